@@ -1,0 +1,1 @@
+"""The small corpus behind `make demo`."""

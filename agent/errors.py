@@ -1,0 +1,115 @@
+"""What can go wrong, said once.
+
+AgentError               kind, message, remedy: shown to the user as `error` in the answer
+├── UsageError           the request itself is wrong                                  exit 2
+├── NotConfigured        a key or a setting that the run needs is absent              exit 1
+├── JournalError         the journal cannot be read, or is in use                     exit 1
+├── Stopped              the user asked for the best answer so far
+└── OutsideError         an outside call failed; `outcome` says how, `attempts` who was asked
+    ├── ModelFailed      no model gave a usable reply
+    ├── SearchFailed     no search provider could be asked
+    └── ReadFailed       a page could not be read
+
+Foreign exceptions are translated into these at the boundary (`llm/`, `search/`, `pages/`), once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:  # pydantic is not imported before it is needed: `--help` is instant
+    from agent.research import Attempt
+
+Outcome = Literal[
+    "ok",
+    "empty",  # answered, with nothing in it
+    "no_key",
+    "bad_key",
+    "no_credit",
+    "rate_limited",
+    "timeout",
+    "unavailable",  # 5xx, refused or cut connection
+    "invalid",  # an answer that is not what was asked for: prose for JSON, wrong schema, cut off
+    "blocked",  # a safety block, a consent or captcha page, robots.txt
+    "forbidden",  # an address or a scheme that we do not reach
+    "not_found",
+    "unsupported",  # a content type that cannot be read
+    "rejected",  # any other 4xx
+    "missed",  # given up while the others of its group had long answered
+]
+
+#: Outcomes that asking again in the same run cannot change.
+FINAL: frozenset[Outcome] = frozenset({"no_key", "bad_key", "no_credit"})
+
+
+class AgentError(Exception):
+    """A failure in words for the user: what happened, and what to do."""
+
+    kind: ClassVar[str] = "internal"
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+class UsageError(AgentError):
+    """The request itself is wrong."""
+
+    kind = "usage"
+
+
+class NotConfigured(AgentError):
+    """A key or a setting that the run needs is absent."""
+
+    kind = "not_configured"
+
+
+class JournalError(AgentError):
+    """The journal cannot be read, or does not fit the run."""
+
+    kind = "journal"
+
+
+class Stopped(AgentError):
+    """The user asked for the best answer so far."""
+
+    kind = "stopped"
+
+
+class OutsideError(AgentError):
+    """An outside call failed for good; `attempts` tells everything that was tried."""
+
+    kind = "outside"
+
+    def __init__(
+        self,
+        message: str,
+        remedy: str = "",
+        *,
+        outcome: Outcome = "unavailable",
+        attempts: tuple[Attempt, ...] = (),
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message, remedy)
+        self.outcome: Outcome = outcome
+        self.attempts = attempts
+        self.retry_after = retry_after  # seconds, where the service said so
+
+
+class ModelFailed(OutsideError):
+    """No model gave a usable reply."""
+
+    kind = "model"
+
+
+class SearchFailed(OutsideError):
+    """No search provider could be asked."""
+
+    kind = "search"
+
+
+class ReadFailed(OutsideError):
+    """A page could not be read."""
+
+    kind = "page"

@@ -1,0 +1,122 @@
+"""The outside: three calls, and how they are waited for. Nothing else leaves the process.
+
+A step gets the calls that it needs and knows nothing of retries, fallback, budget or journal:
+those wrap the calls, once each, in `run.py`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Generic, Protocol, TypeVar
+
+from agent.errors import OutsideError
+from agent.research import Attempt, Found, Frozen, Page, Slot
+
+A = TypeVar("A", bound=Frozen)
+T = TypeVar("T")
+Request = TypeVar("Request", contravariant=True)
+Response = TypeVar("Response")
+
+
+class Excerpt(Frozen):
+    """What a model is shown of a source: its best passages, in the order of the page."""
+
+    source: int
+    title: str
+    url: str
+    passages: tuple[str, ...]
+
+
+class Task(Frozen, Generic[A]):
+    """What a step asks of a model: typed inputs, the prompt made of them, the answer's type.
+
+    A model gets `system`, `prompt` and the JSON schema of `answer`; the extractive engine, which is
+    no model, answers from the typed inputs. Prompts are deterministic: no clock, no randomness.
+    """
+
+    topic: str
+    slots: tuple[Slot, ...] = ()
+    evidence: tuple[Excerpt, ...] = ()
+    language: str = ""  # a BCP 47 tag; empty: that of the topic
+
+    @property
+    def name(self) -> str:
+        """`generate_queries`, `reflect`, `synthesize`: the key of the system's contract."""
+        raise NotImplementedError
+
+    @property
+    def answer(self) -> type[A]:
+        """The model of the answer."""
+        raise NotImplementedError
+
+    def system(self) -> str:
+        """The standing instructions."""
+        raise NotImplementedError
+
+    def prompt(self) -> str:
+        """What is asked, with all inputs rendered."""
+        raise NotImplementedError
+
+
+class Reply(Frozen, Generic[A]):
+    """A model's valid answer, and what it cost. `usd` is None where the price is not known."""
+
+    answer: A
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = None
+    attempts: tuple[Attempt, ...] = ()
+
+
+class Ask(Protocol):
+    """A model that answers tasks. Raises ModelFailed."""
+
+    def __call__(self, task: Task[A]) -> Reply[A]: ...
+
+
+class Call(Protocol[Request, Response]):
+    """An outside call that can be made ahead, alone, or in a group."""
+
+    def __call__(self, request: Request) -> Response:
+        """Make the call and wait for it. Raises OutsideError."""
+        ...
+
+    def start(self, request: Request) -> Future[Response]:
+        """Make the call without waiting. Whoever asks for the same shares the result."""
+        ...
+
+    def collect(self, requests: Sequence[Request]) -> Iterator[Response | OutsideError]:
+        """Outcomes in the order of the requests; a straggler is given up and recorded as missed."""
+        ...
+
+
+Search = Call[str, Found]
+Read = Call[str, Page]
+
+
+def spawn(work: Callable[[], T]) -> Future[T]:
+    """Run something on a thread of its own that cannot keep the process alive.
+
+    Not a pool: the threads of `concurrent.futures` are joined at exit, and one call that hangs
+    would hold the answer hostage.
+    """
+    future: Future[T] = Future()
+
+    def body() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # handed to whoever waits
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    threading.Thread(target=body, daemon=True).start()
+    return future
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """The result of something, or TimeoutError after `seconds`: a hung thread is abandoned."""
+    return spawn(work).result(timeout=seconds)

@@ -1,0 +1,1 @@
+"""Reading pages: fetching them safely, and taking their text out."""

@@ -1,0 +1,299 @@
+"""What a run knows: a topic and what is learned about it. It grows only by events.
+
+Values are frozen; `Research.grow` is the one place where state changes; whatever can be computed
+from what is remembered is a property.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agent.errors import Outcome
+from agent.urls import canonical
+
+
+class Frozen(BaseModel):
+    """A value: immutable, and read back from JSON as it was written."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+# --- values ----------------------------------------------------------------------------------
+
+
+class Slot(Frozen):
+    """A fact that an answer needs: `goalscorers`, `founded`."""
+
+    name: str
+    description: str = ""
+
+
+class Attempt(Frozen):
+    """One try at a service: who was asked, and how it went."""
+
+    what: Literal["llm", "search", "page"]
+    provider: str
+    outcome: Outcome
+    detail: str = ""
+    remedy: str = ""
+    seconds: float = 0.0
+
+
+class Hit(Frozen):
+    """What a search engine says of a page."""
+
+    url: str
+    title: str = ""
+    snippet: str = ""
+    date: str | None = None
+
+
+class Found(Frozen):
+    """The outcome of a search: hits best first, who gave them, and who was asked before."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    provider: str
+    attempts: tuple[Attempt, ...] = ()
+
+
+class Page(Frozen):
+    """A page that was read: its text is what every quote and offset refers to.
+
+    `url` is the address after redirects; `retrieved_at` is UTC, ISO 8601, to the second.
+    """
+
+    url: str
+    title: str
+    text: str
+    sha256: str
+    retrieved_at: str
+    via: Literal["page", "snippet"] = "page"
+
+
+class Source(Frozen):
+    """A page with its number, which is its number for the whole run."""
+
+    n: int
+    page: Page
+    hit: Hit
+
+
+class Quote(Frozen):
+    """Words of a source, at their place in its text: `page.text[start:end] == text`."""
+
+    source: int
+    text: str
+    start: int
+    end: int
+    match: Literal["exact", "normalized"]
+
+
+class Finding(Frozen):
+    """What is known of a slot. `alternatives` are values that sources give against `value`."""
+
+    slot: str
+    status: Literal["filled", "missing", "conflict"]
+    value: str | None = None
+    quotes: tuple[Quote, ...] = ()
+    alternatives: tuple[str, ...] = ()
+
+
+class Claim(Frozen):
+    """A sentence of the answer, the sources it cites, and what checking it said."""
+
+    text: str
+    citations: tuple[int, ...]
+    verdict: Literal["supported", "partial", "unsupported", "unchecked"] = "unchecked"
+
+
+# --- events: past participles; everything a run remembers arrives as one of these --------------
+
+
+class Started(Frozen):
+    type: Literal["started"] = "started"
+    topic: str
+    strategy: str
+    slots: tuple[Slot, ...] = ()
+
+
+class Asked(Frozen):
+    """A model was asked."""
+
+    type: Literal["asked"] = "asked"
+    task: str
+    model: str
+    attempts: tuple[Attempt, ...] = ()
+
+
+class Queried(Frozen):
+    """The queries of a round are known; in the first round the slots too."""
+
+    type: Literal["queried"] = "queried"
+    round: int
+    queries: tuple[str, ...]
+    slots: tuple[Slot, ...] = ()
+
+
+class Searched(Frozen):
+    type: Literal["searched"] = "searched"
+    round: int
+    found: Found
+
+
+class PageRead(Frozen):
+    """A page became a source."""
+
+    type: Literal["page_read"] = "page_read"
+    page: Page
+    hit: Hit
+
+
+class Reflected(Frozen):
+    type: Literal["reflected"] = "reflected"
+    round: int
+    findings: tuple[Finding, ...]
+    need_more: bool
+    new_queries: tuple[str, ...] = ()
+
+
+class Answered(Frozen):
+    """The answer: text with `[n]` markers, each of which has a quote. No quotes: insufficient."""
+
+    type: Literal["answered"] = "answered"
+    text: str
+    quotes: tuple[Quote, ...]
+    claims: tuple[Claim, ...]
+
+
+class Failed(Frozen):
+    """Something was skipped; the run went on. `stand_in` names what was used in its place."""
+
+    type: Literal["failed"] = "failed"
+    what: Literal["llm", "search", "page"]
+    subject: str
+    outcome: Outcome
+    message: str
+    remedy: str = ""
+    stand_in: str = ""
+    attempts: tuple[Attempt, ...] = ()
+
+
+class Warned(Frozen):
+    type: Literal["warned"] = "warned"
+    message: str
+
+
+class Halted(Frozen):
+    """Gathering ended early; the answer comes from what there is."""
+
+    type: Literal["halted"] = "halted"
+    reason: str
+
+
+Event = Annotated[
+    Started
+    | Asked
+    | Queried
+    | Searched
+    | PageRead
+    | Reflected
+    | Answered
+    | Failed
+    | Warned
+    | Halted,
+    Field(discriminator="type"),
+]
+
+E = TypeVar("E", bound=Frozen)
+
+
+class Research:
+    """A topic and what is learned about it."""
+
+    def __init__(self, topic: str, slots: tuple[Slot, ...] = ()) -> None:
+        self.topic = topic
+        self.slots = slots  # named by the caller, or found by the first step
+        self.events: list[Event] = []
+
+    def grow(self, event: Event) -> Event:
+        """Remember an event. The only place where a run's state changes."""
+        self.events.append(event)
+        if isinstance(event, Queried) and not self.slots:
+            self.slots = event.slots
+        return event
+
+    def of(self, kind: type[E]) -> list[E]:
+        """The events of one kind, in the order in which they came."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def round(self) -> int:
+        """The current round of searching, from 1; 0 before the first queries."""
+        return len(self.of(Queried))
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """Every query so far, in order."""
+        return tuple(query for event in self.of(Queried) for query in event.queries)
+
+    @property
+    def current_queries(self) -> tuple[str, ...]:
+        """The queries of this round."""
+        rounds = self.of(Queried)
+        return rounds[-1].queries if rounds else ()
+
+    @property
+    def hits(self) -> dict[str, Hit]:
+        """What searching found, one hit a page, by canonical URL, in order."""
+        found: dict[str, Hit] = {}
+        for event in self.of(Searched):
+            for hit in event.found.hits:
+                found.setdefault(canonical(hit.url), hit)
+        return found
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The pages that were read, numbered from 1 in the order in which they became sources."""
+        read = self.of(PageRead)
+        return tuple(Source(n=n, page=e.page, hit=e.hit) for n, e in enumerate(read, 1))
+
+    def unread(self, per_query: int) -> list[Hit]:
+        """The best `per_query` hits of each query of this round that were not tried before."""
+        tried = {canonical(e.hit.url) for e in self.of(PageRead)}
+        tried |= {canonical(e.subject) for e in self.of(Failed) if e.what == "page"}
+        chosen: dict[str, Hit] = {}
+        for event in self.of(Searched):
+            if event.round == self.round:
+                for hit in event.found.hits[:per_query]:
+                    if (key := canonical(hit.url)) not in tried:
+                        chosen.setdefault(key, hit)
+        return list(chosen.values())
+
+    @property
+    def findings(self) -> dict[str, Finding]:
+        """What is known of each slot, as last reflected; a slot not yet looked at is missing."""
+        known = {f.slot: f for event in self.of(Reflected) for f in event.findings}
+        return {
+            slot.name: known.get(slot.name, Finding(slot=slot.name, status="missing"))
+            for slot in self.slots
+        }
+
+    @property
+    def answer(self) -> Answered | None:
+        """The answer, once there is one."""
+        answers = self.of(Answered)
+        return answers[-1] if answers else None
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """Every try at a model, a search provider or a page, in order."""
+        tries: list[Attempt] = []
+        for event in self.events:
+            if isinstance(event, Asked | Failed):
+                tries.extend(event.attempts)
+            elif isinstance(event, Searched):
+                tries.extend(event.found.attempts)
+        return tuple(tries)

@@ -1,0 +1,129 @@
+"""Every default and every name of the environment. The only place that reads the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, SecretStr, ValidationError
+
+from agent.errors import UsageError
+from agent.research import Frozen
+
+DEFAULT_PROVIDERS = ("serpapi", "exa", "tavily", "serper", "duckduckgo", "wikipedia")
+
+
+class Settings(Frozen):
+    """What a run may use and how far it may go. Times are seconds, sizes bytes."""
+
+    # models
+    llm: tuple[str, ...] = ("gemini",)  # in order: gemini, gemini:MODEL, extractive
+    gemini_api_key: SecretStr = SecretStr("")
+    gemini_model: str = "gemini-3.8-flash"
+    gemini_fallback_models: tuple[str, ...] = ("gemini-3.5-flash-lite",)
+    gemini_base_url: str = ""
+    gemini_api_version: str = ""
+    llm_timeout: float = Field(60.0, gt=0)  # for one try at a model
+    llm_retry_waits: tuple[float, ...] = (2.0, 4.0, 8.0)
+
+    # search
+    search: tuple[str, ...] = DEFAULT_PROVIDERS
+    serpapi_api_key: SecretStr = SecretStr("")
+    exa_api_key: SecretStr = SecretStr("")
+    tavily_api_key: SecretStr = SecretStr("")
+    serper_api_key: SecretStr = SecretStr("")
+    serpapi_base_url: str = "https://serpapi.com"
+    exa_base_url: str = "https://api.exa.ai"
+    tavily_base_url: str = "https://api.tavily.com"
+    serper_base_url: str = "https://google.serper.dev"
+    wikipedia_base_url: str = ""  # empty: the Wikipedia of the topic's language
+    searxng_url: str = ""
+    search_timeout: float = Field(20.0, gt=0)
+    corpus: Path | None = None  # search and read this, and nothing else
+
+    # pages
+    page_timeout: float = Field(15.0, gt=0)
+    page_max_bytes: int = Field(5_000_000, gt=0)
+    allow_private_network: bool = False
+    fetch_through_proxy: bool = False
+    respect_robots: bool = True
+
+    # how far to go
+    offline: bool = False
+    slots: tuple[str, ...] = ()
+    max_rounds: int = Field(2, ge=1, le=10)
+    max_words: int = Field(80, ge=10, le=2000)
+    pages_per_query: int = Field(3, ge=1, le=10)
+    evidence_tokens: int = Field(3000, ge=200)  # what a prompt shows of the pages
+    patience: float = Field(2.0, gt=0)  # longest wait for the last third of a group
+    lang: str = ""  # empty: the topic's own
+
+    # where things are kept; empty: under the user's data and cache directories
+    runs_dir: Path | None = None
+    cache_dir: Path | None = None
+
+
+#: Environment name -> field. A list is written with commas.
+ENVIRONMENT = {
+    "LLM": "llm",
+    "GEMINI_API_KEY": "gemini_api_key",
+    "GEMINI_MODEL": "gemini_model",
+    "GEMINI_FALLBACK_MODELS": "gemini_fallback_models",
+    "GOOGLE_GEMINI_BASE_URL": "gemini_base_url",
+    "GOOGLE_GENAI_API_VERSION": "gemini_api_version",
+    "LLM_TIMEOUT": "llm_timeout",
+    "LLM_RETRY_WAITS": "llm_retry_waits",
+    "SEARCH_PROVIDERS": "search",
+    "SERPAPI_API_KEY": "serpapi_api_key",
+    "EXA_API_KEY": "exa_api_key",
+    "TAVILY_API_KEY": "tavily_api_key",
+    "SERPER_KEY_ID": "serper_api_key",
+    "SERPER_API_KEY": "serper_api_key",
+    "SERPAPI_BASE_URL": "serpapi_base_url",
+    "EXA_BASE_URL": "exa_base_url",
+    "TAVILY_BASE_URL": "tavily_base_url",
+    "SERPER_BASE_URL": "serper_base_url",
+    "WIKIPEDIA_BASE_URL": "wikipedia_base_url",
+    "SEARXNG_URL": "searxng_url",
+    "SEARCH_TIMEOUT": "search_timeout",
+    "PAGE_TIMEOUT": "page_timeout",
+    "PAGE_MAX_BYTES": "page_max_bytes",
+    "ALLOW_PRIVATE_NETWORK": "allow_private_network",
+    "FETCH_THROUGH_PROXY": "fetch_through_proxy",
+    "RESPECT_ROBOTS": "respect_robots",
+    "RUNS_DIR": "runs_dir",
+    "CACHE_DIR": "cache_dir",
+}
+
+
+def load(environment: Mapping[str, str], **given: Any) -> Settings:
+    """Settings from the environment and, over it, what the caller gave (None: not given).
+
+    Raises UsageError naming the variable or the option whose value cannot be used.
+    """
+    values: dict[str, Any] = {}
+    for name, field in ENVIRONMENT.items():
+        if text := environment.get(name, "").strip():
+            values[field] = _split(text) if _is_list(field) else text
+    values |= {field: value for field, value in given.items() if value is not None}
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = str(first["loc"][0])
+        raise UsageError(f"{_spelled(field)}: {first['msg']}", "Correct or unset it.") from None
+
+
+def _is_list(field: str) -> bool:
+    return "tuple" in str(Settings.model_fields[field].annotation)
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _spelled(field: str) -> str:
+    """The names by which a user may have set a field."""
+    names = [name for name, known in ENVIRONMENT.items() if known == field]
+    return " or ".join([*names, f"--{field.replace('_', '-')}"])

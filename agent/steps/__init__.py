@@ -1,0 +1,1 @@
+"""The steps of a run: each file holds its task (prompt and answer model) and its class."""

@@ -1,0 +1,1 @@
+"""The orders of steps: which step comes next, and when to stop."""
