@@ -101,15 +101,16 @@ STOP_WORDS = frozenset(
     "so some such t than that the their them then there these they this those to was we were what "
     "when where which while who whom whose why will with would you your".split()
 )
-_WORD = re.compile(rf"[{CJK}]+|(?:(?![{CJK}])\w)+")
+_CJK = re.compile(f"[{CJK}]")
+_WORD = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
 
 
 def words(text: str) -> list[str]:
     """The content words of a text, folded; runs of Chinese, Japanese or Korean as bigrams."""
     found: list[str] = []
-    for match in _WORD.finditer(fold(text)[0]):
+    for match in _WORD.finditer(unicodedata.normalize("NFKC", text).casefold().translate(_SAME)):
         word = match[0]
-        if re.match(rf"[{CJK}]", word):
+        if _CJK.match(word):
             found.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
         elif word not in STOP_WORDS:
             found.append(_stem(word))

@@ -74,7 +74,7 @@ class Reply(Frozen, Generic[A]):
 class Ask(Protocol):
     """A model that answers tasks. Raises ModelFailed."""
 
-    def __call__(self, task: Task[A]) -> Reply[A]: ...
+    def __call__(self, task: Task[A], /) -> Reply[A]: ...
 
 
 class Call(Protocol[Request, Response]):

@@ -57,6 +57,7 @@ class Found(Frozen):
     hits: tuple[Hit, ...]
     provider: str
     attempts: tuple[Attempt, ...] = ()
+    at: str = ""  # UTC, ISO 8601, to the second
 
 
 class Page(Frozen):
@@ -271,6 +272,12 @@ class Research:
                     if (key := canonical(hit.url)) not in tried:
                         chosen.setdefault(key, hit)
         return list(chosen.values())
+
+    @property
+    def new_queries(self) -> tuple[str, ...]:
+        """What the last reflection wants searched; empty when nothing more is needed."""
+        reflections = self.of(Reflected)
+        return reflections[-1].new_queries if reflections and reflections[-1].need_more else ()
 
     @property
     def findings(self) -> dict[str, Finding]:

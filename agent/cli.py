@@ -1,0 +1,231 @@
+"""The command line: a question in, one JSON object out. Everything else goes to stderr."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agent import __version__
+from agent.errors import AgentError, UsageError
+
+if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
+    from agent.output import Answer
+    from agent.research import Event
+    from agent.run import Run
+
+EXAMPLES = """\b
+Examples:
+  research-agent --offline "Who won the 2022 FIFA World Cup?"
+  research-agent --topic "..." --slots founded,founders | jq .slots
+  echo "..." | research-agent - --corpus ~/notes --compact
+
+\b
+Exit status: 0 an answer; 1 could not run; 2 wrong usage; 3 the sources do not say;
+4 with --strict, an answer with a weakness; 130 interrupted twice.
+"""
+
+
+def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    return tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
+
+
+@click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("question", required=False)
+@click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
+@click.option("--strategy", type=click.Choice(["slots"]), default="slots", show_default=True)
+@click.option("--slots", callback=_listed, help="Facts to find, with commas: winner,score.")
+@click.option("--llm", callback=_listed, help="Models in order: gemini, gemini:MODEL, extractive.")
+@click.option("--search", callback=_listed, help="Search providers in order.")
+@click.option("--corpus", type=click.Path(path_type=Path), help="Search this folder or .jsonl.")
+@click.option("--offline", is_flag=True, help="No key, no model, no network: quote the corpus.")
+@click.option("--max-rounds", type=int, help="Rounds of searching, 1 to 10.  [default: 2]")
+@click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")
+@click.option("--lang", help="Language of the answer.  [default: the question's own]")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the answer to this file too.")
+@click.option("--compact", is_flag=True, help="The answer on one line.")
+@click.option("--strict", is_flag=True, help="Exit 4 for partial, degraded, unsupported.")
+@click.option("--verbose", is_flag=True, help="[EVENT] detail lines on stderr.")
+@click.option("--events", is_flag=True, help="Events as JSON lines on stderr.")
+@click.option("--schema", is_flag=True, help="Print the answer's JSON Schema and exit.")
+@click.version_option(__version__, prog_name="research-agent")
+def command(**options: Any) -> int:
+    """Research a question and answer as one JSON object with citations that anyone can verify."""
+    if options["schema"]:
+        return _print_schema()
+    topic = ""
+    try:
+        topic = _topic(options)
+        _writable(options["out"])
+        with redirect_stdout(sys.stderr):  # whatever a library prints is not the answer
+            run = _begin(topic, options)
+            with _interruptible(run):
+                _watch(run, options)
+    except AgentError as error:
+        return _refuse(topic, error, options)
+    return _finish(run.answer(), options)
+
+
+def _topic(options: dict[str, Any]) -> str:
+    given = [text for text in (options["topic"], options["question"]) if text is not None]
+    if len(given) != 1:
+        fault = "Two questions were given." if given else "No question was given."
+        raise UsageError(fault, "Give one: --topic '...', or as the argument, or - for stdin.")
+    if given[0] != "-":
+        return str(given[0])
+    return sys.stdin.buffer.read(1_000_000).decode("utf-8", "replace")
+
+
+def _writable(out: Path | None) -> None:
+    """Learn before anything is spent that a file cannot be written."""
+    if out and not (
+        out.parent.is_dir() and os.access(out if out.exists() else out.parent, os.W_OK)
+    ):
+        raise UsageError(f"{out} cannot be written.", "Name a file in a directory of your own.")
+
+
+def _begin(topic: str, options: dict[str, Any]) -> Run:
+    from dotenv import load_dotenv
+
+    from agent import settings
+    from agent.run import research
+
+    try:
+        load_dotenv(Path.cwd() / ".env")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from None
+    names = ("slots", "llm", "search", "corpus", "max_rounds", "max_words", "lang")
+    given = {name: options[name] for name in names}
+    return research(topic, settings.load(os.environ, offline=options["offline"], **given))
+
+
+def _watch(run: Run, options: dict[str, Any]) -> None:
+    """Go through the run, showing its events as was asked."""
+    from agent import render
+
+    events: Iterable[Event] = run
+    if sys.stderr.isatty() and not (options["verbose"] or options["events"]):
+        events = _with_progress(run)
+    for event in events:
+        if options["verbose"]:
+            click.echo(render.line(event), err=True)
+        if options["events"]:
+            click.echo(render.as_json(event), err=True)
+
+
+def _with_progress(run: Run) -> Iterator[Event]:
+    from rich.console import Console
+    from rich.markup import escape
+
+    from agent import render
+
+    console = Console(stderr=True)
+    with console.status("Starting") as status:
+        for event in run:
+            status.update(escape(render.line(event)[: max(20, console.width - 4)]))
+            yield event
+
+
+@contextmanager
+def _interruptible(run: Run) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM asks for the best answer so far, the second ends the process."""
+
+    def interrupt(*_: object) -> None:
+        for name in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(name, lambda *_: os._exit(130))
+        click.echo("Stopping; once more to end at once.", err=True)
+        run.stop()
+
+    before = {name: signal.signal(name, interrupt) for name in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(name, handler)
+
+
+def _finish(answer: Answer, options: dict[str, Any]) -> int:
+    """Print the answer, and say by the exit status what it is worth."""
+    from agent import output
+
+    text = output.to_json(answer, compact=options["compact"])
+    out: Path | None = options["out"]
+    if out:
+        try:
+            out.write_text(text, encoding="utf-8")
+        except OSError as error:
+            click.echo(f"{out} could not be written: {error.strerror}", err=True)
+            _print(text)
+            return 1
+    if answer.error:
+        click.echo(f"Error: {answer.error.message}\n{answer.error.remedy}", err=True)
+    return _print(text) or _status(answer, options["strict"])
+
+
+def _refuse(topic: str, error: AgentError, options: dict[str, Any]) -> int:
+    from agent import output
+
+    return _finish(output.failure(topic, error), {**options, "out": None})
+
+
+def _status(answer: Answer, strict: bool) -> int:
+    if answer.error:
+        return 2 if answer.error.kind == "usage" else 1
+    if answer.status == "insufficient":
+        return 3
+    weak = answer.status == "partial" or answer.degraded
+    weak = weak or any(claim.verdict != "supported" for claim in answer.claims)
+    return 4 if strict and weak else 0
+
+
+def _print_schema() -> int:
+    import json
+
+    from agent import output
+
+    return _print(json.dumps(output.schema(), indent=2) + "\n")
+
+
+def _print(text: str) -> int:
+    """Write to standard output; 1 if nobody reads it any more or the disk is full."""
+    try:
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        sys.stdout.flush()
+    except OSError as error:
+        click.echo(f"The answer could not be written: {error.strerror}", err=True)
+        return 1
+    return 0
+
+
+def run_cli(arguments: list[str]) -> int:
+    """The exit status of a command line; wrong usage gets a JSON object on stdout as well."""
+    try:
+        return int(command.main(arguments, standalone_mode=False) or 0)
+    except click.ClickException as error:
+        fault: AgentError = UsageError(error.format_message(), "See --help.")
+    except click.exceptions.Abort:
+        return 130
+    except Exception as error:  # a bug: told as an error like any other, never as a traceback
+        fault = AgentError(f"Internal error: {type(error).__name__}", "Report it; see the journal.")
+    return _refuse("", fault, {"out": None, "compact": False, "strict": False})
+
+
+def main() -> None:
+    """The console command. Ends the process at once: nothing that hangs may keep it alive."""
+    gc.set_threshold(50_000)  # a short process with big imports: collecting costs a tenth of them
+    status = run_cli(sys.argv[1:])
+    sys.stderr.flush()
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    main()

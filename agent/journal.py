@@ -1,0 +1,265 @@
+"""The journal: the durable record of a run's outside calls, which asks each of them once.
+
+A file of JSON lines. The first tells what was asked of the run; each other one is a finished call:
+its kind, its key (SHA-256 of kind and canonical request), the request, the response or the error,
+seconds. Written and flushed as the run goes. Running the same code again with the journal
+answering what it knows is a resume; with going outside forbidden, a replay. No key of a service
+is ever in a request, a response or an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from pathlib import Path
+from typing import Any, Generic, TextIO, TypeVar
+
+from agent.errors import ModelFailed, OutsideError, ReadFailed, SearchFailed, Stopped
+from agent.outside import spawn
+from agent.research import Attempt
+
+VERSION = 1
+ERRORS: dict[str, type[OutsideError]] = {
+    error.kind: error for error in (OutsideError, ModelFailed, SearchFailed, ReadFailed)
+}
+Req = TypeVar("Req")
+Res = TypeVar("Res")
+Json = dict[str, Any]
+
+
+class Journal:
+    """The calls of one run, in memory and, where a file can be written, on disk."""
+
+    def __init__(self, path: Path | None, header: Json, known: dict[str, Json] | None = None):
+        self.path = path
+        self.problem = ""  # why there is no file, in words for the user
+        self.stop = threading.Event()  # set: no new call goes outside
+        self.calls: list[Json] = []  # every call that this run used, in the order they ended
+        self.flights: dict[str, Future[Any]] = {}
+        self.lock = threading.Lock()
+        self._known = known or {}
+        self._ended: set[str] = set()
+        self._file = self._open({"journal": VERSION, **header})
+
+    def _open(self, header: Json) -> TextIO | None:
+        if self.path is None:
+            return None
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            file = self.path.open("x", encoding="utf-8")
+            file.write(json.dumps(header, ensure_ascii=False) + "\n")
+            file.flush()
+        except OSError as error:
+            self._give_up(error)
+            return None
+        return file
+
+    def _give_up(self, error: OSError) -> None:
+        """A disk that is full or read-only costs the journal, not the answer."""
+        self.problem = f"The journal cannot be written ({error.strerror}: {self.path})."
+        self.path = None
+
+    def known(self, key: str) -> Json | None:
+        """What the journal holds of a call."""
+        return self._known.get(key)
+
+    def record(self, line: Json, write: bool) -> bool:
+        """Remember a call that ended, on disk too if it is to `write`; False if it had ended."""
+        with self.lock:
+            if line["key"] in self._ended:
+                return False
+            self._ended.add(line["key"])
+            self.calls.append(line)
+            if write and self._file:
+                self._write(self._file, line)
+        return True
+
+    def _write(self, file: TextIO, line: Json) -> None:
+        try:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            file.flush()
+        except OSError as error:
+            self._give_up(error)
+            self._file = None
+
+    def close(self) -> None:
+        """Let nothing more go outside, and close the file. Calls under way are abandoned."""
+        self.stop.set()
+        with self.lock:
+            if self._file:
+                self._file.close()
+            self._file = None
+
+
+class Recorded(Generic[Req, Res]):
+    """An outside call that is made once: known from the journal, shared in flight, or made now.
+
+    `request` says what identifies a request, `encode` and `decode` are the response's JSON form.
+    A call not answered after `limit` seconds is recorded as timed out; in a group, one that is
+    still missing `patience` seconds after two thirds of the group ended is recorded as missed.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        kind: str,
+        go: Callable[[Req], Res],
+        *,
+        request: Callable[[Req], Json],
+        encode: Callable[[Res], Json],
+        decode: Callable[[Req, Json], Res],
+        limit: float,
+        patience: float,
+    ) -> None:
+        self._journal = journal
+        self._kind = kind
+        self._go = go
+        self._request = request
+        self._encode = encode
+        self._decode = decode
+        self._limit = limit
+        self._patience = patience
+
+    def __call__(self, request: Req) -> Res:
+        """Make the call and wait. Raises OutsideError, or Stopped."""
+        outcome = next(iter(self.collect([request])))
+        if isinstance(outcome, OutsideError):
+            raise outcome
+        return outcome
+
+    def start(self, request: Req) -> Future[Res]:
+        """Make the call without waiting. Whoever asks for the same shares the result."""
+        body = self._request(request)
+        key = digest(self._kind, body)
+        with self._journal.lock:
+            if flight := self._journal.flights.get(key):
+                return flight
+            future: Future[Res] = Future()
+            self._journal.flights[key] = future
+        known = self._journal.known(key)
+        if known is not None:
+            self._settle(future, known, lambda: self._recall(request, known), write=False)
+        elif self._journal.stop.is_set():
+            future.set_exception(Stopped("The run was stopped."))
+        else:
+            spawn(lambda: self._make(request, body, key, future))
+        return future
+
+    def collect(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
+        """Outcomes in the order of the requests. Raises Stopped."""
+        flights = [(request, self.start(request)) for request in requests]
+        give_up = self._deadline([flight for _, flight in flights])
+        for request, flight in flights:
+            while not flight.done() and not give_up():
+                if self._journal.stop.is_set():
+                    raise Stopped("The run was stopped.")
+                wait([flight], timeout=0.05, return_when=FIRST_COMPLETED)
+            if not flight.done():
+                self._miss(request, flight, give_up())
+            try:
+                yield flight.result()
+            except OutsideError as error:
+                yield error
+
+    def _deadline(self, flights: list[Future[Res]]) -> Callable[[], str]:
+        """A function that says why waiting for the rest of a group is over, if it is."""
+        begun = time.monotonic()
+        most_done: list[float] = []
+
+        def give_up() -> str:
+            now = time.monotonic() - begun
+            if now > self._limit:
+                return "timeout"
+            if not most_done and 3 * sum(f.done() for f in flights) >= 2 * len(flights) > 2:
+                most_done.append(now)
+            late = bool(most_done) and now > most_done[0] + max(self._patience, most_done[0])
+            return "missed" if late else ""
+
+        return give_up
+
+    def _make(self, request: Req, body: Json, key: str, future: Future[Res]) -> None:
+        begun = time.monotonic()
+        line: Json = {"call": self._kind, "key": key, "request": body}
+        try:
+            response = self._go(request)
+            line["response"] = self._encode(response)
+            finish: Callable[[], Res] = lambda: response  # noqa: E731
+        except Exception as error:  # a provider's failure becomes a recorded outcome
+            failure = error if isinstance(error, OutsideError) else _unexpected(error)
+            line["error"] = _told(failure)
+            finish = _raiser(failure)
+        line["seconds"] = round(time.monotonic() - begun, 3)
+        self._settle(future, line, finish, write=True)
+
+    def _miss(self, request: Req, future: Future[Res], why: str) -> None:
+        """Record that a call was given up; what it brings later is not used."""
+        body = self._request(request)
+        text = "did not answer in time" if why == "timeout" else "was much slower than the others"
+        error = ERRORS.get(self._kind_of_error(), OutsideError)(
+            f"The {self._kind} {text} and was given up.",
+            outcome="timeout" if why == "timeout" else "missed",
+        )
+        line = {"call": self._kind, "key": digest(self._kind, body), "request": body}
+        self._settle(future, {**line, "error": _told(error)}, _raiser(error), write=True)
+
+    def _kind_of_error(self) -> str:
+        return {"ask": "model", "search": "search", "read": "page"}.get(self._kind, "outside")
+
+    def _settle(
+        self, future: Future[Res], line: Json, finish: Callable[[], Res], *, write: bool
+    ) -> None:
+        """The first outcome of a call counts; it is on disk before anyone learns of it."""
+        if not self._journal.record(line, write):
+            return
+        try:
+            result = finish()
+        except OutsideError as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    def _recall(self, request: Req, line: Json) -> Res:
+        if "error" in line:
+            raise _retold(line["error"])
+        return self._decode(request, line["response"])
+
+
+def digest(kind: str, request: Json) -> str:
+    """The key of a call: SHA-256 of its kind and its request as canonical JSON."""
+    text = json.dumps([kind, request], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _raiser(error: OutsideError) -> Callable[[], Any]:
+    def finish() -> Any:
+        raise error
+
+    return finish
+
+
+def _unexpected(error: Exception) -> OutsideError:
+    """A bug or a library's surprise: its type is told, not its text, which may hold a key."""
+    return OutsideError(f"An unexpected {type(error).__name__} in an outside call.")
+
+
+def _told(error: OutsideError) -> Json:
+    return {
+        "kind": error.kind,
+        "outcome": error.outcome,
+        "message": error.message,
+        "remedy": error.remedy,
+        "attempts": [attempt.model_dump(mode="json") for attempt in error.attempts],
+    }
+
+
+def _retold(told: Json) -> OutsideError:
+    return ERRORS.get(told["kind"], OutsideError)(
+        told["message"],
+        told["remedy"],
+        outcome=told["outcome"],
+        attempts=tuple(Attempt.model_validate(row) for row in told["attempts"]),
+    )

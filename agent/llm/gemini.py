@@ -1,0 +1,205 @@
+"""Gemini through google-genai: native structured output, validated by us.
+
+The SDK has no total deadline and its retries ignore `Retry-After`, so both are ours (`Models`).
+"""
+
+from __future__ import annotations
+
+import threading
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from agent.errors import ModelFailed, Outcome
+from agent.llm import Generated
+from agent.llm.prices import price
+from agent.outside import Task
+
+if TYPE_CHECKING:
+    from google.genai import Client
+    from google.genai.errors import APIError
+    from google.genai.types import GenerateContentResponse
+
+OUTCOMES: dict[int, Outcome] = {401: "bad_key", 402: "no_credit", 403: "bad_key", 404: "not_found"}
+REMEDIES: dict[Outcome, str] = {
+    "bad_key": "Check GEMINI_API_KEY.",
+    "no_credit": "Check the quota and billing of the Gemini account, or choose another model.",
+    "rate_limited": "Wait, or choose another model with GEMINI_MODEL.",
+    "not_found": "Check GEMINI_MODEL.",
+    "unavailable": "Try again later.",
+}
+SAFE = {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"}
+
+
+class Connection:
+    """One client for all models of a run, made at the first call: the import takes half a second.
+
+    Only what is given here decides where the key goes: other Google variables of the shell (Vertex,
+    replay mode) must not redirect it. The proxies of the environment are honoured.
+    """
+
+    def __init__(self, key: str, base_url: str, api_version: str, timeout: float) -> None:
+        self._key = key
+        self._base_url = base_url
+        self._api_version = {"beta": "v1beta"}.get(api_version, api_version)
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._client: Client | None = None
+
+    def client(self) -> Client:
+        """The client, which is safe to share between threads."""
+        with self._lock:
+            if self._client is None:
+                self._client = self._connect()
+            return self._client
+
+    def _connect(self) -> Client:
+        from google.genai import Client, types
+        from google.genai.client import DebugConfig
+
+        options = types.HttpOptions(
+            base_url=self._base_url or None,
+            api_version=self._api_version or None,
+            timeout=int(self._timeout * 1000),
+            retry_options=types.HttpRetryOptions(attempts=1),
+        )
+        live = DebugConfig(client_mode=None, replays_directory=None, replay_id=None)
+        return Client(api_key=self._key, vertexai=False, http_options=options, debug_config=live)
+
+    def redact(self, text: str) -> str:
+        """A text without the key."""
+        return text.replace(self._key, "[key]") if self._key else text
+
+
+class Gemini:
+    """One Gemini model."""
+
+    provider = "gemini"
+
+    def __init__(self, name: str, connection: Connection, today: date) -> None:
+        self.name = name
+        self._connection = connection
+        self._price = price(name, today)
+
+    def generate(self, task: Task[Any], correction: str) -> Generated:
+        """Answer a task. Raises ModelFailed with the outcome of this one try."""
+        import httpx2
+        from google.genai.errors import APIError
+
+        try:
+            return _generated(self._send(task, correction))
+        except APIError as error:
+            raise self._refusal(error) from None
+        except httpx2.TimeoutException:
+            raise ModelFailed("Gemini timed out", "Try again.", outcome="timeout") from None
+        except httpx2.HTTPError as error:
+            detail = self._connection.redact(f"Gemini cannot be reached: {error}")
+            raise ModelFailed(detail, "Check the network.", outcome="unavailable") from None
+        except ValueError as error:  # a body that is not JSON, or not Gemini's
+            detail = self._connection.redact(f"Gemini answered something else: {error}")[:300]
+            remedy = "Check GOOGLE_GEMINI_BASE_URL."
+            raise ModelFailed(detail, remedy, outcome="unavailable") from None
+
+    def _send(self, task: Task[Any], correction: str) -> GenerateContentResponse:
+        from google.genai import types
+
+        prompt = task.prompt()
+        if correction:
+            prompt += f"\n\nYour last reply could not be used: {correction}. Answer again."
+        config = types.GenerateContentConfig(
+            system_instruction=task.system(),
+            response_mime_type="application/json",
+            response_json_schema=schema(task.answer.model_json_schema()),
+            automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+        )
+        return self._connection.client().models.generate_content(
+            model=self.name, contents=prompt, config=config
+        )
+
+    def _refusal(self, error: APIError) -> ModelFailed:
+        outcome = _outcome(error)
+        detail = self._connection.redact(f"Gemini: {error.code} {error.message or error.status}")
+        return ModelFailed(
+            detail[:300], REMEDIES.get(outcome, ""), outcome=outcome, retry_after=_delay(error)
+        )
+
+    def price(self, generated: Generated) -> float | None:
+        """US dollars; None where the price or the tokens are not known."""
+        if self._price is None or not generated.input_tokens:
+            return None
+        return self._price.usd(generated.input_tokens, generated.output_tokens)
+
+
+def schema(value: Any) -> Any:
+    """A JSON schema without the titles that pydantic adds: they are tokens and say nothing."""
+    if isinstance(value, list):
+        return [schema(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: schema(item)
+        for key, item in value.items()
+        if not (key == "title" and isinstance(item, str))
+    }
+
+
+def _generated(response: GenerateContentResponse) -> Generated:
+    usage = response.usage_metadata
+    spent = {
+        "input_tokens": (usage and usage.prompt_token_count) or 0,
+        "output_tokens": ((usage and usage.candidates_token_count) or 0)
+        + ((usage and usage.thoughts_token_count) or 0),
+    }
+    candidates = response.candidates or []
+    if not candidates:
+        feedback = response.prompt_feedback
+        if feedback and feedback.block_reason:
+            raise _blocked(str(feedback.block_reason.name))
+        return Generated(text="", problem="the reply was empty", **spent)
+    candidate = candidates[0]
+    reason = candidate.finish_reason.name if candidate.finish_reason else "STOP"
+    if reason not in SAFE:
+        raise _blocked(reason)
+    parts = (candidate.content and candidate.content.parts) or []
+    text = "".join(part.text or "" for part in parts if not part.thought)
+    problem = "" if text.strip() else "the reply was empty"
+    if reason == "MAX_TOKENS":
+        problem = "the reply was cut off at the output limit; be shorter"
+    return Generated(text=text, problem=problem, **spent)
+
+
+def _blocked(reason: str) -> ModelFailed:
+    return ModelFailed(
+        f"Gemini blocked the reply ({reason})",
+        "Rephrase the question, or try another model with --llm.",
+        outcome="blocked",
+    )
+
+
+def _outcome(error: APIError) -> Outcome:
+    if error.code == 400 and "API_KEY_INVALID" in str(error.details):
+        return "bad_key"
+    if error.code == 429:
+        return "no_credit" if "PerDay" in str(error.details) else "rate_limited"
+    if error.code in (408, 504):
+        return "timeout"
+    if error.code and error.code >= 500:
+        return "unavailable"
+    return OUTCOMES.get(error.code or 0, "rejected")
+
+
+def _delay(error: APIError) -> float | None:
+    """Seconds to wait by `Retry-After` (seconds or a date) or google.rpc.RetryInfo."""
+    headers = getattr(error.response, "headers", None) or {}
+    for text in (headers.get("retry-after"), _retry_info(error.details)):
+        if text and text.removesuffix("s").replace(".", "", 1).isdigit():
+            return float(text.removesuffix("s"))
+    return None
+
+
+def _retry_info(details: Any) -> str | None:
+    body = details.get("error", details) if isinstance(details, dict) else {}
+    rows = body.get("details") if isinstance(body, dict) else None
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, dict) and isinstance(row.get("retryDelay"), str):
+            return str(row["retryDelay"])
+    return None

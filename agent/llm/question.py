@@ -1,0 +1,127 @@
+"""What a question asks for: its words, names, years and sides, and the type of its answer."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from agent.evidence import words
+
+Kind = Literal["name", "date", "place", "number", "money", "score", "names", "yesno", "text"]
+
+#: The first that matches tells the type of the answer. English, then Chinese.
+_KINDS: tuple[tuple[Kind, str], ...] = (
+    ("money", r"\bhow much\b.*\b(cost|costs|price|paid|pay|worth|earn|charge|fee|spend|spent)\b"),
+    ("money", r"\bwhat\b.*\b(price|salary|fee|budget|revenue)\b|多少钱|价格|费用"),
+    ("number", r"\bhow (many|much|long|old|far|tall|high|often|big|large|deep|fast|heavy|wide)\b"),
+    (
+        "number",
+        r"\b(what|which) (is the |was the |were the )?(number|percentage|percent|population|"
+        r"amount|height|length|distance|size|age|weight|speed|area|depth|width|temperature|rate|"
+        r"limit|maximum|minimum)\b|多少|几个|几次|几名|多高|多长|多大|多重|多久",
+    ),
+    (
+        "date",
+        r"\bwhen\b|\b(what|which) (year|date|day|month|decade|century|season)\b|"
+        r"\bwhat time\b|何时|什么时候|哪一?年|几月|几号|年份",
+    ),
+    ("score", r"\b(what|which)\b.*\bscore\b|比分"),
+    ("name", r"\bwho(m|se)?\b|\bby whom\b|谁|哪个国家|哪支|哪位|哪家|冠军是"),
+    (
+        "place",
+        r"\bwhere\b|\b(what|which) (city|country|state|town|place|county|continent|river|"
+        r"region|island|street|district|location)\b|哪里|哪儿|何处|什么地方|在哪|位于",
+    ),
+    (
+        "yesno",
+        r"^(is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|must)\b|"
+        r"吗[?？]?$",
+    ),
+)
+_NAME = re.compile(
+    r"(?:[^\W\d_a-zß-öø-ÿ][\w'’&.-]*|\d{4})"
+    r"(?:\s+(?:(?:of|the|de|van|von|der|di|da|la|le|and|&)\s+){0,2}"
+    r"[^\W\d_a-zß-öø-ÿ][\w'’&-]*|\s+\d+\b)*"
+)
+_QUOTED = re.compile(r"[\"“”«»《》「」]([^\"“”«»《》「」]{2,80})[\"“”«»《》「」]")
+_OPENERS = frozenset(
+    "a an and are as at by can compare could define describe did do does explain find for from give "
+    "had has have how if in is it list may must name of on or please should show tell that the this "
+    "to was were what when where which who whom whose why will with would".split()
+)
+_YEAR = re.compile(r"(?<!\d)(1[0-9]{3}|20[0-9]{2})(?!\d)")
+_SIDES = (
+    re.compile(
+        r"\bdifferences?\s+between\s+(.+?)\s+and\s+(.+?)(?:\s+(?:in|for|when|with)\b|[?.]|$)", re.I
+    ),
+    re.compile(
+        r"\bcompar(?:e|ing|ison of)\s+(.+?)\s+(?:and|with|to|against)\s+(.+?)(?:\s+(?:in|for|by)\b|[?.]|$)",
+        re.I,
+    ),
+    re.compile(
+        r"([\w.+#'’-]+(?: [\w.+#'’-]+){0,3}?)\s+(?:vs\.?|versus)\s+([\w.+#'’-]+(?: [\w.+#'’-]+){0,3}?)(?:\s+(?:in|for|when)\b|[?:.,]|$)",
+        re.I,
+    ),
+    re.compile(r"[,:]\s*(?:the )?(.{2,60}?),?\s+or\s+(?:the )?(.{2,60}?)\s*\?*$"),
+    re.compile(
+        r"\b(?:both|between|did|do|does|are|were|is|was|have|has)\s+(.{2,60}?)\s+and\s+(.{2,60}?)"
+        r"\s+(?:both|from|the same|located|have|members?|born|of the same|in the same|each)\b",
+        re.I,
+    ),
+    re.compile(r"(.{2,30}?)(?:和|与|跟)(.{2,30}?)(?:的|有何|有什么)?(?:区别|不同|比较|差异)"),
+)
+
+
+class Question(NamedTuple):
+    """A question, taken apart."""
+
+    text: str
+    words: tuple[str, ...]  # content words, folded and stemmed, in order
+    names: tuple[str, ...]  # as written
+    years: tuple[str, ...]
+    sides: tuple[str, ...]  # of a comparison
+    kind: Kind
+
+
+@lru_cache(maxsize=64)
+def understood(text: str) -> Question:
+    """A question taken apart by its form; nothing is looked up."""
+    text = " ".join(text.split())[:2000]
+    return Question(
+        text=text,
+        words=tuple(dict.fromkeys(words(text))),
+        names=tuple(names(text)),
+        years=tuple(dict.fromkeys(_YEAR.findall(text))),
+        sides=_sides(text),
+        kind=_kind(text),
+    )
+
+
+def _kind(text: str) -> Kind:
+    for kind, pattern in _KINDS:
+        if re.search(pattern, text, re.I):
+            return kind
+    return "text"
+
+
+def names(text: str) -> list[str]:
+    """The names in a text, as written: quoted words, and runs of capitalised ones."""
+    found = [match.strip() for match in _QUOTED.findall(text)]
+    for match in _NAME.finditer(text):
+        pieces = match[0].rstrip(".'’").split()
+        while pieces and pieces[0].lower() in _OPENERS:
+            pieces.pop(0)
+        name = " ".join(pieces)
+        if len(name) > 1 and not _YEAR.fullmatch(name):
+            found.append(name.removesuffix("'s").removesuffix("’s"))
+    return list(dict.fromkeys(found))
+
+
+def _sides(text: str) -> tuple[str, ...]:
+    for pattern in _SIDES:
+        if match := pattern.search(text):
+            sides = [side.strip(" ,.?!\"'") for side in match.groups()]
+            if all(sides) and len(sides[0].split()) <= 8:
+                return tuple(sides)
+    return ()

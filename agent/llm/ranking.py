@@ -1,0 +1,228 @@
+"""The sentences of the evidence, and how well each answers a question."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from agent.evidence import rank, sentences, words
+from agent.llm.question import Question
+from agent.llm.values import values
+from agent.outside import Excerpt
+
+_HEADING = re.compile(r"#{1,6}\s+|\*\*[^*]+\*\*:?$")
+_MARKER = re.compile(r"(?:[-*+•‣–]|\d{1,3}[.)]|>)\s+")
+_PRONOUN = re.compile(
+    r"(?:he|she|it|they|his|her|its|their|this|these|that|those|both|the (?:company|film|band|"
+    r"album|song|city|team|group|series|game|book|match|tower|project|village|club|school))\b",
+    re.I,
+)
+
+
+class Line(NamedTuple):
+    """A sentence, where it stands, and what it is about without saying so."""
+
+    source: int
+    title: str
+    passage: int  # of its source
+    at: int  # in its passage
+    text: str
+    heading: str
+    before: str  # the sentence before it
+
+    @property
+    def leans(self) -> bool:
+        """Whether it begins with a pronoun, so that the sentence before tells its subject."""
+        return bool(_PRONOUN.match(self.text))
+
+
+def lines(evidence: Sequence[Excerpt]) -> list[Line]:
+    """Every sentence of the evidence that could be quoted, in order, under its heading."""
+    found: list[Line] = []
+    for excerpt in evidence:
+        for number, passage in enumerate(excerpt.passages):
+            found.extend(_of_passage(excerpt, number, passage))
+    return found
+
+
+def _of_passage(excerpt: Excerpt, number: int, passage: str) -> list[Line]:
+    found: list[Line] = []
+    heading = before = ""
+    for at, (start, end) in enumerate(sentences(passage)):
+        text = passage[start:end]
+        if _is_heading(text, passage[end : end + 1]):
+            heading, before = text.strip("#* :"), ""
+            continue
+        if mark := _MARKER.match(text):
+            text = text[mark.end() :]
+        if any(char.isalnum() for char in text):
+            line = Line(excerpt.source, excerpt.title, number, at, text, heading, before)
+            found.append(line)
+            before = text
+    return found
+
+
+def _is_heading(text: str, following: str) -> bool:
+    if _HEADING.match(text):
+        return True
+    return following == "\n" and len(text) < 60 and text[-1].isalnum() and ":" not in text
+
+
+class Scored(NamedTuple):
+    """A line with its fitness: `score` to rank, `cover` the share of the question it speaks of."""
+
+    line: Line
+    score: float
+    cover: float
+    found: frozenset[str]  # the words of the question that it holds, itself or by its context
+    features: tuple[float, ...]
+
+
+#: How much a word counts that stands not in the sentence but in its context.
+TITLE, HEADING, BEFORE, NEAR = 0.8, 0.6, 0.4, 0.6
+
+#: What makes a sentence an answer, in this order: see `_features`.
+FEATURES = (
+    "own", "all", "typed", "typed_all", "proximity", "length", "first", "title_said",
+    "title_whole", "page", "source", "leans", "hop_in", "hop_out", "around", "bm25",
+)
+WEIGHTS = (0.37, 1.97, 1.79, 0.56, 0.64, 0.71, 0.61, 0.83, 0.72, 1.31, 1.61, -0.12, 1.79, 0.26, 1.21, 1.5)
+
+
+class View:
+    """A line as bags of words."""
+
+    def __init__(self, line: Line) -> None:
+        self.line = line
+        self.order = _words(line.text)
+        self.own = frozenset(self.order)
+        self.title = frozenset(_words(line.title))
+        self.heading = frozenset(_words(line.heading))
+        self.before = frozenset(_words(line.before))
+        self.starts = {word[:5] for word in self.own if len(word) > 5}
+
+    def hit(self, word: str) -> float:
+        """How much this line speaks of a word: 1 if it says it."""
+        if word in self.own:
+            return 1.0
+        return max(
+            TITLE * (word in self.title),
+            HEADING * (word in self.heading),
+            BEFORE * (word in self.before),
+            NEAR * (len(word) > 5 and word[:5] in self.starts),
+        )
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(words(text))
+
+
+def scored(found: Sequence[Line], question: Question) -> list[Scored]:
+    """Each line with its score for a question, in the given order."""
+    views = [View(line) for line in found]
+    rarity = _rarity(views, question.words)
+    total = sum(rarity.values()) or 1.0
+    hits = [{w: h for w in question.words if (h := view.hit(w))} for view in views]
+    covers = [sum(rarity[w] * h for w, h in hit.items()) / total for hit in hits]
+    rows = _features(views, question, rarity, covers)
+    return [
+        Scored(line, sum(map(float.__mul__, WEIGHTS, row)), cover, frozenset(hit), row)
+        for line, row, cover, hit in zip(found, rows, covers, hits, strict=True)
+    ]
+
+
+def _rarity(views: Sequence[View], wanted: Sequence[str]) -> dict[str, float]:
+    """How much each word tells: the rarer among the lines, the more."""
+    count = len(views)
+    rarity = {}
+    for word in wanted:
+        holding = sum(1 for view in views if word in view.own or word in view.title)
+        rarity[word] = math.log(1 + (count - holding + 0.5) / (holding + 0.5)) + 0.5
+    return rarity
+
+
+def _features(
+    views: Sequence[View], question: Question, rarity: dict[str, float], covers: Sequence[float]
+) -> list[tuple[float, ...]]:
+    total = sum(rarity.values()) or 1.0
+    mean = sum(len(view.order) for view in views) / (len(views) or 1) or 1.0
+    bm25 = rank([f"{v.line.title} {v.line.text}" for v in views], question.text)
+    top = max(bm25, default=0.0) or 1.0
+    pages = _pages(views, rarity, total)
+    hops = _hops(views, question, covers)
+    asked = frozenset(question.words)
+    rows = []
+    for i, view in enumerate(views):
+        own = sum(rarity[w] for w in asked & view.own) / total
+        has = float(typed(view.line, question))
+        around = asked & (view.own | view.title | view.heading | view.before | _next(views, i))
+        rows.append((
+            own, covers[i], has, has * covers[i], _proximity(view, question.words, rarity) / total,
+            math.log((len(view.order) + 1) / mean), float(view.line.at == 0 and not view.line.passage),
+            len(asked & view.title) / (len(view.title) or 1),
+            float(bool(view.title) and view.title <= asked), pages[view.line.source],
+            1 / view.line.source, float(view.line.leans), hops[i][0], hops[i][1],
+            sum(rarity[w] for w in around) / total, bm25[i] / top,
+        ))
+    return rows
+
+
+def _next(views: Sequence[View], i: int) -> frozenset[str]:
+    if i + 1 < len(views) and views[i + 1].line[:3] == views[i].line[:3]:
+        return views[i + 1].own
+    return frozenset()
+
+
+def _pages(views: Sequence[View], rarity: dict[str, float], total: float) -> dict[int, float]:
+    held: dict[int, set[str]] = {}
+    for view in views:
+        held.setdefault(view.line.source, set()).update(view.own, view.title)
+    return {n: sum(rarity[w] for w in rarity if w in bag) / total for n, bag in held.items()}
+
+
+def _hops(
+    views: Sequence[View], question: Question, covers: Sequence[float]
+) -> list[tuple[float, float]]:
+    """For each line: the best other page that names its page, and whether it names another."""
+    told = question.text.casefold()
+    titles: dict[int, str] = {}
+    for view in views:
+        name = re.sub(r"\s*\(.*?\)$", "", view.line.title).casefold()
+        if len(name) > 3 and name not in told:
+            titles[view.line.source] = name
+    incoming: dict[int, float] = {}
+    outgoing = [0.0] * len(views)
+    for i, view in enumerate(views):
+        text = view.line.text.casefold()
+        for source, name in titles.items():
+            if source != view.line.source and name in text:
+                incoming[source] = max(incoming.get(source, 0.0), covers[i])
+                outgoing[i] = covers[i]
+    return [(incoming.get(view.line.source, 0.0), outgoing[i]) for i, view in enumerate(views)]
+
+
+def _proximity(view: View, asked: Sequence[str], rarity: dict[str, float]) -> float:
+    """The rarity of neighbouring words of the question that are close in the sentence too."""
+    where: dict[str, list[int]] = {}
+    for at, word in enumerate(view.order):
+        if word in rarity:
+            where.setdefault(word, []).append(at)
+    close = 0.0
+    for left, right in zip(asked, asked[1:], strict=False):
+        if any(0 < b - a <= 3 for a in where.get(left, ()) for b in where.get(right, ())):
+            close += (rarity[left] + rarity[right]) / 2
+    return close
+
+
+def typed(line: Line, question: Question) -> bool:
+    """Whether a line holds a value of the type that the question asks for, and did not name."""
+    told = set(question.words)
+    return any(set(_words(value)) - told for value in values(question.kind, line.text))
+
+
+__all__ = ["Counter", "Line", "Scored", "lines", "scored", "typed"]

@@ -1,0 +1,277 @@
+"""What the user receives: the answer object, its schema, and how a run becomes one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from agent.budget import Spent
+from agent.errors import AgentError
+from agent.evidence import link
+from agent.research import (
+    Asked,
+    Attempt,
+    Claim,
+    Failed,
+    Finding,
+    Frozen,
+    Halted,
+    PageRead,
+    Quote,
+    Research,
+    Searched,
+    Source,
+    Warned,
+)
+
+SCHEMA_URL = "https://json-schema.org/draft/2020-12/schema"
+Number = int | float
+
+
+class Credibility(Frozen):
+    """How far a source may be trusted, from 0 to 1, with the parts of the score."""
+
+    score: float
+    domain: float
+    relevance: float
+    recency: float
+    reason: str
+
+
+class Citation(Frozen):
+    """A quote on its page. `id` is the source's number; a source quoted twice has two entries."""
+
+    id: int
+    title: str
+    url: str
+    quote: str
+    start: int = Field(description="offset of the quote in the stored page text, in characters")
+    end: int
+    match: Literal["exact", "normalized", "none"]
+    link: str = Field(description="opens the page at the quote")
+    page_sha256: str
+    retrieved_at: str
+    via: Literal["page", "snippet"]
+    credibility: Credibility | None = None
+
+
+class SlotAnswer(Frozen):
+    """What is known of a slot; `citations` are the numbers of the sources that say it."""
+
+    value: str | None
+    status: Literal["filled", "missing", "conflict"]
+    citations: tuple[int, ...] = ()
+    confidence: float = Field(ge=0, le=1)
+    alternatives: tuple[str, ...] = ()
+
+
+class SourceCounts(Frozen):
+    """Pages by what became of them."""
+
+    found: int = 0
+    read: int = 0
+    blocked: int = 0
+    failed: int = 0
+
+
+class Usage(Spent):
+    """What the run spent."""
+
+    rounds: int = 0
+    seconds: float = 0.0
+
+
+class RunInfo(Frozen):
+    """Which run this was; `journal` is null where none could be written."""
+
+    id: str
+    strategy: str
+    models: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    started_at: str
+    journal: str | None = None
+
+
+class Error(Frozen):
+    """Why there is no answer, and what to do."""
+
+    kind: str
+    message: str
+    remedy: str
+
+
+class Answer(Frozen):
+    """The answer object, on every way out."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        json_schema_extra={"$schema": SCHEMA_URL, "title": "Answer"},
+        json_schema_serialization_defaults_required=True,
+    )
+
+    schema_version: Literal["1"] = "1"
+    topic: str
+    status: Literal["complete", "partial", "insufficient", "error"]
+    degraded: bool = False
+    answer: str = ""
+    citations: tuple[Citation, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    slots: dict[str, SlotAnswer] = Field(default_factory=dict)
+    sources: SourceCounts = SourceCounts()
+    attempts: tuple[Attempt, ...] = ()
+    warnings: tuple[str, ...] = ()
+    usage: Usage = Usage()
+    run: RunInfo | None = None
+    error: Error | None = None
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of the answer object."""
+    return Answer.model_json_schema(mode="serialization")
+
+
+def to_json(answer: Answer, *, compact: bool = False) -> str:
+    """The answer as JSON text with a trailing newline, checked against the schema.
+
+    Raises jsonschema.ValidationError, which would be a bug of this program.
+    """
+    from jsonschema import Draft202012Validator
+
+    value = answer.model_dump(mode="json")
+    Draft202012Validator(schema()).validate(value)
+    separators = (",", ":") if compact else None
+    indent = None if compact else 2
+    return json.dumps(value, ensure_ascii=False, indent=indent, separators=separators) + "\n"
+
+
+def failure(topic: str, error: AgentError) -> Answer:
+    """The answer object of a run that could not begin."""
+    return Answer(topic=topic, status="error", error=_told(error))
+
+
+def answer(
+    research: Research,
+    *,
+    usage: Usage,
+    run: RunInfo,
+    warnings: Iterable[str] = (),
+    error: AgentError | None = None,
+) -> Answer:
+    """The answer object of a run that ended."""
+    answered = research.answer
+    quotes = _quotes(research)
+    return Answer(
+        topic=research.topic,
+        status=_status(research, error),
+        degraded=_degraded(research),
+        answer=answered.text if answered else "",
+        citations=tuple(_citation(quote, research.sources) for quote in quotes),
+        claims=answered.claims if answered else (),
+        slots={name: _slot(f, research.sources) for name, f in research.findings.items()},
+        sources=_counts(research),
+        attempts=research.attempts + tuple(getattr(error, "attempts", ())),
+        warnings=(*_warnings(research), *warnings),
+        usage=usage,
+        run=run.model_copy(update=_asked(research)),
+        error=_told(error) if error else None,
+    )
+
+
+def _told(error: AgentError) -> Error:
+    return Error(kind=error.kind, message=error.message, remedy=error.remedy)
+
+
+def _status(
+    research: Research, error: AgentError | None
+) -> Literal["complete", "partial", "insufficient", "error"]:
+    if error or research.answer is None:
+        return "error"
+    if research.of(Halted):
+        return "partial"
+    return "complete" if research.answer.quotes else "insufficient"
+
+
+def _degraded(research: Research) -> bool:
+    """Whether a fallback stood in for what was asked for."""
+    stood_in = any(event.stand_in for event in research.of(Failed))
+    return stood_in or any(event.model == "extractive" for event in research.of(Asked))
+
+
+def _quotes(research: Research) -> list[Quote]:
+    """Every quote that the answer or a slot stands on, once, by source and place."""
+    answered = research.answer
+    quotes = set(answered.quotes if answered else ())
+    for finding in research.findings.values():
+        quotes.update(finding.quotes)
+    return sorted(quotes, key=lambda quote: (quote.source, quote.start, quote.end))
+
+
+def _citation(quote: Quote, sources: tuple[Source, ...]) -> Citation:
+    page = sources[quote.source - 1].page
+    return Citation(
+        id=quote.source,
+        title=page.title,
+        url=page.url,
+        quote=quote.text,
+        start=quote.start,
+        end=quote.end,
+        match=quote.match,
+        link=link(page.url, quote.text),
+        page_sha256=page.sha256,
+        retrieved_at=page.retrieved_at,
+        via=page.via,
+    )
+
+
+def _slot(finding: Finding, sources: tuple[Source, ...]) -> SlotAnswer:
+    return SlotAnswer(
+        value=finding.value,
+        status=finding.status,
+        citations=tuple(sorted({quote.source for quote in finding.quotes})),
+        confidence=_confidence(finding, sources),
+        alternatives=finding.alternatives,
+    )
+
+
+def _confidence(finding: Finding, sources: tuple[Source, ...]) -> float:
+    """0 missing, 0.5 in conflict, else 0.7 for one witness, 0.85 for two, 0.95 for more.
+
+    Pages with one text are one witness. The figures are a scale to sort by, not probabilities.
+    """
+    if finding.status != "filled":
+        return 0.5 if finding.status == "conflict" else 0.0
+    witnesses = {sources[quote.source - 1].page.sha256 for quote in finding.quotes}
+    return {1: 0.7, 2: 0.85}.get(len(witnesses), 0.95)
+
+
+def _counts(research: Research) -> SourceCounts:
+    unread = [event for event in research.of(Failed) if event.what == "page"]
+    return SourceCounts(
+        found=len(research.hits),
+        read=sum(event.page.via == "page" for event in research.of(PageRead)),
+        blocked=sum(event.outcome in ("blocked", "forbidden") for event in unread),
+        failed=sum(event.outcome not in ("blocked", "forbidden") for event in unread),
+    )
+
+
+def _warnings(research: Research) -> list[str]:
+    warnings: list[str] = []
+    if any(event.model == "extractive" for event in research.of(Asked)):
+        warnings.append("No model was used: the answer is made of sentences quoted from sources.")
+    for event in research.of(Failed):
+        stood_in = f" Used instead: {event.stand_in}." if event.stand_in else ""
+        warnings.append(f"{event.subject}: {event.message}{stood_in}")
+    warnings += [event.reason for event in research.of(Halted)]
+    warnings += [event.message for event in research.of(Warned)]
+    return warnings
+
+
+def _asked(research: Research) -> dict[str, tuple[str, ...]]:
+    """Who answered: models and search providers, each once, in order."""
+    models = dict.fromkeys(event.model for event in research.of(Asked))
+    providers = dict.fromkeys(event.found.provider for event in research.of(Searched))
+    return {"models": tuple(models), "providers": tuple(providers)}

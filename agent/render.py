@@ -1,0 +1,64 @@
+"""How a run looks to a person: events as lines."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agent.research import (
+    Answered,
+    Asked,
+    Event,
+    Failed,
+    Halted,
+    PageRead,
+    Queried,
+    Reflected,
+    Searched,
+    Started,
+    Warned,
+)
+
+
+def line(event: Event) -> str:
+    """An event as `[EVENT] detail`, on one line."""
+    return f"[{event.type.upper()}] {printable(detail(event))}"
+
+
+def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer than a table
+    """What an event says, in a few words."""
+    match event:
+        case Started():
+            return event.topic
+        case Asked():
+            return f"{event.task}: {event.model}"
+        case Queried():
+            return f"round {event.round}: {' | '.join(event.queries)}"
+        case Searched(found=found):
+            return f"{found.query}: {len(found.hits)} hits from {found.provider}"
+        case PageRead(page=page):
+            return f"{page.url} ({len(page.text)} characters, {page.via})"
+        case Reflected():
+            return ", ".join(f"{f.slot}={f.value or f.status}" for f in event.findings)
+        case Answered():
+            return event.text
+        case Failed():
+            return f"{event.what} {event.subject}: {event.message}"
+        case Warned():
+            return event.message
+        case Halted():
+            return event.reason
+
+
+def as_json(event: Event) -> str:
+    """An event as a line of JSON; the text of a page is told by its length."""
+    value: dict[str, Any] = event.model_dump(mode="json")
+    if isinstance(event, PageRead):
+        value["page"]["text"] = None
+        value["page"]["characters"] = len(event.page.text)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def printable(text: str) -> str:
+    """A text that cannot command a terminal: on one line, without control characters."""
+    return "".join(char if char.isprintable() else " " for char in text)

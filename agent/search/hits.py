@@ -1,0 +1,106 @@
+"""Hits out of whatever a service sent: nothing in a reply is taken to have the right shape."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from agent.research import Hit
+from agent.search.options import Options
+from agent.urls import canonical
+
+URL = 2000  # characters; beyond, it is no address that anyone could cite
+TITLE = 300
+SNIPPET = 1000
+QUERY = 500
+TAG = re.compile(r"<!--.*?-->|</?[a-zA-Z][^<>]{0,500}>", re.DOTALL)
+
+
+def plain(text: object, limit: int) -> str:
+    """One line of printable text of at most `limit` characters, cut at a word; "" if no string."""
+    if not isinstance(text, str):
+        return ""
+    head = text[: 20 * limit]  # markup and blanks included: a megabyte is not worth cleaning
+    kept = "".join(" " if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in head)
+    line = " ".join(kept.split())
+    if len(line) <= limit:
+        return line
+    cut = line[:limit].rstrip() if line[limit] == " " else line[:limit].rpartition(" ")[0]
+    return cut if len(cut) > limit // 2 else line[:limit]  # a script without blanks
+
+
+def unmarked(text: str, limit: int) -> str:
+    """The same, without HTML tags and entities."""
+    return plain(html.unescape(TAG.sub("", text[: 20 * limit])), limit)
+
+
+def dig(value: object, *keys: str | int) -> Any:
+    """What stands at a path of a JSON value; None where the path ends early."""
+    for key in keys:
+        if isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and -len(value) <= key < len(value):
+            value = value[key]
+        else:
+            return None
+    return value
+
+
+def rows(value: object, *keys: str | int) -> list[dict[str, Any]]:
+    """The objects of the list at a path: `[]` where there is no list, nothing but objects in it."""
+    found = dig(value, *keys)
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+
+
+def hit(url: object, title: object, snippet: object, day: object = None) -> Iterator[Hit]:
+    """One hit, or none where there is no address. Texts keep their markup: the chain removes it."""
+    if address := plain(url, URL + 1):
+        yield Hit(
+            url=address,
+            title=plain(title, 10 * TITLE),
+            snippet=plain(snippet, 10 * SNIPPET),
+            date=plain(day, 40) or None,
+        )
+
+
+def tidy(hits: Iterable[Hit], options: Options) -> tuple[Hit, ...]:
+    """The hits that can be read and are wanted, in order, each page once, texts bounded."""
+    kept: dict[str, Hit] = {}
+    for found in hits:
+        if _readable(found.url, options) and not _older(found.date, options.since):
+            clean = {
+                "title": unmarked(found.title, TITLE),
+                "snippet": unmarked(found.snippet, SNIPPET),
+            }
+            kept.setdefault(canonical(found.url), found.model_copy(update=clean))
+    return tuple(kept.values())[: options.max_results]
+
+
+def _readable(url: str, options: Options) -> bool:
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").rstrip(".")
+    except ValueError:
+        return False
+    fits = len(url) <= URL and " " not in url
+    return fits and parts.scheme in ("http", "https") and bool(host) and options.permits(host)
+
+
+def _older(day: str | None, since: date | None) -> bool:
+    """Whether a date is known and too early. `2 days ago` and the like count as unknown."""
+    known = _day(day) if day and since else None
+    return known is not None and since is not None and known < since
+
+
+def _day(text: str) -> date | None:
+    for part, form in ((text[:10], "%Y-%m-%d"), (text, "%b %d, %Y"), (text, "%d %b %Y")):
+        try:
+            return datetime.strptime(part, form).date()
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,95 @@
+"""WebSearchTool: all queries of a round at once, and the pages worth reading."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from concurrent.futures import Future
+
+from agent.errors import OutsideError, SearchFailed
+from agent.outside import Read, Search
+from agent.research import Event, Failed, Found, Hit, Page, PageRead, Research, Searched
+
+
+class WebSearchTool:
+    """Searches every query of the round and reads the best hits of each.
+
+    Which pages are read depends on ranks alone (`pages_per_query` of each query), not on who
+    answered first; so a page may be read as soon as a search names it. A page that cannot be read
+    is stood in for by its snippet. A query or a page that fails is skipped and recorded; only
+    when no query can be asked and nothing was read does the step raise SearchFailed.
+    """
+
+    def __init__(self, search: Search, read: Read, pages_per_query: int) -> None:
+        self._search = search
+        self._read = read
+        self._pages_per_query = pages_per_query
+
+    def ahead(self, query: str) -> None:
+        """Start a search that will surely be made, and its pages when it names them."""
+        self._search.start(query).add_done_callback(self._read_ahead)
+
+    def _read_ahead(self, search: Future[Found]) -> None:
+        if search.exception() is None:
+            for hit in search.result().hits[: self._pages_per_query]:
+                self._read.start(hit.url)
+
+    def __call__(self, research: Research) -> Iterator[Event]:
+        yield from self._searched(research)
+        yield from self._pages(research)
+
+    def _searched(self, research: Research) -> Iterator[Event]:
+        queries = research.current_queries
+        for query in queries:
+            self.ahead(query)
+        failures: list[OutsideError] = []
+        for query, outcome in zip(queries, self._search.collect(queries), strict=True):
+            if isinstance(outcome, OutsideError):
+                failures.append(outcome)
+                yield _failure("search", query, outcome)
+            else:
+                yield Searched(round=research.round, found=outcome)
+        if len(failures) == len(queries) and not research.hits:
+            raise SearchFailed(failures[0].message, failures[0].remedy, outcome=failures[0].outcome)
+
+    def _pages(self, research: Research) -> Iterator[Event]:
+        hits = research.unread(self._pages_per_query)
+        outcomes = self._read.collect([hit.url for hit in hits])
+        for hit, outcome in zip(hits, outcomes, strict=True):
+            if isinstance(outcome, OutsideError):
+                snippet = _snippet(hit, research)
+                stand_in = "its snippet" if snippet else ""
+                yield _failure("page", hit.url, outcome, stand_in)
+                if snippet:
+                    yield PageRead(page=snippet, hit=hit)
+            else:
+                yield PageRead(page=outcome, hit=hit)
+
+
+def _snippet(hit: Hit, research: Research) -> Page | None:
+    """What the search said of a page, as a source that is marked as such."""
+    if not hit.snippet.strip():
+        return None
+    at = next(e.found.at for e in research.of(Searched) if hit in e.found.hits)
+    return Page(
+        url=hit.url,
+        title=hit.title,
+        text=hit.snippet,
+        sha256=hashlib.sha256(hit.snippet.encode()).hexdigest(),
+        retrieved_at=at,
+        via="snippet",
+    )
+
+
+def _failure(what: str, subject: str, error: OutsideError, stand_in: str = "") -> Failed:
+    return Failed.model_validate(
+        {
+            "what": what,
+            "subject": subject,
+            "outcome": error.outcome,
+            "message": error.message,
+            "remedy": error.remedy,
+            "stand_in": stand_in,
+            "attempts": error.attempts,
+        }
+    )

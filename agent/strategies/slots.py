@@ -1,0 +1,42 @@
+"""The slot pipeline: queries and slots, search, reflect, search for what is missing, answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent.research import Event, Queried, Research
+from agent.steps.generate_queries import GenerateQueries
+from agent.steps.reflect import Reflect
+from agent.steps.synthesize import Synthesize
+from agent.steps.web_search import WebSearchTool
+
+
+class Slots:
+    """Runs the four steps in their order, searching at most `max_rounds` times."""
+
+    name = "slots"
+
+    def __init__(
+        self,
+        generate: GenerateQueries,
+        search: WebSearchTool,
+        reflect: Reflect,
+        synthesize: Synthesize,
+        max_rounds: int,
+    ) -> None:
+        self._generate = generate
+        self._search = search
+        self._reflect = reflect
+        self._synthesize = synthesize
+        self._max_rounds = max_rounds
+
+    def __call__(self, research: Research) -> Iterator[Event]:
+        self._search.ahead(research.topic)  # it is always a query: search while the model thinks
+        yield from self._generate(research)
+        for _ in range(self._max_rounds):
+            yield from self._search(research)
+            yield from self._reflect(research)
+            if not research.new_queries or research.round == self._max_rounds:
+                break
+            yield Queried(round=research.round + 1, queries=research.new_queries)
+        yield from self._synthesize(research)

@@ -1,0 +1,215 @@
+"""Services on loopback that speak the wire formats of Gemini, SerpAPI and the web.
+
+What they answer is set by the test; every request is kept in the order in which it arrived.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+GEMINI_KEY = "gemini-secret-key"
+SERPAPI_KEY = "serpapi-secret-key"
+
+
+class Raw(NamedTuple):
+    """An answer as bytes on the wire; `status` 0 cuts the connection without a word."""
+
+    status: int
+    body: str
+    headers: dict[str, str] = {}
+    delay: float = 0.0
+
+
+class Asked(NamedTuple):
+    """A model request: which task (by its schema), what was shown."""
+
+    task: str
+    model: str
+    system: str
+    prompt: str
+
+
+#: A reply: an answer object, text as it stands, or raw bytes.
+Reply = dict[str, Any] | str | Raw
+Think = Callable[[Asked], Reply]
+
+
+def source_ids(prompt: str) -> dict[int, str]:
+    """The sources that a prompt shows: number -> text, unescaped."""
+    shown = re.findall(r'<source id="(\d+)"[^>]*>(.*?)</source>', prompt, re.S)
+    return {int(n): html.unescape(text) for n, text in shown}
+
+
+class Services:
+    """One server; `think`, `hits` and `pages` say what it answers."""
+
+    def __init__(self) -> None:
+        self.think: Think = lambda asked: Raw(500, "no script")
+        self.hits: dict[str, list[str]] | Callable[[str], Any] = {}
+        self.pages: dict[str, str | Raw] = {}
+        self.default_hits: list[str] = []
+        self.delay = 0.0
+        self.asked: list[Asked] = []
+        self.searched: list[str] = []
+        self.read: list[str] = []
+        self._lock = threading.Lock()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server.daemon_threads = True
+        self.base = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Services:
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def environment(self, folder: Path, **more: str) -> dict[str, str]:
+        """The environment that points a run at these services."""
+        return {
+            "GEMINI_API_KEY": GEMINI_KEY,
+            "GOOGLE_GEMINI_BASE_URL": f"{self.base}/gemini",
+            "SERPAPI_API_KEY": SERPAPI_KEY,
+            "SERPAPI_BASE_URL": f"{self.base}/serpapi",
+            "SEARCH_PROVIDERS": "serpapi",
+            "LLM_RETRY_WAITS": "0,0,0",
+            "ALLOW_PRIVATE_NETWORK": "1",
+            "RESPECT_ROBOTS": "0",
+            "RUNS_DIR": str(folder / "runs"),
+            "CACHE_DIR": str(folder / "cache"),
+            **more,
+        }
+
+    def url(self, name: str) -> str:
+        """The address of a page."""
+        return f"{self.base}/web/{name}"
+
+    def tasks(self) -> list[str]:
+        """Which tasks models were asked, in order."""
+        return [asked.task for asked in self.asked]
+
+    # --- what the server answers ---------------------------------------------------------------
+
+    def gemini(self, model: str, body: dict[str, Any], key: str | None) -> Raw:
+        asked = _asked(model, body)
+        with self._lock:
+            self.asked.append(asked)
+        if key != GEMINI_KEY:
+            return _refused()
+        reply = self.think(asked)
+        if isinstance(reply, Raw):
+            return reply
+        text = reply if isinstance(reply, str) else json.dumps(reply)
+        return Raw(200, json.dumps(gemini_reply(text, asked)), delay=self.delay)
+
+    def serpapi(self, query: str, key: str) -> Raw:
+        with self._lock:
+            self.searched.append(query)
+        if key != SERPAPI_KEY:
+            return Raw(401, json.dumps({"error": f"Invalid API key: {key}"}))
+        found = self.hits(query) if callable(self.hits) else self.hits.get(query)
+        if isinstance(found, Raw):
+            return found
+        names = self.default_hits if found is None else found
+        if not names:
+            none = "Google hasn't returned any results for this query."
+            return Raw(200, json.dumps({"error": none}), delay=self.delay)
+        rows = [_organic(i, self.url(name), name) for i, name in enumerate(names, 1)]
+        return Raw(200, json.dumps({"organic_results": rows}), delay=self.delay)
+
+    def page(self, name: str) -> Raw:
+        with self._lock:
+            self.read.append(name)
+        page = self.pages.get(name)
+        if page is None:
+            return Raw(404, "not here")
+        if isinstance(page, Raw):
+            return page
+        kind = {"Content-Type": "text/html; charset=utf-8"}
+        return Raw(200, as_html(name, page), kind, delay=self.delay)
+
+
+def as_html(title: str, text: str) -> str:
+    """A page whose main text is `text`, one paragraph a line."""
+    body = "".join(f"<p>{html.escape(line)}</p>" for line in text.split("\n"))
+    return f"<html><head><title>{title}</title></head><body><article>{body}</article></body></html>"
+
+
+def gemini_reply(text: str, asked: Asked, reason: str = "STOP") -> dict[str, Any]:
+    """A generateContent reply, with tokens counted as a quarter of the characters."""
+    content = {"parts": [{"text": text}], "role": "model"}
+    prompt, output = (len(asked.system) + len(asked.prompt)) // 4, len(text) // 4
+    usage = {"promptTokenCount": prompt, "candidatesTokenCount": output}
+    return {
+        "candidates": [{"content": content, "finishReason": reason, "index": 0}],
+        "usageMetadata": {**usage, "totalTokenCount": prompt + output},
+        "modelVersion": asked.model,
+    }
+
+
+def _asked(model: str, body: dict[str, Any]) -> Asked:
+    config = body.get("generationConfig", {})
+    known = set((config.get("responseJsonSchema") or config.get("response_json_schema"))["properties"])
+    tasks = {"queries": "generate_queries", "need_more": "reflect", "citations": "synthesize"}
+    task = next(name for field, name in tasks.items() if field in known)
+    system = "".join(part["text"] for part in body["systemInstruction"]["parts"])
+    prompt = "".join(part["text"] for part in body["contents"][0]["parts"])
+    return Asked(task, model, system, prompt)
+
+
+def _refused() -> Raw:
+    details = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]
+    error = {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}
+    return Raw(400, json.dumps({"error": {**error, "details": details}}))
+
+
+def _organic(position: int, link: str, title: str) -> dict[str, Any]:
+    return {"position": position, "title": title, "link": link, "snippet": f"About {title}."}
+
+
+def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: object) -> None:
+            """Quiet."""
+
+        def do_POST(self) -> None:
+            length = int(self.headers.get("Content-Length", 0))
+            body = json.loads(self.rfile.read(length))
+            model = re.search(r"/models/([^:]+):", self.path)
+            key = self.headers.get("x-goog-api-key")
+            self._answer(services.gemini(model[1] if model else "", body, key))
+
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            if parts.path == "/serpapi/search":
+                given = parse_qs(parts.query)
+                self._answer(services.serpapi(given["q"][0], given["api_key"][0]))
+            else:
+                self._answer(services.page(parts.path.removeprefix("/web/")))
+
+        def _answer(self, raw: Raw) -> None:
+            time.sleep(raw.delay)
+            self.close_connection = True
+            if not raw.status:
+                return
+            body = raw.body.encode()
+            self.send_response(raw.status)
+            kind = {"Content-Type": "application/json", "Connection": "close"}
+            for name, value in {**kind, **raw.headers, "Content-Length": str(len(body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+    return Handler

@@ -1,0 +1,72 @@
+"""A scripted model that answers from what it is shown and from nothing else.
+
+It knows which words lead to which fact, as a reader would; a fact is found only if its sentence
+stands in a source of the prompt.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from agent.evidence import sentences
+
+from tests.services import Asked, source_ids
+
+
+class Fact(NamedTuple):
+    """A slot, the value that it gets, and words of the sentence that says so."""
+
+    slot: str
+    value: str
+    said: str
+
+
+class Thinker:
+    """`queries` for the first round; `follow` maps a missing slot to the query that finds it."""
+
+    def __init__(
+        self, facts: list[Fact], queries: list[str], follow: dict[str, str] | None = None
+    ) -> None:
+        self._facts = facts
+        self._queries = queries
+        self._follow = follow or {}
+
+    def __call__(self, asked: Asked) -> dict[str, Any]:
+        shown = source_ids(asked.prompt)
+        return {
+            "generate_queries": self._plan,
+            "reflect": self._reflect,
+            "synthesize": self._write,
+        }[asked.task](shown)
+
+    def _plan(self, _: dict[int, str]) -> dict[str, Any]:
+        slots = [{"name": fact.slot, "description": f"the {fact.slot}"} for fact in self._facts]
+        return {"queries": self._queries, "slots": slots}
+
+    def _reflect(self, shown: dict[int, str]) -> dict[str, Any]:
+        rows: list[dict[str, Any]] = []
+        queries: list[str] = []
+        for fact in self._facts:
+            n, sentence = _find(fact.said, shown)
+            value = fact.value if n else None
+            rows.append({"name": fact.slot, "value": value, "source": n, "quote": sentence})
+            if not n and fact.slot in self._follow:
+                queries.append(self._follow[fact.slot])
+        return {"slots": rows, "need_more": bool(queries), "new_queries": queries}
+
+    def _write(self, shown: dict[int, str]) -> dict[str, Any]:
+        found = [(fact, *_find(fact.said, shown)) for fact in self._facts]
+        known = [(fact, n, sentence) for fact, n, sentence in found if n]
+        text = " ".join(f"The {fact.slot} is {fact.value} [{n}]." for fact, n, _ in known)
+        return {
+            "answer": text,
+            "citations": [{"source": n, "quote": sentence} for _, n, sentence in known],
+        }
+
+
+def _find(said: str, shown: dict[int, str]) -> tuple[int | None, str]:
+    for n, text in shown.items():
+        for start, end in sentences(text):
+            if said in text[start:end]:
+                return n, text[start:end]
+    return None, ""
