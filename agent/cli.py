@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -72,7 +73,16 @@ def command(**options: Any) -> int:
                 _watch(run, options)
     except AgentError as error:
         return _refuse(topic, error, options)
+    except Exception as error:  # a bug: told like any other error
+        return _refuse(topic, _bug(error, options["verbose"]), options)
     return _finish(run.answer(), options)
+
+
+def _bug(error: Exception, verbose: bool) -> AgentError:
+    if verbose:
+        traceback.print_exception(error)
+    remedy = "This is a bug: please report it with what --verbose says."
+    return AgentError(f"Internal error: {type(error).__name__}", remedy)
 
 
 def _topic(options: dict[str, Any]) -> str:
@@ -214,8 +224,6 @@ def run_cli(arguments: list[str]) -> int:
         fault: AgentError = UsageError(error.format_message(), "See --help.")
     except click.exceptions.Abort:
         return 130
-    except Exception as error:  # a bug: told as an error like any other, never as a traceback
-        fault = AgentError(f"Internal error: {type(error).__name__}", "Report it; see the journal.")
     return _refuse("", fault, {"out": None, "compact": False, "strict": False})
 
 

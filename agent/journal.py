@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Generic, TextIO, TypeVar
 
@@ -23,8 +24,11 @@ from agent.outside import spawn
 from agent.research import Attempt
 
 VERSION = 1
+#: What a failed call of each kind raises.
 ERRORS: dict[str, type[OutsideError]] = {
-    error.kind: error for error in (OutsideError, ModelFailed, SearchFailed, ReadFailed)
+    "ask": ModelFailed,
+    "search": SearchFailed,
+    "read": ReadFailed,
 }
 Req = TypeVar("Req")
 Res = TypeVar("Res")
@@ -43,25 +47,32 @@ class Journal:
         self.lock = threading.Lock()
         self._known = known or {}
         self._ended: set[str] = set()
-        self._file = self._open({"journal": VERSION, **header})
+        self._file: TextIO | None = None
+        self._open({"journal": VERSION, **header})
 
-    def _open(self, header: Json) -> TextIO | None:
+    def _open(self, header: Json) -> None:
         if self.path is None:
-            return None
+            return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            file = self.path.open("x", encoding="utf-8")
-            file.write(json.dumps(header, ensure_ascii=False) + "\n")
-            file.flush()
+            self._file = self.path.open("a", encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             self._give_up(error)
-            return None
-        return file
+        else:
+            self._write(header)
 
     def _give_up(self, error: OSError) -> None:
         """A disk that is full or read-only costs the journal, not the answer."""
         self.problem = f"The journal cannot be written ({error.strerror}: {self.path})."
         self.path = None
+        self._drop()
+
+    def _drop(self) -> None:
+        """Close the file; what could not be written stays unwritten."""
+        if self._file:
+            with suppress(OSError):
+                self._file.close()
+        self._file = None
 
     def known(self, key: str) -> Json | None:
         """What the journal holds of a call."""
@@ -74,25 +85,24 @@ class Journal:
                 return False
             self._ended.add(line["key"])
             self.calls.append(line)
-            if write and self._file:
-                self._write(self._file, line)
+            if write:
+                self._write(line)
         return True
 
-    def _write(self, file: TextIO, line: Json) -> None:
+    def _write(self, line: Json) -> None:
+        if self._file is None:
+            return
         try:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-            file.flush()
+            self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            self._file.flush()
         except OSError as error:
             self._give_up(error)
-            self._file = None
 
     def close(self) -> None:
         """Let nothing more go outside, and close the file. Calls under way are abandoned."""
         self.stop.set()
         with self.lock:
-            if self._file:
-                self._file.close()
-            self._file = None
+            self._drop()
 
 
 class Recorded(Generic[Req, Res]):
@@ -189,7 +199,7 @@ class Recorded(Generic[Req, Res]):
             line["response"] = self._encode(response)
             finish: Callable[[], Res] = lambda: response  # noqa: E731
         except Exception as error:  # a provider's failure becomes a recorded outcome
-            failure = error if isinstance(error, OutsideError) else _unexpected(error)
+            failure = error if isinstance(error, OutsideError) else self._unexpected(error)
             line["error"] = _told(failure)
             finish = _raiser(failure)
         line["seconds"] = round(time.monotonic() - begun, 3)
@@ -199,15 +209,16 @@ class Recorded(Generic[Req, Res]):
         """Record that a call was given up; what it brings later is not used."""
         body = self._request(request)
         text = "did not answer in time" if why == "timeout" else "was much slower than the others"
-        error = ERRORS.get(self._kind_of_error(), OutsideError)(
+        error = ERRORS[self._kind](
             f"The {self._kind} {text} and was given up.",
             outcome="timeout" if why == "timeout" else "missed",
         )
         line = {"call": self._kind, "key": digest(self._kind, body), "request": body}
         self._settle(future, {**line, "error": _told(error)}, _raiser(error), write=True)
 
-    def _kind_of_error(self) -> str:
-        return {"ask": "model", "search": "search", "read": "page"}.get(self._kind, "outside")
+    def _unexpected(self, error: Exception) -> OutsideError:
+        """A bug or a library's surprise: its type is told, not its text, which may hold a key."""
+        return ERRORS[self._kind](f"An unexpected {type(error).__name__} in the {self._kind}.")
 
     def _settle(
         self, future: Future[Res], line: Json, finish: Callable[[], Res], *, write: bool
@@ -224,7 +235,7 @@ class Recorded(Generic[Req, Res]):
 
     def _recall(self, request: Req, line: Json) -> Res:
         if "error" in line:
-            raise _retold(line["error"])
+            raise _retold(self._kind, line["error"])
         return self._decode(request, line["response"])
 
 
@@ -241,14 +252,8 @@ def _raiser(error: OutsideError) -> Callable[[], Any]:
     return finish
 
 
-def _unexpected(error: Exception) -> OutsideError:
-    """A bug or a library's surprise: its type is told, not its text, which may hold a key."""
-    return OutsideError(f"An unexpected {type(error).__name__} in an outside call.")
-
-
 def _told(error: OutsideError) -> Json:
     return {
-        "kind": error.kind,
         "outcome": error.outcome,
         "message": error.message,
         "remedy": error.remedy,
@@ -256,8 +261,8 @@ def _told(error: OutsideError) -> Json:
     }
 
 
-def _retold(told: Json) -> OutsideError:
-    return ERRORS.get(told["kind"], OutsideError)(
+def _retold(kind: str, told: Json) -> OutsideError:
+    return ERRORS[kind](
         told["message"],
         told["remedy"],
         outcome=told["outcome"],

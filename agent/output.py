@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -134,15 +135,21 @@ def schema() -> dict[str, Any]:
     return Answer.model_json_schema(mode="serialization")
 
 
+@cache
+def validator() -> Any:
+    """The validator of answers; a tenth of a second to make, so a run makes it while it waits."""
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(schema())
+
+
 def to_json(answer: Answer, *, compact: bool = False) -> str:
     """The answer as JSON text with a trailing newline, checked against the schema.
 
     Raises jsonschema.ValidationError, which would be a bug of this program.
     """
-    from jsonschema import Draft202012Validator
-
     value = answer.model_dump(mode="json")
-    Draft202012Validator(schema()).validate(value)
+    validator().validate(value)
     separators = (",", ":") if compact else None
     indent = None if compact else 2
     return json.dumps(value, ensure_ascii=False, indent=indent, separators=separators) + "\n"

@@ -17,7 +17,7 @@ from agent.urls import canonical
 class Frozen(BaseModel):
     """A value: immutable, and read back from JSON as it was written."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 # --- values ----------------------------------------------------------------------------------

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 import unicodedata
 from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from datetime import UTC, datetime
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ from agent.budget import spent
 from agent.errors import AgentError, NotConfigured, Stopped, UsageError
 from agent.journal import Journal, Recorded
 from agent.llm import Model, Models
-from agent.llm.extractive import Extractive
 from agent.outside import A, Ask, Read, Reply, Search, Task, spawn
 from agent.research import Event, Found, Halted, Page, Research, Slot, Started, Warned
 from agent.settings import Settings
@@ -53,7 +52,6 @@ class Run:
         self.info = _info(now())
         self._journal = _journal(settings, self.info, topic)
         self._outside = _outside(settings, self._journal)
-        self._stand_in = Models([Extractive()], settings.llm_timeout, ())
 
     def __iter__(self) -> Iterator[Event]:
         try:
@@ -68,7 +66,7 @@ class Run:
     def _events(self) -> Iterator[Event]:
         strategy = self._strategy(self._outside.ask)
         research = self.research
-        spawn(self._outside.warm)
+        spawn(self._warm)
         yield Started(topic=research.topic, strategy=strategy.name, slots=research.slots)
         for note in filter(None, (self._journal.problem, *self._outside.notes)):
             yield Warned(message=note)
@@ -76,14 +74,19 @@ class Run:
             yield from strategy(research)
         except Stopped:
             yield Halted(reason=STOPPED)
-            yield from self._synthesize(self._stand_in)(research)
+            yield from self._synthesize(_extract)(research)
+
+    def _warm(self) -> None:
+        """Prepare, while the first model call waits, what will be needed after it."""
+        self._outside.warm()
+        output.validator()
 
     def _strategy(self, ask: Ask) -> Slots:
         settings, outside = self._settings, self._outside
         return Slots(
             GenerateQueries(ask, settings.lang),
             WebSearchTool(outside.search, outside.read, settings.pages_per_query),
-            Reflect(ask, self._stand_in, settings.evidence_tokens, settings.lang),
+            Reflect(ask, _extract, settings.evidence_tokens, settings.lang),
             self._synthesize(ask),
             settings.max_rounds,
         )
@@ -91,7 +94,7 @@ class Run:
     def _synthesize(self, ask: Ask) -> Synthesize:
         settings = self._settings
         return Synthesize(
-            ask, self._stand_in, settings.evidence_tokens, settings.max_words, settings.lang
+            ask, _extract, settings.evidence_tokens, settings.max_words, settings.lang
         )
 
     def stop(self) -> None:
@@ -134,7 +137,7 @@ def now() -> str:
 
 def _info(started_at: str) -> output.RunInfo:
     stamp = started_at.replace(":", "").replace("-", "")
-    run_id = f"{stamp}-{secrets.token_hex(4)}"
+    run_id = f"{stamp}-{os.urandom(4).hex()}"
     return output.RunInfo(id=run_id, strategy=Slots.name, started_at=started_at)
 
 
@@ -181,10 +184,21 @@ def _user_folder(kind: str) -> Path:
 
 def _outside(settings: Settings, journal: Journal) -> Outside:
     """journal( retry and fallback( provider )), for each of the three calls."""
+    models = Models(_models(settings), settings.llm_timeout, settings.llm_retry_waits)
+    ready = spawn(models.warm)
+
+    def find(query: str) -> Found:
+        wait([ready], timeout=2)  # the model waits longest: its import and its request go first
+        return ways.search(query).model_copy(update={"at": now()})
+
+    def warm() -> None:
+        wait([ready], timeout=2)
+        ways.warm()
+
     ask = Recorded[Task[Any], Reply[Any]](
         journal,
         "ask",
-        Models(_models(settings), settings.llm_timeout, settings.llm_retry_waits),
+        models,
         request=lambda task: {"task": task.name, "system": task.system(), "prompt": task.prompt()},
         encode=lambda reply: reply.model_dump(mode="json", serialize_as_any=True),
         decode=_reply,
@@ -195,7 +209,7 @@ def _outside(settings: Settings, journal: Journal) -> Outside:
     search = Recorded[str, Found](
         journal,
         "search",
-        lambda query: ways.search(query).model_copy(update={"at": now()}),
+        find,
         request=lambda query: {"query": query},
         encode=lambda found: found.model_dump(mode="json"),
         decode=lambda _, line: Found.model_validate(line),
@@ -212,7 +226,7 @@ def _outside(settings: Settings, journal: Journal) -> Outside:
         limit=settings.page_timeout + 1,
         patience=settings.patience,
     )
-    return Outside(ask, search, read, ways.warm, ways.close, ways.notes)
+    return Outside(ask, search, read, warm, ways.close, ways.notes)
 
 
 def _reply(task: Task[A], line: dict[str, Any]) -> Reply[A]:
@@ -223,7 +237,7 @@ def _reply(task: Task[A], line: dict[str, Any]) -> Reply[A]:
 def _models(settings: Settings) -> list[Model]:
     """The models in the order of `llm`. Raises NotConfigured, UsageError."""
     if settings.offline:
-        return [Extractive()]
+        return _extractive(settings, "")
     models: list[Model] = []
     for name in settings.llm:
         provider, _, model = name.partition(":")
@@ -253,7 +267,16 @@ def _gemini(settings: Settings, model: str) -> list[Model]:
 
 
 def _extractive(settings: Settings, model: str) -> list[Model]:
+    from agent.llm.extractive import Extractive
+
     return [Extractive()]
+
+
+def _extract(task: Task[A]) -> Reply[A]:
+    """The stand-in where no model answers: sentences quoted from the evidence."""
+    from agent.llm.extractive import Extractive
+
+    return Models([Extractive()], timeout=60.0, waits=())(task)
 
 
 MODELS: dict[str, Callable[[Settings, str], list[Model]]] = {
@@ -267,7 +290,7 @@ def _local(settings: Settings) -> Ways:
     from agent.search import SearchChain
     from agent.search.corpus import Corpus
 
-    path = settings.corpus or Path(str(resources.files("agent.demo")))
+    path = settings.corpus or Path(__file__).parent / "demo"
     corpus = Corpus(path, settings.cache_dir or _user_folder("cache"))
     skipped = tuple(f"Not in the corpus: {reason}" for reason in corpus.skipped[:MOST_SKIPPED])
     return Ways(SearchChain([corpus]), corpus.read, _nothing, corpus.close, skipped)

@@ -159,7 +159,9 @@ def gemini_reply(text: str, asked: Asked, reason: str = "STOP") -> dict[str, Any
 
 def _asked(model: str, body: dict[str, Any]) -> Asked:
     config = body.get("generationConfig", {})
-    known = set((config.get("responseJsonSchema") or config.get("response_json_schema"))["properties"])
+    known = set(
+        (config.get("responseJsonSchema") or config.get("response_json_schema"))["properties"]
+    )
     tasks = {"queries": "generate_queries", "need_more": "reflect", "citations": "synthesize"}
     task = next(name for field, name in tasks.items() if field in known)
     system = "".join(part["text"] for part in body["systemInstruction"]["parts"])

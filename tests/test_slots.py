@@ -223,7 +223,12 @@ def test_sources_that_disagree_are_a_conflict(world: Services, settings: Setting
         if asked.task != "reflect":
             return honest(asked)
         rows = [
-            {"name": "winner", "value": "Argentina", "source": 1, "quote": "Argentina won the cup."},
+            {
+                "name": "winner",
+                "value": "Argentina",
+                "source": 1,
+                "quote": "Argentina won the cup.",
+            },
             {"name": "winner", "value": "France", "source": 2, "quote": "France won the cup."},
         ]
         return {"slots": rows, "need_more": False, "new_queries": []}

@@ -54,6 +54,10 @@ class Model(Protocol):
         """What a reply cost in US dollars; None where the price is not known."""
         ...
 
+    def warm(self) -> None:
+        """Import and connect what the first call needs."""
+        ...
+
 
 class Models:
     """`ask`: the models in order, each with retries; the choice stays once it has moved."""
@@ -69,6 +73,10 @@ class Models:
         self._timeout = timeout
         self._waits = tuple(waits)
         self._sleep = sleep
+
+    def warm(self) -> None:
+        """Make ready the model that will be asked first."""
+        self._models[0].warm()
 
     def __call__(self, task: Task[A]) -> Reply[A]:
         """A valid answer to a task. Raises ModelFailed when no model gives one."""

@@ -8,13 +8,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent.errors import ModelFailed
+from agent.evidence import CJK, STOP_WORDS
 from agent.llm import Generated
+from agent.llm.facts import GENERIC, sided, suggested
 from agent.llm.question import Question, understood
-from agent.llm.ranking import Line, Scored, lines, scored, typed
-from agent.llm.slots import filled, suggested
+from agent.llm.ranking import Scored, lines, scored
+from agent.llm.selection import SURE, chosen, confidence
+from agent.llm.slots import as_answer, filled
+from agent.llm.values import names
 from agent.outside import Task
+from agent.research import Slot
 
-QUERIES = 5
+QUERIES = (3, 5)  # at least, at most
+MORE = 3
+CERTAIN = 1.5  # log odds from which on an answer may stand though no asked fact was found
+COMPARING = frozenset("difference differences between compare comparison versus vs better both".split())
 
 
 class Extractive:
@@ -42,6 +50,9 @@ class Extractive:
             )
         return Generated(text=json.dumps(answers[task.name](task), ensure_ascii=False))
 
+    def warm(self) -> None:
+        """Nothing is needed."""
+
     def price(self, generated: Generated) -> float:
         """Nothing."""
         return 0.0
@@ -53,45 +64,61 @@ class Extractive:
 def _queries(task: Task[Any]) -> dict[str, Any]:
     question = understood(task.topic)
     slots = task.slots or suggested(question)
+    found = _distinct([question.text, *_targets(question), *_fillers(question, slots)])
+    if len(found) < QUERIES[0]:
+        found = _distinct([*found, *_narrower(question)])[: QUERIES[0]]
     return {
-        "queries": _distinct([question.text, *_targets(question), *_fillers(question, slots)]),
+        "queries": found[: QUERIES[1]],
         "slots": [{"name": slot.name, "description": slot.description} for slot in slots],
     }
 
 
+def _narrower(question: Question) -> list[str]:
+    """Parts of the question: its names, and its words without the first and the last ones."""
+    plain = _plain(question)
+    cuts = [plain[1:], plain[:-1], plain[2:], plain[-1:], plain[:1]]
+    return [*question.names[:1], *(" ".join(cut) for cut in cuts if cut), f"{question.text} ?"]
+
+
 def _distinct(queries: Sequence[str]) -> list[str]:
-    seen: dict[str, str] = {}
+    """The queries in order, each once: what differs only in stop words or case is one."""
+    seen: dict[tuple[str, ...], str] = {}
     for query in queries:
         query = " ".join(query.split())[:300]
+        key = tuple(w for w in re.findall(r"\w+", query.casefold()) if w not in STOP_WORDS)
         if query:
-            seen.setdefault(query.casefold(), query)
-    return list(seen.values())[:QUERIES]
+            seen.setdefault(key, query)
+    return list(seen.values())
 
 
 def _targets(question: Question) -> list[str]:
-    """The sides of a comparison, the names with what is asked of them, each name."""
-    rest = " ".join(_plain(question))
-    sides = [f"{side} {' '.join(_unsaid(question, side))}" for side in question.sides]
-    named = list(question.names) if len(question.names) > 1 else []
-    return [*sides, *named, rest]
+    """The sides of a comparison with what is compared, and each name."""
+    rest = " ".join(word for word in _unsaid(question) if word.casefold() not in COMPARING)
+    sides = [f"{side} {rest}" for side in question.sides]
+    named = list(question.names[:4]) if len(question.names) > 1 else []
+    return [*sides, *named]
 
 
 def _plain(question: Question) -> list[str]:
     """The content words as written."""
-    from agent.evidence import STOP_WORDS
-
-    found = re.findall(r"[\w'’.&-]*\w", question.text)
+    found = re.findall(r"[\w'’.&-]*\w", question.plain)
+    if len(found) == 1 and (run := found[0]) and re.match(f"[{CJK}]", run[-1]):
+        found = [run[i : i + 4] for i in range(0, len(run), 4)]  # no blanks to cut it at
     return [word for word in found if word.casefold() not in STOP_WORDS]
 
 
-def _unsaid(question: Question, side: str) -> list[str]:
+def _unsaid(question: Question) -> list[str]:
     told = " ".join(question.sides).casefold()
     return [word for word in _plain(question) if word.casefold() not in told][:4]
 
 
-def _fillers(question: Question, slots: Sequence[Any]) -> list[str]:
-    subject = " ".join(question.names) or " ".join(_plain(question)[:6])
-    return [f"{subject} {slot.name.replace('_', ' ')}" for slot in slots]
+def _fillers(question: Question, slots: Sequence[Slot]) -> list[str]:
+    named = bool(question.surely_named)
+    subject = " ".join((*question.names, *question.years) if named else _plain(question)[:6])
+    asked = [slot.name.replace("_", " ") for slot in slots if slot.name not in GENERIC]
+    if re.search(f"[{CJK}]", subject):
+        return []  # names of slots are English
+    return [f"{subject} {name}" for name in asked if name.casefold() not in subject.casefold()]
 
 
 # --- reflect -------------------------------------------------------------------------------------
@@ -100,67 +127,42 @@ def _fillers(question: Question, slots: Sequence[Any]) -> list[str]:
 def _reflect(task: Task[Any]) -> dict[str, Any]:
     question = understood(task.topic)
     ranked = scored(lines(task.evidence), question)
-    found = [filled(slot, question, ranked) for slot in task.slots]
-    missing = [slot for slot, value in zip(task.slots, found, strict=True) if value["value"] is None]
+    answers = [as_answer(slot, filled(slot, question, ranked)) for slot in task.slots]
+    missing = [s for s, a in zip(task.slots, answers, strict=True) if a["value"] is None]
     more = [*_hops(question, ranked, task), *_fillers(question, missing)] if missing else []
+    fallback = [" ".join(_plain(question)[:8]) or question.text] if missing else []
     return {
-        "slots": found,
+        "slots": answers,
         "need_more": bool(missing),
-        "new_queries": (_distinct(more) or [question.text])[:3] if missing else [],
+        "new_queries": (_distinct(more) or fallback)[:MORE],
     }
 
 
 def _hops(question: Question, ranked: Sequence[Scored], task: Task[Any]) -> list[str]:
-    """Names in the best sentence that have no page of their own yet: the way to a second fact."""
-    from agent.llm.values import names
-
+    """Names in the best sentences that have no page of their own yet: the way to a second fact."""
     titles = {excerpt.title.casefold() for excerpt in task.evidence}
     told = question.text.casefold()
     best = sorted(ranked, key=lambda s: -s.score)[:2]
-    fresh = [
-        name
-        for s in best
-        for name in names(s.line.text)
-        if name.casefold() not in titles and name.casefold() not in told
-    ]
+    found = [name for s in best for name in names(s.line.text)]
+    fresh = [n for n in found if n.casefold() not in titles and n.casefold() not in told]
     return list(dict.fromkeys(fresh))[:2]
 
 
 # --- synthesize ------------------------------------------------------------------------------------
 
-ENOUGH = 0.5  # share of the question that the best sentence must speak of
-
 
 def _synthesize(task: Task[Any]) -> dict[str, Any]:
     question = understood(task.topic)
     ranked = scored(lines(task.evidence), question)
-    chosen = _chosen(question, ranked, getattr(task, "max_words", 80))
+    if confidence(question, ranked) < SURE:
+        return {"answer": "", "citations": []}
+    facts = [found for slot in task.slots if (found := filled(slot, question, ranked))]
+    limit = int(getattr(task, "max_words", 80))
+    strict = [s for s in task.slots if s.name not in GENERIC and s.name not in sided(question)]
+    if strict and not facts and confidence(question, ranked) < CERTAIN:
+        return {"answer": "", "citations": []}
+    picked = chosen(question, ranked, limit, [found.line for found in facts])
     return {
-        "answer": " ".join(f"{line.text} [{line.source}]" for line in chosen),
-        "citations": [{"source": line.source, "quote": line.text} for line in chosen],
+        "answer": " ".join(f"{line.text} [{line.source}]" for line in picked),
+        "citations": [{"source": line.source, "quote": line.text} for line in picked],
     }
-
-
-def _chosen(question: Question, ranked: Sequence[Scored], limit: int) -> list[Line]:
-    best = sorted(ranked, key=lambda s: -s.score)
-    if not best or best[0].cover < ENOUGH:
-        return []
-    chosen: list[Line] = []
-    for candidate in best:
-        length = _length(candidate.line.text)
-        if candidate.score < 0.5 * best[0].score or len(chosen) == 4:
-            break
-        if length <= limit and candidate.line.text not in {line.text for line in chosen}:
-            chosen.append(candidate.line)
-            limit -= length
-    return chosen
-
-
-def _length(text: str) -> int:
-    """Words, or two characters of Chinese, Japanese or Korean."""
-    from agent.evidence import CJK
-
-    return len(text.split()) + len(re.findall(f"[{CJK}]", text)) // 2
-
-
-__all__ = ["Extractive", "typed"]

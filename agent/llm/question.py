@@ -39,18 +39,29 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         r"吗[?？]?$",
     ),
 )
+#: Capital letters of the Latin, Greek and Cyrillic scripts (`re` has no class for them).
+UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĴĶĹĻĽĿŁŃŅŇŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽȘȚΑ-ΩА-ЯЁ"
 _NAME = re.compile(
-    r"(?:[^\W\d_a-zß-öø-ÿ][\w'’&.-]*|\d{4})"
-    r"(?:\s+(?:(?:of|the|de|van|von|der|di|da|la|le|and|&)\s+){0,2}"
-    r"[^\W\d_a-zß-öø-ÿ][\w'’&-]*|\s+\d+\b)*"
+    rf"\b[{UPPER}][\w'’&.-]*(?:\s+(?:(?:of|the|de|van|von|der|di|da|la|le|and|&)\s+){{0,2}}"
+    rf"[{UPPER}][\w'’&-]*|\s+\d+\b)*"
 )
 _QUOTED = re.compile(r"[\"“”«»《》「」]([^\"“”«»《》「」]{2,80})[\"“”«»《》「」]")
 _OPENERS = frozenset(
-    "a an and are as at by can compare could define describe did do does explain find for from give "
-    "had has have how if in is it list may must name of on or please should show tell that the this "
-    "to was were what when where which who whom whose why will with would".split()
+    "a an and are as at by can compare could define describe did difference differences do does "
+    "explain find for from give had has have how if in is it list may must name of on or please "
+    "should show summarise summarize tell that the this to was were what when where which who whom whose why will with would".split()
 )
 _YEAR = re.compile(r"(?<!\d)(1[0-9]{3}|20[0-9]{2})(?!\d)")
+_LENGTH = r"\b(?:m|km|cm|mm|miles?|feet|foot|ft|inch(?:es)?|(?:kilo|centi|milli)?met(?:re|er)s?|light.years?)\b|[米里]"
+_TIME = r"seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?|[年月天日小时分钟]"
+#: What follows a number that answers: (what is asked, its units).
+_UNITS = (
+    (r"\bhow (tall|high|deep|wide|far)\b|\b(height|distance|depth|width)\b|多高|多远", _LENGTH),
+    (r"\bhow long\b|\blength\b|多长|多久", f"{_LENGTH}|{_TIME}"),
+    (r"\bhow (old|often|soon)\b|\b(period|duration)\b", f"{_TIME}|once|twice|times"),
+    (r"\bhow heavy\b|\bweigh|多重", r"\b(?:kg|g|lb|lbs|pounds?|tons?|tonnes?|kilograms?|grams?)\b|[吨克斤]"),
+    (r"\bpercent(age)?\b|百分", r"%|per ?cent"),
+)
 _SIDES = (
     re.compile(
         r"\bdifferences?\s+between\s+(.+?)\s+and\s+(.+?)(?:\s+(?:in|for|when|with)\b|[?.]|$)", re.I
@@ -77,11 +88,22 @@ class Question(NamedTuple):
     """A question, taken apart."""
 
     text: str
+    plain: str  # the question without Chinese question words
     words: tuple[str, ...]  # content words, folded and stemmed, in order
     names: tuple[str, ...]  # as written
     years: tuple[str, ...]
     sides: tuple[str, ...]  # of a comparison
     kind: Kind
+    unit: str  # pattern that a number must match to be the answer; empty: any
+
+    @property
+    def surely_named(self) -> tuple[str, ...]:
+        """The names without a first word that may be written large only because it is first."""
+        return tuple(
+            name
+            for name in self.names
+            if " " in name or name.isupper() or not self.text.startswith(name)
+        )
 
 
 @lru_cache(maxsize=64)
@@ -90,12 +112,27 @@ def understood(text: str) -> Question:
     text = " ".join(text.split())[:2000]
     return Question(
         text=text,
-        words=tuple(dict.fromkeys(words(text))),
+        plain=_plainly(text),
+        words=tuple(dict.fromkeys(words(_plainly(text)))),
         names=tuple(names(text)),
         years=tuple(dict.fromkeys(_YEAR.findall(text))),
         sides=_sides(text),
         kind=_kind(text),
+        unit=next((unit for asked, unit in _UNITS if re.search(asked, text, re.I)), ""),
     )
+
+
+_ZH = (
+    (r"有?多高", "高度"), (r"多长", "长度"), (r"多重", "重"), (r"多大", "面积"),
+    (r"(?:是)?(?:谁|什么|哪里|哪儿|何处|哪一?年|何时|什么时候|多少|哪些|哪个|为什么|怎么|如何)|[吗呢？?]", " "),
+)
+
+
+def _plainly(text: str) -> str:
+    """A question without its Chinese question words, which would be taken for content."""
+    for asked, plain in _ZH:
+        text = re.sub(asked, plain, text)
+    return text
 
 
 def _kind(text: str) -> Kind:
@@ -114,7 +151,7 @@ def names(text: str) -> list[str]:
             pieces.pop(0)
         name = " ".join(pieces)
         if len(name) > 1 and not _YEAR.fullmatch(name):
-            found.append(name.removesuffix("'s").removesuffix("’s"))
+            found.append(re.sub(r"['’]s?$", "", name))
     return list(dict.fromkeys(found))
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from agent.evidence import rank, sentences, words
 from agent.llm.question import Question
+from agent.llm.synonyms import alike
 from agent.llm.values import values
 from agent.outside import Excerpt
 
@@ -33,6 +33,8 @@ class Line(NamedTuple):
     text: str
     heading: str
     before: str  # the sentence before it
+    start: int  # where it stands in its passage
+    whole: str  # the passage
 
     @property
     def leans(self) -> bool:
@@ -58,10 +60,10 @@ def _of_passage(excerpt: Excerpt, number: int, passage: str) -> list[Line]:
             heading, before = text.strip("#* :"), ""
             continue
         if mark := _MARKER.match(text):
-            text = text[mark.end() :]
+            text, start = text[mark.end() :], start + mark.end()
         if any(char.isalnum() for char in text):
-            line = Line(excerpt.source, excerpt.title, number, at, text, heading, before)
-            found.append(line)
+            about = (excerpt.source, excerpt.title, number, at)
+            found.append(Line(*about, text, heading, before, start, passage))
             before = text
     return found
 
@@ -83,14 +85,29 @@ class Scored(NamedTuple):
 
 
 #: How much a word counts that stands not in the sentence but in its context.
-TITLE, HEADING, BEFORE, NEAR = 0.8, 0.6, 0.4, 0.6
+TITLE, HEADING, BEFORE, NEAR, ALIKE = 0.8, 0.6, 0.4, 0.6, 0.6
 
 #: What makes a sentence an answer, in this order: see `_features`.
 FEATURES = (
-    "own", "all", "typed", "typed_all", "proximity", "length", "first", "title_said",
-    "title_whole", "page", "source", "leans", "hop_in", "hop_out", "around", "bm25",
+    "all",
+    "typed",
+    "typed_all",
+    "proximity",
+    "length",
+    "first",
+    "title_said",
+    "title_whole",
+    "page",
+    "source",
+    "hop_in",
+    "hop_out",
+    "around",
+    "bm25",
+    "hop_union",
+    "earliest",
+    "year",
 )
-WEIGHTS = (0.37, 1.97, 1.79, 0.56, 0.64, 0.71, 0.61, 0.83, 0.72, 1.31, 1.61, -0.12, 1.79, 0.26, 1.21, 1.5)
+WEIGHTS = (2.69, 2.16, 0.15, 0.18, 0.73, 0.48, 1.23, 0.81, 1.05, 2.04, 2.22, 0.3, 1.63, 1.2, 1.9, 0.34, 1.54)
 
 
 class View:
@@ -114,6 +131,7 @@ class View:
             HEADING * (word in self.heading),
             BEFORE * (word in self.before),
             NEAR * (len(word) > 5 and word[:5] in self.starts),
+            ALIKE * (not self.own.isdisjoint(alike(word))),
         )
 
 
@@ -154,22 +172,41 @@ def _features(
     bm25 = rank([f"{v.line.title} {v.line.text}" for v in views], question.text)
     top = max(bm25, default=0.0) or 1.0
     pages = _pages(views, rarity, total)
-    hops = _hops(views, question, covers)
+    hops = _hops(views, question, covers, rarity)
     asked = frozenset(question.words)
     rows = []
     for i, view in enumerate(views):
-        own = sum(rarity[w] for w in asked & view.own) / total
         has = float(typed(view.line, question))
         around = asked & (view.own | view.title | view.heading | view.before | _next(views, i))
-        rows.append((
-            own, covers[i], has, has * covers[i], _proximity(view, question.words, rarity) / total,
-            math.log((len(view.order) + 1) / mean), float(view.line.at == 0 and not view.line.passage),
-            len(asked & view.title) / (len(view.title) or 1),
-            float(bool(view.title) and view.title <= asked), pages[view.line.source],
-            1 / view.line.source, float(view.line.leans), hops[i][0], hops[i][1],
-            sum(rarity[w] for w in around) / total, bm25[i] / top,
-        ))
+        rows.append(
+            (
+                covers[i],
+                has,
+                has * covers[i],
+                _proximity(view, question.words, rarity) / total,
+                math.log((len(view.order) + 1) / mean),
+                float(view.line.at == 0 and not view.line.passage),
+                len(asked & view.title) / (len(view.title) or 1),
+                float(bool(view.title) and view.title <= asked),
+                pages[view.line.source],
+                1 / view.line.source,
+                hops[i][0],
+                hops[i][1],
+                sum(rarity[w] for w in around) / total,
+                bm25[i] / top,
+                hops[i][2],
+                1 / (1 + view.line.at),
+                _year(view.line, question),
+            )
+        )
     return rows
+
+
+def _year(line: Line, question: Question) -> float:
+    """Whether a line is about the year that is asked for: by its page, or by its own words."""
+    if any(year in line.title or year in line.heading for year in question.years):
+        return 1.0
+    return 0.4 * any(year in line.text for year in question.years)
 
 
 def _next(views: Sequence[View], i: int) -> frozenset[str]:
@@ -186,8 +223,8 @@ def _pages(views: Sequence[View], rarity: dict[str, float], total: float) -> dic
 
 
 def _hops(
-    views: Sequence[View], question: Question, covers: Sequence[float]
-) -> list[tuple[float, float]]:
+    views: Sequence[View], question: Question, covers: Sequence[float], rarity: dict[str, float]
+) -> list[tuple[float, float, float]]:
     """For each line: the best other page that names its page, and whether it names another."""
     told = question.text.casefold()
     titles: dict[int, str] = {}
@@ -196,6 +233,10 @@ def _hops(
         if len(name) > 3 and name not in told:
             titles[view.line.source] = name
     incoming: dict[int, float] = {}
+    union = [0.0] * len(views)
+    total = sum(rarity.values()) or 1.0
+    asked = frozenset(question.words)
+    said = [asked & (view.own | view.title) for view in views]
     outgoing = [0.0] * len(views)
     for i, view in enumerate(views):
         text = view.line.text.casefold()
@@ -203,7 +244,14 @@ def _hops(
             if source != view.line.source and name in text:
                 incoming[source] = max(incoming.get(source, 0.0), covers[i])
                 outgoing[i] = covers[i]
-    return [(incoming.get(view.line.source, 0.0), outgoing[i]) for i, view in enumerate(views)]
+                for j, other in enumerate(views):
+                    if other.line.source == source:
+                        both = sum(rarity[w] for w in said[i] | said[j]) / total
+                        union[i] = max(union[i], both)
+                        union[j] = max(union[j], both)
+    return [
+        (incoming.get(view.line.source, 0.0), outgoing[i], union[i]) for i, view in enumerate(views)
+    ]
 
 
 def _proximity(view: View, asked: Sequence[str], rarity: dict[str, float]) -> float:
@@ -222,7 +270,7 @@ def _proximity(view: View, asked: Sequence[str], rarity: dict[str, float]) -> fl
 def typed(line: Line, question: Question) -> bool:
     """Whether a line holds a value of the type that the question asks for, and did not name."""
     told = set(question.words)
-    return any(set(_words(value)) - told for value in values(question.kind, line.text))
+    return any(set(_words(value)) - told for value in values(question.kind, line.text, question.unit))
 
 
-__all__ = ["Counter", "Line", "Scored", "lines", "scored", "typed"]
+__all__ = ["Line", "Scored", "lines", "scored", "typed"]

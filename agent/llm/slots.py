@@ -1,135 +1,231 @@
-"""Slots without a model: which facts an answer needs, and where the evidence states them."""
+"""Filling slots without a model: where the evidence states a fact, and what its value is."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from agent.evidence import words
-from agent.llm.question import Kind, Question
+from agent.evidence import CJK, sentences, words
+from agent.llm.facts import Fact, fact_of
+from agent.llm.question import Question
 from agent.llm.ranking import Line, Scored
+from agent.llm.selection import SURE, another_year, confidence
 from agent.llm.values import name_spans, values
 from agent.research import Slot
 
-
-class Fact(NamedTuple):
-    """A kind of fact: the words that name it, those that state it, and the type of its value."""
-
-    named: str  # pattern of the slot's name
-    stated: str  # pattern of the words that a sentence uses to state it
-    kind: Kind
-    side: str = ""  # where the value stands: "before" the words, "after" them, or anywhere
+SUBJECT = 0.6  # share of the topic's names and years that a slot's sentence must be about
+LONGEST = 240  # characters of a sentence that stands as a value itself
+QUOTE = 700  # characters of a quote that runs over several sentences
+CANDIDATES = 8
+TOPIC = 0.4
 
 
-FACTS: tuple[Fact, ...] = (
-    Fact(r"runner|loser|second.?place|finalist", r"\b(beat|beating|defeat\w*|over|against)\b", "name", "after"),
-    Fact(r"winner|champion|won\b|victor", r"\b(won|wins?|beat\w*|defeat\w*|champions?|victor\w*|went to|awarded to)\b|冠军|获胜|夺冠|夺得", "name", "before"),
-    Fact(r"scorers?\b|goals_by", r"\b(goalscorers?|scored|scorers?|goals?|equali[sz]ed|converted)\b|进球|打进|罚进", "names"),
-    Fact(r"score|result", r"\b(score|won|beat\w*|defeat\w*|draw|victory|result|final)\b|比|战成", "score"),
-    Fact(r"founders?\b|founded_by", r"\b(founded|founders?|co-?founded|set up|established|started) ?(by)?\b|创立|创办|创始人", "names"),
-    Fact(r"found(ed|ation|ing)|established|inception|start_date", r"\b(founded|established|formed|incorporated|set up|started|created|since)\b|成立|创立|创办", "date"),
-    Fact(r"headquarter|based|seat\b", r"\b(headquarter\w*|based in|seat|head office)\b|总部", "place"),
-    Fact(r"\b(ceo|chief_executive|leader|president|director|head)\b", r"\b(ceo|chief executive|led by|leads?|president|director|head of|chairman|chairs?)\b|首席执行官|总裁", "name"),
-    Fact(r"venue|stadium|location|place|where|city|country|birthplace|held", r"\b(at|in|held|located|born|stadium|place|played|lies|based|took place)\b|位于|举行|在", "place"),
-    Fact(r"referee", r"\breferee\w*\b|裁判", "name"),
-    Fact(r"coach|manager", r"\b(coach\w*|manage[dr]\w*)\b|教练", "name"),
-    Fact(r"author|writer|written", r"\b(wrote|written|author\w*|by)\b|作者", "name"),
-    Fact(r"inventor|invented|discover|designer|creator|created|architect|developer", r"\b(invent\w*|discover\w*|design\w*|creat\w*|architect|develop\w*|by)\b|发明|设计", "name"),
-    Fact(r"price|cost|fee|budget|revenue|salary|amount_paid", r"\b(price|costs?|fee|budget|revenue|salary|paid|pay|worth)\b|价格|费用|元", "money"),
-    Fact(r"\b(date|when|year|day|deadline|born|died|release\w*|opened|launch\w*)\b", r"", "date"),
-    Fact(r"number|count|how_many|population|height|length|distance|period|duration|limit|size|age|attendance|capacity|weight|percent\w*|amount|quantity", r"", "number"),
-    Fact(r"\b(who|person|name|owner|approver|responsible|contact|team|organi[sz]ation)\b", r"", "name"),
-)
-PLAIN = Fact("", "", "text")
+class Filled(NamedTuple):
+    """A value, the sentence that states it, and the quote, in which the value stands."""
+
+    value: str
+    line: Line
+    quote: str
+    near: float = 0.0  # up to 2, where the value stands beside the words that state it
 
 
-def fact_of(slot: Slot) -> Fact:
-    """What kind of fact a slot asks for, by its name, else by its description."""
-    for text in (slot.name, slot.description):
-        spelled = re.sub(r"[\s_-]+", "_", text.strip().casefold())
-        for fact in FACTS:
-            if re.search(fact.named, spelled.replace("_", " ")) or re.search(fact.named, spelled):
-                return fact
-    return PLAIN
-
-
-# --- which -----------------------------------------------------------------------------------
-
-_FINAL = re.compile(r"\b(world cup|final|championship|euro \d{4}|super bowl|cup)\b|世界杯|决赛", re.I)
-_COMPANY = re.compile(r"\b(company|corporation|inc\.?|ltd\.?|gmbh|startup|firm|founded|founders?)\b|公司", re.I)
-
-
-def suggested(question: Question) -> tuple[Slot, ...]:
-    """The facts that an answer to a question needs, by the form of the question."""
-    if question.sides:
-        return tuple(Slot(name=_snake(side), description=f"about {side}") for side in question.sides)
-    if _FINAL.search(question.text) and re.search(r"\b(won|win|winner|who|beat)\b|冠军|谁|赢", question.text, re.I):
-        return _slots("winner score goalscorers")
-    if question.kind == "text" and _COMPANY.search(question.text):
-        return _slots("founded founders headquarters")
-    return (Slot(name=_KIND_NAMES[question.kind], description=question.text),)
-
-
-_KIND_NAMES: dict[Kind, str] = {
-    "name": "who", "names": "who", "date": "when", "place": "where", "number": "how_many",
-    "money": "how_much", "score": "score", "yesno": "answer", "text": "answer",
-}
-
-
-def _slots(names: str) -> tuple[Slot, ...]:
-    return tuple(Slot(name=name) for name in names.split())
-
-
-def _snake(text: str) -> str:
-    return re.sub(r"\W+", "_", text.casefold()).strip("_")[:40] or "side"
-
-
-# --- filling -----------------------------------------------------------------------------------
-
-FITS = 0.55  # share of the question that a slot's sentence must speak of
-
-
-def filled(slot: Slot, question: Question, ranked: Sequence[Scored]) -> dict[str, Any]:
-    """A slot's value with its quote; null where no sentence states it for this topic."""
+def filled(slot: Slot, question: Question, ranked: Sequence[Scored]) -> Filled | None:
+    """A slot's value with its quote; None where no sentence states it for this topic."""
+    if confidence(question, ranked) < SURE:
+        return None
     fact = fact_of(slot)
-    best: tuple[float, str, Line] | None = None
-    for candidate in ranked:
-        value = _value(slot, fact, question, candidate)
-        if value and (best is None or candidate.score > best[0]):
-            best = (candidate.score, value, candidate.line)
-    if best is None:
-        return {"name": slot.name, "value": None, "source": None, "quote": ""}
-    return {"name": slot.name, "value": best[1], "source": best[2].source, "quote": best[2].text}
+    fitness = [(_fitness(s, fact, slot, question), s) for s in ranked if _states(s, fact, question)]
+    best: tuple[float, Filled] | None = None
+    for score, candidate in sorted(fitness, key=lambda pair: -pair[0])[:CANDIDATES]:
+        found = _scorers(candidate.line) if fact.kind == "names" else None
+        found = found or _single(slot, fact, question, candidate.line)
+        if found and (best is None or score + found.near > best[0]):
+            best = score + found.near, found
+    return best[1] if best else None
 
 
-def _value(slot: Slot, fact: Fact, question: Question, candidate: Scored) -> str | None:
+def _states(candidate: Scored, fact: Fact, question: Question) -> bool:
+    """Whether a line may state a fact about this topic."""
     line = candidate.line
-    if not fits(line, question) or candidate.cover < FITS:
-        return None
-    cue = re.search(fact.stated, line.text, re.I) if fact.stated else None
-    if fact.stated and not cue:
-        return None
+    if fact.stated and not re.search(fact.stated, line.text, re.I):
+        return False
+    return _about(line, question, candidate) and not another_year(line, question)
+
+
+def _fitness(candidate: Scored, fact: Fact, slot: Slot, question: Question) -> float:
+    """How well a line may state a slot: it says the slot's own words, and fits the topic.
+
+    Where certain words state a fact, they count more than how much of the topic is repeated.
+    """
+    own = set(words(slot.name.replace("_", " ")))
+    line = candidate.line
+    said = set(words(line.text)) | set(words(line.heading))
+    named = bool(fact.named and re.search(fact.named, line.text, re.I))
+    minutes = fact.kind == "names" and bool(_MINUTE.search(line.text))
+    about = len(own & said) / len(own) if own else 0.0
+    topic = candidate.score * (TOPIC if fact.stated else 1.0)
+    return topic + 2.0 * about + 1.0 * named + 3.0 * minutes + _of_side(line, own, question)
+
+
+def _of_side(line: Line, own: set[str], question: Question) -> float:
+    """For the side of a comparison: a line about this side, rather than about both."""
+    if not question.sides:
+        return 0.0
+    others = [set(words(side)) for side in question.sides if set(words(side)) != own]
+    said = set(words(line.text))
+    both = any(other - own and other - own <= said for other in others)
+    return 2.0 * (own & set(words(line.title)) == own) - 1.5 * both
+
+
+def _about(line: Line, question: Question, candidate: Scored) -> bool:
+    """Whether a line is about the topic: its names and years stand in it or in what is above it."""
+    around = f"{line.title} {line.heading} {line.text} {line.before if line.leans else ''}"
+    if any(year not in around for year in question.years):
+        return False
+    subject = {word for name in question.surely_named for word in words(name)}
+    if not subject:
+        return candidate.cover >= 0.4  # as in `selection`: most of a question without names
+    return len(subject & set(words(around))) >= SUBJECT * len(subject)
+
+
+def _single(slot: Slot, fact: Fact, question: Question, line: Line) -> Filled | None:
+    if fact.kind in ("text", "yesno"):
+        asked = set(words(f"{slot.name} {slot.description}".replace("_", " ")))
+        holds = asked & set(words(f"{line.title} {line.text} {line.heading}"))
+        return Filled(line.text, line, line.text) if holds and len(line.text) < LONGEST else None
     told = set(question.words)
-    if fact.kind == "text":
-        return line.text if len(line.text) < 300 else None
-    found = [v for v in values(fact.kind, line.text) if set(words(v)) - told]
+    found = [v for v in values(fact.kind, line.text, question.unit) if set(words(v)) - told]
+    if not found:
+        return None
     if fact.kind == "names":
-        return ", ".join(dict.fromkeys(found)) or None
-    if cue and fact.side:
-        found = _beside(line.text, cue, fact.side, found) or found
-    return found[0] if found else None
+        found = _people(line, found)
+        return Filled(", ".join(dict.fromkeys(found)), line, line.text) if found else None
+    spots = _spots(line.text, fact, question)
+    if fact.side:
+        found = _sided(line, fact, spots, found)
+    if not found:
+        return None
+    value, distance = _nearest(line.text, [a for a, _ in spots], found)
+    whole = _listed(line.text, value) if fact.kind == "name" and not fact.side else value
+    return Filled(whole, line, line.text, 2.0 * math.exp(-distance / 25))
 
 
-def _beside(text: str, cue: re.Match[str], side: str, found: Sequence[str]) -> list[str]:
-    passive = re.match(r"\s*(?:\w+\s){0,2}by\b", text[cue.end() :])
-    after = (side == "after") != bool(passive and side == "before")
-    names = [text[a:b] for a, b in name_spans(text) if (a > cue.start()) == after]
-    kept = [name for name in names if name in found]
-    return kept if after else kept[::-1][-1:]
+def _spots(text: str, fact: Fact, question: Question) -> list[tuple[int, int]]:
+    """Where the fact's own words stand, else those of the question."""
+    if fact.stated:
+        return [m.span() for m in re.finditer(fact.stated, text, re.I)]
+    asked = set(question.words)
+    told = [m.span() for m in re.finditer(rf"[{CJK}]{{2}}|[^\W{CJK}]+", text) if asked & set(words(m[0]))]
+    return told or [(0, 0)]
 
 
-def fits(line: Line, question: Question) -> bool:
-    """Whether a line can be about this topic: its years stand in it or in what is above it."""
-    around = f"{line.title} {line.heading} {line.text} {line.before}"
-    return all(year in around for year in question.years)
+def _sided(
+    line: Line, fact: Fact, spots: Sequence[tuple[int, int]], found: Sequence[str]
+) -> list[str]:
+    """The values on the side of the words where this fact has them; a passive turns it round."""
+    text = line.text
+    for start, end in spots:
+        passive = re.match(r"\s*(?:\w+\s){0,3}by\b", text[end:])
+        after = fact.side == "after" or passive or re.search(r"\bto$|是$", text[start:end])
+        kept = [v for v in found if (text.find(v) >= end if after else text.find(v) < start)]
+        kept = [v for v in kept if not _OF.search(text[max(0, text.find(v) - 12) : text.find(v)])] or (
+            kept if after else []
+        )
+        if kept:
+            return kept[:1] if after else kept[-1:]
+    return []
+
+
+def _nearest(text: str, spots: Sequence[int], found: Sequence[str]) -> tuple[str, int]:
+    """The value closest to the words, and how far it is."""
+    far = [(min(abs(text.find(v) - s) for s in spots), i) for i, v in enumerate(found)]
+    distance, at = min(far)
+    return found[at], distance
+
+
+def _listed(text: str, value: str) -> str:
+    """A name with those that follow it in a list: `A, B and C`."""
+    at = text.find(value)
+    end = at + len(value)
+    spans = [span for span in name_spans(text) if span[0] >= end]
+    for start, stop in spans:
+        if text[end:start] not in (", ", " and ", ", and ", " & "):
+            break
+        end = stop
+    return text[at:end] if " and " in text[at:end] or " & " in text[at:end] else value
+
+
+# --- lists of names ------------------------------------------------------------------------------
+
+_MINUTE = re.compile(
+    r"\(?\b\d{1,3}(?:st|nd|rd|th) minute|\b\d{1,3}(?:\+\d{1,2})?\s?['′’](?!s)|第\d{1,3}分钟"
+)
+_OF = re.compile(r"\b(?:of|for|from|against|by|in|at|to|with|over)\s(?:the\s)?$")
+
+
+def _people(line: Line, found: Sequence[str]) -> list[str]:
+    """Names that are not where somebody is from, nor the page's own subject."""
+    told = line.title.casefold()
+    kept = []
+    place = -1
+    for start, end in name_spans(line.text):
+        name = line.text[start:end]
+        by = re.search(r"\bby\s$", line.text[max(0, start - 5) : start])
+        if (_OF.search(line.text[max(0, start - 12) : start]) and not by) or start - place == 2:
+            place = end  # and what follows after a comma: `in Billund, Denmark`
+        elif name in found and name.casefold() not in told:
+            kept.append(name)
+    return kept
+
+
+def _scorers(line: Line) -> Filled | None:
+    """Who scored, where minutes are told: the name before each, over the sentences that tell them."""
+    if not _MINUTE.search(line.text):
+        return None
+    first, last = _run(line)
+    quote = line.whole[first:last]
+    found = []
+    spans = [span for span in name_spans(quote) if _acts(quote, *span)]
+    for minute in _MINUTE.finditer(quote):
+        before = [(a, b) for a, b in spans if b <= minute.start()]
+        whole = [span for span in before if " " in quote[slice(*span)]] or before
+        close = [span for span in before[-1:] if minute.start() - span[1] <= 3] or whole[-1:]
+        found.extend(quote[a:b] for a, b in close)
+    return Filled(", ".join(dict.fromkeys(found)), line, quote) if found else None
+
+
+def _acts(text: str, start: int, end: int) -> bool:
+    """Whether a name can be who does something: not `of France`, `the French`, `, a captain,`."""
+    before, after = text[max(0, start - 12) : start], text[end : end + 2]
+    if _OF.search(before) or (before.endswith(", ") and after == ", "):
+        return False
+    return " " in text[start:end] or not re.search(r"\b(?:a|an|the)\s$", before, re.I)
+
+
+def _run(line: Line) -> tuple[int, int]:
+    """The span of a line and of its neighbours that tell minutes too, within a paragraph."""
+    first, last = line.start, line.start + len(line.text)
+    spans = sentences(line.whole)
+    for start, end in (s for s in spans if s[0] >= last):
+        if "\n" in line.whole[last:start] or not _MINUTE.search(line.whole[start:end]):
+            break
+        last = end if end - first <= QUOTE else last
+    for start, end in (s for s in reversed(spans) if s[1] <= first):
+        if "\n" in line.whole[end:first] or not _MINUTE.search(line.whole[start:end]):
+            break
+        first = start if last - start <= QUOTE else first
+    return first, last
+
+
+def as_answer(slot: Slot, found: Filled | None) -> dict[str, Any]:
+    """A slot as the reflect task answers it."""
+    if found is None:
+        return {"name": slot.name, "value": None, "source": None, "quote": ""}
+    return {
+        "name": slot.name,
+        "value": found.value,
+        "source": found.line.source,
+        "quote": found.quote,
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from agent.evidence import CJK, STOP_WORDS
-from agent.llm.question import Kind
+from agent.llm.question import UPPER, Kind
 
 _MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December|"
@@ -25,7 +25,7 @@ _COUNT = (
     r"hundred|thousand|million|billion|dozen|half|twice)"
 )
 _NUMBER = re.compile(
-    rf"[$€£¥]?\b\d[\d,.]*\d\b|\b\d\b|\b{_COUNT}(?:[- ]{_COUNT})*\b|[一二两三四五六七八九十百千万亿]+(?=[个名次座米年天])",
+    rf"[$€£¥]?(?<![\w.])\d(?:[\d,.]*\d)?(?![a-zA-Z\d])|\b{_COUNT}(?:[- ]{_COUNT})*\b|[一二两三四五六七八九十百千万亿]+(?=[个名次座米年天])",
     re.I,
 )
 _UNIT = re.compile(
@@ -41,13 +41,14 @@ _MONEY = re.compile(
     r"(?:dollars|euros?|pounds|kronor|USD|EUR|GBP|CHF|yen|yuan)\b|\d[\d,.]*(?:万|亿)?(?:元|美元|欧元)",
     re.I,
 )
-_SCORE = re.compile(r"\b\d{1,3}\s?[-–:]\s?\d{1,3}\b(?!\s?[-–:/]\d)|\d{1,2}比\d{1,2}")
-_UPPER = r"[^\W\d_a-zß-öø-ÿ]"
-_PARTICLE = r"(?:de|del|della|van|von|der|den|di|da|dos|la|le|bin|ibn|al|el|of|the|y|&)"
-NAME = re.compile(
-    rf"{_UPPER}(?:[\w'’&-]|\.(?=\w|\s{_UPPER}))*"
-    rf"(?:\s(?:{_PARTICLE}\s){{0,2}}{_UPPER}(?:[\w'’&-]|\.(?=\w|\s{_UPPER}))*)*"
+_DRAW = r"\d{1,3}[-–]\d{1,3}"
+_SCORE = re.compile(
+    rf"(?<![\d–-])\d{{1,3}}\s?[-–:]\s?\d{{1,3}}\b(?!\s?[-–:/]\d)"
+    rf"(?:\s(?:on penalties|after extra time|after an? {_DRAW} draw|in extra time))*|\d{{1,2}}比\d{{1,2}}"
 )
+_PARTICLE = r"(?:de|del|della|van|von|der|den|di|da|dos|la|le|bin|ibn|al|el|of|the|y|&)"
+_PIECE = rf"[{UPPER}](?:[\w'’&-]|\.(?=\w|\s[{UPPER}]))*"
+NAME = re.compile(rf"\b{_PIECE}(?:\s(?:{_PARTICLE}\s){{0,2}}{_PIECE})*")
 _CALENDAR = frozenset(
     "january february march april may june july august september october november december monday "
     "tuesday wednesday thursday friday saturday sunday".split()
@@ -87,7 +88,14 @@ def numbers(text: str) -> list[str]:
 
 def names(text: str) -> list[str]:
     """The names: runs of capitalised words, without the word that only begins a sentence."""
-    return [text[a:b] for a, b in name_spans(text)]
+    return [text[a:b] for a, b in name_spans(text)] + [m[1] or m[2] for m in _ZH_NAME.finditer(text)]
+
+
+#: After a word that introduces one, or before its Latin spelling in brackets.
+_ZH_NAME = re.compile(
+    rf"(?:是|为|由|归|来自|[，。；、]|^)((?:(?![是为由归的])[{CJK}·]){{2,10}}?)(?=（[A-Z]|\([A-Z])"
+    rf"|(?:是|由|归)((?:(?![的一])[{CJK}·]){{2,8}}?)(?=队?[，。；、）)]|$)"
+)
 
 
 def name_spans(text: str) -> list[tuple[int, int]]:
@@ -117,7 +125,7 @@ def places(text: str) -> list[str]:
     found = []
     for start, end in name_spans(text):
         if _PLACE.search(text[max(0, start - 20) : start]):
-            rest = re.match(rf",\s({_UPPER}[\w'’-]+(?:\s{_UPPER}[\w'’-]+)*)", text[end:])
+            rest = re.match(rf",\s{_PIECE}(?:\s{_PIECE})*", text[end:])
             found.append(text[start : end + rest.end()] if rest else text[start:end])
     return found + [match[1] for match in _ZH_PLACE.finditer(text)]
 
@@ -133,7 +141,11 @@ FINDERS = {
 }
 
 
-def values(kind: Kind, text: str) -> list[str]:
-    """The values of a type in a text, in order; none for types that have no form of their own."""
+def values(kind: Kind, text: str, unit: str = "") -> list[str]:
+    """The values of a type in a text, in order; none for types that have no form of their own.
+
+    A number must have a certain `unit`, where one is given.
+    """
     finder = FINDERS.get(kind)
-    return finder(text) if finder else []
+    found = finder(text) if finder else []
+    return [v for v in found if re.search(unit, v)] if unit and kind == "number" else found

@@ -8,27 +8,37 @@ a block that calls itself an infobox.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any
 
 Element = Any  # lxml has no type hints
 
-#: Characters of words around the table(s) of a box. A match box of Wikipedia has some 150, and
+#: Characters of words around the table of a box. A match box of Wikipedia has some 150, and
 #: paragraphs are longer. Found on data/worldcup; run benchmarks/pages.py after changing it.
 AROUND = 400
 #: Characters in one cell above which a table is the page's layout and its text is prose.
 PROSE = 1200
+#: Tables of a page that are looked at. The largest real page measured has 117.
+TABLES = 1000
+#: Pieces of text that are looked at to measure an element: bounds the time on hostile pages.
+PIECES = 3000
+
+_INFOBOX = "descendant::*[self::aside or self::div or self::section][contains(@class, 'infobox')]"
+_PROSE_INSIDE = "boolean(descendant::*[self::article or self::h1 or self::form or self::main])"
+_SECTION = (
+    "boolean(descendant::*[self::h1 or self::h2 or self::h3 or self::h4]"
+    " | descendant::p[string-length() > 150])"
+)
+_LEAF = "not(descendant::div or descendant::table)"
 #: Classes of what leads elsewhere or speaks of the page itself (MediaWiki's names, mostly).
 _NAVIGATION = frozenset(
     "ambox catlinks mbox metadata mw-references nav navbar navbox navigation noprint ombox "
     "reflist sistersitebox tmbox toc vertical-navbox".split()
 )
-_INFOBOX = "descendant::*[self::aside or self::div or self::section][contains(@class, 'infobox')]"
-_PROSE_INSIDE = "boolean(descendant::*[self::article or self::h1 or self::form or self::main])"
-_TEXTY = "boolean(descendant::*[self::p or self::h2 or self::h3][string-length() > 150])"
 _BLOCKS = frozenset(
     "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main menu nav ol "
-    "option p pre section summary table tbody tfoot thead time tr ul".split()
+    "option p pre section summary table tbody tfoot thead time title tr ul".split()
 )
 _CELLS = frozenset(("td", "th"))
 _PIECE = "\x1e"  # a border between blocks inside a cell
@@ -37,29 +47,36 @@ _BORDERS = re.compile(r"[\x1e\x1f\n\r]")
 
 
 def boxes(body: Element) -> list[Element]:
-    """The boxes below an element, outermost first, none inside another, in document order."""
-    found: list[Element] = []
-    inside: set[Element] = set()
-    for element in [*body.xpath(_INFOBOX), *body.iter("table")]:
-        if element in inside or not _is_data(element):
-            continue
-        box = _with_surroundings(element, body)
-        if box not in inside:
-            found = [other for other in found if box not in other.iterancestors()]
-            found.append(box)
-            inside.update(box.iter())
-    return found
+    """The boxes below an element, in document order, none inside another."""
+    tables = list(islice(body.iter("table"), TABLES))
+    layout = {outer for table in tables for outer in table.iterancestors("table")}
+    chosen: dict[Element, None] = {}
+    for element in [*body.xpath(_INFOBOX)[:TABLES], *tables]:
+        if element not in layout and not _within(element, chosen) and _is_data(element):
+            chosen[_with_surroundings(element, body)] = None
+    alone = [box for box in chosen if not any(a in chosen for a in box.iterancestors())]
+    order = {element: n for n, element in enumerate(body.iter())}
+    return sorted(alone, key=order.__getitem__)
+
+
+def infobox(element: Element) -> bool:
+    """Whether a box calls itself an infobox: it is kept wherever it stands."""
+    return "infobox" in element.get("class", "")
+
+
+def _within(element: Element, chosen: dict[Element, None]) -> bool:
+    return element in chosen or any(outer in chosen for outer in element.iterancestors())
 
 
 def _is_data(element: Element) -> bool:
     """Whether an element shows facts in cells."""
-    if _is_navigation(element) or element.get("role") == "presentation":
+    if element.get("role") == "presentation" or _is_navigation(element):
+        return False
+    if element.xpath(_PROSE_INSIDE):
         return False
     if element.tag == "table":
-        if element.find(".//table") is not None or element.xpath(_PROSE_INSIDE):
-            return False
-        return not any(len(_words(cell)) > PROSE for cell in element.iter("td", "th"))
-    return not element.xpath(_PROSE_INSIDE) and len(_words(element)) < 5 * PROSE
+        return all(_length(cell, PROSE) <= PROSE for cell in element.iter("td", "th"))
+    return _length(element, 5 * PROSE) <= 5 * PROSE
 
 
 def _is_navigation(element: Element) -> bool:
@@ -73,22 +90,23 @@ def _is_navigation(element: Element) -> bool:
 
 def _with_surroundings(element: Element, body: Element) -> Element:
     """The largest block around an element with only a few words beside it."""
-    box, own = element, len(_words(element))
-    parent = box.getparent()
+    limit = _length(element, 10 * PROSE) + AROUND
+    box, parent = element, element.getparent()
     while parent is not None and parent is not body and parent.tag in ("div", "section", "aside"):
-        words = len(_words(parent))
-        if words - own > AROUND or parent.xpath(_TEXTY) or _headed(parent):
+        if _length(parent, limit) > limit or parent.xpath(_SECTION):
             break
         box, parent = parent, parent.getparent()
     return box
 
 
-def _headed(element: Element) -> bool:
-    return bool(element.xpath("boolean(descendant::*[self::h2 or self::h3 or self::h4])"))
-
-
-def _words(element: Element) -> str:
-    return " ".join(element.text_content().split())
+def _length(element: Element, limit: int) -> int:
+    """Characters of an element's text without blanks at the ends; more than `limit` if so."""
+    total = 0
+    for n, piece in enumerate(element.itertext()):
+        total += len(piece.strip())
+        if total > limit or n > PIECES:
+            return max(total, limit + 1)
+    return total
 
 
 def lines(element: Element) -> list[str]:
@@ -125,8 +143,9 @@ def _rows_of_blocks(element: Element) -> set[Element]:
     found: set[Element] = set()
     for part in element.iter("div", "time", "section", "dl"):
         children = [child for child in part if child.tag in _BLOCKS]
-        alone = all(child.xpath("not(descendant::div or descendant::table)") for child in children)
-        if 2 <= len(children) <= 6 and alone and len(_words(part)) <= AROUND // 2:
+        if not 2 <= len(children) <= 6 or _length(part, AROUND // 2) > AROUND // 2:
+            continue
+        if all(child.xpath(_LEAF) for child in children):
             found.update(children)
     return found
 

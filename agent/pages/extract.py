@@ -44,7 +44,9 @@ def extract(body: bytes, content_type: str = "", url: str = "") -> Extracted:
 
         title, text = extract_pdf(body)
     elif kind == "html":
-        title, text = _html(sniff.decode(body, content_type), url)
+        from agent.pages.html import extract_html
+
+        title, text = extract_html(sniff.decode(body, content_type), url)
     else:
         title, text = "", sniff.decode(body, content_type)
     text = clean(text)
@@ -57,13 +59,6 @@ def warm() -> None:
     """Import what extraction needs."""
     import pypdfium2  # noqa: F401
     import trafilatura  # noqa: F401
-
-
-def _html(html: str, url: str) -> tuple[str, str]:
-    import trafilatura
-
-    got = trafilatura.bare_extraction(html, url=url or None, fast=True)
-    return (got.title or "", got.text or "") if got else ("", "")
 
 
 _CONTROL = re.compile(

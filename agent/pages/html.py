@@ -6,80 +6,176 @@ import logging
 import re
 from typing import Any
 
-from agent.pages.boxes import boxes, lines
+from agent.pages.boxes import boxes, infobox, lines
 
-Element = Any
+Element = Any  # lxml has no type hints
 
-MAX_BYTES = 2_000_000
-_HIDDEN = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|font-size\s*:\s*0(?![.\d]*[1-9])"
-    r"|opacity\s*:\s*0(?![.\d]*[1-9])", re.I
-)
+#: Characters that are parsed. Extraction holds the interpreter's lock and cannot be interrupted.
+MAX_CHARS = 2_000_000
+#: Elements, tables aside, up to which main text is told from the rest, at 30 microseconds each.
+#: The largest article measured has 1,600 and the largest Wikipedia page 8,000; above this every
+#: word of the page is taken. Run benchmarks/pages.py and test_extract.py after changing it.
+ELEMENTS = 20_000
+#: Characters below which the main text is doubted: the page may be a list, a forum, an index.
+SHORT = 250
+
 _UNSEEN = (
-    "//style | //template | //noscript | //iframe | //script[not(@type='application/ld+json')]"
-    " | //*[@hidden] | //*[@aria-hidden='true'] | //sup[contains(@class, 'reference')]"
+    "//style | //template | //noscript | //iframe | //svg | //canvas | //comment()"
+    " | //script[not(@type='application/ld+json')]"
+    " | //*[@hidden] | //*[@aria-hidden='true']"
+    # the numbers of a page's own footnotes, which would read like citations of ours
+    " | //sup[contains(@class, 'reference')]"
     " | //*[contains(@class, 'mw-editsection') or contains(@class, 'mw-jump-link')"
     " or contains(@class, 'navbar-mini')]"
 )
-_MARK = "⟦{}⟧"
-_MARKS = re.compile(r"⟦(\d+)⟧")
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
+    r"|(?:font-size|opacity)\s*:\s*0(?![.\d]*[1-9])",
+    re.IGNORECASE,
+)
+_AROUND = "//nav | //header | //footer | //aside | //form | //button | //select | //script"
+_MARK = "\u27e6{}\u27e7"
+_MARKS = re.compile("\u27e6(\\d+)\u27e7")
+#: Tables as trafilatura writes them: pipes around the row and a line of dashes.
+_RULE = re.compile(r"^\|?[-| :]+\|?$")
+_SCRIPTS = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_TAGS = re.compile(r"<[^<>]*>")
+#: Tags of a page, opening and closing; the largest Wikipedia page measured has 30,000.
+TAGS = 120_000
+#: A parser compares each attribute of a tag with each other: 200,000 of them take a minute.
+ATTRIBUTES = 1000
+_LONG_TAG = re.compile(r"<(\w+)[^<>]{4000,}>")
 
 
 def extract_html(html: str, url: str = "") -> tuple[str, str]:
-    """Title and text; the text is empty where nothing is shown."""
-    tree = parse(html)
-    if tree is None:
-        return "", ""
-    prune(tree)
-    return title(tree), text(tree, url)
+    """Title and text; the text is empty where the page shows none.
+
+    The main text is trafilatura's. Tables and boxes are taken out before and put back where they
+    stood if the place that they left is part of the main text. What a browser hides is left out.
+    Takes at most two seconds, for any page: one with too many elements or too deep a nesting
+    keeps all of its words, in order.
+    """
+    html = _bounded(html)
+    tree, whole = _parse(html)
+    if tree is None or tree.find("body") is None:
+        return "", _stripped(html)
+    _prune(tree)
+    found = _main(tree, url)
+    if not whole and len(rest := _stripped(html)) > 2 * len(found):
+        found = rest
+    return _title(tree), found
 
 
-def parse(html: str) -> Element | None:
+def _bounded(html: str) -> str:
+    """A page of a size that can be parsed: its beginning, and no tag with endless attributes."""
+    html = html[:MAX_CHARS].replace("\x00", "")
+    if (tags := html.count("<")) > TAGS:
+        html = html[: len(html) * TAGS // tags]
+    return _LONG_TAG.sub(
+        lambda tag: f"<{tag[1]}>" if len(tag[0].split()) > ATTRIBUTES else tag[0], html
+    )
+
+
+def _parse(html: str) -> tuple[Element | None, bool]:
+    """The tree of a page, and whether the parser got to its end: it gives up at a depth of 256."""
     from lxml import etree
     from lxml.html import HTMLParser, document_fromstring
 
-    parser = HTMLParser(remove_comments=True, remove_pis=True, encoding="utf-8")
+    parser = HTMLParser(remove_pis=True, remove_comments=True, encoding="utf-8")
     try:
-        return document_fromstring(html.encode("utf-8", "replace")[:MAX_BYTES], parser=parser)
-    except etree.ParserError:
-        return None
+        tree = document_fromstring(html.encode("utf-8", "replace"), parser=parser)
+    except etree.LxmlError:
+        return None, False
+    last = parser.error_log.last_error
+    return tree, last is None or last.type_name != "ERR_RESOURCE_LIMIT"
 
 
-def prune(tree: Element) -> None:
-    """Take out what a reader does not see: instructions for machines hide there."""
+def _prune(tree: Element) -> None:
+    """Take out what no reader sees: instructions for machines hide there."""
     for element in tree.xpath(_UNSEEN):
-        if element.tag not in ("html", "body") and element.getparent() is not None:
-            element.drop_tree()
+        _drop(element)
     for element in tree.xpath("//*[@style]"):
-        if element.tag not in ("html", "body") and _HIDDEN.search(element.get("style")):
-            if element.getparent() is not None:
-                element.drop_tree()
+        if _HIDDEN.search(element.get("style")):
+            _drop(element)
 
 
-def title(tree: Element) -> str:
+def _drop(element: Element) -> None:
+    if element.tag not in ("html", "body") and element.getparent() is not None:
+        element.drop_tree()
+
+
+def _title(tree: Element) -> str:
+    """What the page calls itself to others, to the browser, or to its reader."""
     for path in ("//meta[@property='og:title']/@content", "//title", "//h1"):
-        for found in tree.xpath(path):
+        for found in tree.xpath(path)[:3]:
             words = found if isinstance(found, str) else found.text_content()
             if words.strip():
-                return " ".join(words.split())
+                return str(words)
     return ""
 
 
-def text(tree: Element, url: str) -> str:
-    import trafilatura
-    from lxml.html import Element as new
-
+def _main(tree: Element, url: str) -> str:
     body = tree.find("body")
-    if body is None:
-        return ""
-    kept = []
+    if sum(1 for _ in body.iter()) > 3 * ELEMENTS:
+        return "\n".join(lines(body))
+    kept = _marked(body)
+    if sum(1 for _ in body.iter()) > ELEMENTS:
+        return _restored("\n".join(lines(body)), kept)
+    main = _trafilatura(tree, url)
+    if len(main) < SHORT:
+        main = _whole(body, main)
+    return _restored(main, kept)
+
+
+def _marked(body: Element) -> dict[int, tuple[str, bool]]:
+    """Each box's lines, and whether it is an infobox; in its place stands its number."""
+    kept: dict[int, tuple[str, bool]] = {}
     for n, box in enumerate(boxes(body)):
-        kept.append("\n".join(lines(box)))
-        mark = new("p")
+        kept[n] = "\n".join(lines(box)), infobox(box)
+        mark = box.makeelement("p")
         mark.text, mark.tail = _MARK.format(n), box.tail
         box.getparent().replace(box, mark)
-    got = trafilatura.bare_extraction(
+    return kept
+
+
+def _restored(main: str, kept: dict[int, tuple[str, bool]]) -> str:
+    """The text with its boxes: each where its mark is, once; an infobox without a mark first."""
+    rest = dict(kept)
+    text = _MARKS.sub(lambda m: f"\n{rest.pop(int(m[1]), ('', False))[0]}\n", main)
+    return "\n".join([*(box for box, is_info in rest.values() if is_info), text])
+
+
+def _trafilatura(tree: Element, url: str) -> str:
+    import trafilatura
+
+    got: Any = trafilatura.bare_extraction(
         tree, url=url or None, fast=True, include_comments=False
     )
-    main = (got.text or "") if got else ""
-    return _MARKS.sub(lambda m: "\n" + kept[int(m[1])] + "\n", main)
+    found = (got.text or "") if got is not None else ""
+    rows = (line.strip() for line in found.split("\n"))
+    return "\n".join(row.strip("| ") if row[:1] == "|" else row for row in rows if not _rule(row))
+
+
+def _rule(line: str) -> bool:
+    return line[:1] == "|" and bool(_RULE.match(line))
+
+
+def _whole(body: Element, main: str) -> str:
+    """All words of a page but its frame, if the main text is less than half of them."""
+    for element in body.xpath(_AROUND):
+        _drop(element)
+    everything = "\n".join(lines(body))
+    return everything if len(everything) > 2 * len(main) else main
+
+
+def _stripped(html: str) -> str:
+    """The words between the tags, where nothing can be parsed."""
+    from html import unescape
+
+    return unescape(_TAGS.sub("\n", _SCRIPTS.sub("\n", html)))
+
+
+def quiet() -> None:
+    """Keep trafilatura's warnings about pages without text off stderr; a handler of the user's
+    own still gets them."""
+    logging.getLogger("trafilatura").addHandler(logging.NullHandler())

@@ -42,7 +42,8 @@ class SearchChain:
       ends soon: a short wait is better than no answer.
 
     Each `Found` has a row for each provider before its own, asked or not, so that it explains
-    itself whatever other queries run at the same time. May be called from many threads.
+    itself whatever other queries run at the same time. May be called from many threads. `local`:
+    the hits are the user's own documents, with addresses of any scheme, and are taken as they are.
     """
 
     def __init__(
@@ -50,11 +51,14 @@ class SearchChain:
         providers: Sequence[Provider],
         options: Options | None = None,
         rests: Rests | None = None,
+        *,
+        local: bool = False,
         now: Callable[[], float] = time.monotonic,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.providers = tuple(providers)
         self._options = options or Options()
+        self._local = local
         self._now, self._pause = now, pause
         self._standings = Standings(rests or Rests(), now)
         self._patience = self._standings.rests.patience
@@ -123,7 +127,7 @@ class SearchChain:
         """What a provider gave, made usable; or its failure. Nothing else leaves this."""
         try:
             given = tuple(provider.search(query))
-            hits = tidy(given, self._options)
+            hits = given if self._local else tidy(given, self._options)
         except SearchFailed as failure:
             return (), failure, failure.message
         except Exception as error:  # a shape that nobody thought of is a failed try, not a crash

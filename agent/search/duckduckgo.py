@@ -58,7 +58,7 @@ class DuckDuckGo:
         )
 
     def _tried(self, client: Callable[..., Any], query: str) -> object:
-        """The rows, `[]` where there are none. Its exceptions are told by name: no import needed."""
+        """The rows; `[]` where there are none. Exceptions are told by name: ddgs is optional."""
         for attempt in range(TRIES):
             try:
                 timeout = max(1, min(ENGINE, int(self._timeout)))

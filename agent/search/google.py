@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 from agent.research import Hit
 from agent.search.hits import dig, hit, rows
 
+BLOCKS = 5  # of an AI overview: the rest repeats and would crowd out the results
+
 
 def answers(body: dict[str, Any]) -> Iterator[Hit]:
     """The answer box, the knowledge graph and the AI overview, each with its own source link.
@@ -28,7 +30,9 @@ def _box(box: object) -> Iterator[Hit]:
     links = (("link",), ("organic_result", "link"), ("source", "link"), ("sources", 0, "link"))
     link = _source(*(dig(box, *path) for path in links))
     title = dig(box, "organic_result", "title") or dig(box, "title")
-    texts = (dig(box, "answer") or dig(box, "result"), dig(box, "snippet"))
+    listed = dig(box, "list")
+    items = listed if isinstance(listed, list) else []
+    texts = (dig(box, "answer") or dig(box, "result"), dig(box, "snippet"), *items)
     yield from _said(link, title, *texts, day=dig(box, "date"))
 
 
@@ -38,18 +42,25 @@ def _graph(graph: object) -> Iterator[Hit]:
 
 
 def _overview(overview: object) -> Iterator[Hit]:
-    """A hit per block, at the first page that the block refers to.
+    """A hit for each of the first blocks, at the first page that the block refers to.
 
     The words are Google's, not the page's, and the title says so.
     """
     references = rows(overview, "references")
-    for block in rows(overview, "text_blocks"):
-        number = dig(block, "reference_indexes", 0)
-        named = [r for r in references if r.get("index") == number and isinstance(number, int)]
-        title = dig(named, 0, "title")
+    blocks = rows(overview, "text_blocks")
+    if all(_referred(block) is None for block in blocks):  # the overview as a whole has sources
+        blocks = [{"list": blocks, "reference_indexes": [dig(references, 0, "index")]}]
+    for block in blocks[:BLOCKS]:
+        named = [row for row in references if row.get("index") == _referred(block)]
         items = (item.get("snippet") or item.get("title") for item in rows(block, "list"))
-        marked = f"{title} (AI overview)" if isinstance(title, str) else "AI overview"
-        yield from _said(_source(dig(named, 0, "link")), marked, block.get("snippet"), *items)
+        title = f"AI overview: {dig(named, 0, 'title') or ''}"
+        yield from _said(_source(dig(named, 0, "link")), title, block.get("snippet"), *items)
+
+
+def _referred(block: object) -> object:
+    """The index of the first reference of a block, which in a list stands at its items."""
+    own = dig(block, "reference_indexes", 0)
+    return dig(block, "list", 0, "reference_indexes", 0) if own is None else own
 
 
 def _said(link: str, title: object, *texts: object, day: object = None) -> Iterator[Hit]:

@@ -85,9 +85,10 @@ def _readable(url: str, options: Options) -> bool:
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
+        known = parts.port != 0  # raises where it is no number
     except ValueError:
         return False
-    fits = len(url) <= URL and " " not in url
+    fits = known and len(url) <= URL and " " not in url
     return fits and parts.scheme in ("http", "https") and bool(host) and options.permits(host)
 
 

@@ -18,7 +18,7 @@ OFF = "Add json to search.formats in the settings.yml of the SearXNG server."
 class SearXNG:
     """Format: https://docs.searxng.org/dev/search_api.html.
 
-    Its time ranges are coarse (day, week, month, year), so the shortest that reaches `since` is asked
+    Its time ranges are coarse (day, week, month, year): the shortest that reaches `since` is asked
     for. No results while engines did not respond is a failure, not an empty answer.
     """
 
@@ -43,8 +43,9 @@ class SearXNG:
             off = failure.outcome == "blocked" and failure.message.startswith("HTTP 403")
             failure.remedy = OFF if off else failure.remedy
             raise
-        found = tuple(_hits(body))
-        if not found and (silent := body.get("unresponsive_engines")):
+        found = (*_answers(body), *_results(self._endpoint.listed(body, "results")))
+        if not found and body.get("unresponsive_engines"):
+            silent = ", ".join(_silent(body["unresponsive_engines"]))
             raise self._endpoint.failed("unavailable", f"its engines did not answer: {silent}")
         return found
 
@@ -55,13 +56,21 @@ class SearXNG:
         return asked | ({"time_range": span} if span else {})
 
 
-def _hits(body: dict[str, Any]) -> Iterator[Hit]:
+def _answers(body: dict[str, Any]) -> Iterator[Hit]:
     for row in rows(body, "answers"):  # an answer without a source is a string, or has no url
         yield from hit(row.get("url"), row.get("title"), row.get("answer"))
     for row in rows(body, "infoboxes"):
         url = dig(row, "urls", 0, "url")
         yield from hit(url, row.get("infobox"), row.get("content"))
-    for row in rows(body, "results"):
-        yield from hit(
-            row.get("url"), row.get("title"), row.get("content"), row.get("publishedDate")
-        )
+
+
+def _results(listed: list[dict[str, Any]]) -> Iterator[Hit]:
+    for row in listed:
+        day = row.get("publishedDate")
+        yield from hit(row.get("url"), row.get("title"), row.get("content"), day)
+
+
+def _silent(engines: object) -> list[str]:
+    """The names in a list of `[name, reason]`."""
+    listed = engines if isinstance(engines, list) else []
+    return [name for engine in listed if isinstance(name := dig(engine, 0), str)]

@@ -16,11 +16,13 @@ ANSWERED = ("ok", "empty")
 class Rests:
     """How long providers rest, in seconds. They are conventions, not measured.
 
-    `usual`: after a 429 that says nothing, or `strikes` failures in a row. `longest`: whatever
-    `Retry-After` says. `patience`: what a query waits for a rest to end when nobody else answers.
+    `usual`: after a 429 that does not say how long, or `strikes` failures in a row; `brief`: after
+    such a 429 when nobody else answers. `longest`: whatever `Retry-After` says. `patience`: what a
+    query waits at most when nobody else answers.
     """
 
     usual: float = 30.0
+    brief: float = 2.0
     longest: float = 300.0
     strikes: int = 3
     patience: float = 5.0
@@ -32,6 +34,7 @@ class _Standing:
     for_good: bool = False
     told: bool = False  # the service itself asked for the rest
     ready_at: float = 0.0
+    at_need: float = 0.0  # when it may be asked although it rests
     failures: int = 0  # in a row
 
 
@@ -69,7 +72,7 @@ class Standings:
         return standing.last.model_copy(update={"detail": detail, "seconds": 0.0})
 
     def wait(self, provider: str, asked: bool) -> float | None:
-        """Seconds after which to ask a provider after all, since nobody answered; None: never.
+        """Seconds after which to ask a provider after all, since nobody answered; None: not.
 
         One that only failed is asked at once, unless it was `asked` for this very query.
         """
@@ -77,13 +80,16 @@ class Standings:
             standing = self._all.get(provider, _Standing())
             if standing.for_good:
                 return None
-            if standing.told:
-                return max(0.0, standing.ready_at - self.now())
-            return None if asked else 0.0
+            if asked and not standing.told:
+                return None
+            return max(0.0, standing.at_need - self.now())
 
     def _rest(self, standing: _Standing, limited: bool, retry_after: float | None) -> None:
-        standing.told = limited or retry_after is not None
-        if standing.told or standing.failures >= self.rests.strikes:
-            length = self.rests.usual if retry_after is None else retry_after
-            end = self.now() + min(length, self.rests.longest)
-            standing.ready_at = max(standing.ready_at, end)
+        now, standing.told = self.now(), limited or retry_after is not None
+        if not standing.told and standing.failures < self.rests.strikes:
+            return
+        length = self.rests.usual if retry_after is None else retry_after
+        standing.ready_at = max(standing.ready_at, now + min(length, self.rests.longest))
+        soon = now + self.rests.brief if limited else now
+        need = standing.ready_at if retry_after is not None else soon
+        standing.at_need = max(standing.at_need, need)

@@ -1,0 +1,74 @@
+# Every target works on a fresh clone: what it needs is first installed into .venv.
+# Set-up talks on stderr only, so that `make -s demo | jq -r .answer` prints the answer.
+
+VENV   := .venv
+PY     := $(VENV)/bin/python
+ENGINE := ../shared/container/with_engine.sh
+ARGS   ?=
+
+help: ## Show this
+	@sed -nE 's/^([a-z]+):.*## (.*)/make \1	\2/p' Makefile
+
+demo: $(VENV)/runtime ## Answer a question with no key, no model and no network
+	@$(PY) -m compileall -q agent >&2
+	@$(PY) -m agent.cli --offline --topic "Who won the 2022 FIFA World Cup?"
+
+test: $(VENV)/dev ## Run the tests; ARGS="-k name" for some of them
+	@$(PY) -m pytest $(ARGS)
+
+check: $(VENV)/dev ## Style, types and the direction of imports
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
+	@$(PY) -m pytest tests/test_architecture.py
+
+bench: $(VENV)/dev ## Measure speed and memory into benchmarks/RESULTS.md
+	@$(PY) -m compileall -q agent benchmarks tests >&2
+	@$(PY) -m benchmarks $(ARGS)
+
+eval: $(VENV)/dev ## Measure the offline answers; ARGS="..." for its options
+	@$(PY) -m evals.extractive $(ARGS)
+
+container: $(VENV)/dev ## Build the image and test it on a Docker engine
+	@if [ -x $(ENGINE) ]; then engine="$(ENGINE) python:3.11-slim-bookworm"; fi; \
+	$$engine $(PY) -m tests.container.check
+
+lock: ## Pin anew what the requirements need in turn
+	@$(call new_venv,$(VENV)-lock)
+	@echo "# All that the two requirements files bring, pinned; made by \`make lock\`." > constraints.txt
+	@$(VENV)-lock/bin/python -m pip install -qq -r requirements-dev.txt
+	@$(VENV)-lock/bin/python -m pip freeze >> constraints.txt
+	@rm -rf $(VENV)-lock
+
+clean: ## Remove what the other targets made
+	rm -rf $(VENV) $(VENV)-lock .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+.PHONY: help demo test check bench eval container lock clean
+
+# --- set-up -------------------------------------------------------------------------------------
+# A stamp file says that the environment holds what a requirements file asks for. Bytecode is
+# compiled here: start-up counts, and PYTHONDONTWRITEBYTECODE may be set.
+
+$(VENV)/runtime: requirements.txt constraints.txt
+	@echo "Setting up $(VENV); this takes less than a minute ..." >&2
+	@$(call new_venv,$(VENV))
+	@$(PY) -m pip install -qq -r requirements.txt >&2
+	@$(PY) -m compileall -qq $(VENV)/lib >&2 || true
+	@touch $@
+
+$(VENV)/dev: $(VENV)/runtime requirements-dev.txt
+	@$(PY) -m pip install -qq -r requirements-dev.txt >&2
+	@touch $@
+
+# An environment from the first Python that is new enough and has what it takes. pip is upgraded
+# first: the one that comes with Python 3.11 resolves the requirements wrongly.
+define new_venv
+{ for python in $${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do \
+	if "$$python" -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+		"$$python" -m venv --clear $(1) && exec $(1)/bin/python -m pip install -qq --upgrade pip; \
+	fi; \
+done; \
+echo "Python 3.11 or newer with its venv module is needed; name one with PYTHON=/path/to/it."; \
+exit 1; } >&2
+endef

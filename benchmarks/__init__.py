@@ -1,0 +1,1 @@
+"""What measures speed, memory and cost; each module prints one JSON object."""

@@ -1,0 +1,71 @@
+"""A whole run against loopback services whose latency is known: how much of its time is ours.
+
+Model calls take 1 s, searches and pages 0.5 s. A one-hop question cannot take less than three
+model calls, one search and one read after the first: 4 s. `python -m benchmarks.overhead`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from tests.services import Asked, Raw, Reply, Services, as_html, gemini_reply
+from tests.thinker import Fact, Thinker
+
+MODEL, OTHER = 1.0, 0.5
+UNAVOIDABLE = 3 * MODEL + OTHER + OTHER
+RUNS = 5
+
+
+def main() -> None:
+    with Services() as services, tempfile.TemporaryDirectory() as folder:
+        _script(services)
+        seconds = [_run(services, Path(folder)) for _ in range(RUNS)]
+    row = {
+        "unavoidable_seconds": UNAVOIDABLE,
+        "seconds": [round(s, 3) for s in seconds],
+        "best_ratio": round(min(seconds) / UNAVOIDABLE, 3),
+        "median_ratio": round(median(seconds) / UNAVOIDABLE, 3),
+    }
+    print(json.dumps(row))
+
+
+def _script(services: Services) -> None:
+    """The page that answers is found only by the model's query, so that no step can be skipped."""
+    kind = {"Content-Type": "text/html"}
+    text = "Argentina won the cup. The match was played in Lusail before a large crowd."
+    services.delay = OTHER
+    services.pages = {
+        "final": Raw(200, as_html("final", text), kind, OTHER),
+        "other": Raw(200, as_html("other", "Cats sleep most of the day."), kind, OTHER),
+    }
+    services.hits = {"2022 final winner": ["final"]}
+    services.default_hits = ["other"]
+    thinker = Thinker([Fact("winner", "Argentina", "Argentina won")], ["2022 final winner"])
+
+    def think(asked: Asked) -> Reply:
+        text = json.dumps(thinker(asked))
+        return Raw(200, json.dumps(gemini_reply(text, asked)), delay=MODEL)
+
+    services.think = think
+
+
+def _run(services: Services, folder: Path) -> float:
+    environment = {**os.environ, **services.environment(folder), "PYTHONPATH": os.getcwd()}
+    question = [sys.executable, "-m", "agent.cli", "Who won the 2022 FIFA World Cup?"]
+    begun = time.monotonic()
+    done = subprocess.run(question, env=environment, cwd=folder, capture_output=True, check=True)
+    seconds = time.monotonic() - begun
+    answer = json.loads(done.stdout)
+    assert answer["status"] == "complete" and answer["usage"]["llm_calls"] == 3, answer
+    return seconds
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""The journal: each call once, on disk as it ends, and never a key in it."""
+
+from __future__ import annotations
+
+import json
+import resource
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from agent.errors import OutsideError, SearchFailed, Stopped
+from agent.journal import Journal, Json, Recorded
+from agent.run import research
+from agent.settings import load
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.services import GEMINI_KEY, SERPAPI_KEY, Services
+from tests.thinker import Fact, Thinker
+
+
+def recorded(
+    journal: Journal, go: Callable[[str], str], limit: float = 5, patience: float = 0.2
+) -> Recorded[str, str]:
+    return Recorded(
+        journal,
+        "search",
+        go,
+        request=lambda text: {"query": text},
+        encode=lambda text: {"text": text},
+        decode=lambda _, line: str(line["text"]),
+        limit=limit,
+        patience=patience,
+    )
+
+
+def lines(path: Path) -> list[Json]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_a_call_is_made_once_and_shared(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def go(text: str) -> str:
+        made.append(text)
+        time.sleep(0.05)
+        return text.upper()
+
+    journal = Journal(tmp_path / "a.jsonl", {"run": "r"})
+    call = recorded(journal, go)
+    futures = [call.start("x") for _ in range(20)]
+    assert {future.result(2) for future in futures} == {"X"} and call("x") == "X"
+    assert made == ["x"] and len(journal.calls) == 1
+    journal.close()
+    header, line = lines(tmp_path / "a.jsonl")
+    assert header == {"journal": 1, "run": "r"}
+    assert line["request"] == {"query": "x"} and line["response"] == {"text": "X"}
+
+
+@given(st.lists(st.text(), max_size=8), st.text())
+def test_a_known_journal_answers_without_going_outside(texts: list[str], suffix: str) -> None:
+    first = Journal(None, {})
+    call = recorded(first, lambda text: text + suffix)
+    said = [call(text) for text in texts]
+    written = [json.loads(json.dumps(line)) for line in first.calls]
+    again = Journal(None, {}, {line["key"]: line for line in written})
+
+    def outside(_: str) -> str:
+        raise AssertionError("went outside")
+
+    assert [recorded(again, outside)(text) for text in texts] == said
+
+
+def test_errors_are_recorded_as_outcomes_and_told_again(tmp_path: Path) -> None:
+    def go(_: str) -> str:
+        raise SearchFailed("no luck", "try later", outcome="rate_limited")
+
+    journal = Journal(tmp_path / "a.jsonl", {})
+    with pytest.raises(SearchFailed, match="no luck"):
+        recorded(journal, go)("x")
+    journal.close()
+    known = {line["key"]: line for line in lines(tmp_path / "a.jsonl")[1:]}
+    with pytest.raises(SearchFailed) as told:
+        recorded(Journal(None, {}, known), lambda text: text)("x")
+    assert told.value.outcome == "rate_limited" and told.value.remedy == "try later"
+
+
+def test_a_surprise_is_told_without_its_text() -> None:
+    def go(_: str) -> str:
+        raise KeyError("api_key=secret")
+
+    with pytest.raises(SearchFailed) as told:
+        recorded(Journal(None, {}), go)("x")
+    assert "KeyError" in told.value.message and "secret" not in told.value.message
+
+
+def test_a_straggler_is_missed_and_stays_missed() -> None:
+    release = threading.Event()
+
+    def go(text: str) -> str:
+        if text == "slow":
+            release.wait(5)
+        return text
+
+    journal = Journal(None, {})
+    call = recorded(journal, go)
+    outcomes = list(call.collect(["a", "slow", "b"]))
+    assert outcomes[0] == "a" and outcomes[2] == "b"
+    assert isinstance(outcomes[1], OutsideError) and outcomes[1].outcome == "missed"
+    release.set()
+    with pytest.raises(SearchFailed):
+        call("slow")
+    assert sum(line["request"]["query"] == "slow" for line in journal.calls) == 1
+
+
+def test_a_call_that_hangs_times_out() -> None:
+    release = threading.Event()
+    call = recorded(Journal(None, {}), lambda text: str(release.wait(5)), limit=0.2)
+    with pytest.raises(SearchFailed) as told:
+        call("x")
+    release.set()
+    assert told.value.outcome == "timeout"
+
+
+def test_stop_lets_nothing_more_out() -> None:
+    journal = Journal(None, {})
+    call = recorded(journal, lambda text: text)
+    assert call("before") == "before"
+    journal.stop.set()
+    assert call("before") == "before"  # what is known needs nobody
+    with pytest.raises(Stopped):
+        call("after")
+
+
+def test_a_directory_that_cannot_be_written_costs_the_journal_not_the_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    journal = Journal(tmp_path / "file" / "a.jsonl", {})
+    assert recorded(journal, lambda text: text)("x") == "x"
+    assert journal.path is None and "cannot be written" in journal.problem
+
+
+def test_a_full_disk_costs_the_journal_not_the_run(tmp_path: Path) -> None:
+    """A limit on file size stands for the disk: the header fits, the first call does not."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    journal = Journal(tmp_path / "a.jsonl", {"run": "r"})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        assert recorded(journal, lambda text: text)("x") == "x"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert journal.path is None and "cannot be written" in journal.problem
+    assert recorded(journal, lambda text: text)("y") == "y"
+
+
+def test_a_run_writes_its_calls_and_no_key(services: Services, tmp_path: Path) -> None:
+    services.pages = {"final": "Argentina won the cup."}
+    services.default_hits = ["final"]
+    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["final winner"])
+    run = research("Who won?", load(services.environment(tmp_path)))
+    for _ in run:
+        pass
+    answer = run.answer()
+    assert answer.run and answer.run.journal
+    text = Path(answer.run.journal).read_text("utf-8")
+    assert GEMINI_KEY not in text and SERPAPI_KEY not in text
+    header, *calls = lines(Path(answer.run.journal))
+    assert header["run"] == answer.run.id and header["topic"] == "Who won?"
+    kinds = [call["call"] for call in calls]
+    assert kinds.count("ask") == 3 and kinds.count("search") == 2 and kinds.count("read") == 1
+    assert len({call["key"] for call in calls}) == len(calls)

@@ -1,0 +1,95 @@
+"""DuckDuckGo: what `ddgs` is asked, and what its exceptions are taken to mean."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from agent.errors import Outcome
+from agent.research import Hit
+from agent.search.duckduckgo import DuckDuckGo
+from tests.search_wire import (
+    STRICT,
+    DDGSException,
+    Fake,
+    RatelimitException,
+    TimeoutException,
+    duck,
+    failure,
+)
+
+ROW = {"href": "https://a.org/", "title": "T", "body": "S"}
+
+
+def test_duckduckgo_asks() -> None:
+    fake = Fake([ROW])
+    assert duck(fake).search("who won") == (Hit(url="https://a.org/", title="T", snippet="S"),)
+    assert fake.asked == [
+        {"query": "who won", "region": "us-en", "timelimit": None, "max_results": 10}
+    ]
+
+
+def test_duckduckgo_passes_options_on() -> None:
+    fake = Fake([ROW])
+    duck(fake, STRICT).search("q")
+    assert fake.asked[0] == {
+        "query": "q (site:a.org OR site:b.org) -site:c.org",
+        "region": "de-de",
+        "timelimit": "w",
+        "max_results": 10,
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "tries"),
+    [
+        (RatelimitException("429"), "rate_limited", 3),
+        (TimeoutException("x"), "timeout", 1),
+        (DDGSException("... operation timed out"), "timeout", 1),
+        (DDGSException("ConnectError: refused"), "unavailable", 1),
+        (ValueError("parse"), "unavailable", 1),
+    ],
+)
+def test_duckduckgo_failures(answer: Exception, outcome: Outcome, tries: int) -> None:
+    fake = Fake(answer)
+    assert failure(duck(fake)).outcome == outcome
+    assert len(fake.asked) == tries
+
+
+def test_duckduckgo_goes_on_after_a_rate_limit() -> None:
+    fake, pauses = Fake(RatelimitException(""), RatelimitException(""), [ROW]), list[float]()
+    assert DuckDuckGo(client=fake, pause=pauses.append).search("q")
+    assert len(fake.asked) == 3 and pauses == [1.0, 2.0]
+
+
+def test_duckduckgo_without_results_is_empty() -> None:
+    assert duck(Fake(DDGSException("No results found."))).search("q") == ()
+
+
+def test_duckduckgo_that_hangs_ends_at_the_deadline() -> None:
+    class Hangs(Fake):
+        def text(self, **asked: Any) -> Any:
+            time.sleep(0.6)
+
+    began = time.monotonic()
+    assert failure(duck(Hangs(None), timeout=0.1)).outcome == "timeout"
+    assert time.monotonic() - began < 0.5
+
+
+def test_duckduckgo_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ddgs", None)
+    error = failure(DuckDuckGo())
+    assert (error.outcome, error.message) == ("no_key", "ddgs is not installed")
+    assert error.remedy == "pip install ddgs"
+
+
+def test_duckduckgo_asks_what_the_installed_ddgs_takes() -> None:
+    ddgs = pytest.importorskip("ddgs", reason="the extra ddgs is not installed")
+    fake = Fake([])
+    duck(fake).search("q")
+    assert set(fake.asked[0]) <= set(inspect.signature(ddgs.DDGS._search_sync).parameters)
+    assert "timeout" in inspect.signature(ddgs.DDGS).parameters
