@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field
 from agent.budget import Spent
 from agent.errors import AgentError
 from agent.evidence import link
+from agent.pages.credibility import Credibility, credibility
 from agent.research import (
     Asked,
     Attempt,
@@ -32,16 +33,6 @@ SCHEMA_URL = "https://json-schema.org/draft/2020-12/schema"
 Number = int | float
 
 
-class Credibility(Frozen):
-    """How far a source may be trusted, from 0 to 1, with the parts of the score."""
-
-    score: float
-    domain: float
-    relevance: float
-    recency: float
-    reason: str
-
-
 class Citation(Frozen):
     """A quote on its page. `id` is the source's number; a source quoted twice has two entries."""
 
@@ -56,7 +47,7 @@ class Citation(Frozen):
     page_sha256: str
     retrieved_at: str
     via: Literal["page", "snippet"]
-    credibility: Credibility | None = None
+    credibility: Credibility
 
 
 class SlotAnswer(Frozen):
@@ -176,7 +167,7 @@ def answer(
         status=_status(research, error),
         degraded=_degraded(research),
         answer=answered.text if answered else "",
-        citations=tuple(_citation(quote, research.sources) for quote in quotes),
+        citations=tuple(_citation(quote, research, run) for quote in quotes),
         claims=answered.claims if answered else (),
         slots={name: _slot(f, research.sources) for name, f in research.findings.items()},
         sources=_counts(research),
@@ -217,8 +208,9 @@ def _quotes(research: Research) -> list[Quote]:
     return sorted(quotes, key=lambda quote: (quote.source, quote.start, quote.end))
 
 
-def _citation(quote: Quote, sources: tuple[Source, ...]) -> Citation:
-    page = sources[quote.source - 1].page
+def _citation(quote: Quote, research: Research, run: RunInfo) -> Citation:
+    source = research.sources[quote.source - 1]
+    page = source.page
     return Citation(
         id=quote.source,
         title=page.title,
@@ -231,6 +223,7 @@ def _citation(quote: Quote, sources: tuple[Source, ...]) -> Citation:
         page_sha256=page.sha256,
         retrieved_at=page.retrieved_at,
         via=page.via,
+        credibility=credibility(research.topic, source.hit, int(run.started_at[:4])),
     )
 
 

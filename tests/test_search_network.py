@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+import requests
 
 from agent.search import Provider
 from agent.search.exa import Exa
 from agent.search.http import MAX_BYTES
 from agent.search.serpapi import SerpApi
-from tests.search_wire import KEY, SERVICES, failure, service
+from tests.search_wire import KEY, SERVICES, failure, service, wire
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
@@ -119,6 +120,23 @@ def test_broken_connections(name: str, serve: Serve) -> None:
     with peer(serve) as base:
         error = failure(service(name, base))
     assert error.outcome == "unavailable" and error.message.startswith("the connection failed (")
+
+
+def test_a_connection_that_does_not_come_about() -> None:
+    with wire("exa", body=requests.ConnectTimeout(KEY)):
+        error = failure(service("exa"))
+    assert (error.outcome, error.message) == ("timeout", "no connection within 5 s")
+
+
+def test_a_deadline_leaves_no_thread_behind() -> None:
+    """The reader itself stops too, soon after nobody waits for it any more."""
+    before = set(threading.enumerate())
+    with peer(dripping(HEAD + b"\r\n", b" ")) as base:
+        ends_in_time(Exa(KEY, base, timeout=0.1))
+        until = time.monotonic() + 2
+        while len(set(threading.enumerate()) - before) > 1 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert len(set(threading.enumerate()) - before) == 1  # that of the peer
 
 
 @pytest.mark.parametrize("name", list(SERVICES))

@@ -149,6 +149,7 @@ def test_retry_after_is_handed_to_the_chain(name: str) -> None:
     [
         {"status": 401, "json": {"error": f"Invalid API key: {KEY}"}},
         {"status": 401, "json": {"error": "Bad URL /search?api_key=s3cret%2Fkey%2B42&q=1"}},
+        {"status": 403, "json": {"message": "the key s3cret&#47;key+42 is not known"}},
         {"status": 500, "body": f"<html>{KEY}</html>"},
         {"status": 200, "json": {"error": f"what is {KEY}?"}},
         {"body": requests.ConnectionError(f"Max retries exceeded: /search?api_key={KEY}")},

@@ -36,7 +36,10 @@ JSON = st.recursive(
     max_leaves=25,
 )
 MANY = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 each = pytest.mark.parametrize("name", list(SERVICES))
 

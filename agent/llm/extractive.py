@@ -95,8 +95,10 @@ def _targets(question: Question) -> list[str]:
     """The sides of a comparison with what is compared, and each name."""
     rest = " ".join(word for word in _unsaid(question) if word.casefold() not in COMPARING)
     sides = [f"{side} {rest}" for side in question.sides]
-    named = list(question.names[:4]) if len(question.names) > 1 else []
-    return [*sides, *named]
+    named = list(question.names[:3]) if len(question.names) > 1 else []
+    said = " ".join(question.names).casefold()
+    asked = [word for word in _plain(question) if word.casefold() not in said]
+    return [*sides, *named[:2], *([" ".join(asked)] if len(asked) > 2 else []), *named[2:]]
 
 
 def _plain(question: Question) -> list[str]:

@@ -20,6 +20,7 @@ LONGEST = 240  # characters of a sentence that stands as a value itself
 QUOTE = 700  # characters of a quote that runs over several sentences
 CANDIDATES = 8
 TOPIC = 0.4
+COVER = 0.4  # share of the question that a line must speak of where no certain words are known
 
 
 class Filled(NamedTuple):
@@ -50,6 +51,8 @@ def _states(candidate: Scored, fact: Fact, question: Question) -> bool:
     """Whether a line may state a fact about this topic."""
     line = candidate.line
     if fact.stated and not re.search(fact.stated, line.text, re.I):
+        return False
+    if not fact.stated and candidate.cover < COVER:
         return False
     return _about(line, question, candidate) and not another_year(line, question)
 

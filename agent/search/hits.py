@@ -18,7 +18,7 @@ URL = 2000  # characters; beyond, it is no address that anyone could cite
 TITLE = 300
 SNIPPET = 1000
 QUERY = 500
-TAG = re.compile(r"<!--.*?-->|</?[a-zA-Z][^<>]{0,500}>", re.DOTALL)
+TAG = re.compile(r"<!--.{0,500}?-->|</?[a-zA-Z][^<>]{0,500}>", re.DOTALL)
 
 
 def plain(text: object, limit: int) -> str:

@@ -112,7 +112,7 @@ class Endpoint:
             "invalid": f"If it persists, check {self.url_name}.",
             "unavailable": f"Check the network, the proxy settings and {self.url_name}.",
         }.get(outcome, "")
-        clear = unmarked(self._redacted(detail), DETAIL)
+        clear = self._redacted(unmarked(self._redacted(detail), DETAIL))  # `&amp;` may hide it
         return SearchFailed(clear, remedy, outcome=outcome, retry_after=retry_after)
 
     def _exchange(self, request: dict[str, Any]) -> tuple[int, Mapping[str, str], bytes]:
@@ -120,20 +120,14 @@ class Endpoint:
         from urllib3.exceptions import HTTPError
         from urllib3.exceptions import TimeoutError as TooSlow
 
-        until = time.monotonic() + self.timeout
-        limits = (min(CONNECT, self.timeout), self.timeout)
+        until, connect = time.monotonic() + self.timeout, min(CONNECT, self.timeout)
+        request |= {"timeout": (connect, self.timeout), "auth": _as_is}
+        request |= {"stream": True, "allow_redirects": False}
         try:
-            with (
-                requests.Session() as session,
-                session.request(
-                    **request,
-                    auth=_as_is,
-                    timeout=limits,
-                    stream=True,
-                    allow_redirects=False,
-                ) as reply,
-            ):
+            with requests.Session() as session, session.request(**request) as reply:
                 return reply.status_code, reply.headers, self._body(reply, until)
+        except requests.ConnectTimeout:
+            raise self.failed("timeout", f"no connection within {connect:g} s") from None
         except (requests.Timeout, TooSlow, TimeoutError):
             raise TimeoutError from None
         except (requests.RequestException, HTTPError, OSError, UnicodeError) as error:
@@ -157,9 +151,7 @@ class Endpoint:
             outcome = _in_words(said) or outcome
         if outcome == "bad_key" and not self.key_name:
             outcome = "blocked"
-        told = (
-            f"HTTP {status}, a redirect that is not followed" if status < 400 else f"HTTP {status}"
-        )
+        told = f"HTTP {status}" + (", a redirect that is not followed" if status < 400 else "")
         detail = f"{told}: {said}" if said else told
         return self.failed(outcome, detail, retry_after(fields.get("Retry-After"), time.time()))
 

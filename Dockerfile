@@ -1,0 +1,31 @@
+# The packages and the code are built and compiled in a first stage; the image has no pip, no compiler.
+FROM python:3.11-slim-bookworm AS build
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+WORKDIR /app
+COPY requirements.txt constraints.txt ./
+RUN python -m venv --without-pip /venv \
+    && pip install -q --upgrade pip==26.3 \
+    && pip --python /venv/bin/python install -q --no-compile -r requirements.txt \
+    && python -m compileall -qq --invalidation-mode unchecked-hash /venv/lib
+COPY agent agent
+RUN python -m compileall -q --invalidation-mode unchecked-hash agent
+
+FROM python:3.11-slim-bookworm
+LABEL org.opencontainers.image.title="llm-research-agent" \
+      org.opencontainers.image.description="Answers a question as one JSON object with citations that anyone can verify" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=build /venv /venv
+COPY LICENSE /app/
+COPY --from=build /app/agent /app/agent
+# /tmp: journals and the index work with any --user, and under --read-only with --tmpfs /tmp.
+# SAFEPATH: a folder of the user's that is mounted as the working directory is not imported from.
+ENV PATH=/venv/bin:$PATH PYTHONPATH=/app PYTHONSAFEPATH=1 PYTHONDONTWRITEBYTECODE=1 \
+    HOME=/tmp RUNS_DIR=/tmp/research-agent/runs CACHE_DIR=/tmp/research-agent/cache
+# What compose.yaml mounts to keep them: a named volume takes the owner of this directory.
+RUN install -d -o 10001 -g 10001 /data
+USER 10001:10001
+WORKDIR /data
+# Python answers SIGINT with the best answer so far; as process 1 it would not hear SIGTERM at once.
+STOPSIGNAL SIGINT
+ENTRYPOINT ["python", "-m", "agent.cli"]
+CMD ["--help"]
