@@ -293,7 +293,7 @@ def _local(settings: Settings) -> Ways:
     path = settings.corpus or Path(__file__).parent / "demo"
     corpus = Corpus(path, settings.cache_dir or _user_folder("cache"))
     skipped = tuple(f"Not in the corpus: {reason}" for reason in corpus.skipped[:MOST_SKIPPED])
-    return Ways(SearchChain([corpus]), corpus.read, _nothing, corpus.close, skipped)
+    return Ways(SearchChain([corpus], local=True), corpus.read, _nothing, corpus.close, skipped)
 
 
 def _web(settings: Settings) -> Ways:

@@ -40,7 +40,7 @@ def _script(services: Services) -> None:
     """The page that answers is found only by the model's query, so that no step can be skipped."""
     kind = {"Content-Type": "text/html"}
     text = "Argentina won the cup. The match was played in Lusail before a large crowd."
-    services.delay = OTHER
+    services.latency = lambda: OTHER
     services.pages = {
         "final": Raw(200, as_html("final", text), kind, OTHER),
         "other": Raw(200, as_html("other", "Cats sleep most of the day."), kind, OTHER),

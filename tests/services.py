@@ -57,7 +57,7 @@ class Services:
         self.hits: dict[str, list[str]] | Callable[[str], Any] = {}
         self.pages: dict[str, str | Raw] = {}
         self.default_hits: list[str] = []
-        self.delay = 0.0
+        self.latency: Callable[[], float] = lambda: 0.0
         self.asked: list[Asked] = []
         self.searched: list[str] = []
         self.read: list[str] = []
@@ -110,7 +110,7 @@ class Services:
         if isinstance(reply, Raw):
             return reply
         text = reply if isinstance(reply, str) else json.dumps(reply)
-        return Raw(200, json.dumps(gemini_reply(text, asked)), delay=self.delay)
+        return Raw(200, json.dumps(gemini_reply(text, asked)), delay=self.latency())
 
     def serpapi(self, query: str, key: str) -> Raw:
         with self._lock:
@@ -123,9 +123,9 @@ class Services:
         names = self.default_hits if found is None else found
         if not names:
             none = "Google hasn't returned any results for this query."
-            return Raw(200, json.dumps({"error": none}), delay=self.delay)
+            return Raw(200, json.dumps({"error": none}), delay=self.latency())
         rows = [_organic(i, self.url(name), name) for i, name in enumerate(names, 1)]
-        return Raw(200, json.dumps({"organic_results": rows}), delay=self.delay)
+        return Raw(200, json.dumps({"organic_results": rows}), delay=self.latency())
 
     def page(self, name: str) -> Raw:
         with self._lock:
@@ -136,7 +136,7 @@ class Services:
         if isinstance(page, Raw):
             return page
         kind = {"Content-Type": "text/html; charset=utf-8"}
-        return Raw(200, as_html(name, page), kind, delay=self.delay)
+        return Raw(200, as_html(name, page), kind, delay=self.latency())
 
 
 def as_html(title: str, text: str) -> str:

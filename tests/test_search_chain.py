@@ -244,3 +244,12 @@ def test_many_queries_at_once_are_each_answered_in_order() -> None:
     assert [f.query for f in found] == [f"q{i}" for i in range(64)]
     again = world.chain("after")
     assert again.attempts[1].detail.startswith("not asked")
+
+
+def test_a_short_retry_after_counts_even_during_a_longer_rest() -> None:
+    """Failures of queries at once put it to rest for long; what it asks for itself is short."""
+    standings = Standings(Rests(), Clock())
+    for _ in range(Rests().strikes):
+        standings.note(Attempt(what="search", provider="a", outcome="timeout"), None)
+    standings.note(Attempt(what="search", provider="a", outcome="rate_limited"), 1)
+    assert standings.wait("a", asked=False) == 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from random import Random
 
 import pytest
 from agent.output import Answer, to_json
@@ -102,14 +104,21 @@ def test_no_results(world: Services, settings: Settings) -> None:
 
 
 def test_http_429(world: Services, settings: Settings) -> None:
-    """A search that is refused costs itself; the others go on."""
-    world.hits = lambda query: (
-        Raw(429, json.dumps({"error": "rate limit"})) if query == TOPIC else ["final"]
-    )
+    """A search that is refused is told, and what the other one finds is the answer."""
+    refusal = Raw(429, json.dumps({"error": "rate limit"}), {"Retry-After": "1"})
+    refusals = iter([refusal])
+    world.hits = lambda query: next(refusals, ["final"])
     _, answer = ended(TOPIC, settings)
-    outcomes = {a.outcome for a in answer.attempts if a.what == "search"}
-    assert "rate_limited" in outcomes
-    assert answer.status in ("complete", "error")
+    outcomes = [a.outcome for a in answer.attempts if a.what == "search"]
+    assert "rate_limited" in outcomes and "ok" in outcomes
+    assert answer.status == "complete" and answer.slots["winner"].value == "Argentina"
+
+
+def test_http_429_for_good_is_one_clear_error(world: Services, settings: Settings) -> None:
+    world.hits = lambda query: Raw(429, "{}", {"Retry-After": "3600"})
+    _, answer = ended(TOPIC, settings)
+    assert answer.status == "error" and answer.error and "serpapi" in answer.error.message.lower()
+    assert world.tasks() == ["generate_queries"]  # no money for an answer from nothing
 
 
 def test_http_429_of_the_model_is_retried(world: Services, settings: Settings) -> None:
@@ -171,6 +180,23 @@ def test_named_slots_are_kept(world: Services, settings: Settings) -> None:
     _, answer = ended(TOPIC, named)
     assert list(answer.slots) == ["winner", "mascot"]
     assert "winner, mascot" in world.asked[0].prompt
+
+
+def test_order_does_not_depend_on_who_answers_first(world: Services, settings: Settings) -> None:
+    """Whatever the latencies: the same events, prompts and calls."""
+    world.hits = {TOPIC: ["other", "final"], "2022 final score": ["messi", "final"]}
+    seen = []
+    for seed in range(4):
+        chance = Random(seed)
+        world.latency = lambda chance=chance: chance.random() / 10
+        world.asked.clear()
+        run, answer = ended(TOPIC, settings)
+        assert answer.run and answer.run.journal
+        calls = [json.loads(line) for line in Path(answer.run.journal).read_text().splitlines()]
+        keys = sorted(call["key"] for call in calls[1:])
+        seen.append(([s.page.url for s in run.research.sources], list(world.asked), keys))
+        assert [event.type for event in run.research.events].count("page_read") == 3
+    assert all(one == seen[0] for one in seen)
 
 
 LIES: dict[str, Reply] = {

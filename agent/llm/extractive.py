@@ -22,7 +22,9 @@ from agent.research import Slot
 QUERIES = (3, 5)  # at least, at most
 MORE = 3
 CERTAIN = 1.5  # log odds from which on an answer may stand though no asked fact was found
-COMPARING = frozenset("difference differences between compare comparison versus vs better both".split())
+COMPARING = frozenset(
+    "difference differences between compare comparison versus vs better both".split()
+)
 
 
 class Extractive:
@@ -123,7 +125,7 @@ def _fillers(question: Question, slots: Sequence[Slot]) -> list[str]:
     return [f"{subject} {name}" for name in asked if name.casefold() not in subject.casefold()]
 
 
-# --- reflect -------------------------------------------------------------------------------------
+# --- reflect --------------------------------------------------------------------------------
 
 
 def _reflect(task: Task[Any]) -> dict[str, Any]:
@@ -158,9 +160,9 @@ def _synthesize(task: Task[Any]) -> dict[str, Any]:
     ranked = scored(lines(task.evidence), question)
     if confidence(question, ranked) < SURE:
         return {"answer": "", "citations": []}
-    facts = [found for slot in task.slots if (found := filled(slot, question, ranked))]
     limit = int(getattr(task, "max_words", 80))
     strict = [s for s in task.slots if s.name not in GENERIC and s.name not in sided(question)]
+    facts = [found for slot in strict if (found := filled(slot, question, ranked))]
     if strict and not facts and confidence(question, ranked) < CERTAIN:
         return {"answer": "", "citations": []}
     picked = chosen(question, ranked, limit, [found.line for found in facts])

@@ -49,17 +49,24 @@ _QUOTED = re.compile(r"[\"“”«»《》「」]([^\"“”«»《》「」]{2,
 _OPENERS = frozenset(
     "a an and are as at by can compare could define describe did difference differences do does "
     "explain find for from give had has have how if in is it list may must name of on or please "
-    "should show summarise summarize tell that the this to was were what when where which who whom whose why will with would".split()
+    "should show summarise summarize tell that the this to was were what when where which "
+    "who whom whose why will with would".split()
 )
 _YEAR = re.compile(r"(?<!\d)(1[0-9]{3}|20[0-9]{2})(?!\d)")
-_LENGTH = r"\b(?:m|km|cm|mm|miles?|feet|foot|ft|inch(?:es)?|(?:kilo|centi|milli)?met(?:re|er)s?|light.years?)\b|[米里]"
+_LENGTH = (
+    r"\b(?:m|km|cm|mm|miles?|feet|foot|ft|inch(?:es)?|(?:kilo|centi|milli)?met(?:re|er)s?"
+    r"|light.years?)\b|[米里]"
+)
 _TIME = r"seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?|[年月天日小时分钟]"
 #: What follows a number that answers: (what is asked, its units).
 _UNITS = (
     (r"\bhow (tall|high|deep|wide|far)\b|\b(height|distance|depth|width)\b|多高|多远", _LENGTH),
     (r"\bhow long\b|\blength\b|多长|多久", f"{_LENGTH}|{_TIME}"),
     (r"\bhow (old|often|soon)\b|\b(period|duration)\b", f"{_TIME}|once|twice|times"),
-    (r"\bhow heavy\b|\bweigh|多重", r"\b(?:kg|g|lb|lbs|pounds?|tons?|tonnes?|kilograms?|grams?)\b|[吨克斤]"),
+    (
+        r"\bhow heavy\b|\bweigh|多重",
+        r"\b(?:kg|g|lb|lbs|pounds?|tons?|tonnes?|kilograms?|grams?)\b|[吨克斤]",
+    ),
     (r"\bpercent(age)?\b|百分", r"%|per ?cent"),
 )
 _SIDES = (
@@ -67,11 +74,13 @@ _SIDES = (
         r"\bdifferences?\s+between\s+(.+?)\s+and\s+(.+?)(?:\s+(?:in|for|when|with)\b|[?.]|$)", re.I
     ),
     re.compile(
-        r"\bcompar(?:e|ing|ison of)\s+(.+?)\s+(?:and|with|to|against)\s+(.+?)(?:\s+(?:in|for|by)\b|[?.]|$)",
+        r"\bcompar(?:e|ing|ison of)\s+(.+?)\s+(?:and|with|to|against)\s+(.+?)"
+        r"(?:\s+(?:in|for|by)\b|[?.]|$)",
         re.I,
     ),
     re.compile(
-        r"([\w.+#'’-]+(?: [\w.+#'’-]+){0,3}?)\s+(?:vs\.?|versus)\s+([\w.+#'’-]+(?: [\w.+#'’-]+){0,3}?)(?:\s+(?:in|for|when)\b|[?:.,]|$)",
+        r"([\w.+#'’-]+(?: [\w.+#'’-]+){0,3}?)\s+(?:vs\.?|versus)\s+"
+        r"([\w.+#'’-]+(?: [\w.+#'’-]+){0,3}?)(?:\s+(?:in|for|when)\b|[?:.,]|$)",
         re.I,
     ),
     re.compile(r"[,:]\s*(?:the )?(.{2,60}?),?\s+or\s+(?:the )?(.{2,60}?)\s*\?*$"),
@@ -123,8 +132,14 @@ def understood(text: str) -> Question:
 
 
 _ZH = (
-    (r"有?多高", "高度"), (r"多长", "长度"), (r"多重", "重"), (r"多大", "面积"),
-    (r"(?:是)?(?:谁|什么|哪里|哪儿|何处|哪一?年|何时|什么时候|多少|哪些|哪个|为什么|怎么|如何)|[吗呢？?]", " "),
+    (r"有?多高", "高度"),
+    (r"多长", "长度"),
+    (r"多重", "重"),
+    (r"多大", "面积"),
+    (
+        r"(?:是)?(?:谁|什么|哪里|哪儿|何处|哪一?年|何时|什么时候|多少|哪些|哪个|为什么|怎么|如何)|[吗呢？?]",
+        " ",
+    ),
 )
 
 

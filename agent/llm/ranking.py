@@ -107,7 +107,25 @@ FEATURES = (
     "earliest",
     "year",
 )
-WEIGHTS = (2.69, 2.16, 0.15, 0.18, 0.73, 0.48, 1.23, 0.81, 1.05, 2.04, 2.22, 0.3, 1.63, 1.2, 1.9, 0.34, 1.54)
+WEIGHTS = (
+    2.69,
+    2.16,
+    0.15,
+    0.18,
+    0.73,
+    0.48,
+    1.23,
+    0.81,
+    1.05,
+    2.04,
+    2.22,
+    0.3,
+    1.63,
+    1.2,
+    1.9,
+    0.34,
+    1.54,
+)
 
 
 class View:
@@ -174,7 +192,7 @@ def _features(
     pages = _pages(views, rarity, total)
     hops = _hops(views, question, covers, rarity)
     asked = frozenset(question.words)
-    rows = []
+    rows: list[tuple[float, ...]] = []
     for i, view in enumerate(views):
         has = float(typed(view.line, question))
         around = asked & (view.own | view.title | view.heading | view.before | _next(views, i))
@@ -270,7 +288,9 @@ def _proximity(view: View, asked: Sequence[str], rarity: dict[str, float]) -> fl
 def typed(line: Line, question: Question) -> bool:
     """Whether a line holds a value of the type that the question asks for, and did not name."""
     told = set(question.words)
-    return any(set(_words(value)) - told for value in values(question.kind, line.text, question.unit))
+    return any(
+        set(_words(value)) - told for value in values(question.kind, line.text, question.unit)
+    )
 
 
 __all__ = ["Line", "Scored", "lines", "scored", "typed"]

@@ -8,9 +8,12 @@ from collections.abc import Iterable, Sequence
 from agent.evidence import CJK, words
 from agent.llm.question import Question
 from agent.llm.ranking import FEATURES, Line, Scored
+from agent.llm.values import values
 
 SENTENCES = 4
 CANDIDATES = 25
+LONGEST = 60  # words of a sentence that is shown whole; of a longer one, the clauses that answer
+LEAST = 12  # words; less room than this is left empty
 #: How far below the best a sentence may score, and what moves it: points of `ranking.WEIGHTS`.
 #: Found on the tune half of the questions; see evals/RESULTS.md, and run evals.extractive again.
 GAP = 3.5
@@ -19,13 +22,18 @@ LINKED = 1.0  # its page is named in a chosen sentence: the second hop
 NEXT = 1.0  # it stands beside a chosen sentence
 SIDE = 2.0  # the side of a comparison that is still missing
 LONG = 0.5  # for each 80 words
-WANTED = 3.0  # it states a slot
+WANTED = 6.0  # it states a fact that was asked for by name: it goes before what is only near
+CLOSE = 1.0  # the gap where such facts were found
 
 
 def chosen(
-    question: Question, ranked: Sequence[Scored], limit: int, wanted: Iterable[Line] = ()
+    question: Question, ranked: Sequence[Scored], limit: int, wanted: Sequence[Line] = ()
 ) -> list[Line]:
-    """At most four sentences within `limit` words, best first, neighbours in the page's order."""
+    """At most four sentences within `limit` words, best first, neighbours in the page's order.
+
+    `wanted` state facts that were asked for by name: they go first and leave little room for more.
+    """
+    best = max((s.score for s in ranked), default=0.0) - (CLOSE if wanted else GAP)
     told = set(wanted)
     raised = [s._replace(score=s.score + WANTED * (s.line in told)) for s in ranked]
     left = sorted(raised, key=lambda s: -s.score)[:CANDIDATES]
@@ -36,11 +44,14 @@ def chosen(
         worth = [_worth(s, picked, question) for s in left]
         at = worth.index(max(worth))
         candidate = left.pop(at)
-        if picked and worth[at] < picked[0].score - GAP:
+        if picked and worth[at] < best:
             break
-        if _adds(candidate, picked) and _stays(candidate.line, picked, subject) and (length := size(candidate.line.text)) <= limit:
-            picked.append(candidate)
-            limit -= length
+        shown = candidate._replace(line=clipped(candidate.line, question, min(limit, LONGEST)))
+        if not shown.line.text or (picked and size(shown.line.text) > limit):
+            continue
+        if _adds(candidate, picked) and _stays(candidate.line, picked, subject):
+            picked.append(shown)
+            limit -= size(shown.line.text)
     return _ordered([s.line for s in picked])
 
 
@@ -64,6 +75,36 @@ def _worth(candidate: Scored, picked: Sequence[Scored], question: Question) -> f
         + NEXT * beside
         + SIDE * bool(sides)
     )
+
+
+_CLAUSE = re.compile(r"(?<=[,;:，；：、])\s*|\s+(?=\(|(?:and|but|which|who|while|where|because)\s)")
+
+
+def clipped(line: Line, question: Question, limit: int) -> Line:
+    """A line, or the run of its clauses within `limit` words that speaks most of the question.
+
+    The text of the result is empty where there is no room for a clause.
+    """
+    if size(line.text) <= limit:
+        return line
+    if limit < LEAST:
+        return line._replace(text="")
+    text = line.text
+    borders = [0, *(m.end() for m in _CLAUSE.finditer(text) if 0 < m.end() < len(text)), len(text)]
+    runs = [
+        (a, b) for i, a in enumerate(borders) for b in borders[i + 1 :] if size(text[a:b]) <= limit
+    ]
+    asked = set(question.words)
+    best = max(runs, key=lambda run: _tells(text[slice(*run)], asked, question), default=(0, 0))
+    piece = text[slice(*best)]
+    start = line.start + best[0] + len(piece) - len(piece.lstrip())
+    return line._replace(text=piece.strip().rstrip(",;:，；：、"), start=start)
+
+
+def _tells(piece: str, asked: set[str], question: Question) -> tuple[float, int]:
+    """How much a piece of a sentence tells: words of the question, and a value of its type."""
+    found = [v for v in values(question.kind, piece, question.unit) if set(words(v)) - asked]
+    return len(asked & set(words(piece))) + 1.5 * bool(found), len(piece)
 
 
 def _adds(candidate: Scored, picked: Sequence[Scored]) -> bool:
@@ -114,10 +155,17 @@ def size(text: str) -> int:
 #: Logistic weights: does the evidence answer? Found on the tune half of the questions, each asked
 #: with its gold passages in the corpus and without; see evals/RESULTS.md.
 CONFIDENCE = {
-    "cover": 0.87, "page": 2.23, "title_said": 0.48, "title_whole": 1.16, "count": 0.87,
-    "together": 0.92, "names_far": -1.98, "absent": -0.95, "proximity": 1.36, "base": -2.9,
+    "cover": 0.53,
+    "page": 1.61,
+    "title_said": 0.34,
+    "title_whole": 1.86,
+    "count": 1.23,
+    "together": 1.81,
+    "names_far": -1.80,
+    "proximity": 1.13,
+    "base": -3.70,
 }
-SURE = -0.9  # answers 92% of what can be answered, abstains from 54% of the rest
+SURE = -1.1  # of the tune half: answers 96% of what can be answered, refuses 44% of the rest
 
 
 def confidence(question: Question, ranked: Sequence[Scored]) -> float:
@@ -128,9 +176,7 @@ def confidence(question: Question, ranked: Sequence[Scored]) -> float:
     return sum(CONFIDENCE[name] * value for name, value in signs(question, ranked, best).items())
 
 
-def signs(
-    question: Question, ranked: Sequence[Scored], best: Sequence[Scored]
-) -> dict[str, float]:
+def signs(question: Question, ranked: Sequence[Scored], best: Sequence[Scored]) -> dict[str, float]:
     """What tells whether the evidence answers; each between 0 and 1."""
     first = dict(zip(FEATURES, best[0].features, strict=True))
     count = len(question.words) or 1
@@ -145,7 +191,6 @@ def signs(
         "count": len(best[0].found) / count,
         "together": len(together) / count,
         "names_far": sum(1 for name in named if not name & near) / (len(named) or 1),
-        "absent": len(set(question.words) - _bag(ranked)) / count,
         "proximity": first["proximity"],
         "base": 1.0,
     }

@@ -68,7 +68,7 @@ def _fitness(candidate: Scored, fact: Fact, slot: Slot, question: Question) -> f
     named = bool(fact.named and re.search(fact.named, line.text, re.I))
     minutes = fact.kind == "names" and bool(_MINUTE.search(line.text))
     about = len(own & said) / len(own) if own else 0.0
-    topic = candidate.score * (TOPIC if fact.stated else 1.0)
+    topic = candidate.score * (TOPIC if fact.stated or question.sides else 1.0)
     return topic + 2.0 * about + 1.0 * named + 3.0 * minutes + _of_side(line, own, question)
 
 
@@ -120,7 +120,11 @@ def _spots(text: str, fact: Fact, question: Question) -> list[tuple[int, int]]:
     if fact.stated:
         return [m.span() for m in re.finditer(fact.stated, text, re.I)]
     asked = set(question.words)
-    told = [m.span() for m in re.finditer(rf"[{CJK}]{{2}}|[^\W{CJK}]+", text) if asked & set(words(m[0]))]
+    told = [
+        m.span()
+        for m in re.finditer(rf"[{CJK}]{{2}}|[^\W{CJK}]+", text)
+        if asked & set(words(m[0]))
+    ]
     return told or [(0, 0)]
 
 
@@ -133,9 +137,9 @@ def _sided(
         passive = re.match(r"\s*(?:\w+\s){0,3}by\b", text[end:])
         after = fact.side == "after" or passive or re.search(r"\bto$|是$", text[start:end])
         kept = [v for v in found if (text.find(v) >= end if after else text.find(v) < start)]
-        kept = [v for v in kept if not _OF.search(text[max(0, text.find(v) - 12) : text.find(v)])] or (
-            kept if after else []
-        )
+        kept = [
+            v for v in kept if not _OF.search(text[max(0, text.find(v) - 12) : text.find(v)])
+        ] or (kept if after else [])
         if kept:
             return kept[:1] if after else kept[-1:]
     return []
@@ -184,12 +188,12 @@ def _people(line: Line, found: Sequence[str]) -> list[str]:
 
 
 def _scorers(line: Line) -> Filled | None:
-    """Who scored, where minutes are told: the name before each, over the sentences that tell them."""
+    """Who scored, where minutes are told: the name before each of them."""
     if not _MINUTE.search(line.text):
         return None
     first, last = _run(line)
     quote = line.whole[first:last]
-    found = []
+    found: list[str] = []
     spans = [span for span in name_spans(quote) if _acts(quote, *span)]
     for minute in _MINUTE.finditer(quote):
         before = [(a, b) for a, b in spans if b <= minute.start()]

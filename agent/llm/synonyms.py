@@ -1,4 +1,4 @@
-"""Words that a question and its answer use for one thing: irregular forms, verbs and their nouns."""
+"""Words that a question and its answer use for one thing: irregular forms, verbs and nouns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ direct directed director filmmaker
 marry married wife husband spouse
 live lives lived resident residence
 work works worked employed job
-approve approves approved approval approver authorise authorised authorize authorized sign signs signed
+approve approves approved approval approver authorise authorised authorize authorized signed
 pay pays paid payment price cost costs fee fees charge charges
 buy order ordered orders
 return returns refund refunds refunded reimburse reimbursed reimbursement

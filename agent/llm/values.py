@@ -1,4 +1,4 @@
-"""Values in a sentence, by type: names, dates, numbers, money, scores. Every value is a substring."""
+"""Values in a sentence, by type: names, dates, numbers, money, scores. Each is a substring."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _MONTH = (
     r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?"
 )
 _DATE = re.compile(
-    rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH},? \d{{4}}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}"
+    rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTH},? \d{{4}}"
+    rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? \d{{4}}"
     rf"|\d{{4}}-\d{{2}}-\d{{2}}|\d{{4}}年(?:\d{{1,2}}月(?:\d{{1,2}}日)?)?|{_MONTH},? \d{{4}}"
     rf"|\b\d{{1,2}} {_MONTH}(?!\w)|{_MONTH} \d{{1,2}}\b"
     r"|\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,2}(?:st|nd|rd|th)(?:[ -]century| of the month)"
@@ -25,7 +26,8 @@ _COUNT = (
     r"hundred|thousand|million|billion|dozen|half|twice)"
 )
 _NUMBER = re.compile(
-    rf"[$€£¥]?(?<![\w.])\d(?:[\d,.]*\d)?(?![a-zA-Z\d])|\b{_COUNT}(?:[- ]{_COUNT})*\b|[一二两三四五六七八九十百千万亿]+(?=[个名次座米年天])",
+    rf"[$€£¥]?(?<![\w.])\d(?:[\d,.]*\d)?(?![a-zA-Z\d])"
+    rf"|\b{_COUNT}(?:[- ]{_COUNT})*\b|[一二两三四五六七八九十百千万亿]+(?=[个名次座米年天])",
     re.I,
 )
 _UNIT = re.compile(
@@ -44,7 +46,8 @@ _MONEY = re.compile(
 _DRAW = r"\d{1,3}[-–]\d{1,3}"
 _SCORE = re.compile(
     rf"(?<![\d–-])\d{{1,3}}\s?[-–:]\s?\d{{1,3}}\b(?!\s?[-–:/]\d)"
-    rf"(?:\s(?:on penalties|after extra time|after an? {_DRAW} draw|in extra time))*|\d{{1,2}}比\d{{1,2}}"
+    rf"(?:\s(?:on penalties|after extra time|after an? {_DRAW} draw|in extra time))*"
+    r"|\d{1,2}比\d{1,2}"
 )
 _PARTICLE = r"(?:de|del|della|van|von|der|den|di|da|dos|la|le|bin|ibn|al|el|of|the|y|&)"
 _PIECE = rf"[{UPPER}](?:[\w'’&-]|\.(?=\w|\s[{UPPER}]))*"
@@ -88,7 +91,9 @@ def numbers(text: str) -> list[str]:
 
 def names(text: str) -> list[str]:
     """The names: runs of capitalised words, without the word that only begins a sentence."""
-    return [text[a:b] for a, b in name_spans(text)] + [m[1] or m[2] for m in _ZH_NAME.finditer(text)]
+    return [text[a:b] for a, b in name_spans(text)] + [
+        m[1] or m[2] for m in _ZH_NAME.finditer(text)
+    ]
 
 
 #: After a word that introduces one, or before its Latin spelling in brackets.

@@ -148,9 +148,8 @@ def _restored(main: str, kept: dict[int, tuple[str, bool]]) -> str:
 def _trafilatura(tree: Element, url: str) -> str:
     import trafilatura
 
-    got: Any = trafilatura.bare_extraction(
-        tree, url=url or None, fast=True, include_comments=False
-    )
+    quiet()
+    got: Any = trafilatura.bare_extraction(tree, url=url or None, fast=True, include_comments=False)
     found = (got.text or "") if got is not None else ""
     rows = (line.strip() for line in found.split("\n"))
     return "\n".join(row.strip("| ") if row[:1] == "|" else row for row in rows if not _rule(row))
@@ -176,6 +175,10 @@ def _stripped(html: str) -> str:
 
 
 def quiet() -> None:
-    """Keep trafilatura's warnings about pages without text off stderr; a handler of the user's
-    own still gets them."""
-    logging.getLogger("trafilatura").addHandler(logging.NullHandler())
+    """Keep trafilatura's warnings about pages without text off stderr.
+
+    A handler that the user sets up still gets them.
+    """
+    logger = logging.getLogger("trafilatura")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())

@@ -9,14 +9,12 @@ import gzip
 import json
 import os
 import re
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 LIMIT = 50_000_000  # bytes of a file, and of a line of a .jsonl file, which itself has no limit
-PDF_PAGES = 200
-_PDF = threading.Lock()  # PDFium is not thread-safe
+WRAPPED = 60  # characters: a shorter line was ended on purpose (a list, an address, a heading)
 
 
 class Document(NamedTuple):
@@ -52,9 +50,9 @@ def stamps(root: Path) -> dict[str, str]:
 def _wanted(file: Path, root: Path) -> bool:
     if file.name.startswith(".") or file.suffix.lower() not in _READERS:
         return False
-    return not file.is_symlink() or (
-        file.is_file() and file.resolve().is_relative_to(root.resolve())
-    )
+    if file.is_symlink() and not file.resolve().is_relative_to(root.resolve()):
+        return False
+    return file.is_file()
 
 
 def _stamp(file: Path) -> str:
@@ -67,10 +65,12 @@ def documents(file: Path, bad: Callable[[int], None]) -> Iterator[Document]:
 
     `bad` is told how many lines of a .jsonl file were left out, if any.
     """
-    if is_rows(file):
+    if file.name.lower().endswith((".jsonl", ".jsonl.gz")):
         yield from _rows(file, bad)
         return
-    reader = _READERS[file.suffix.lower()]
+    reader = _READERS.get(file.suffix.lower())
+    if reader is None:
+        raise Unreadable("is not a .md, .txt, .html, .pdf, .jsonl or .jsonl.gz file")
     try:
         if file.stat().st_size > LIMIT:
             raise Unreadable(f"is larger than {LIMIT // 1_000_000} MB")
@@ -82,19 +82,13 @@ def documents(file: Path, bad: Callable[[int], None]) -> Iterator[Document]:
     yield document
 
 
-def is_rows(file: Path) -> bool:
-    """Whether a file is one of rows, by its name."""
-    return file.name.lower().endswith((".jsonl", ".jsonl.gz"))
-
-
-# --- rows ------------------------------------------------------------------------------------
+# --- rows --------------------------------------------------------------------------------------
 
 
 def _rows(file: Path, bad: Callable[[int], None]) -> Iterator[Document]:
-    wrong = 0
+    wrong = number = 0
     try:
         with _opened(file) as stream:
-            number = 0
             while line := stream.readline(LIMIT):
                 number += 1
                 if document := _row(line, number):
@@ -102,10 +96,9 @@ def _rows(file: Path, bad: Callable[[int], None]) -> Iterator[Document]:
                 elif line.strip():
                     wrong += 1
     except (OSError, EOFError) as error:  # a cut .gz file ends here: what came before is kept
-        bad(wrong + 1)
         if number == 0:
-            raise Unreadable(str(error)) from None
-        return
+            raise Unreadable(str(error) or "cannot be read") from None
+        wrong += 1
     if wrong:
         bad(wrong)
 
@@ -134,7 +127,6 @@ _FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 #: What begins a line of its own: headings, list items, table rows, quotes, fences, indented code.
 _OWN_LINE = re.compile(r"[ \t]*(?:[#>|*+•‣–-]|\d+[.)]|[A-Za-z][.)]\s|```|~~~|$)|\t| {4}")
-WRAPPED = 60  # characters: a shorter line was ended on purpose (a list, an address, a heading)
 
 
 def _decoded(body: bytes) -> str:
@@ -158,18 +150,15 @@ def unwrapped(text: str) -> str:
     last = ""
     for line in text.split("\n"):
         fence = line.lstrip().startswith(("```", "~~~"))
-        if not (fence or fenced) and len(last) >= WRAPPED and not _OWN_LINE.match(line):
+        runs_on = len(last) >= WRAPPED and last[-1] not in ".!?:"  # a sentence's end is kept
+        if runs_on and not (fence or fenced or _OWN_LINE.match(line)):
             lines[-1] = f"{lines[-1].rstrip()} {line.strip()}"
         else:
             lines.append(line.rstrip())
         fenced ^= fence
-        last = "" if fence or fenced or last_is_own(line) else line.strip()
+        alone = line.lstrip().startswith(("#", "|"))  # a heading or a row of a table
+        last = "" if fence or fenced or alone else line.strip()
     return "\n".join(lines)
-
-
-def last_is_own(line: str) -> bool:
-    """Whether nothing may be joined to a line: a heading or a row of a table."""
-    return line.lstrip().startswith(("#", "|"))
 
 
 def _markdown(body: bytes, name: str) -> Document:
@@ -193,45 +182,24 @@ def _spelled(name: str) -> str:
     return re.sub(r"[_\-]+", " ", name).strip() or name
 
 
-def _html(body: bytes, name: str) -> Document:
-    import lxml.html
-    import trafilatura
+def _page(body: bytes, name: str, content_type: str) -> Document:
+    """A web page or a PDF, read as one that was fetched."""
+    from agent.pages.extract import extract  # heavy: only where there is one to read
 
     try:
-        tree = lxml.html.document_fromstring(body)
-    except (ValueError, lxml.etree.LxmlError):
-        raise Unreadable("is not HTML") from None
-    title = " ".join((tree.findtext(".//title") or "").split()) or _spelled(name)
-    text = trafilatura.extract(body, include_comments=False) or _all_text(tree)
-    return Document(title, text)
+        found = extract(body, content_type)
+    except ValueError as error:
+        raise Unreadable(str(error)) from None
+    return Document(found.title.strip() or _spelled(name), found.text)
 
 
-def _all_text(tree: Any) -> str:
-    """The text of a page too small or too odd for an extractor of main text."""
-    for element in tree.xpath("//script|//style|//noscript|//head"):
-        element.drop_tree()
-    lines = (" ".join(line.split()) for line in tree.text_content().split("\n"))
-    return "\n".join(line for line in lines if line)
+def _html(body: bytes, name: str) -> Document:
+    return _page(body, name, "text/html")
 
 
 def _pdf(body: bytes, name: str) -> Document:
-    import pypdfium2
-
-    with _PDF:
-        try:
-            pdf = pypdfium2.PdfDocument(body)
-        except pypdfium2.PdfiumError:
-            raise Unreadable("is not a PDF that can be opened") from None
-        try:
-            title = (pdf.get_metadata_dict().get("Title") or "").strip()
-            count = min(len(pdf), PDF_PAGES)
-            pages = [pdf[number].get_textpage().get_text_range() for number in range(count)]
-        except pypdfium2.PdfiumError:
-            raise Unreadable("is a broken PDF") from None
-        finally:
-            pdf.close()
-    text = "\n\n".join(page.replace("\r\n", "\n").replace("\ufffe", "") for page in pages)
-    return Document(title or _spelled(name), unwrapped(text).strip())
+    document = _page(body, name, "application/pdf")
+    return document._replace(text=unwrapped(document.text))
 
 
 _READERS: dict[str, Callable[[bytes, str], Document]] = {

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote as percent
 
 from agent.evidence import CJK, passages
-from agent.search.documents import Document, Unreadable, documents, is_rows, stamps
+from agent.search.documents import Document, Unreadable, documents, stamps
 
 VERSION = (
     1  # of everything that an index file holds: raise it with any change of cutting or folding
@@ -163,7 +163,7 @@ def _known(db: sqlite3.Connection) -> dict[str, str]:
     return dict(db.execute("SELECT path, stamp FROM files ORDER BY rowid"))
 
 
-# --- updating: one transaction, so that a process that starts meanwhile waits and finds it done ----
+# --- updating: one transaction, so that who starts meanwhile waits and finds it done ----
 
 
 def _update(db: sqlite3.Connection, root: Path, found: dict[str, str]) -> None:
@@ -278,6 +278,3 @@ def terms(query: str, stop: frozenset[str]) -> list[str]:
         else:
             found |= {f'"{word[i : i + 2]}"': False for i in range(len(word) - 1)}
     return [term for term, common in found.items() if not common] or list(found)
-
-
-__all__ = ["Index", "Match", "is_rows", "spaced", "terms"]

@@ -88,8 +88,8 @@ class Standings:
         now, standing.told = self.now(), limited or retry_after is not None
         if not standing.told and standing.failures < self.rests.strikes:
             return
-        length = self.rests.usual if retry_after is None else retry_after
-        standing.ready_at = max(standing.ready_at, now + min(length, self.rests.longest))
-        soon = now + self.rests.brief if limited else now
-        need = standing.ready_at if retry_after is not None else soon
+        length = min(self.rests.usual if retry_after is None else retry_after, self.rests.longest)
+        standing.ready_at = max(standing.ready_at, now + length)
+        brief = self.rests.brief if limited else 0.0
+        need = now + (brief if retry_after is None else length)  # not the longer rest of before
         standing.at_need = max(standing.at_need, need)

@@ -1,0 +1,1 @@
+"""The image, tested with a real Docker engine: `make container`."""

@@ -1,0 +1,82 @@
+"""The documents tell the truth: the tree, the flags, the environment names and the commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from agent import settings
+from agent.cli import command
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def tree() -> list[str]:
+    """The paths of the README's annotated tree."""
+    block = README.split("```\nagent/\n")[1].split("```")[0]
+    inside = True
+    paths = []
+    for line in block.splitlines():
+        inside = inside and line.startswith("  ")
+        paths.append(("agent/" if inside else "") + line.split()[0])
+    return paths
+
+
+def test_the_tree_is_the_repository() -> None:
+    told = {path.rstrip("/") for path in tree()}
+    assert all((ROOT / path).exists() for path in told)
+    here = {f"agent/{p.name}" for p in (ROOT / "agent").iterdir() if not p.name.startswith("_")}
+    here = {path for path in here if not path.endswith((".typed", ".egg-info"))}
+    assert here <= told, here - told
+
+
+def test_every_flag_that_is_told_exists() -> None:
+    known = {name for param in command.params for name in param.opts}
+    told = set(re.findall(r"(?:agent\.cli|research-agent)\b[^`\n|#]*", README))
+    flags = {flag for line in told for flag in re.findall(r"(?<!\S)--[a-z-]+", line)}
+    assert flags and flags <= known | {"--help"}, flags - known
+
+
+def test_env_example_names_every_variable_and_no_other() -> None:
+    text = (ROOT / ".env.example").read_text("utf-8")
+    names = set(re.findall(r"^#? ?([A-Z][A-Z_0-9]+)=", text, re.M))
+    assert names == set(settings.ENVIRONMENT), names ^ set(settings.ENVIRONMENT)
+
+
+def test_documents_name_no_dead_file() -> None:
+    for name in ("README.md", "DESIGN.md", "CHANGELOG.md"):
+        text = (ROOT / name).read_text("utf-8")
+        for path in re.findall(r"`((?:agent|tests|evals|benchmarks)/[\w/.]+\.\w+)`", text):
+            assert (ROOT / path).exists(), f"{name} names {path}"
+
+
+RECIPES = [line for line in README.splitlines() if line.startswith("research-agent ") and "jq" in line]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_recipes_run_as_written(recipe: str, tmp_path: Path) -> None:
+    if shutil.which("jq") is None:
+        pytest.skip("jq is not installed")
+    (tmp_path / "research-agent").write_text(f'#!/bin/sh\nexec {sys.executable} -m agent.cli "$@"\n')
+    (tmp_path / "research-agent").chmod(0o755)
+    question = '--offline "Who won the 2022 FIFA World Cup?"'
+    script = f'PATH="{tmp_path}:$PATH"; ' + recipe.replace('"..."', question)
+    done = subprocess.run(["sh", "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and "jq:" not in done.stderr, done.stderr
+    assert done.stdout or "jq -e" in recipe
+
+
+def test_the_answer_in_the_readme_has_the_fields_of_the_schema() -> None:
+    from agent import output
+
+    block = README.split("```jsonc\n")[1].split("```")[0]
+    fields = set(re.findall(r'^  "(\w+)"|, "(\w+)":', re.sub(r"//.*", "", block), re.M))
+    told = {name for pair in fields for name in pair if name}
+    schema = json.dumps(output.schema())
+    assert told and all(f'"{name}"' in schema for name in told if name != "winner")

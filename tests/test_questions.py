@@ -1,0 +1,12 @@
+"""Twenty invented questions over the wire: right, in as many rounds as it takes, and cheap."""
+
+from __future__ import annotations
+
+from evals.wire import measure
+
+
+def test_invented_questions_are_answered_in_few_calls() -> None:
+    found = measure()
+    assert found["right"] == found["rounds_as_expected"] == found["questions"] == 20
+    assert found["llm_calls_per_answer"] <= 3.5  # three for one hop, four for two
+    assert found["input_tokens_per_answer"] <= 1700
