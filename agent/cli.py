@@ -45,12 +45,15 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
 @click.option("--strategy", type=click.Choice(["slots"]), default="slots", show_default=True)
 @click.option("--slots", callback=_listed, help="Facts to find, with commas: winner,score.")
-@click.option("--llm", callback=_listed, help="Models in order: gemini, gemini:MODEL, extractive.")
+@click.option("--llm", callback=_listed, help="Models in order: gemini, openai:MODEL, extractive.")
 @click.option("--search", callback=_listed, help="Search providers in order.")
 @click.option("--corpus", type=click.Path(path_type=Path), help="Search this folder or .jsonl.")
 @click.option("--offline", is_flag=True, help="No key, no model, no network: quote the corpus.")
 @click.option("--max-rounds", type=int, help="Rounds of searching, 1 to 10.  [default: 2]")
 @click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only pages from this day on.")
+@click.option("--allow-domain", callback=_listed, help="Only pages of these sites, with commas.")
+@click.option("--block-domain", callback=_listed, help="No pages of these sites, with commas.")
 @click.option("--lang", help="Language of the answer.  [default: the question's own]")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the answer to this file too.")
 @click.option("--compact", is_flag=True, help="The answer on one line.")
@@ -115,6 +118,9 @@ def _begin(topic: str, options: dict[str, Any]) -> Run:
         raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from None
     names = ("slots", "llm", "search", "corpus", "max_rounds", "max_words", "lang")
     given = {name: options[name] for name in names}
+    given["since"] = options["since"] and options["since"].date()
+    given["allow_domains"] = options["allow_domain"]
+    given["block_domains"] = options["block_domain"]
     return research(topic, settings.load(os.environ, offline=options["offline"], **given))
 
 

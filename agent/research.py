@@ -296,11 +296,15 @@ class Research:
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
-        """Every try at a model, a search provider or a page, in order."""
+        """Every try at a model, a search provider or a page, in order.
+
+        Each search tells whom it did not ask, so that it explains itself; that is told once.
+        """
         tries: list[Attempt] = []
         for event in self.events:
             if isinstance(event, Asked | Failed):
                 tries.extend(event.attempts)
             elif isinstance(event, Searched):
                 tries.extend(event.found.attempts)
-        return tuple(tries)
+        made = [attempt for attempt in tries if attempt.seconds or attempt.outcome == "ok"]
+        return tuple(a for i, a in enumerate(tries) if a in made or a not in tries[:i])

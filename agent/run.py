@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import unicodedata
 from collections.abc import Callable, Iterator
 from concurrent.futures import wait
 from datetime import UTC, datetime
@@ -14,8 +13,10 @@ from typing import Any, NamedTuple
 from agent import output
 from agent.budget import spent
 from agent.errors import AgentError, NotConfigured, Stopped, UsageError
+from agent.foreign import plain
 from agent.journal import Journal, Recorded
 from agent.llm import Model, Models
+from agent.llm.prices import Price, price, table
 from agent.outside import A, Ask, Read, Reply, Search, Task, spawn
 from agent.research import Event, Found, Halted, Page, Research, Slot, Started, Warned
 from agent.settings import Settings
@@ -50,8 +51,10 @@ class Run:
         slots = tuple(Slot(name=name) for name in settings.slots)
         self.research = Research(topic, slots)
         self.info = _info(now())
-        self._journal = _journal(settings, self.info, topic)
-        self._outside = _outside(settings, self._journal)
+        models = Models(_models(settings), settings.llm_timeout, settings.llm_retry_waits)
+        ways = _local(settings) if settings.offline or settings.corpus else _web(settings)
+        self._journal = _journal(settings, self.info, topic)  # last: what cannot run leaves no file
+        self._outside = _outside(settings, self._journal, models, ways)
 
     def __iter__(self) -> Iterator[Event]:
         try:
@@ -116,15 +119,12 @@ class Run:
 
 def clean(topic: str) -> str:
     """A topic on one line, without control characters. Raises UsageError if it cannot be asked."""
-    readable = "".join(
-        " " if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") else char for char in topic
-    )
-    line = " ".join(readable.split())
+    line = plain(topic, 10 * LONGEST_TOPIC)
     if not line:
         raise UsageError("Question cannot be empty", "Give a question: --topic '...'.")
     if len(line) > LONGEST_TOPIC:
         raise UsageError(
-            f"The question has {len(line)} characters; at most {LONGEST_TOPIC} are allowed.",
+            f"The question is too long: at most {LONGEST_TOPIC} characters are allowed.",
             "Shorten it; put long material into a folder and name that with --corpus.",
         )
     return line
@@ -182,9 +182,8 @@ def _user_folder(kind: str) -> Path:
     return dirs.user_cache_path if kind == "cache" else dirs.user_data_path
 
 
-def _outside(settings: Settings, journal: Journal) -> Outside:
+def _outside(settings: Settings, journal: Journal, models: Models, ways: Ways) -> Outside:
     """journal( retry and fallback( provider )), for each of the three calls."""
-    models = Models(_models(settings), settings.llm_timeout, settings.llm_retry_waits)
     ready = spawn(models.warm)
 
     def find(query: str) -> Found:
@@ -205,7 +204,6 @@ def _outside(settings: Settings, journal: Journal) -> Outside:
         limit=LONGEST_ASK,
         patience=settings.patience,
     )
-    ways = _local(settings) if settings.offline or settings.corpus else _web(settings)
     search = Recorded[str, Found](
         journal,
         "search",
@@ -239,7 +237,7 @@ def _models(settings: Settings) -> list[Model]:
     if settings.offline:
         return _extractive(settings, "")
     models: list[Model] = []
-    for name in settings.llm:
+    for name in settings.llm or (_usual(settings),):
         provider, _, model = name.partition(":")
         make = MODELS.get(provider)
         if make is None:
@@ -247,6 +245,12 @@ def _models(settings: Settings) -> list[Model]:
             raise UsageError(f"Unknown model provider {provider!r}.", f"Use one of: {known}.")
         models.extend(make(settings, model))
     return models
+
+
+def _usual(settings: Settings) -> str:
+    """The provider where none is named."""
+    other = settings.openai_model and not settings.gemini_api_key.get_secret_value()
+    return "openai" if other else "gemini"
 
 
 def _gemini(settings: Settings, model: str) -> list[Model]:
@@ -262,8 +266,27 @@ def _gemini(settings: Settings, model: str) -> list[Model]:
         key, settings.gemini_base_url, settings.gemini_api_version, settings.llm_timeout
     )
     names = [model] if model else [settings.gemini_model, *settings.gemini_fallback_models]
-    today = datetime.now(UTC).date()
-    return [Gemini(name, connection, today) for name in dict.fromkeys(names)]
+    return [Gemini(name, connection, _price(settings, name)) for name in dict.fromkeys(names)]
+
+
+def _openai(settings: Settings, model: str) -> list[Model]:
+    from agent.llm.openai_compatible import OpenAICompatible
+
+    name = model or settings.openai_model
+    key = settings.openai_api_key.get_secret_value()
+    if not name:
+        raise NotConfigured(
+            "OPENAI_MODEL is not set.", "Add it to .env, or use --llm openai:MODEL."
+        )
+    if not key and settings.openai_base_url == Settings.model_fields["openai_base_url"].default:
+        remedy = "Add it to .env, or set OPENAI_BASE_URL to a server that needs none."
+        raise NotConfigured("OPENAI_API_KEY is not set.", remedy)
+    price = _price(settings, name)
+    return [OpenAICompatible(name, settings.openai_base_url, key, settings.llm_timeout, price)]
+
+
+def _price(settings: Settings, model: str) -> Price | None:
+    return price(table(settings.prices_file), model, datetime.now(UTC).date())
 
 
 def _extractive(settings: Settings, model: str) -> list[Model]:
@@ -281,6 +304,7 @@ def _extract(task: Task[A]) -> Reply[A]:
 
 MODELS: dict[str, Callable[[Settings, str], list[Model]]] = {
     "gemini": _gemini,
+    "openai": _openai,
     "extractive": _extractive,
 }
 
@@ -299,7 +323,14 @@ def _local(settings: Settings) -> Ways:
 def _web(settings: Settings) -> Ways:
     from agent.pages.fetch import PageReader
     from agent.search import build
+    from agent.search.options import Options
 
+    options = Options(
+        language=settings.lang,
+        since=settings.since,
+        allow_domains=settings.allow_domains,
+        block_domains=settings.block_domains,
+    )
     reader = PageReader(
         timeout=settings.page_timeout,
         max_bytes=settings.page_max_bytes,
@@ -307,4 +338,4 @@ def _web(settings: Settings) -> Ways:
         through_proxy=settings.fetch_through_proxy,
         respect_robots=settings.respect_robots,
     )
-    return Ways(build(settings), reader, reader.warm, reader.close, ())
+    return Ways(build(settings, options), reader, reader.warm, reader.close, ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,18 @@ class Settings(Frozen):
     """What a run may use and how far it may go. Times are seconds, sizes bytes."""
 
     # models
-    llm: tuple[str, ...] = ("gemini",)  # in order: gemini, gemini:MODEL, extractive
+    #: In order: gemini, gemini:MODEL, openai, openai:MODEL, extractive. Empty: gemini, or openai
+    #: where a model is named for it and no key for Gemini is set.
+    llm: tuple[str, ...] = ()
     gemini_api_key: SecretStr = SecretStr("")
     gemini_model: str = "gemini-3.8-flash"
     gemini_fallback_models: tuple[str, ...] = ("gemini-3.5-flash-lite",)
     gemini_base_url: str = ""
     gemini_api_version: str = ""
+    openai_api_key: SecretStr = SecretStr("")
+    openai_base_url: str = "https://api.openai.com/v1"
+    openai_model: str = ""
+    prices_file: Path | None = None  # laid over the prices that the program knows
     llm_timeout: float = Field(60.0, gt=0)  # for one try at a model
     llm_retry_waits: tuple[float, ...] = (2.0, 4.0, 8.0)
 
@@ -40,6 +47,9 @@ class Settings(Frozen):
     wikipedia_base_url: str = ""  # empty: the Wikipedia of the topic's language
     searxng_url: str = ""
     search_timeout: float = Field(20.0, gt=0)
+    since: date | None = None  # pages not older than this, where a service can tell
+    allow_domains: tuple[str, ...] = ()  # pages of these only, and of their subdomains
+    block_domains: tuple[str, ...] = ()
     corpus: Path | None = None  # search and read this, and nothing else
 
     # pages
@@ -72,6 +82,10 @@ ENVIRONMENT = {
     "GEMINI_FALLBACK_MODELS": "gemini_fallback_models",
     "GOOGLE_GEMINI_BASE_URL": "gemini_base_url",
     "GOOGLE_GENAI_API_VERSION": "gemini_api_version",
+    "OPENAI_API_KEY": "openai_api_key",
+    "OPENAI_BASE_URL": "openai_base_url",
+    "OPENAI_MODEL": "openai_model",
+    "PRICES_FILE": "prices_file",
     "LLM_TIMEOUT": "llm_timeout",
     "LLM_RETRY_WAITS": "llm_retry_waits",
     "SEARCH_PROVIDERS": "search",

@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 GEMINI_KEY = "gemini-secret-key"
 SERPAPI_KEY = "serpapi-secret-key"
+OPENAI_KEY = "openai-secret-key"
 
 
 class Raw(NamedTuple):
@@ -59,6 +60,9 @@ class Services:
         self.default_hits: list[str] = []
         self.latency: Callable[[], float] = lambda: 0.0
         self.asked: list[Asked] = []
+        self.forms: list[str] = []  # how each OpenAI request asked for JSON
+        self.openai_forms = {"json_schema", "json_object", "prompt"}  # those that are taken
+        self.openai_needs_key = True
         self.searched: list[str] = []
         self.read: list[str] = []
         self._lock = threading.Lock()
@@ -112,6 +116,23 @@ class Services:
         text = reply if isinstance(reply, str) else json.dumps(reply)
         return Raw(200, json.dumps(gemini_reply(text, asked)), delay=self.latency())
 
+    def openai(self, body: dict[str, Any], authorization: str | None) -> Raw:
+        form = (body.get("response_format") or {}).get("type", "prompt")
+        system, prompt = (message["content"] for message in body["messages"])
+        asked = Asked(_task_in(json.dumps(body)), body["model"], system, prompt)
+        with self._lock:
+            self.asked.append(asked)
+            self.forms.append(form)
+        if authorization != (f"Bearer {OPENAI_KEY}" if self.openai_needs_key else None):
+            return Raw(401, json.dumps({"error": {"message": f"Bad key {authorization}"}}))
+        if form not in self.openai_forms:
+            return Raw(400, json.dumps({"error": {"message": f"response_format {form}?"}}))
+        reply = self.think(asked)
+        if isinstance(reply, Raw):
+            return reply
+        text = reply if isinstance(reply, str) else json.dumps(reply)
+        return Raw(200, json.dumps(openai_reply(text)), delay=self.latency())
+
     def serpapi(self, query: str, key: str) -> Raw:
         with self._lock:
             self.searched.append(query)
@@ -159,14 +180,24 @@ def gemini_reply(text: str, asked: Asked, reason: str = "STOP") -> dict[str, Any
 
 def _asked(model: str, body: dict[str, Any]) -> Asked:
     config = body.get("generationConfig", {})
-    known = set(
-        (config.get("responseJsonSchema") or config.get("response_json_schema"))["properties"]
-    )
-    tasks = {"queries": "generate_queries", "need_more": "reflect", "citations": "synthesize"}
-    task = next(name for field, name in tasks.items() if field in known)
+    known = config.get("responseJsonSchema") or config.get("response_json_schema")
+    task = _task_in(json.dumps(known))
     system = "".join(part["text"] for part in body["systemInstruction"]["parts"])
     prompt = "".join(part["text"] for part in body["contents"][0]["parts"])
     return Asked(task, model, system, prompt)
+
+
+def _task_in(request: str) -> str:
+    """Which task a request is, by a field that only its answer has."""
+    tasks = {"need_more": "reflect", "citations": "synthesize", "queries": "generate_queries"}
+    return next(name for field, name in tasks.items() if re.search(rf"\b{field}\b", request))
+
+
+def openai_reply(text: str, reason: str = "stop") -> dict[str, Any]:
+    """A chat completion, with tokens counted as a quarter of the characters."""
+    message = {"role": "assistant", "content": text}
+    usage = {"prompt_tokens": 100, "completion_tokens": len(text) // 4}
+    return {"choices": [{"index": 0, "message": message, "finish_reason": reason}], "usage": usage}
 
 
 def _refused() -> Raw:
@@ -189,6 +220,9 @@ def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             length = int(self.headers.get("Content-Length", 0))
             body = json.loads(self.rfile.read(length))
+            if self.path.startswith("/openai"):
+                self._answer(services.openai(body, self.headers.get("Authorization")))
+                return
             model = re.search(r"/models/([^:]+):", self.path)
             key = self.headers.get("x-goog-api-key")
             self._answer(services.gemini(model[1] if model else "", body, key))

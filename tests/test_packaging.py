@@ -9,9 +9,10 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
-from agent.settings import ENVIRONMENT
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from agent.settings import ENVIRONMENT
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

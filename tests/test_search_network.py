@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import requests
 
+from agent.http import MAX_BYTES
 from agent.search import Provider
 from agent.search.exa import Exa
-from agent.search.http import MAX_BYTES
 from agent.search.serpapi import SerpApi
 from tests.search_wire import KEY, SERVICES, failure, service, wire
 

@@ -9,8 +9,8 @@ import pytest
 import requests
 
 from agent.errors import Outcome, SearchFailed
+from agent.http import Endpoint, retry_after
 from agent.search.exa import Exa
-from agent.search.http import Endpoint, retry_after
 from agent.search.tavily import Tavily
 from tests.search_wire import BASE, KEY, KEYED, SERVICES, failure, sent, service, through, wire
 

@@ -6,12 +6,14 @@ The SDK has no total deadline and its retries ignore `Retry-After`, so both are 
 from __future__ import annotations
 
 import threading
-from datetime import date
+import time
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelFailed, Outcome
+from agent.http import retry_after
 from agent.llm import Generated
-from agent.llm.prices import price
+from agent.llm.prices import Price
+from agent.llm.schemas import lean
 from agent.outside import Task
 
 if TYPE_CHECKING:
@@ -79,10 +81,10 @@ class Gemini:
 
     provider = "gemini"
 
-    def __init__(self, name: str, connection: Connection, today: date) -> None:
+    def __init__(self, name: str, connection: Connection, price: Price | None) -> None:
         self.name = name
         self._connection = connection
-        self._price = price(name, today)
+        self._price = price
 
     def generate(self, task: Task[Any], correction: str) -> Generated:
         """Answer a task. Raises ModelFailed with the outcome of this one try."""
@@ -113,7 +115,7 @@ class Gemini:
         config = types.GenerateContentConfig(
             system_instruction=task.system(),
             response_mime_type="application/json",
-            response_json_schema=schema(task.answer.model_json_schema()),
+            response_json_schema=lean(task.answer.model_json_schema()),
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
         )
         return client.models.generate_content(model=self.name, contents=prompt, config=config)
@@ -134,19 +136,6 @@ class Gemini:
         if self._price is None or not generated.input_tokens:
             return None
         return self._price.usd(generated.input_tokens, generated.output_tokens)
-
-
-def schema(value: Any) -> Any:
-    """A JSON schema without the titles that pydantic adds: they are tokens and say nothing."""
-    if isinstance(value, list):
-        return [schema(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: schema(item)
-        for key, item in value.items()
-        if not (key == "title" and isinstance(item, str))
-    }
 
 
 def _generated(response: GenerateContentResponse) -> Generated:
@@ -197,10 +186,9 @@ def _outcome(error: APIError) -> Outcome:
 def _delay(error: APIError) -> float | None:
     """Seconds to wait by `Retry-After` (seconds or a date) or google.rpc.RetryInfo."""
     headers = getattr(error.response, "headers", None) or {}
-    for text in (headers.get("retry-after"), _retry_info(error.details)):
-        if text and text.removesuffix("s").replace(".", "", 1).isdigit():
-            return float(text.removesuffix("s"))
-    return None
+    told = retry_after(headers.get("retry-after"), time.time())
+    info = (_retry_info(error.details) or "").removesuffix("s")
+    return told if told is not None else retry_after(info, time.time())
 
 
 def _retry_info(details: Any) -> str | None:

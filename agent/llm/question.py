@@ -23,7 +23,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     ),
     (
         "date",
-        r"\bwhen\b|\b(what|which) (year|date|day|month|decade|century|season)\b|"
+        r"^(?:\w+ )?when\b|\bwhen (?:is|was|are|were|did|do|does|will|has|had)\b|"
+        r"\b(what|which) (year|date|day|month|decade|century|season)\b|"
         r"\bwhat time\b|何时|什么时候|哪一?年|几月|几号|年份",
     ),
     ("score", r"\b(what|which)\b.*\bscore\b|比分"),
@@ -61,7 +62,7 @@ _TIME = r"seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?|[年月�
 #: What follows a number that answers: (what is asked, its units).
 _UNITS = (
     (r"\bhow (tall|high|deep|wide|far)\b|\b(height|distance|depth|width)\b|多高|多远", _LENGTH),
-    (r"\bhow long\b|\blength\b|多长|多久", f"{_LENGTH}|{_TIME}"),
+    (r"\bhow long\b|\blength\b|多长|多久", f"{_LENGTH}|{_TIME}|characters?|pages?|words?"),
     (r"\bhow (old|often|soon)\b|\b(period|duration)\b", f"{_TIME}|once|twice|times"),
     (
         r"\bhow heavy\b|\bweigh|多重",
@@ -122,7 +123,7 @@ def understood(text: str) -> Question:
     return Question(
         text=text,
         plain=_plainly(text),
-        words=tuple(dict.fromkeys(words(_plainly(text)))),
+        words=_content(_plainly(text)),
         names=tuple(names(text)),
         years=tuple(dict.fromkeys(_YEAR.findall(text))),
         sides=_sides(text),
@@ -141,6 +142,15 @@ _ZH = (
         " ",
     ),
 )
+
+
+#: What a question says only because it is one.
+_FLUFF = frozenset(words("please tell give show explain describe get gets should must need many"))
+
+
+def _content(text: str) -> tuple[str, ...]:
+    found = dict.fromkeys(words(text))
+    return tuple(word for word in found if word not in _FLUFF) or tuple(found)
 
 
 def _plainly(text: str) -> str:

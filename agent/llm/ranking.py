@@ -71,7 +71,7 @@ def _of_passage(excerpt: Excerpt, number: int, passage: str) -> list[Line]:
 def _is_heading(text: str, following: str) -> bool:
     if _HEADING.match(text):
         return True
-    return following == "\n" and len(text) < 60 and text[-1].isalnum() and ":" not in text
+    return following == "\n" and len(text) < 60 and text[-1].isalnum() and ":" not in text[:-1]
 
 
 class Scored(NamedTuple):

@@ -132,15 +132,19 @@ def another_year(line: Line, question: Question) -> bool:
 
 
 def _ordered(picked: Sequence[Line]) -> list[Line]:
-    """The given order, but a sentence that neighbours one in the list goes to its side."""
+    """The given order, best first; but what follows a sentence on its page follows it here.
+
+    Only a sentence that begins with a pronoun lets the one before it go first.
+    """
     ordered: list[Line] = []
     for line in picked:
-        for at, other in enumerate(ordered):
-            if other[:3] == line[:3] and abs(other.at - line.at) == 1:
-                ordered.insert(at + (line.at > other.at), line)
-                break
-        else:
-            ordered.append(line)
+        spots = [
+            at + (line.at > other.at)
+            for at, other in enumerate(ordered)
+            if other[:3] == line[:3]
+            and (line.at == other.at + 1 or (line.at == other.at - 1 and other.leans))
+        ]
+        ordered.insert(spots[0] if spots else len(ordered), line)
     return ordered
 
 

@@ -70,6 +70,8 @@ drive drove driven
 eat ate eaten food diet
 cause causes caused because due reason
 happen happened happens occurred
+lose loses lost missing
+heavy weigh weighs weight
 mean means meaning definition defined refers
 contain contains consists includes comprises
 """

@@ -34,7 +34,7 @@ _UNIT = re.compile(
     r"(?:(?:\s?%|°C?F?|\s(?:percent|per cent|(?:hundred|thousand|million|billion|trillion))\b)"
     r"|(?:[ -](?:(?:working|business|calendar|square|cubic|light|metric) )?"
     r"(?:days?|weeks?|months?|years?|hours?|minutes?|seconds?|km|kilomet(?:re|er)s?|met(?:re|er)s?|"
-    r"miles?|feet|foot|ft|inches|kg|kilograms?|tons?|tonnes?|people|degrees?|dollars?|euros?|"
+    r"miles?|feet|foot|ft|inches|kg|kilograms?|tons?|tonnes?|people|degrees?|dollars?|euros?|characters?|pages?|words?|"
     r"kronor|pounds?|times?|goals?|GB|MB|litres?|liters?|m|cm|mm|g)\b)|[米吨年天公里个名次颗]+)+"
 )
 _MONEY = re.compile(

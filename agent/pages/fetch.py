@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from agent import __version__
 from agent.errors import ReadFailed
 from agent.pages.download import Body, Downloader, Limits, host_of
-from agent.pages.guard import Guard, Resolve, resolve
+from agent.pages.guard import Guard
 from agent.pages.robots import MAX_BYTES, TIMEOUT, Robots
 from agent.research import Page
 
@@ -41,11 +41,15 @@ class PageReader:
         respect_robots: bool = True,
         user_agent: str = USER_AGENT,
         now: Callable[[], datetime] = utc_now,
-        resolver: Resolve = resolve,
+        guard: Guard | None = None,
     ) -> None:
+        """`timeout` in seconds for a page as a whole, `max_bytes` of it once decompressed.
+
+        A `guard` of the caller's own decides in place of `allow_private_network`.
+        """
         self._limits = Limits(timeout, max_bytes)
         self._now = now
-        guard = Guard(allow_private=allow_private_network, resolver=resolver)
+        guard = guard or Guard(allow_private=allow_private_network)
         self._downloader = Downloader(guard, user_agent, now, through_proxy=through_proxy)
         self._permit = _Permit(
             Robots(self._robots_txt, user_agent.split("/")[0]) if respect_robots else None

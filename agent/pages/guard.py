@@ -67,10 +67,21 @@ def local_name(host: str) -> bool:
 
 
 class Guard:
-    """Decides what may be connected to. `allow_private` leaves only the check of the scheme."""
+    """Decides what may be connected to. `allow_private` leaves only the check of the scheme.
 
-    def __init__(self, *, allow_private: bool = False, resolver: Resolve = resolve) -> None:
+    `allowed` are addresses with their ports that may be connected to although they are private.
+    """
+
+    def __init__(
+        self,
+        *,
+        allow_private: bool = False,
+        allowed: frozenset[tuple[str, int]] = frozenset(),
+        resolver: Resolve = resolve,
+    ) -> None:
         self._allow_private = allow_private
+        self._allowed = allowed
+        self._ports = {*PORTS.values(), *(port for _, port in allowed)}
         self._resolve = resolver
 
     def check(self, url: str) -> None:
@@ -93,7 +104,7 @@ class Guard:
     def _check_strictly(self, host: str, port: int | None, credentials: bool, usual: int) -> None:
         if credentials:
             raise refused(host, "an address with a user name or a password is not read")
-        if (port or usual) not in PORTS.values():
+        if (port or usual) not in self._ports:
             raise refused(host, f"port {port} is not one of the web's", REMEDY)
         if local_name(host):
             raise refused(host, "it names this machine", REMEDY)
@@ -104,10 +115,11 @@ class Guard:
         One that may not refuses them all: a name that points inside and outside is an attack.
         Raises ReadFailed, `forbidden`; OSError from the resolver.
         """
-        if not self._allow_private and (local_name(host) or port not in PORTS.values()):
-            raise refused(host, f"it is not a public address on port {port}", REMEDY)
+        if self._allow_private:
+            return self._resolve(host, port)
+        self._check_strictly(host, port, False, port)
         found = self._resolve(host, port)
-        if not self._allow_private and not all(map(_is_public, found)):
+        if not all((address, port) in self._allowed or _is_public(address) for address in found):
             raise refused(host, "it is not on the public internet", REMEDY)
         return found
 

@@ -29,9 +29,10 @@ _CODE = (
 _WORDS = (
     (
         "a captcha",
-        r"(?:please )?(?:verify|confirm|prove)(?: that)? you(?: are|'re|’re) (?:a )?(?:not a robot|human)"
+        r"(?:verify|confirm|prove)(?: that)? you(?: are|'re|’re) (?:a )?(?:not a robot|human)"
         r"|are you (?:a )?(?:robot|human)\b|unusual traffic from your"
-        r"|attention required! \| cloudflare|checking (?:if the site connection is secure|your browser)"
+        r"|attention required! \| cloudflare"
+        r"|checking (?:if the site connection is secure|your browser)"
         r"|security check(?:point)?$|robot check|bot (?:check|verification)|human verification"
         r"|pardon our interruption|complete the security check|enter the characters you see",
     ),
@@ -41,7 +42,7 @@ _WORDS = (
     ),
     (
         "a call for JavaScript",
-        r"(?:please )?(?:enable|turn on|activate) javascript|javascript is (?:disabled|required|not )"
+        r"(?:enable|turn on|activate) javascript|javascript is (?:disabled|required|not )"
         r"|(?:you need to|requires|must) (?:enable |have )?javascript|enable cookies",
     ),
     (

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from agent.errors import Outcome, SearchFailed, UsageError
+from agent.foreign import plain
 from agent.research import Attempt, Found, Hit
 from agent.search.duckduckgo import DuckDuckGo
 from agent.search.exa import Exa
-from agent.search.hits import QUERY, plain, tidy
+from agent.search.hits import QUERY, tidy
 from agent.search.options import Options
 from agent.search.searxng import SearXNG
 from agent.search.serpapi import SerpApi

@@ -96,6 +96,7 @@ class Corpus:
 
 def _best(text: str, query: str) -> str:
     """The sentence of a text that fits a query best."""
-    pieces = [text[start:end] for start, end in sentences(text)]
+    spans = [text[start:end] for start, end in sentences(text)]
+    pieces = [span for span in spans if not span.startswith("#")] or spans  # not a heading
     scores = rank(pieces, query)
     return pieces[scores.index(max(scores))][:400] if pieces else ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent.http import Endpoint
 from agent.research import Hit
 from agent.search.hits import SNIPPET, hit
-from agent.search.http import Endpoint
 from agent.search.options import Options
 
 

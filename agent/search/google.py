@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
+from agent.foreign import dig, rows
 from agent.research import Hit
-from agent.search.hits import dig, hit, rows
+from agent.search.hits import hit
 
 BLOCKS = 5  # of an AI overview: the rest repeats and would crowd out the results
 

@@ -7,9 +7,10 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from agent.errors import SearchFailed
+from agent.foreign import dig, rows
+from agent.http import Endpoint
 from agent.research import Hit
-from agent.search.hits import dig, hit, rows
-from agent.search.http import Endpoint
+from agent.search.hits import hit
 from agent.search.options import Options
 
 OFF = "Add json to search.formats in the settings.yml of the SearXNG server."

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from agent.http import Endpoint
 from agent.research import Hit
 from agent.search.google import answers
 from agent.search.hits import hit
-from agent.search.http import Endpoint
 from agent.search.options import Options
 
 NOTHING = re.compile(r"hasn.t returned any results", re.I)

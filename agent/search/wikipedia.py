@@ -7,9 +7,10 @@ from urllib.parse import quote
 
 from agent import __version__
 from agent.errors import Outcome
+from agent.foreign import dig, plain
+from agent.http import Endpoint
 from agent.research import Hit
-from agent.search.hits import dig, hit, plain
-from agent.search.http import Endpoint
+from agent.search.hits import hit
 from agent.search.options import Options
 
 USER_AGENT = f"llm-research-agent/{__version__} (command-line research tool) python-requests"

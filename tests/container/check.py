@@ -11,12 +11,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-from tests.services import Asked, Raw, Reply, Services
-from tests.thinker import Fact, Thinker
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 IMAGE = "llm-research-agent"
@@ -27,8 +25,8 @@ ANY_USER = ["--user", "12345:12345"]
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, Services() as services:
-        image = Image(Path(folder) / "checkout", services)
+    with tempfile.TemporaryDirectory() as folder:
+        image = Image(Path(folder) / "checkout")
         for name in (name for name in vars(Image) if not name.startswith("_")):
             begun = time.monotonic()
             seen = getattr(image, name)()
@@ -36,12 +34,19 @@ def main() -> None:
             print(f"  ({time.monotonic() - begun:.1f} s)", flush=True)
 
 
+class Serving(NamedTuple):
+    """Services that run: how a container reaches them, and what their models have been asked."""
+
+    network: list[str]
+    environment: dict[str, str]
+    tasks: Callable[[], list[str]]
+
+
 class Image:
     """Every public method is a check, in this order; it says what it saw."""
 
-    def __init__(self, checkout: Path, services: Services) -> None:
+    def __init__(self, checkout: Path) -> None:
         self._checkout = checkout
-        self._services = services
         kept = shutil.ignore_patterns(".venv*", ".git", "__pycache__", ".*_cache", ".env")
         shutil.copytree(ROOT, checkout, ignore=kept)
         for name in (".env", "agent/.env", "notes.txt"):
@@ -91,13 +96,9 @@ class Image:
         return _expect_argentina(answer)
 
     def with_keys_it_answers_from_the_services(self) -> str:
-        """The documented command as it stands; the services are on this host's loopback."""
-        services = self._services
-        services.pages = {"final": "Argentina won the cup. The score was 4-2."}
-        services.default_hits = ["final"]
-        services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
-        answer = self._ask(TOPIC, env=self._service_environment(), run=["--network", "host"])
-        assert not answer["degraded"] and services.tasks()[-1] == "synthesize"
+        with self._serving("quick") as (network, env, tasks):
+            answer = self._ask(TOPIC, env=env, run=network)
+            assert not answer["degraded"] and tasks()[-1] == "synthesize"
         return _expect_argentina(answer)
 
     def hardened_it_answers(self) -> str:
@@ -137,18 +138,16 @@ class Image:
 
     def it_stops_at_once(self) -> str:
         """`docker stop` while a model thinks for a minute: still one answer, within seconds."""
-        self._services.think = _slow
-        asked = len(self._services.asked)
-        self._write_env(self._service_environment())
-        run = ["run", "-d", "--network", "host", "--env-file", ".env", IMAGE, TOPIC]
-        container = self._docker(*run).strip()
-        for _ in _patience(20):
-            if len(self._services.asked) > asked:
-                break
-        begun = time.monotonic()
-        self._docker("stop", container)
-        seconds = time.monotonic() - begun
-        answer = json.loads(self._docker("logs", container))
+        with self._serving("slow") as (network, env, tasks):
+            self._write_env(env)
+            run = ["run", "-d", *network, "--env-file", ".env", IMAGE, TOPIC]
+            container = self._docker(*run).strip()
+            _wait_until(tasks)
+            begun = time.monotonic()
+            self._docker("stop", container)
+            seconds = time.monotonic() - begun
+            answer = json.loads(self._docker("logs", container))
+            self._docker("rm", container)
         assert seconds < 5, seconds
         return f"{seconds:.1f} s, status {answer['status']}"
 
@@ -178,9 +177,23 @@ class Image:
         lines = [f"{name}={value}\n" for name, value in env.items()]
         (self._checkout / ".env").write_text("".join(lines))
 
-    def _service_environment(self) -> dict[str, str]:
-        given = self._services.environment(self._checkout)
-        return {name: given[name] for name in given if not name.endswith("_DIR")}
+    @contextmanager
+    def _serving(self, speed: str) -> Iterator[Serving]:
+        """Services in a container of their own, which has no way out but its loopback."""
+        code = ["-v", f"{self._checkout}:/checkout:ro", "-e", "PYTHONPATH=/app:/checkout"]
+        serve = ["--entrypoint", "python", IMAGE, "-m", "tests.container.serve", speed]
+        run = ["run", "-d", "--network", "none", *code, *serve]
+        container = self._docker(*run).strip()
+        try:
+            _wait_until(lambda: self._docker("logs", container))
+            env = json.loads(self._docker("logs", container))
+            yield Serving(
+                ["--network", f"container:{container}"],
+                {name: env[name] for name in env if not name.endswith("_DIR")},
+                lambda: self._docker("logs", container).splitlines()[1:],
+            )
+        finally:
+            self._docker("rm", "-f", container)
 
     def _inspect(self, form: str, kind: str) -> str:
         return self._docker(kind, "inspect", "-f", form, IMAGE).strip()
@@ -213,16 +226,12 @@ def _found_in(file: Path, needles: tuple[bytes, ...]) -> list[bool]:
     return found
 
 
-def _slow(asked: Asked) -> Reply:
-    return Raw(503, "too late", delay=60)
-
-
-def _patience(seconds: float) -> Iterator[None]:
+def _wait_until(there: Callable[[], object], seconds: float = 20) -> None:
     until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        yield
+    while not there():
+        if time.monotonic() > until:
+            raise SystemExit(f"nothing happened within {seconds} s")
         time.sleep(0.05)
-    raise SystemExit(f"nothing happened within {seconds} s")
 
 
 def _compose() -> list[str]:

@@ -15,9 +15,9 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
-from agent.errors import Outcome, SearchFailed
+from agent.errors import Outcome, OutsideError, SearchFailed
+from agent.foreign import dig, rows, unmarked
 from agent.outside import within
-from agent.search.hits import dig, rows, unmarked
 
 if TYPE_CHECKING:
     import requests
@@ -58,6 +58,7 @@ class Endpoint:
     key_name: str = ""  # empty: the service has no key
     secret: str = field(default="", repr=False)
     timeout: float = 20.0
+    failure: type[OutsideError] = SearchFailed
 
     def call(
         self,
@@ -69,7 +70,7 @@ class Endpoint:
     ) -> dict[str, Any]:
         """The JSON object that the service answers: to a POST where there is a body, else to a GET.
 
-        Raises SearchFailed; no text of it holds the key.
+        Raises `failure`; no text of it holds the key.
         """
         self.require()
         request = {"url": self.base_url.rstrip("/") + path, "headers": headers, "params": params}
@@ -83,26 +84,26 @@ class Endpoint:
         return self._object(data)
 
     def require(self) -> None:
-        """Raises SearchFailed (`no_key`) where the key or the address is not set."""
+        """Raises `failure` (`no_key`) where the key or the address is not set."""
         address = "" if self.base_url else self.url_name
         if missing := address or (self.key_name if self.key_name and not self.secret else ""):
             remedy = f"Set {missing} in .env."
-            raise SearchFailed(f"{missing} is not set", remedy, outcome="no_key")
+            raise self.failure(f"{missing} is not set", remedy, outcome="no_key")
 
     def listed(self, body: object, *keys: str | int) -> list[dict[str, Any]]:
-        """The objects of the list of results at a path. Raises SearchFailed where there is none."""
+        """The objects of the list of results at a path. Raises `failure` where there is none."""
         if not isinstance(dig(body, *keys), list):
             raise self.failed("invalid", "a JSON object without a list of results")
         return rows(body, *keys)
 
-    def refusal(self, message: object, otherwise: Outcome = "rejected") -> SearchFailed:
+    def refusal(self, message: object, otherwise: Outcome = "rejected") -> OutsideError:
         """A refusal that came as an ordinary reply, by its words."""
         said = message if isinstance(message, str) else complaint(message)
         return self.failed(_in_words(said) or otherwise, said)
 
     def failed(
         self, outcome: Outcome, detail: str, retry_after: float | None = None
-    ) -> SearchFailed:
+    ) -> OutsideError:
         """The one way in which this service's failures are told: without the key."""
         remedy = {
             "bad_key": f"Check {self.key_name}.",
@@ -113,7 +114,7 @@ class Endpoint:
             "unavailable": f"Check the network, the proxy settings and {self.url_name}.",
         }.get(outcome, "")
         clear = self._redacted(unmarked(self._redacted(detail), DETAIL))  # `&amp;` may hide it
-        return SearchFailed(clear, remedy, outcome=outcome, retry_after=retry_after)
+        return self.failure(clear, remedy, outcome=outcome, retry_after=retry_after)
 
     def _exchange(self, request: dict[str, Any]) -> tuple[int, Mapping[str, str], bytes]:
         import requests
@@ -144,7 +145,7 @@ class Endpoint:
                 raise TimeoutError
         return bytes(data)
 
-    def _refused(self, status: int, fields: Mapping[str, str], data: bytes) -> SearchFailed:
+    def _refused(self, status: int, fields: Mapping[str, str], data: bytes) -> OutsideError:
         said = complaint(_parsed(data))
         outcome: Outcome = STATUS.get(status, "unavailable" if status >= 500 else "rejected")
         if 400 <= status < 500:

@@ -1,0 +1,39 @@
+"""How long `--help` takes, against a bare `import click`. `python -m benchmarks.start`"""
+
+from __future__ import annotations
+
+import json
+
+from benchmarks.processes import milliseconds, python, ratio
+
+PAIRS = 25
+HEAVY = "google requests httpx2 pydantic jsonschema trafilatura lxml rich dotenv".split()
+LOADED = f"""
+import sys
+from agent.cli import run_cli
+run_cli(["--help"])
+print([name for name in {HEAVY} if name in sys.modules])
+"""
+
+
+def main() -> None:
+    pairs = [(python("-m", "agent.cli", "--help"), python("-c", "import click"))]
+    pairs = [
+        (python("-m", "agent.cli", "--help"), python("-c", "import click")) for _ in range(PAIRS)
+    ]
+    row = {
+        "help_ms": milliseconds([ours for ours, _ in pairs]),
+        "import_click_ms": milliseconds([bare for _, bare in pairs]),
+        "ratio": ratio(pairs),
+        "goal_ratio": 1.5,
+        "heavy_modules_imported": json.loads(_loaded().replace("'", '"')),
+    }
+    print(json.dumps(row))
+
+
+def _loaded() -> str:
+    return python("-c", LOADED).output.splitlines()[-1]
+
+
+if __name__ == "__main__":
+    main()

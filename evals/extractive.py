@@ -1,0 +1,216 @@
+"""How good the extractive engine is on questions that it was not tuned on.
+
+`python -m evals.extractive [--data DIR] [--out FILE]`: the questions of hotpotqa, nq and xquad,
+with all 23,445 passages as the web, through the same path as the product (`agent.run.research`).
+The questions are split by the SHA-1 of their id; weights are tuned on one half (`evals.tune`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+SETS = ("hotpotqa", "nq", "xquad")
+HALVES = ("tune", "report")
+
+
+class Outcome(NamedTuple):
+    """What came of one question."""
+
+    dataset: str
+    half: str
+    right: bool  # a gold answer stands in the answer
+    baseline: bool  # it stands in the single best BM25 sentence of the pages that were read
+    cited: float  # share of the gold passages that are cited
+    any_cited: bool
+    precise: float | None  # share of the cited passages that are gold
+    abstained: bool
+    words: int
+    seconds: float
+    yes_or_no: bool
+
+
+def half(question: dict[str, Any]) -> str:
+    """Which half a question belongs to."""
+    return HALVES[hashlib.sha1(question["id"].encode()).digest()[0] % 2]
+
+
+def questions(data: Path, sets: Sequence[str] = SETS) -> list[dict[str, Any]]:
+    """The questions of some data sets."""
+    with (data / "multihop/questions.dev.jsonl").open(encoding="utf-8") as lines:
+        return [row for row in map(json.loads, lines) if row["dataset"] in sets]
+
+
+def normal(text: str) -> str:
+    """A text as it is compared: no case, punctuation or articles; blanks around every word."""
+    plain = "".join(char if char.isalnum() else " " for char in text.lower())
+    return f" {' '.join(word for word in plain.split() if word not in ('a', 'an', 'the'))} "
+
+
+def holds(text: str, answers: Sequence[str]) -> bool:
+    """Whether one of the gold answers stands in a text, at the borders of words."""
+    told = normal(re.sub(r"\[\d+\]", " ", text))
+    return any(normal(answer).strip() and normal(answer) in told for answer in answers)
+
+
+def ask(question: dict[str, Any], corpus: Path, work: Path, max_words: int) -> Outcome:
+    """One question through the product."""
+    from agent.run import research
+    from agent.settings import Settings
+
+    settings = Settings(
+        offline=True, corpus=corpus, cache_dir=work, runs_dir=work / "runs", max_words=max_words
+    )
+    run = research(question["question"], settings)
+    for _ in run:
+        pass
+    answer = run.answer()
+    ids = {source.page.url: source.page.url.rpartition("?id=")[2] for source in run.research.sources}
+    gold = set(question["gold"])
+    cited = {ids.get(citation.url, "") for citation in answer.citations}
+    return Outcome(
+        dataset=question["dataset"],
+        half=half(question),
+        right=holds(answer.answer, question["answers"]),
+        baseline=holds(_best_sentence(run, question["question"]), question["answers"]),
+        cited=len(cited & gold) / len(gold),
+        any_cited=bool(cited & gold),
+        precise=len(cited & gold) / len(cited) if cited else None,
+        abstained=answer.status == "insufficient",
+        words=len(re.sub(r"\[\d+\]", " ", answer.answer).split()) if answer.citations else 0,
+        seconds=answer.usage.seconds,
+        yes_or_no=normal(question["answers"][0]).strip() in ("yes", "no"),
+    )
+
+
+def _best_sentence(run: Any, topic: str) -> str:
+    """The baseline: the single best sentence by BM25 over all sentences of the pages read."""
+    from agent.evidence import rank, sentences
+
+    pages = [source.page.text for source in run.research.sources]
+    pieces = [text[a:b] for text in pages for a, b in sentences(text)]
+    scores = rank(pieces, topic)
+    return pieces[scores.index(max(scores))] if pieces else ""
+
+
+def every(asked: Sequence[dict[str, Any]], corpus: Path, work: Path, words: int) -> list[Outcome]:
+    """All questions, on two processes; the index is built once, before."""
+    from agent.search.corpus import Corpus
+
+    Corpus(corpus, work).close()
+    one = partial(ask, corpus=corpus, work=work, max_words=words)
+    with ProcessPoolExecutor(2) as pool:
+        return list(pool.map(one, asked, chunksize=8))
+
+
+def without_gold(asked: Sequence[dict[str, Any]], corpus: Path, target: Path) -> Path:
+    """The corpus without any passage that answers a question."""
+    gold = {passage for question in asked for passage in question["gold"]}
+    with gzip.open(corpus, "rt", encoding="utf-8") as rows, target.open("w", encoding="utf-8") as out:
+        for line in rows:
+            if json.loads(line)["id"] not in gold:
+                out.write(line)
+    return target
+
+
+# --- the table ---------------------------------------------------------------------------------
+
+HEAD = (
+    "| set | half | n | **right** | best BM25 sentence | right, 40 words | gold cited "
+    "| any gold cited | cited is gold | abstained | abstained, no gold | words |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def table(full: list[Outcome], short: list[Outcome], bare: list[Outcome]) -> Iterator[str]:
+    """The rows: one a data set and half."""
+    for side in reversed(HALVES):
+        for dataset in SETS:
+            picked = [i for i, o in enumerate(full) if (o.dataset, o.half) == (dataset, side)]
+            yield _row(f"{dataset} | {side}", *([o[i] for i in picked] for o in (full, short, bare)))
+
+
+def _row(name: str, full: list[Outcome], short: list[Outcome], bare: list[Outcome]) -> str:
+    precise = [o.precise for o in full if o.precise is not None]
+    cells = [
+        f"**{_mean([o.right for o in full]):.1%}**",
+        f"{_mean([o.baseline for o in full]):.1%}",
+        f"{_mean([o.right for o in short]):.1%}",
+        f"{_mean([o.cited for o in full]):.1%}",
+        f"{_mean([o.any_cited for o in full]):.1%}",
+        f"{_mean(precise):.1%}",
+        f"{_mean([o.abstained for o in full]):.1%}",
+        f"{_mean([o.abstained for o in bare if not o.right]):.1%}",
+        f"{_mean([o.words for o in full if not o.abstained]):.0f}",
+    ]
+    return f"| {name} | {len(full)} | {' | '.join(cells)} |"
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def report(full: list[Outcome], short: list[Outcome], bare: list[Outcome], command: str) -> str:
+    """RESULTS.md."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.strip()
+    polar = sum(o.yes_or_no for o in full if o.half == "report")
+    seconds = sorted(o.seconds for o in full)[len(full) // 2]
+    return "\n".join(
+        [
+            "# Extractive engine: answers without a model",
+            "",
+            f"{datetime.now(UTC):%Y-%m-%d}, commit {commit or 'unknown'}: `{command}`",
+            "",
+            HEAD,
+            *table(full, short, bare),
+            "",
+            "*right*: a gold answer stands in the answer (at most 80 words; case, articles and",
+            "punctuation aside; whole words). *best BM25 sentence*: it stands in the single best",
+            "sentence of all pages that the same run read. *abstained, no gold*: the corpus without",
+            "the gold passages of all questions; runs that found a gold answer elsewhere left out.",
+            "*words*: mean length of an answer that was given. Weights and thresholds were fitted on",
+            "the *tune* half alone (`python -m evals.tune`); the *report* half was not looked at.",
+            f"Questions to be answered by yes or no, which quotes cannot: {polar} of the report half",
+            f"(all hotpotqa), counted as wrong. Median time of a run: {seconds:.2f} s.",
+            "",
+        ]
+    )
+
+
+def main() -> None:
+    """Measure, and write or print the table."""
+    parser = argparse.ArgumentParser(prog="python -m evals.extractive")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
+    parser.add_argument("--out", type=Path, default=None)
+    given = parser.parse_args()
+    asked = questions(given.data)
+    corpus = given.data.resolve() / "multihop/corpus.jsonl.gz"
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        bare = without_gold(asked, corpus, work / "bare.jsonl")
+        full = every(asked, corpus, work, 80)
+        short = every(asked, corpus, work, 40)
+        without = every(asked, bare, work, 80)
+    name = f" --out {given.out}" if given.out else ""
+    text = report(full, short, without, f"python -m evals.extractive{name}")
+    if given.out:
+        given.out.write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

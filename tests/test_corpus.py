@@ -1,0 +1,356 @@
+"""The corpus: a user's files, found and read, whatever is in them and whoever asks."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agent.errors import ReadFailed, UsageError
+from agent.search.corpus import Corpus
+from agent.search.documents import unwrapped
+
+DEMO = Path(__file__).parents[1] / "agent/demo"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    docs = tmp_path / "docs"
+    (docs / "sub").mkdir(parents=True)
+    (docs / "refunds.md").write_text("# Refund policy\n\nThe refund period is 30 days.\n")
+    (docs / "sub/travel notes.txt").write_text("Travel expenses are approved by Dana Weiss.\n")
+    (docs / "cats.md").write_text(
+        "---\ntitle: 猫の話\nurl: https://example.org/cats\n---\n黒猫が好き。\n"
+    )
+    (docs / "page.html").write_text(
+        "<html><head><title>Parking</title></head><body><p>Visitors park behind the mill.</p></body>"
+    )
+    return docs
+
+
+def titles(corpus: Corpus, query: str) -> list[str]:
+    return [hit.title for hit in corpus.search(query)]
+
+
+def test_finds_and_reads_every_kind_of_file(folder: Path, tmp_path: Path) -> None:
+    corpus = Corpus(folder, tmp_path / "cache")
+    hit = corpus.search("How long is the refund period?")[0]
+    assert hit.title == "Refund policy"
+    assert hit.snippet == "The refund period is 30 days."
+    assert hit.url == f"file://{folder.as_posix()}/refunds.md"
+    page = corpus.read(hit.url)
+    assert "The refund period is 30 days." in page.text
+    assert page.title == hit.title and page.via == "page" and len(page.sha256) == 64
+    assert titles(corpus, "who approved the travel expenses") == ["travel notes"]
+    assert titles(corpus, "visitors parking") == ["Parking"]
+    assert corpus.skipped == ()
+
+
+def test_urls_are_percent_encoded_and_front_matter_gives_title_and_url(folder: Path) -> None:
+    corpus = Corpus(folder, None)
+    assert corpus.search("travel")[0].url.endswith("/sub/travel%20notes.txt")
+    hit = corpus.search("黒猫")[0]
+    assert (hit.url, hit.title) == ("https://example.org/cats", "猫の話")
+    assert corpus.read(hit.url).text == "黒猫が好き。"
+
+
+@pytest.mark.parametrize("query", ["黒猫", "猫", "好", "猫が好き", "猫の話"])
+def test_finds_chinese_and_japanese_by_any_part_of_a_run(folder: Path, query: str) -> None:
+    assert titles(Corpus(folder, None), query) == ["猫の話"]
+
+
+def test_an_unknown_url_is_not_found(folder: Path) -> None:
+    with pytest.raises(ReadFailed) as caught:
+        Corpus(folder, None).read("file:///etc/passwd")
+    assert caught.value.outcome == "not_found"
+
+
+def test_nothing_found_is_empty_not_an_error(folder: Path) -> None:
+    corpus = Corpus(folder, None)
+    assert corpus.search("zeppelin") == () == corpus.search("") == corpus.search("?!")
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz"])
+def test_rows_keep_their_urls_and_bad_rows_are_counted(tmp_path: Path, name: str) -> None:
+    rows = [
+        '{"title": "A", "text": "alpha words", "url": "https://example.org/a"}',
+        "not json",
+        '{"title": "B", "text": "beta words", "id": "b 1"}',
+        '{"title": "none"}',
+        "[1]",
+        "",
+        '{"text": "gamma words"}',
+        '{"title": "lone", "text": "delta \\ud800 words"}',
+    ]
+    file = tmp_path / name
+    body = "\n".join(rows).encode()
+    file.write_bytes(gzip.compress(body) if name.endswith("gz") else body)
+    corpus = Corpus(file, None)
+    assert corpus.search("alpha")[0].url == "https://example.org/a"
+    assert corpus.search("beta")[0].url == f"file://{file.as_posix()}?id=b%201"
+    assert corpus.search("gamma")[0].url == f"file://{file.as_posix()}?row=7"
+    assert corpus.search("delta")
+    assert corpus.skipped == (f"{name}: 3 unusable rows",)
+
+
+def test_two_documents_of_one_url_do_not_hide_each_other(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    row = {"title": "Same", "url": "https://example.org/same"}
+    texts = ("first part alpha", "second part beta")
+    file.write_text("\n".join(json.dumps({**row, "text": text}) for text in texts))
+    corpus = Corpus(file, None)
+    assert [corpus.read(corpus.search(w)[0].url).text for w in ("alpha", "beta")] == list(texts)
+
+
+def test_a_cut_gz_keeps_what_came_before(tmp_path: Path) -> None:
+    body = "\n".join(
+        json.dumps({"title": str(i), "text": f"word{i} {os.urandom(40).hex()}"})
+        for i in range(2000)
+    )
+    file = tmp_path / "rows.jsonl.gz"
+    file.write_bytes(gzip.compress(body.encode())[:60_000])
+    corpus = Corpus(file, None)
+    assert corpus.search("word3") and 0 < corpus.size < 2000
+    assert "unusable" in corpus.skipped[0]
+
+
+def test_unreadable_files_are_skipped_with_the_reason(folder: Path) -> None:
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing here")
+    (folder / "latin.txt").write_bytes("Überraschung".encode("latin-1"))
+    (folder / "empty.md").write_text("  \n")
+    (folder / "binary.txt").write_bytes(b"\0\1\2")
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    corpus = Corpus(folder, None)
+    assert [line.split(":")[0] for line in corpus.skipped] == [
+        "binary.txt",
+        "broken.pdf",
+        "empty.md",
+        "latin.txt",
+    ]
+    assert titles(corpus, "refund") == ["Refund policy"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_skipped(folder: Path) -> None:
+    (folder / "refunds.md").chmod(0)
+    assert Corpus(folder, None).skipped == ("refunds.md: Permission denied",)
+
+
+def test_a_large_file_is_skipped(folder: Path) -> None:
+    with (folder / "large.txt").open("wb") as file:
+        file.truncate(50_000_001)
+    assert Corpus(folder, None).skipped == ("large.txt: is larger than 50 MB",)
+
+
+def test_links_out_of_the_folder_are_not_followed(folder: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "key.txt").write_text("the launch code is swordfish")
+    (folder / "link.txt").symlink_to(secret / "key.txt")
+    (folder / "linked").symlink_to(secret)
+    (folder / "dangling.md").symlink_to(tmp_path / "gone.md")
+    (folder / "inside.md").symlink_to(folder / "refunds.md")
+    corpus = Corpus(folder, None)
+    assert corpus.search("swordfish launch code") == ()
+    assert len(corpus.search("refund")) == 2
+
+
+@pytest.mark.parametrize("name", ["missing", "empty"])
+def test_a_corpus_without_documents_is_a_usage_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError) as caught:
+        Corpus(tmp_path / name, None)
+    assert caught.value.remedy
+
+
+def test_a_file_of_another_kind_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "a.docx").write_bytes(b"PK")
+    with pytest.raises(UsageError):
+        Corpus(tmp_path / "a.docx", None)
+
+
+# --- the index is kept, and follows the files --------------------------------------------------
+
+
+def test_follows_files_that_change_come_and_go(folder: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    Corpus(folder, cache).close()
+    (folder / "refunds.md").write_text("# Refund policy\n\nThe refund window is 45 days now.\n")
+    (folder / "sub/travel notes.txt").unlink()
+    (folder / "new.md").write_text("# Menu\n\nSoup on Mondays.\n")
+    corpus = Corpus(folder, cache)
+    assert corpus.search("refund")[0].snippet == "The refund window is 45 days now."
+    assert corpus.search("period travel expenses") == ()
+    assert titles(corpus, "soup") == ["Menu"]
+
+
+def test_unchanged_files_are_not_read_again(folder: Path, tmp_path: Path) -> None:
+    Corpus(folder, tmp_path).close()
+    file = folder / "refunds.md"
+    status = file.stat()
+    file.write_text(file.read_text().replace("30", "99"))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))  # same size, same time
+    assert "30" in Corpus(folder, tmp_path).search("refund")[0].snippet
+
+
+@pytest.mark.parametrize(
+    "body", [b"not a database at all", b"", b"SQLite format 3\0" + b"\xff" * 5000]
+)
+def test_a_damaged_index_is_built_again(folder: Path, tmp_path: Path, body: bytes) -> None:
+    cache = tmp_path / "cache"
+    Corpus(folder, cache).close()
+    index = next(cache.glob("*.sqlite"))
+    index.write_bytes(body)
+    for _ in (1, 2):
+        corpus = Corpus(folder, cache)
+        assert titles(corpus, "refund") == ["Refund policy"]
+        corpus.close()
+
+
+def test_damage_in_the_middle_is_repaired_when_it_is_met(folder: Path, tmp_path: Path) -> None:
+    for i in range(300):
+        (folder / f"n{i}.md").write_text(f"# Note {i}\n\n" + f"filler word{i} text. " * 60)
+    cache = tmp_path / "cache"
+    Corpus(folder, cache).close()
+    index = next(cache.glob("*.sqlite"))
+    body = bytearray(index.read_bytes())
+    body[8192:-4096] = b"\xaa" * (len(body) - 12288)
+    index.write_bytes(body)
+    corpus = Corpus(folder, cache)
+    assert titles(corpus, "word250")[0] == "Note 250"
+
+
+def test_an_index_of_another_version_is_built_again(folder: Path, tmp_path: Path) -> None:
+    Corpus(folder, tmp_path).close()
+    index = next(tmp_path.glob("*.sqlite"))
+    with sqlite3.connect(index) as db:
+        db.execute("PRAGMA user_version = 999")
+    db.close()
+    assert titles(Corpus(folder, tmp_path), "refund") == ["Refund policy"]
+
+
+def test_works_where_no_cache_can_be_kept(folder: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("a file where the cache should be")
+    assert titles(Corpus(folder, blocked / "cache"), "refund") == ["Refund policy"]
+    assert titles(Corpus(folder, Path("/proc/none")), "refund") == ["Refund policy"]
+
+
+def test_two_processes_may_start_at_once(folder: Path, tmp_path: Path) -> None:
+    for i in range(200):
+        (folder / f"n{i}.md").write_text(f"# Note {i}\n\n" + f"filler word{i} text. " * 50)
+    code = (
+        "import sys; from pathlib import Path; from agent.search.corpus import Corpus\n"
+        "c = Corpus(Path(sys.argv[1]), Path(sys.argv[2]))\n"
+        "print(c.size, c.search('word150')[0].title)"
+    )
+    command = [sys.executable, "-c", code, str(folder), str(tmp_path / "cache")]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=DEMO.parents[1])
+        for _ in range(3)
+    ]
+    assert {process.communicate(timeout=60)[0] for process in running} == {"204 Note 150\n"}
+
+
+def test_threads_may_search_at_once(folder: Path) -> None:
+    corpus = Corpus(folder, None)
+    found: list[list[str]] = []
+
+    def look() -> None:
+        found.extend(titles(corpus, "refund period") for _ in range(20))
+
+    threads = [threading.Thread(target=look) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [["Refund policy"]] * 160
+
+
+def test_opens_and_answers_within_a_tenth_of_a_second(tmp_path: Path) -> None:
+    Corpus(DEMO, None).search("warm the imports")
+    best = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        assert Corpus(DEMO, None).search("Who won the 2022 FIFA World Cup?")
+        best.append(time.perf_counter() - begun)
+    assert min(best) < 0.1
+
+
+# --- long documents, hostile queries -----------------------------------------------------------
+
+
+def test_a_long_document_is_found_by_one_part_and_named_once(tmp_path: Path) -> None:
+    filler = "The manual speaks of many other things at length here. " * 400
+    (tmp_path / "manual.txt").write_text(
+        f"{filler}\nThe fuse of the pump is rated 16 amperes.\n{filler}"
+    )
+    hits = Corpus(tmp_path, None).search("pump fuse amperes manual")
+    assert [hit.title for hit in hits] == ["manual"]
+    assert hits[0].snippet == "The fuse of the pump is rated 16 amperes."
+
+
+HOSTILE = [
+    'refund" OR "x', "refund NEAR(period, 2)", "refund*", "(refund", "refund)", "title:refund",
+    "refund AND NOT", "-refund", "^refund", "refund\0period", "\x01refund\x1b", "{refund}", "a:b:refund",
+    "refund'; DROP TABLE words; --", "refund " * 150_000, "x" * 1_000_000, "refund \ud800",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_syntax_comes_out_of_a_query(folder: Path, query: str) -> None:
+    corpus = Corpus(folder, None)
+    assert titles(corpus, query) == (["Refund policy"] if "refund" in query else [])
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(query=st.text(max_size=80))
+def test_any_query_is_answered(shared: Corpus, query: str) -> None:
+    for hit in shared.search(query):
+        assert shared.read(hit.url).text
+
+
+@pytest.fixture(scope="module")
+def shared() -> Corpus:
+    return Corpus(DEMO, None)
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=st.text(alphabet="ab .\n-#|`", max_size=400))
+def test_unwrapping_changes_nothing_but_blanks(text: str) -> None:
+    assert "".join(unwrapped(text).split()) == "".join(text.split())
+
+
+def test_unwraps_paragraphs_and_keeps_lists_and_code() -> None:
+    long = "A sentence that was broken into lines by an editor at column seventy"
+    text = f"{long}\nand goes on here.\n- item\n- item\n```\n{long}\ncode\n```"
+    assert unwrapped(text).split("\n")[0] == f"{long} and goes on here."
+    assert unwrapped(text).split("\n")[1:3] == ["- item", "- item"]
+    assert f"{long}\ncode" in unwrapped(text)
+
+
+def test_nothing_heavy_is_imported() -> None:
+    code = (
+        "import sys, agent.search.corpus, agent.llm.extractive\n"
+        "print([m for m in ('trafilatura', 'pypdfium2', 'google', 'lxml') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=DEMO.parents[1],
+        check=True,
+    )
+    assert done.stdout == "[]\n"

@@ -1,0 +1,175 @@
+"""Any OpenAI-compatible server: what is sent, how replies are read, and how forms are given up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from agent.errors import NotConfigured, UsageError
+from agent.llm import Models
+from agent.llm.openai_compatible import OpenAICompatible
+from agent.output import to_json
+from agent.run import research
+from agent.settings import Settings, load
+from agent.steps.generate_queries import MakeQueries
+
+from tests.services import OPENAI_KEY, Raw, Services, openai_reply
+from tests.test_slots import FINAL, TOPIC, ended
+from tests.thinker import Fact, Thinker
+
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    services.pages = {"final": FINAL}
+    services.default_hits = ["final"]
+    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["final"])
+    return services
+
+
+@pytest.fixture
+def openai(world: Services, tmp_path: Path) -> Settings:
+    more = {
+        "LLM": "openai",
+        "OPENAI_API_KEY": OPENAI_KEY,
+        "OPENAI_BASE_URL": f"{world.base}/openai/v1",
+        "OPENAI_MODEL": "some-model",
+    }
+    return load(world.environment(tmp_path, **more))
+
+
+def test_a_run_with_an_openai_server(world: Services, openai: Settings) -> None:
+    _, answer = ended(TOPIC, openai)
+    assert answer.answer == "The winner is Argentina [1]." and not answer.degraded
+    assert world.tasks() == ["generate_queries", "reflect", "synthesize"]
+    assert set(world.forms) == {"json_schema"}
+    assert answer.run and answer.run.models == ("some-model",)
+    assert answer.usage.usd is None and answer.usage.input_tokens == 300
+
+
+@pytest.mark.parametrize(
+    ("takes", "forms"),
+    [
+        ({"json_object", "prompt"}, ["json_schema"] + ["json_object"] * 3),
+        ({"prompt"}, ["json_schema", "json_object"] + ["prompt"] * 3),
+    ],
+)
+def test_a_form_that_is_refused_is_given_up_for_the_run(
+    takes: set[str], forms: list[str], world: Services, openai: Settings
+) -> None:
+    world.openai_forms = takes
+    _, answer = ended(TOPIC, openai)
+    assert answer.status == "complete" and world.forms == forms
+    assert all("JSON Schema" in asked.prompt for asked in world.asked[-3:])
+
+
+def test_a_server_that_ignores_the_schema_is_told_it_in_words(
+    world: Services, openai: Settings
+) -> None:
+    honest = world.think
+    world.think = lambda asked: honest(asked) if "JSON Schema" in asked.prompt else "Sure! Hm."
+    _, answer = ended(TOPIC, openai)
+    assert answer.status == "complete" and not answer.degraded
+    assert world.forms == ["json_schema"] + ["json_object"] * 3
+
+
+def test_a_server_of_ones_own_needs_no_key(world: Services, openai: Settings) -> None:
+    world.openai_needs_key = False
+    keyless = openai.model_copy(update={"openai_api_key": type(openai.openai_api_key)("")})
+    _, answer = ended(TOPIC, keyless)
+    assert answer.status == "complete"
+
+
+def test_a_refused_key_is_told_without_the_key(world: Services, openai: Settings) -> None:
+    wrong = openai.model_copy(update={"openai_api_key": type(openai.openai_api_key)("sk-wrong")})
+    _, answer = ended(TOPIC, wrong)
+    assert answer.status == "error" and answer.error and "OPENAI_API_KEY" in answer.error.remedy
+    assert "sk-wrong" not in to_json(answer)
+
+
+def test_the_order_of_models_crosses_providers(world: Services, openai: Settings) -> None:
+    honest = world.think
+    world.think = lambda a: Raw(503, "") if a.model.startswith("gemini") else honest(a)
+    both = openai.model_copy(update={"llm": ("gemini:gemini-3.8-flash", "openai")})
+    _, answer = ended(TOPIC, both)
+    assert [a.model for a in world.asked] == ["gemini-3.8-flash"] * 4 + ["some-model"] * 3
+    assert answer.status == "complete"
+
+
+def test_a_refused_key_moves_on_to_another_provider(world: Services, openai: Settings) -> None:
+    other = {"llm": ("gemini", "openai"), "gemini_api_key": type(openai.gemini_api_key)("no")}
+    _, answer = ended(TOPIC, openai.model_copy(update=other))
+    models = [a.model for a in world.asked]
+    assert models == ["gemini-3.8-flash", "some-model", "some-model", "some-model"]
+    assert answer.status == "complete"
+
+
+REPLIES = {
+    "thoughts": Raw(
+        200, json.dumps(openai_reply('<think>{"queries": 1}</think>{"queries": ["a"]}'))
+    ),
+    "parts": Raw(
+        200,
+        json.dumps(
+            {
+                "choices": [
+                    {"message": {"content": [{"type": "text", "text": '{"queries": ["a"]}'}]}}
+                ]
+            }
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", REPLIES)
+def test_replies_that_are_read(kind: str, services: Services) -> None:
+    services.think = lambda asked: REPLIES[kind]
+    services.openai_needs_key = False
+    model = OpenAICompatible("m", f"{services.base}/openai/v1", "", 5, None)
+    reply = Models([model], 5, ())(MakeQueries(topic="x"))
+    assert reply.answer.queries == ["a"] and len(services.asked) == 1
+
+
+BROKEN = {
+    "cut off": (Raw(200, json.dumps(openai_reply('{"queries": ["a"', "length"))), "invalid"),
+    "no choices": (Raw(200, json.dumps({"choices": []})), "invalid"),
+    "a list": (Raw(200, "[]"), "invalid"),
+    "html": (Raw(200, "<html>"), "invalid"),
+    "filtered": (Raw(200, json.dumps(openai_reply("", "content_filter"))), "blocked"),
+    "no credit": (Raw(402, "{}"), "no_credit"),
+    "busy": (Raw(503, "{}"), "unavailable"),
+    "cut": (Raw(0, ""), "unavailable"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_replies_that_are_not(kind: str, services: Services) -> None:
+    from agent.errors import ModelFailed
+
+    raw, outcome = BROKEN[kind]
+    services.think = lambda asked: raw
+    services.openai_needs_key = False
+    model = OpenAICompatible("m", f"{services.base}/openai/v1", "", 5, None)
+    with pytest.raises(ModelFailed) as told:
+        Models([model], 5, ())(MakeQueries(topic="x"))
+    assert told.value.outcome == outcome and told.value.attempts
+
+
+def test_what_is_not_set_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NotConfigured, match="OPENAI_MODEL"):
+        research("x", load({"LLM": "openai"}))
+    with pytest.raises(NotConfigured, match="OPENAI_API_KEY"):
+        research("x", load({"OPENAI_MODEL": "m"}))  # chosen by naming a model
+    with pytest.raises(NotConfigured, match="GEMINI_API_KEY"):
+        research("x", load({}))
+
+
+def test_prices_of_ones_own(world: Services, openai: Settings, tmp_path: Path) -> None:
+    own = tmp_path / "prices.json"
+    row = {"from": "2020-01-01", "input": 1.0, "output": 0.0}
+    own.write_text(json.dumps({"some-model": [row]}))
+    _, answer = ended(TOPIC, openai.model_copy(update={"prices_file": own}))
+    assert answer.usage.usd == pytest.approx(300 / 1e6)
+    own.write_text('{"some-model": [{"from": "yesterday"}]}')
+    with pytest.raises(UsageError, match="PRICES_FILE"):
+        research(TOPIC, openai.model_copy(update={"prices_file": own}))
