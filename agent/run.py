@@ -194,6 +194,10 @@ def _outside(settings: Settings, journal: Journal, models: Models, ways: Ways) -
         wait([ready], timeout=2)
         ways.warm()
 
+    def close() -> None:
+        models.close()
+        ways.close()
+
     ask = Recorded[Task[Any], Reply[Any]](
         journal,
         "ask",
@@ -224,7 +228,7 @@ def _outside(settings: Settings, journal: Journal, models: Models, ways: Ways) -
         limit=settings.page_timeout + 1,
         patience=settings.patience,
     )
-    return Outside(ask, search, read, warm, ways.close, ways.notes)
+    return Outside(ask, search, read, warm, close, ways.notes)
 
 
 def _reply(task: Task[A], line: dict[str, Any]) -> Reply[A]:

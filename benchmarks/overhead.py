@@ -57,7 +57,7 @@ def _script(services: Services) -> None:
 
 
 def _run(services: Services, folder: Path) -> float:
-    environment = {**os.environ, **services.environment(folder), "PYTHONPATH": os.getcwd()}
+    environment = {**os.environ, **services.environment(folder), "PYTHONPATH": str(Path.cwd())}
     question = [sys.executable, "-m", "agent.cli", "Who won the 2022 FIFA World Cup?"]
     begun = time.monotonic()
     done = subprocess.run(question, env=environment, cwd=folder, capture_output=True, check=True)

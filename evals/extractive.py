@@ -77,7 +77,9 @@ def ask(question: dict[str, Any], corpus: Path, work: Path, max_words: int) -> O
     for _ in run:
         pass
     answer = run.answer()
-    ids = {source.page.url: source.page.url.rpartition("?id=")[2] for source in run.research.sources}
+    ids = {
+        source.page.url: source.page.url.rpartition("?id=")[2] for source in run.research.sources
+    }
     gold = set(question["gold"])
     cited = {ids.get(citation.url, "") for citation in answer.citations}
     return Outcome(
@@ -118,7 +120,10 @@ def every(asked: Sequence[dict[str, Any]], corpus: Path, work: Path, words: int)
 def without_gold(asked: Sequence[dict[str, Any]], corpus: Path, target: Path) -> Path:
     """The corpus without any passage that answers a question."""
     gold = {passage for question in asked for passage in question["gold"]}
-    with gzip.open(corpus, "rt", encoding="utf-8") as rows, target.open("w", encoding="utf-8") as out:
+    with (
+        gzip.open(corpus, "rt", encoding="utf-8") as rows,
+        target.open("w", encoding="utf-8") as out,
+    ):
         for line in rows:
             if json.loads(line)["id"] not in gold:
                 out.write(line)
@@ -139,7 +144,9 @@ def table(full: list[Outcome], short: list[Outcome], bare: list[Outcome]) -> Ite
     for side in reversed(HALVES):
         for dataset in SETS:
             picked = [i for i, o in enumerate(full) if (o.dataset, o.half) == (dataset, side)]
-            yield _row(f"{dataset} | {side}", *([o[i] for i in picked] for o in (full, short, bare)))
+            yield _row(
+                f"{dataset} | {side}", *([o[i] for i in picked] for o in (full, short, bare))
+            )
 
 
 def _row(name: str, full: list[Outcome], short: list[Outcome], bare: list[Outcome]) -> str:

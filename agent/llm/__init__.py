@@ -58,6 +58,10 @@ class Model(Protocol):
         """Import and connect what the first call needs."""
         ...
 
+    def close(self) -> None:
+        """Let go of connections; calls under way end. Can be called twice."""
+        ...
+
 
 class Models:
     """`ask`: the models in order, each with retries; the choice stays once it has moved."""
@@ -69,6 +73,7 @@ class Models:
         waits: Sequence[float],
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        self._all = tuple(models)
         self._models = list(models)
         self._timeout = timeout
         self._waits = tuple(waits)
@@ -77,6 +82,11 @@ class Models:
     def warm(self) -> None:
         """Make ready the model that will be asked first."""
         self._models[0].warm()
+
+    def close(self) -> None:
+        """Let go of what all models hold."""
+        for model in self._all:
+            model.close()
 
     def __call__(self, task: Task[A]) -> Reply[A]:
         """A valid answer to a task. Raises ModelFailed when no model gives one."""

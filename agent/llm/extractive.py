@@ -55,6 +55,9 @@ class Extractive:
     def warm(self) -> None:
         """Nothing is needed."""
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     def price(self, generated: Generated) -> float:
         """Nothing."""
         return 0.0

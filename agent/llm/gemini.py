@@ -54,6 +54,12 @@ class Connection:
                 self._client = self._connect()
             return self._client
 
+    def close(self) -> None:
+        """Close the client, if there is one."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+
     def _connect(self) -> Client:
         import httpx2
         from google.genai import Client, types
@@ -130,6 +136,10 @@ class Gemini:
     def warm(self) -> None:
         """Import the SDK and make the client."""
         self._connection.client()
+
+    def close(self) -> None:
+        """Close the connection that all models of the run share."""
+        self._connection.close()
 
     def price(self, generated: Generated) -> float | None:
         """US dollars; None where the price or the tokens are not known."""

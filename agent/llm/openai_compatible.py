@@ -93,6 +93,9 @@ class OpenAICompatible:
         """Import what the first call needs."""
         import requests  # noqa: F401
 
+    def close(self) -> None:
+        """Nothing is held between calls."""
+
 
 def _generated(body: dict[str, Any]) -> Generated:
     spent = {

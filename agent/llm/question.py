@@ -98,7 +98,7 @@ class Question(NamedTuple):
     """A question, taken apart."""
 
     text: str
-    plain: str  # the question without Chinese question words
+    plain: str  # the question without its question words
     words: tuple[str, ...]  # content words, folded and stemmed, in order
     names: tuple[str, ...]  # as written
     years: tuple[str, ...]
@@ -154,7 +154,8 @@ def _content(text: str) -> tuple[str, ...]:
 
 
 def _plainly(text: str) -> str:
-    """A question without its Chinese question words, which would be taken for content."""
+    """A question without the question words that would be taken for content."""
+    text = re.sub(r"\bhow (?:many|much|long|often|far|old|soon)\b", " ", text, flags=re.I)
     for asked, plain in _ZH:
         text = re.sub(asked, plain, text)
     return text

@@ -291,6 +291,3 @@ def typed(line: Line, question: Question) -> bool:
     return any(
         set(_words(value)) - told for value in values(question.kind, line.text, question.unit)
     )
-
-
-__all__ = ["Line", "Scored", "lines", "scored", "typed"]

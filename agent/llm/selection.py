@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from agent.evidence import CJK, words
 from agent.llm.question import Question
-from agent.llm.ranking import FEATURES, Line, Scored
+from agent.llm.ranking import FEATURES, Line, Scored, typed
+from agent.llm.synonyms import alike
 from agent.llm.values import values
 
 SENTENCES = 4
@@ -38,7 +39,6 @@ def chosen(
     raised = [s._replace(score=s.score + WANTED * (s.line in told)) for s in ranked]
     left = sorted(raised, key=lambda s: -s.score)[:CANDIDATES]
     left = [s for s in left if not another_year(s.line, question)]
-    subject = _named(question)
     picked: list[Scored] = []
     while left and len(picked) < SENTENCES:
         worth = [_worth(s, picked, question) for s in left]
@@ -49,7 +49,7 @@ def chosen(
         shown = candidate._replace(line=clipped(candidate.line, question, min(limit, LONGEST)))
         if not shown.line.text or (picked and size(shown.line.text) > limit):
             continue
-        if _adds(candidate, picked) and _stays(candidate.line, picked, subject):
+        if _adds(candidate, picked) and _stays(candidate, picked, question):
             picked.append(shown)
             limit -= size(shown.line.text)
     return _ordered([s.line for s in picked])
@@ -113,15 +113,21 @@ def _adds(candidate: Scored, picked: Sequence[Scored]) -> bool:
     return all(len(own - set(words(s.line.text))) > 0.2 * len(own) for s in picked)
 
 
-def _stays(line: Line, picked: Sequence[Scored], subject: Sequence[set[str]]) -> bool:
-    """Whether a further sentence is still about a name of the question, or about one found."""
-    if not picked or not subject:
-        return True
-    around = set(words(f"{line.title} {line.heading} {line.text} {line.before}"))
-    if any(name & around for name in subject):
-        return True
+def _stays(candidate: Scored, picked: Sequence[Scored], question: Question) -> bool:
+    """Whether a further sentence is still to the point, or is about something that one named.
+
+    It must say a word of the question or a value of its type, and be about a name of the question.
+    """
+    line = candidate.line
     title = re.sub(r"\s*\(.*?\)$", "", line.title).casefold()
-    return len(title) > 3 and any(title in s.line.text.casefold() for s in picked)
+    if not picked or (len(title) > 3 and any(title in s.line.text.casefold() for s in picked)):
+        return True
+    own = set(words(line.text))
+    asked = any(word in own or alike(word) & own for word in question.words)
+    subject = _named(question)
+    around = own | set(words(f"{line.title} {line.heading} {line.before}"))
+    about = not subject or any(name & around for name in subject)
+    return about and (asked or typed(line, question))
 
 
 def another_year(line: Line, question: Question) -> bool:

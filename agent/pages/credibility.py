@@ -1,30 +1,26 @@
 """How far a source may be trusted, as a score whose every part is shown.
 
-`0.4 * domain + 0.5 * relevance + recency`: the formula of the project's source design. It ranks
-and is shown; it never blocks a page here.
+`0.4 * domain + 0.5 * relevance + recency`: the formula of the project's source design. It ranks and
+is shown; a strategy that blocks does so with `allowed`.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from agent.evidence import words
 from agent.research import Frozen, Hit
 
-#: Hosts by suffix, so that en.wikipedia.org counts as wikipedia.org.
-MAJOR = frozenset(
-    "wikipedia.org britannica.com reuters.com apnews.com bbc.com bbc.co.uk nytimes.com "
-    "theguardian.com washingtonpost.com wsj.com ft.com economist.com bloomberg.com npr.org pbs.org "
-    "nature.com science.org sciencedirect.com springer.com arxiv.org nih.gov who.int un.org "
-    "europa.eu ieee.org acm.org fifa.com olympics.com nobelprize.org kubernetes.io python.org "
-    "mozilla.org w3.org ietf.org".split()
-)
-SOCIAL = frozenset(
-    "facebook.com instagram.com tiktok.com twitter.com x.com reddit.com quora.com pinterest.com "
-    "linkedin.com tumblr.com youtube.com medium.com".split()
-)
-OFFICIAL = re.compile(r"(^|\.)(edu|gov|ac|mil)(\.[a-z]{2})?$")
+T = TypeVar("T")
+
+THRESHOLD = 0.5  # of the source design: at or below it a page is blocked, where a strategy blocks
+SPARED = 3  # let through when all are blocked: the pages that a query is given to read
 RECENT = 0.1
 _RELATIVE = re.compile(
     r"\b(hours?|days?|weeks?|minutes?) ago\b|\byesterday\b|\btoday\b|[天时]前", re.I
@@ -41,32 +37,109 @@ class Credibility(Frozen):
     reason: str
 
 
+class Kind(NamedTuple):
+    """What stands behind a host, and how far that is trusted: 0 to 1."""
+
+    score: float
+    reason: str
+
+
+OWN = Kind(0.4, "a document of your own")
+GENERAL = Kind(0.4, "a general site")
+
+
 def credibility(question: str, hit: Hit, year: int) -> Credibility:
     """How far a hit may be trusted for a question, in a year; two years back is recent."""
-    value, reason = _domain(urlsplit(hit.url).hostname or "")
+    domain = kind(hit.url)
     relevance = _relevance(question, f"{hit.title} {hit.snippet}")
     recency = _recency(f"{hit.date or ''} {hit.snippet}", year)
-    score = 0.4 * value + 0.5 * relevance + recency
+    score = 0.4 * domain.score + 0.5 * relevance + recency
     return Credibility(
         score=round(score, 2),
-        domain=value,
+        domain=domain.score,
         relevance=round(relevance, 2),
         recency=recency,
-        reason=reason,
+        reason=domain.reason,
     )
 
 
-def _domain(host: str) -> tuple[float, str]:
-    if not host:
-        return 0.4, "a document of your own"
-    if OFFICIAL.search(host):
-        return 0.9, "an academic or government site"
-    suffixes = {host.split(".", n)[-1] for n in range(host.count(".") + 1)}
-    if suffixes & MAJOR:
-        return 0.8, "a major outlet or reference"
-    if suffixes & SOCIAL:
-        return 0.3, "a social network"
-    return (0.7, "an organisation's site") if host.endswith(".org") else (0.4, "a general site")
+class Allowed(NamedTuple, Generic[T]):
+    """What a threshold lets through and what it blocks, each in the order given.
+
+    `note` says so where all would have been blocked and the best were let through; else "".
+    """
+
+    passed: tuple[tuple[T, Credibility], ...]
+    blocked: tuple[tuple[T, Credibility], ...]
+    note: str = ""
+
+
+def allowed(
+    scored: Sequence[tuple[T, Credibility]], threshold: float = THRESHOLD, spared: int = SPARED
+) -> Allowed[T]:
+    """Those whose score is above the threshold; the `spared` best where that would leave none."""
+    above = {i for i, (_, found) in enumerate(scored) if found.score > threshold}
+    best = sorted(range(len(scored)), key=lambda i: -scored[i][1].score)[: max(1, spared)]
+    chosen = above or set(best)
+    note = "" if above or not scored else _spared(len(chosen), len(scored), threshold)
+    return Allowed(
+        tuple(pair for i, pair in enumerate(scored) if i in chosen),
+        tuple(pair for i, pair in enumerate(scored) if i not in chosen),
+        note,
+    )
+
+
+def _spared(chosen: int, total: int, threshold: float) -> str:
+    rest = f"the best {chosen} of {total} were" if total > 1 else "it was"
+    return f"No source scored above {threshold:g} for credibility; {rest} used all the same."
+
+
+# --- the domain part ---------------------------------------------------------------------------
+
+
+def kind(url: str) -> Kind:
+    """What stands behind an address: by the longest host known, else by the look of the host."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").rstrip(".")
+    except ValueError:
+        return GENERAL
+    if parts.scheme not in ("http", "https"):
+        return OWN
+    return _listed(host) or _looks(host) or GENERAL
+
+
+def listed(url: str) -> bool:
+    """Whether an address is judged by name, not by its look."""
+    return _listed(urlsplit(url).hostname or "") is not None
+
+
+def _listed(host: str) -> Kind | None:
+    """By suffix, so that en.wikipedia.org counts as wikipedia.org."""
+    known, labels = _table().hosts, host.split(".")
+    suffixes = (".".join(labels[n:]) for n in range(len(labels)))
+    return next((known[suffix] for suffix in suffixes if suffix in known), None)
+
+
+def _looks(host: str) -> Kind | None:
+    return next((kind for look, kind in _table().looks if look.search(host)), None)
+
+
+class _Table(NamedTuple):
+    hosts: dict[str, Kind]
+    looks: list[tuple[re.Pattern[str], Kind]]
+
+
+@cache
+def _table() -> _Table:
+    text = files("agent.pages").joinpath("domains.toml").read_text("utf-8")
+    rows = [(Kind(row["score"], row["reason"]), row) for row in tomllib.loads(text).values()]
+    hosts = {host: kind for kind, row in rows for host in row.get("hosts", "").split()}
+    looks = [(re.compile(row["look"]), kind) for kind, row in rows if "look" in row]
+    return _Table(hosts, looks)
+
+
+# --- the other parts ---------------------------------------------------------------------------
 
 
 def _relevance(question: str, text: str) -> float:

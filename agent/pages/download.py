@@ -96,7 +96,7 @@ class Downloader:
         start = host_of(url)
         for _ in range(REDIRECTS + 1):
             self._guard.check(url)
-            with self._slot(url, permit, transport), _translated(host_of(url)):
+            with _translated(host_of(url)), self._slot(url, permit, transport):
                 answer = self._hop(url, cookies, limits, permit)
             if isinstance(answer, Body):
                 return answer
@@ -197,11 +197,15 @@ def _send(
 ) -> httpx2.Response:
     import httpx2
 
-    left = transport.deadline.left()
-    timeout = httpx2.Timeout(left).as_dict()
+    timeout = httpx2.Timeout(transport.deadline.left()).as_dict()
     request = httpx2.Request("GET", url, headers=headers, extensions={"timeout": timeout})
     cookies.set_cookie_header(request)
-    response = transport.handle_request(request)
+    try:
+        response = transport.handle_request(request)
+    except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError):
+        # once more: a server may close a connection just when it is used again
+        transport.deadline.left()
+        response = transport.handle_request(request)
     response.request = request
     cookies.extract_cookies(response)
     return response
@@ -235,11 +239,12 @@ def retry_after(text: str | None, now: datetime) -> float | None:
 @contextmanager
 def _translated(host: str) -> Iterator[None]:
     """Failures of the network, of TLS and of HTTP as ReadFailed."""
+    import httpcore2
     import httpx2
 
     try:
         yield
-    except httpx2.TimeoutException:
+    except (httpx2.TimeoutException, httpcore2.TimeoutException):
         raise ReadFailed(f"{host}: no full answer in time.", outcome="timeout") from None
     except httpx2.InvalidURL:
         raise ReadFailed(f"{host}: refused, not a valid address.", outcome="forbidden") from None

@@ -15,7 +15,7 @@ MAX_CHARS = 2_000_000
 #: Elements, tables aside, up to which main text is told from the rest, at 30 microseconds each.
 #: The largest article measured has 1,600 and the largest Wikipedia page 8,000; above this every
 #: word of the page is taken. Run benchmarks/pages.py and test_extract.py after changing it.
-ELEMENTS = 20_000
+ELEMENTS = 15_000
 #: Characters below which the main text is doubted: the page may be a list, a forum, an index.
 SHORT = 250
 
@@ -119,6 +119,7 @@ def _main(tree: Element, url: str) -> str:
     if sum(1 for _ in body.iter()) > 3 * ELEMENTS:
         return "\n".join(lines(body))
     kept = _marked(body)
+    _unlaid(body)
     if sum(1 for _ in body.iter()) > ELEMENTS:
         return _restored("\n".join(lines(body)), kept)
     main = _trafilatura(tree, url)
@@ -136,6 +137,12 @@ def _marked(body: Element) -> dict[int, tuple[str, bool]]:
         mark.text, mark.tail = _MARK.format(n), box.tail
         box.getparent().replace(box, mark)
     return kept
+
+
+def _unlaid(body: Element) -> None:
+    """Make blocks of the tables that are left, with prose or tables inside: the page's layout."""
+    for element in list(body.iter("table", "tbody", "tr", "td", "th")):
+        element.tag = "div"
 
 
 def _restored(main: str, kept: dict[int, tuple[str, bool]]) -> str:

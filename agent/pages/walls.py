@@ -30,7 +30,7 @@ _WORDS = (
     (
         "a captcha",
         r"(?:verify|confirm|prove)(?: that)? you(?: are|'re|’re) (?:a )?(?:not a robot|human)"
-        r"|are you (?:a )?(?:robot|human)\b|unusual traffic from your"
+        r"|are you (?:a )?(?:robot|human)\b|our systems have detected unusual traffic"
         r"|attention required! \| cloudflare"
         r"|checking (?:if the site connection is secure|your browser)"
         r"|security check(?:point)?$|robot check|bot (?:check|verification)|human verification"
@@ -50,9 +50,10 @@ _WORDS = (
         r"before you continue to|we (?:value|care about) your privacy|your privacy choices$"
         r"|bevor sie (?:zu|fortfahren)|avant d.accéder à",
     ),
-    ("a login page", r"(?:please )?(?:log|sign) ?in (?:to|or|·|\|)|^(?:log|sign) ?in$|^login\b"),
+    ("a login page", r"(?:please )?(?:log|sign) ?in (?:to|or|·|\|)|(?:log|sign) ?in$|login\b"),
 )
 _PASSWORD = re.compile(r"<input[^<>]{0,300}type=[\"']?password", re.IGNORECASE)
+_POLITE = r"(?:(?:please|sorry|error|oops|to continue|we need to)[\s,:!.]+)*"
 BRIEF = 600  # characters: a page with these words and hardly any others is a wall
 
 
@@ -71,6 +72,9 @@ def wall(body: bytes, title: str, text: str) -> str | None:
 
 
 def _says(pattern: str, title: str, text: str) -> bool:
-    """Whether the title, or the first sentences of a page, are these words."""
-    found = re.search(pattern, title.strip(), re.IGNORECASE)
-    return bool(found or re.search(pattern, text[:200], re.IGNORECASE | re.MULTILINE))
+    """Whether a title, or a line at the beginning of a page, starts with these words.
+
+    In the middle of a sentence they are an author's, who writes about walls.
+    """
+    start = re.compile(rf"^{_POLITE}(?:{pattern})", re.IGNORECASE | re.MULTILINE)
+    return bool(start.search(title.strip()) or start.search(text[:300]))

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from agent.errors import FINAL, ModelFailed
+from agent.errors import ModelFailed
 from agent.evidence import anchor, fold, select, sentences, show, words
 from agent.outside import Ask, Task
 from agent.research import Event, Finding, Frozen, Quote, Reflected, Research, Slot, Source
@@ -93,7 +93,7 @@ class Reflect:
     """Fills the slots from the evidence, and asks for more where one is missing or in conflict.
 
     A value counts only if its words stand in a source; a reply cannot end or prolong the search
-    against what its slots say. With no usable reply, `stand_in` answers.
+    against what its slots say. Where no model answers, `stand_in` does.
     """
 
     def __init__(self, ask: Ask, stand_in: Ask, budget: int, language: str = "") -> None:
@@ -115,8 +115,6 @@ class Reflect:
         try:
             reply = self._ask(task)
         except ModelFailed as error:
-            if error.outcome in FINAL:
-                raise
             yield failed(task, error, stand_in="extractive")
             reply = self._stand_in(task)
         yield asked(task, reply)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from agent.errors import FINAL, ModelFailed
+from agent.errors import ModelFailed
 from agent.evidence import anchor, fold, select, sentences, show
 from agent.outside import Ask, Task
 from agent.research import (
@@ -80,7 +80,7 @@ class WriteAnswer(Task[Draft]):
 class Synthesize:
     """Writes the answer and maps its citations in code: invented ones are dropped.
 
-    With no sources no model is asked. With no usable reply, `stand_in` answers.
+    With no sources no model is asked. Where no model answers, `stand_in` does.
     """
 
     def __init__(
@@ -107,8 +107,6 @@ class Synthesize:
         try:
             reply = self._ask(task)
         except ModelFailed as error:
-            if error.outcome in FINAL:
-                raise
             yield failed(task, error, stand_in="extractive")
             reply = self._stand_in(task)
         yield asked(task, reply)

@@ -1,0 +1,339 @@
+"""Title and text from bytes: nothing lost that a reader sees, nothing kept that is hidden."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import time
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agent.pages import pdf, sniff
+from agent.pages.extract import MAX_TEXT, Unreadable, clean, extract
+
+PROSE = "<p>" + "This is a sentence of the article that anyone may read in peace. " * 5 + "</p>"
+ANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def read(body: str, content_type: str = "text/html") -> str:
+    return extract(
+        f"<html><body><article>{body}</article></body></html>".encode(), content_type
+    ).text
+
+
+# --- what is kept ------------------------------------------------------------------------------
+
+
+def test_a_table_stands_where_it_stood_and_once() -> None:
+    table = (
+        "<table><tr><th>Year</th><th>Winner</th></tr><tr><td>1998</td><td>France</td></tr></table>"
+    )
+    text = read(f"{PROSE}<h2>Winners</h2>{table}{PROSE.replace('peace', 'silence')}")
+    assert text.count("1998 | France") == 1 and "Year | Winner\n1998 | France\n" in text
+    assert text.index("peace") < text.index("1998") < text.index("silence")
+
+
+MATCH = """
+<div class="footballbox"><div class="fleft"><time><div>9 June 1990</div><div>21:00</div></time>
+</div><table><tr><th>Italy</th><th>1–0</th><th>Austria</th></tr>
+<tr><td><ul><li>Schillaci 78'</li><li>Baggio 80'</li></ul></td><td>Report</td><td></td></tr></table>
+<div class="fright"><div>Stadio Olimpico, Rome</div><div>Attendance: 73,303</div>
+<div>Referee: José Roberto Wright</div></div></div>"""
+
+
+def test_the_words_around_a_match_box_are_kept_with_it() -> None:
+    assert (
+        "9 June 1990 | 21:00\nItaly | 1–0 | Austria\nSchillaci 78'; Baggio 80' | Report\n"
+        "Stadio Olimpico, Rome | Attendance: 73,303 | Referee: José Roberto Wright"
+    ) in read(PROSE + MATCH + PROSE)
+
+
+def test_an_infobox_is_kept_wherever_it_stands() -> None:
+    box = '<aside class="portable-infobox"><div><h3>Born</h3><div>1 May 1950</div></div></aside>'
+    body = f"<html><body>{box}<main><article>{PROSE * 3}</article></main></body></html>"
+    assert "Born | 1 May 1950" in extract(body.encode()).text
+
+
+def test_layout_tables_and_navigation_are_no_data() -> None:
+    layout = f"<table><tr><td><a href=/>Home</a></td><td>{PROSE * 6}</td></tr></table>"
+    text = extract(f"<html><body>{layout}</body></html>".encode()).text
+    assert "sentence of the article" in text and " | This is" not in text
+    navbox = '<table class="navbox"><tr><td>Elsewhere</td><td>Nowhere</td></tr></table>'
+    assert "Elsewhere | Nowhere" not in read(PROSE * 3 + navbox)
+
+
+def test_a_page_without_main_text_keeps_its_words() -> None:
+    items = "".join(f"<div><a href=/{n}>Item number {n}</a></div>" for n in range(30))
+    text = extract(f"<html><body><nav>Menu</nav>{items}</body></html>".encode()).text
+    assert "Item number 29" in text
+
+
+@pytest.mark.parametrize(
+    ("head", "title"),
+    [
+        ('<meta property="og:title" content="Graph &amp; Co"><title>T</title>', "Graph & Co"),
+        ("<title> The\n title – Site </title>", "The title – Site"),
+        ("<title> </title>", "Heading"),
+    ],
+)
+def test_titles(head: str, title: str) -> None:
+    page = f"<html><head>{head}</head><body><h1>Heading</h1>{PROSE}</body></html>"
+    assert extract(page.encode()).title == title
+
+
+# --- what is hidden ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<!-- SECRET -->",
+        "<p hidden>SECRET words</p>",
+        "<p style='display: none'>SECRET words</p>",
+        "<p style='color:red;DISPLAY:NONE!important'>SECRET words</p>",
+        "<p style='visibility:hidden'>SECRET words</p>",
+        "<p style='font-size:0'>SECRET words</p>",
+        "<p style='font-size: 0.0px'>SECRET words</p>",
+        "<p style='opacity:0'>SECRET words</p>",
+        "<p aria-hidden='true'>SECRET words</p>",
+        "<script>SECRET words</script>",
+        "<style>SECRET words</style>",
+        "<template><p>SECRET words</p></template>",
+        "<noscript><p>SECRET words</p></noscript>",
+        "<table><tr><td>seen</td><td style='display:none'>SECRET words</td></tr></table>",
+        "<div hidden><table><tr><td>SECRET</td><td>words</td></tr></table></div>",
+    ],
+)
+def test_hidden_text_is_left_out(hidden: str) -> None:
+    assert "SECRET" not in read(PROSE + hidden + PROSE.replace("peace", "silence"))
+
+
+def test_what_only_looks_hidden_is_kept() -> None:
+    shown = "<p style='font-size:0.9em;opacity:0.8;display:block'>These words are shown to all.</p>"
+    assert "words are shown" in read(PROSE + shown + PROSE)
+
+
+def test_blanks_controls_and_zero_width_characters() -> None:
+    assert (
+        clean("a\u200bb\u00ad c \t\u00a0 d\x00\x07\r\n\n \ne\u202e\ud800f\u0301")
+        == "ab c d\ne\u0066\u0301"
+    )
+    assert clean("e\u0301") == "é" and clean(" \n ") == ""
+
+
+def test_footnote_numbers_of_an_encyclopedia_are_left_out() -> None:
+    assert "[1]" not in read(
+        PROSE + "<p>It is so.<sup class='reference'>[1]</sup> Yes.</p>" + PROSE
+    )
+
+
+# --- other formats and encodings ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "text"),
+    [
+        ('{"a": [1, "zwei"]}', "application/json", '{"a": [1, "zwei"]}'),
+        ("# Title\n\nSome *words*.", "text/markdown", "# Title\nSome *words*."),
+        ("<p align=center>A README</p>\n# Name", "text/plain", "<p align=center>A README</p>\n# Name"),
+        ("plain words", "", "plain words"),
+        ("<rss><channel><item><title>One &amp; two</title></item></channel></rss>", "", "One & two"),
+        ("<?xml version='1.0'?><a><b>x</b><![CDATA[y <i>z</i>]]></a>", "", "x\ny\nz"),
+    ],
+)  # fmt: skip
+def test_formats(body: str, content_type: str, text: str) -> None:
+    assert extract(body.encode(), content_type).text == text
+
+
+def test_markdown_has_a_title() -> None:
+    assert extract(b"# The title #\n\nWords.", "text/markdown").title == "The title"
+    assert extract(b"---\nlang: en\ntitle: 'Front'\n---\nWords.", "text/plain").title == "Front"
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x89PNG\r\n\x1a\n\0\0\0\r", b"PK\3\4\x14\0\0\0\x08", b"\0" * 99]
+)
+def test_binary_is_unsupported(data: bytes) -> None:
+    with pytest.raises(Unreadable, match="neither") as caught:
+        extract(data, "text/html")
+    assert caught.value.outcome == "unsupported"
+
+
+RUSSIAN, JAPANESE = "Съешь ещё этих мягких булок. ", "日本語の文章です。"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "content_type"),
+    [
+        (RUSSIAN, "utf-8", "text/plain; charset=iso-8859-1"),
+        (RUSSIAN, "cp1251", "text/plain; charset=windows-1251"),
+        (RUSSIAN * 20, "koi8-r", "text/plain"),
+        (RUSSIAN, "utf-16", "text/plain"),
+        (RUSSIAN, "utf-8-sig", "text/plain; charset=koi8-r"),
+        (JAPANESE, "shift_jis", "text/plain; charset=shift_jis"),
+        (JAPANESE * 20, "euc_jp", "text/plain"),
+        (JAPANESE, "iso2022_jp", "text/plain; charset=iso-2022-jp"),
+        ("naïve café – “quoted”", "cp1252", "text/plain; charset=iso-8859-1"),
+        ("naïve café – “quoted”", "cp1252", "text/plain; charset=latin-1"),
+    ],
+)
+def test_encodings(text: str, encoding: str, content_type: str) -> None:
+    assert extract(text.encode(encoding), content_type).text == text.strip()
+
+
+def test_the_encoding_that_a_page_declares_and_a_character_cut_in_two() -> None:
+    page = f"<html><head><meta charset=shift_jis></head><body><p>{JAPANESE * 9}</p></body></html>"
+    assert JAPANESE in extract(page.encode("shift_jis"), "text/html").text
+    assert sniff.decode("Käse ö".encode()[:-1]) == "Käse "
+
+
+# --- PDF ---------------------------------------------------------------------------------------
+
+
+def tokens(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
+
+
+@pytest.mark.parametrize("name", ["multi_page", "code_and_formula", "right_to_left_01"])
+def test_the_words_of_a_pdf_are_read(data: Path, name: str) -> None:
+    found = extract((data / "pdf" / f"{name}.pdf").read_bytes(), "text/html")
+    true = tokens((data / "pdf" / f"{name}.md").read_text("utf-8"))
+    assert len(true & tokens(found.text)) > 0.9 * len(true) and found.title
+
+
+def test_arabic_ligatures_are_in_the_order_of_reading(data: Path) -> None:
+    text = extract((data / "pdf" / "right_to_left_01.pdf").read_bytes()).text
+    assert "الإنتاجية" in text and "المشكلات" in text
+
+
+def test_a_broken_pdf_says_so(data: Path) -> None:
+    whole = (data / "pdf" / "multi_page.pdf").read_bytes()
+    for body in (b"%PDF-1.7\nnothing", whole[:300]):
+        with pytest.raises(Unreadable, match="PDF that is broken") as caught:
+            extract(body)
+        assert caught.value.outcome == "invalid"
+    with pytest.raises(ValueError, match="too long"):
+        pdf.extract_pdf(whole, timeout=0.001)
+
+
+def test_wrapped_lines_are_joined_and_others_are_not() -> None:
+    page = (
+        "1 Introduction\r\nThe first line of a paragraph is wrap\x02ped here and\r\n"
+        "goes on in the second of its lines, up to its\r\nend.\r\n• An item of a list that is long\r\n"
+        "• Another item of it that is long"
+    )
+    assert pdf.unwrapped(page).split("\n") == [
+        "1 Introduction",
+        "The first line of a paragraph is wrapped here and goes on in the second of its lines,"
+        " up to its end.",
+        "• An item of a list that is long",
+        "• Another item of it that is long",
+    ]
+
+
+# --- hostile pages -----------------------------------------------------------------------------
+
+HOSTILE = {
+    "equal paragraphs": "<p>This is a paragraph, word for word the same as all.</p>" * 90_000,
+    "short paragraphs": "".join(f"<p>a{n}</p>" for n in range(150_000)),
+    "breaks": "x<br>" * 400_000,
+    "nested blocks": "<div>" * 50_000 + "words at the very depth",
+    "nested often": ("<div>" * 300 + "words" + "</div>" * 300) * 500,
+    "nested tables": ("<table><tr><td>" * 80 + "hi" + "</td></tr></table>" * 80) * 200,
+    "many tables": "<div><div><table><tr><td>1</td><td>two</td></tr></table></div></div>" * 25_000,
+    "many infoboxes": ("<div class=infobox>a" * 200 + "</div>" * 200) * 300,
+    "unclosed": "<b><p>text here</p>" * 60_000,
+    "attributes": "<p " + " ".join(f"a{n}=1" for n in range(200_000)) + ">hello</p>",
+    "a huge attribute": f"<p title='{'x' * 4_000_000}'>hello</p>",
+    "styles": f"<p style='{'a:b;' * 20}'>hello</p>" * 20_000,
+    "entities": "&amp;&lt;&#x41;" * 130_000,
+    "open tags": "<a " * 600_000,
+    "open comments": "<!--" * 500_000,
+    "open scripts": "<script>" * 200_000,
+    "marks": "a" + "\u0301\u0327" * 450_000,
+    "blanks": "\n \t" * 700_000 + "a",
+    "definitions": "<dl>" + "<dt>x<dd>yyy" * 150_000,
+    "hidden": ("<div hidden>" * 200 + "x" + "</div>" * 200) * 600,
+}
+BOMB = "<!DOCTYPE html [<!ENTITY a0 'aaaaaaaaaa'>" + "".join(
+    f"<!ENTITY a{n} '{f'&a{n - 1};' * 10}'>" for n in range(1, 12)
+)
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "entity bomb"])
+def test_a_hostile_page_takes_two_seconds_at_most(name: str) -> None:
+    bomb = f"{BOMB}]><html><body><p>&a11;</p></body></html>"
+    page = bomb if name == "entity bomb" else f"<html><body>{HOSTILE[name]}"
+    start = time.process_time()
+    try:
+        text = extract(page.encode(), "text/html").text
+    except ValueError:
+        text = ""
+    assert time.process_time() - start < 2 and len(text) <= MAX_TEXT
+
+
+# --- properties --------------------------------------------------------------------------------
+
+TAGS = st.sampled_from(
+    "<p> </p> <table> <tr> <td> </table> <div> </div> <br> <li> <div class=infobox> <h2> <time> "
+    "<html> <body> </body> <script> </script> <!-- --> <title> <b> <svg> <form> <sup> ⟦0⟧ ⟦9⟧".split(
+        " "
+    )
+)
+PAGES = st.lists(st.one_of(TAGS, st.text(max_size=30)), max_size=40).map("".join)
+
+
+def check(body: bytes, content_type: str) -> None:
+    try:
+        title, text = extract(body, content_type, "https://example.org/")
+    except ValueError as error:
+        assert str(error)
+        return
+    assert text.strip() == text and text
+    for part in (title, text):
+        assert not any(unicodedata.category(c) in ("Cc", "Cs", "Cf") for c in part if c not in "\n")
+        assert unicodedata.is_normalized("NFC", part)
+        part.encode()
+
+
+TYPES = st.sampled_from(
+    ["", "text/html", "text/plain", "text/html; charset=utf-16", "x/y;charset=zz"]
+)
+
+
+@ANY
+@given(st.binary(max_size=300), TYPES)
+def test_no_bytes_raise_anything_but_a_reason(body: bytes, content_type: str) -> None:
+    if b"%PDF-" not in body:
+        check(body, content_type)
+
+
+@ANY
+@given(PAGES, TYPES)
+def test_no_page_raises_anything_but_a_reason(page: str, content_type: str) -> None:
+    check(page.encode("utf-8", "surrogatepass"), content_type)
+    check(f"<html><body>{page}".encode("utf-16"), content_type)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.binary(max_size=300))
+def test_no_pdf_raises_anything_but_a_reason(tail: bytes) -> None:
+    check(b"%PDF-1.4\n" + tail, "application/pdf")
+
+
+# --- real pages --------------------------------------------------------------------------------
+
+
+def test_goals_and_referees_of_a_real_page_are_kept(data: Path) -> None:
+    with gzip.open(data / "worldcup" / "wikipedia_pages.jsonl.gz", "rt", encoding="utf-8") as file:
+        page = next(p for p in map(json.loads, file) if p["title"] == "1990 FIFA World Cup Group A")
+    title, text = extract(page["html"].encode(), "text/html", page["url"])
+    assert title == "1990 FIFA World Cup Group A - Wikipedia"
+    assert "Italy | 1–0 | Austria\nSchillaci 78' | Report" in text
+    assert text.count("Referee: José Roberto Wright (Brazil)") == 1
+    assert "Jump to" not in text and "Privacy policy" not in text and "[edit]" not in text

@@ -1,0 +1,354 @@
+"""The engine without a model: what it quotes stands there, and what is not there it does not say."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agent.errors import ModelFailed
+from agent.evidence import select
+from agent.llm.extractive import Extractive
+from agent.llm.question import understood
+from agent.llm.values import FINDERS, values
+from agent.outside import Excerpt, Task
+from agent.research import Frozen, Slot, Source
+from agent.search.corpus import Corpus
+from agent.steps.generate_queries import MakeQueries
+from agent.steps.reflect import CheckCoverage
+from agent.steps.synthesize import WriteAnswer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+DEMO = Path(__file__).parents[1] / "agent/demo"
+ENGINE = Extractive()
+
+HANDBOOK = {
+    "refund-policy.md": """# Refund policy
+
+## Consumers
+
+Customers may return any product within 30 days of delivery for a full refund. The refund
+is paid to the original means of payment within 5 working days.
+
+## Business customers
+
+For business customers the return period is 14 days.
+""",
+    "travel.md": """# Travel and expenses
+
+- Travel expenses are approved by the head of department; above 2,000 euros by Maria Lindqvist.
+- The daily allowance for meals is 28 euros.
+- Receipts must be handed in within six weeks.
+
+## Hotels
+
+The limit for hotels is 140 euros a night in Germany and 180 euros abroad.
+""",
+    "meeting 2024-03-12.txt": """Meeting of the product team, 12 March 2024
+
+The launch of version 3 is moved to 15 May 2024 because the payment provider is late.
+Tom Okafor takes over the migration of the database from Li Wei.
+The next meeting is on 26 March at 10:00.
+""",
+    "pump-manual.txt": """The AquaFlow 300 moves up to 45 litres per minute. It weighs 12 kg.
+If the red light blinks three times, the filter is clogged. Clean the filter with warm water
+and press the reset button. The filter must be replaced every six months.
+""",
+    "security.md": """# Information security
+
+Passwords must have at least 14 characters. They are changed only after an incident.
+Lost laptops are reported to the service desk within one hour.
+The data protection officer is Dr. Priya Raman.
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def handbook(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    folder = tmp_path_factory.mktemp("handbook")
+    for name, text in HANDBOOK.items():
+        (folder / name).write_text(text)
+    return Corpus(folder, None)
+
+
+@pytest.fixture(scope="module")
+def demo() -> Corpus:
+    return Corpus(DEMO, None)
+
+
+def told(task: Task[Any]) -> Any:
+    """The engine's reply, valid as the task's own type."""
+    return task.answer.model_validate_json(ENGINE.generate(task, "").text)
+
+
+def evidence(corpus: Corpus, topic: str) -> tuple[Excerpt, ...]:
+    queries = dict.fromkeys([topic, *told(MakeQueries(topic=topic)).queries])
+    hits = {hit.url: hit for query in queries for hit in corpus.search(query)[:3]}
+    sources = [
+        Source(n=n, page=corpus.read(url), hit=h) for n, (url, h) in enumerate(hits.items(), 1)
+    ]
+    return select(sources, topic, 3000)
+
+
+def answered(corpus: Corpus, topic: str) -> Any:
+    slots = tuple(Slot(name=s.name) for s in told(MakeQueries(topic=topic)).slots)
+    return told(WriteAnswer(topic=topic, slots=slots, evidence=evidence(corpus, topic)))
+
+
+def reflected(corpus: Corpus, topic: str, names: str) -> dict[str, str | None]:
+    slots = tuple(Slot(name=name) for name in names.split())
+    coverage = told(CheckCoverage(topic=topic, slots=slots, evidence=evidence(corpus, topic)))
+    return {slot.name: slot.value for slot in coverage.slots}
+
+
+# --- a user's own folder -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("What is the refund period?", "30 days"),
+        ("What is the return period for business customers?", "14 days"),
+        ("Who approves travel expenses?", "head of department"),
+        ("How much is the meal allowance?", "28 euros"),
+        ("What is the hotel limit abroad?", "180 euros"),
+        ("When is the launch of version 3?", "15 May 2024"),
+        ("why was the launch of version 3 delayed", "payment provider"),
+        ("Who takes over the database migration?", "Tom Okafor"),
+        ("How heavy is the AquaFlow 300?", "12 kg"),
+        ("What does it mean when the red light blinks three times?", "filter is clogged"),
+        ("How long must a password be?", "14 characters"),
+        ("Who is the data protection officer?", "Priya Raman"),
+        ("What should I do if I lose my laptop?", "service desk"),
+    ],
+)
+def test_answers_from_a_folder_of_documents(handbook: Corpus, question: str, said: str) -> None:
+    assert said in answered(handbook, question).answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the dress code?",
+        "Who is the chief executive of Siemens?",
+        "What is the wifi password of the guest network?",
+        "How do I apply for a company car?",
+        "Who won the 2022 FIFA World Cup?",
+    ],
+)
+def test_abstains_where_the_folder_does_not_say(handbook: Corpus, question: str) -> None:
+    answer = answered(handbook, question)
+    assert (answer.answer, list(answer.citations)) == ("", [])
+
+
+# --- the demo corpus -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("year", "winner", "score"),
+    [
+        (1974, "West Germany", "2-1"),
+        (2018, "France", "4-2"),
+        (2022, "Argentina", "4-2 on penalties after a 3-3 draw after extra time"),
+    ],
+)
+def test_fills_the_slots_of_a_final(demo: Corpus, year: int, winner: str, score: str) -> None:
+    topic = f"Who won the {year} FIFA World Cup?"
+    assert told(MakeQueries(topic=topic)).slots[0].name == "winner"
+    found = reflected(demo, topic, "winner score goalscorers")
+    assert (found["winner"], found["score"]) == (winner, score)
+
+
+def test_goalscorers_are_those_of_the_match_not_of_the_shoot_out(demo: Corpus) -> None:
+    found = reflected(demo, "Who won the 2022 FIFA World Cup?", "goalscorers")
+    assert found["goalscorers"] == "Lionel Messi, Ángel Di María, Kylian Mbappé"
+    found = reflected(demo, "Who won the 1974 FIFA World Cup?", "goalscorers")
+    assert found["goalscorers"] == "Johan Neeskens, Paul Breitner, Gerd Müller"
+
+
+def test_fills_the_slots_of_a_company(demo: Corpus) -> None:
+    found = reflected(demo, "NVIDIA", "founded founders headquarters")
+    assert found["founded"] == "5 April 1993"
+    assert found["headquarters"] == "Santa Clara, California"
+    assert "Jensen Huang" in (found["founders"] or "")
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        "What is the capital of Atlantis' moon base?",
+        "Who won the 2042 FIFA World Cup?",
+        "Who is the mayor of Zanzibar?",
+    ],
+)
+def test_abstains_and_leaves_slots_open(demo: Corpus, topic: str) -> None:
+    assert answered(demo, topic).answer == ""
+    assert set(reflected(demo, topic, "winner mayor capital").values()) == {None}
+
+
+def test_another_year_is_another_final(demo: Corpus) -> None:
+    page = demo.read("https://en.wikipedia.org/wiki/2018_FIFA_World_Cup_final")
+    shown = (Excerpt(source=1, title=page.title, url=page.url, passages=(page.text,)),)
+    topic = "Who won the 2022 FIFA World Cup?"
+    task = CheckCoverage(topic=topic, slots=(Slot(name="winner"),), evidence=shown)
+    coverage = told(task)
+    assert coverage.slots[0].value is None
+    assert coverage.need_more and 1 <= len(coverage.new_queries) <= 3
+    assert told(WriteAnswer(topic=topic, slots=task.slots, evidence=shown)).answer == ""
+
+
+@pytest.mark.parametrize(
+    ("topic", "said"), [("2022年世界杯冠军是谁？", "阿根廷"), ("埃菲尔铁塔有多高？", "330米")]
+)
+def test_answers_in_chinese(demo: Corpus, topic: str, said: str) -> None:
+    assert said in answered(demo, topic).answer
+
+
+# --- queries ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [
+        "Nokia",
+        "Who won the 2022 FIFA World Cup?",
+        "HPA vs KEDA",
+        "2022年世界杯冠军是谁？",
+        "?",
+        "the",
+    ],
+)
+def test_gives_three_to_five_queries_with_the_topic_first(topic: str) -> None:
+    plan = told(MakeQueries(topic=topic))
+    assert plan.queries[0] == topic
+    assert 1 <= len(plan.queries) <= 5 and len(set(plan.queries)) == len(plan.queries)
+    assert plan.slots
+
+
+def test_asks_for_each_side_of_a_comparison() -> None:
+    plan = told(MakeQueries(topic="Difference between Kubernetes HPA and KEDA"))
+    assert [slot.name for slot in plan.slots] == ["kubernetes_hpa", "keda"]
+    assert {"Kubernetes HPA", "KEDA"} <= set(plan.queries)
+
+
+def test_keeps_the_slots_that_the_caller_named() -> None:
+    given_slots = (Slot(name="winner"), Slot(name="referee", description="who whistled"))
+    plan = told(MakeQueries(topic="World Cup final 2022", slots=given_slots))
+    assert [(s.name, s.description) for s in plan.slots] == [
+        ("winner", ""),
+        ("referee", "who whistled"),
+    ]
+
+
+def test_refuses_tasks_that_need_a_writer() -> None:
+    class Answer(Frozen):
+        text: str
+
+    class Draft(Task[Answer]):
+        @property
+        def name(self) -> str:
+            return "draft"
+
+    with pytest.raises(ModelFailed) as caught:
+        ENGINE.generate(Draft(topic="x"), "")
+    assert caught.value.outcome == "unsupported" and caught.value.remedy
+
+
+# --- what holds for any input ----------------------------------------------------------------------
+
+WORDS = st.sampled_from(
+    "Argentina beat France 4-2 in 2022 . Messi scored (23rd minute) and , The final was won by "
+    "Anna Schmidt approves 30 days $5 million # - Heading: 东京 位于 日本 。 He \n It is 12 kg ; €".split(
+        " "
+    )
+)
+TEXTS = st.lists(WORDS, max_size=60).map(" ".join)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[str, tuple[Excerpt, ...]]:
+    excerpts = tuple(
+        Excerpt(
+            source=n, title=draw(TEXTS)[:40], url="https://example.org", passages=tuple(passages)
+        )
+        for n, passages in enumerate(draw(st.lists(st.lists(TEXTS, max_size=2), max_size=3)), 1)
+    )
+    return draw(TEXTS | st.text(max_size=40)) or "x", excerpts
+
+
+def passages_of(shown: Sequence[Excerpt], source: int) -> tuple[str, ...]:
+    return next(excerpt.passages for excerpt in shown if excerpt.source == source)
+
+
+@settings(max_examples=150, deadline=None)
+@given(case=cases())
+def test_every_quote_stands_in_a_passage_and_every_value_in_its_quote(
+    case: tuple[str, tuple[Excerpt, ...]],
+) -> None:
+    topic, shown = case
+    slots = tuple(Slot(name=n) for n in ("winner", "goalscorers", "who", "when", "price", "answer"))
+    for slot in told(CheckCoverage(topic=topic, slots=slots, evidence=shown)).slots:
+        if slot.value is not None:
+            assert any(slot.quote in passage for passage in passages_of(shown, slot.source))
+            parts = [slot.value] if slot.value in slot.quote else slot.value.split(", ")
+            assert all(part in slot.quote for part in parts)
+
+
+@settings(max_examples=150, deadline=None)
+@given(case=cases(), limit=st.integers(10, 120))
+def test_an_answer_is_its_quotes_in_order_within_the_limit(
+    case: tuple[str, tuple[Excerpt, ...]], limit: int
+) -> None:
+    topic, shown = case
+    draft = told(WriteAnswer(topic=topic, evidence=shown, max_words=limit))
+    for citation in draft.citations:
+        assert any(citation.quote in passage for passage in passages_of(shown, citation.source))
+    assert draft.answer == " ".join(f"{c.quote} [{c.source}]" for c in draft.citations)
+    assert len(re.sub(r"\[\d+\]", " ", draft.answer).split()) <= limit
+
+
+@settings(max_examples=200, deadline=None)
+@given(text=TEXTS | st.text(max_size=120), kind=st.sampled_from(sorted(FINDERS)))
+def test_values_are_substrings(text: str, kind: Any) -> None:
+    assert all(value and value in text for value in values(kind, text))
+
+
+def test_the_same_input_gives_the_same_reply(demo: Corpus) -> None:
+    topic = "Who won the 2022 FIFA World Cup?"
+    task = WriteAnswer(topic=topic, evidence=evidence(demo, topic))
+    replies = {ENGINE.generate(task, "").text for _ in range(3)}
+    assert len(replies) == 1 and json.loads(replies.pop())["citations"]
+
+
+def test_a_sentence_longer_than_the_limit_is_cut_at_clauses() -> None:
+    long = (
+        "The bridge, which crosses the river at its widest point and carries two lines of trams, "
+        "was designed by Clara Holm, who had studied in Vienna and Prague before she came home, "
+        "and it was opened by the king in June, in heavy rain, before a crowd of many thousands."
+    )
+    shown = (Excerpt(source=1, title="Holm Bridge", url="https://example.org", passages=(long,)),)
+    draft = told(WriteAnswer(topic="Who designed the Holm Bridge?", evidence=shown, max_words=20))
+    assert "Clara Holm" in draft.answer
+    assert draft.citations[0].quote in long
+
+
+@pytest.mark.parametrize(
+    ("topic", "kind"),
+    [
+        ("Who approves travel expenses?", "name"),
+        ("When was LEGO founded?", "date"),
+        ("In what year did it open?", "date"),
+        ("Where is the headquarters?", "place"),
+        ("How many goals were scored?", "number"),
+        ("How much does it cost?", "money"),
+        ("Is it open on Sunday?", "yesno"),
+        ("What should I do when the light is red?", "text"),
+        ("谁发明了电话？", "name"),
+    ],
+)
+def test_tells_what_a_question_asks_for(topic: str, kind: str) -> None:
+    assert understood(topic).kind == kind

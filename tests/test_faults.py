@@ -1,0 +1,91 @@
+"""Fifty runs side by side while a tenth of all outside calls fail in every way at random."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+
+from agent.output import Answer, to_json
+from agent.run import research
+from agent.settings import load
+
+from tests.services import Raw, Services
+from tests.thinker import Fact, Thinker
+
+RUNS = 50
+DEADLINE = 60.0  # seconds for one run: a few calls in a row may hang, each for at most 4 s
+FAULTS = [
+    Raw(500, "oops"),
+    Raw(503, "<html>busy</html>"),
+    Raw(429, "{}", {"Retry-After": "0"}),
+    Raw(0, ""),  # cut without a word
+    Raw(200, "<html>not what was asked for</html>", {"Content-Type": "text/html"}),
+    Raw(200, '{"candidates": [{"content": {"pa'),
+    Raw(200, "null"),
+    Raw(404, "gone"),
+    Raw(403, "{}"),
+    Raw(200, "{}", delay=6),  # hangs beyond every timeout
+]
+
+
+def test_every_run_ends_in_an_answer_or_a_clear_error(tmp_path: Path) -> None:
+    before = threading.active_count()
+    with Services() as services:
+        _script(services)
+        environment = services.environment(
+            tmp_path, LLM_TIMEOUT="4", SEARCH_TIMEOUT="4", PAGE_TIMEOUT="4"
+        )
+        with ThreadPoolExecutor(RUNS) as pool:
+            ended = list(
+                pool.map(lambda i: _run(f"Who won cup number {i}?", environment), range(RUNS))
+            )
+        _until_quiet(before)
+    answers = [answer for answer, _ in ended]
+    assert max(seconds for _, seconds in ended) < DEADLINE
+    for answer in answers:
+        to_json(answer)
+        assert answer.status in ("complete", "insufficient", "error")
+        assert (answer.error is not None) == (answer.status == "error")
+        assert answer.error is None or (answer.error.message and answer.error.remedy)
+        assert answer.status != "complete" or answer.citations
+    assert sum(answer.status == "complete" for answer in answers) >= RUNS * 0.8
+
+
+def _script(services: Services) -> None:
+    chance, lock = Random(7), threading.Lock()
+
+    def fault() -> Raw | None:
+        with lock:
+            return chance.choice(FAULTS) if chance.random() < 0.1 else None
+
+    services.fault = fault
+    services.pages = {"final": "Argentina won the cup.", "other": "Cats sleep most of the day."}
+    services.default_hits = ["final", "other"]
+    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["a", "b"])
+
+
+def _run(topic: str, environment: dict[str, str]) -> tuple[Answer, float]:
+    begun = time.monotonic()
+    run = research(topic, load(environment))
+    for _ in run:
+        pass
+    return run.answer(), time.monotonic() - begun
+
+
+def _until_quiet(before: int) -> None:
+    """Threads that were abandoned end by themselves, once the calls that they hang in time out."""
+    end = time.monotonic() + 20
+    while threading.active_count() > before + 1:  # the services' own thread
+        assert time.monotonic() < end, [thread.name for thread in threading.enumerate()]
+        time.sleep(0.1)
+    gc.collect()
+    sockets = [
+        entry
+        for entry in Path("/proc/self/fd").iterdir()
+        if entry.is_symlink() and "socket" in str(entry.readlink())
+    ]
+    assert len(sockets) <= 4, sockets  # the services' listener, and what the test runner holds
