@@ -17,6 +17,7 @@ library, a disk or a server does, and after the first failure it is not asked ag
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import sqlite3
 import threading
@@ -45,7 +46,7 @@ VERSION = 1  # of what is kept: part of every key, so that another version's val
 SIZE = 2**30  # bytes on disk; beyond, the oldest go
 LONGEST = 2.0  # seconds for one use: a disk takes milliseconds, a server gives up after NETWORK
 NETWORK = 1.0  # seconds to connect to a server, and for each of its answers
-LOCKED = 1.0  # seconds to wait for another process's write
+LOCKED = 1  # seconds to wait for another process's write
 SKEW = 300.0  # seconds by which the clocks of machines that share a cache may differ
 
 Kept = TypeVar("Kept", Found, Page)
@@ -56,6 +57,7 @@ WORDS = {
     "TimeoutError": "it did not answer in time",
     "ConnectionError": "it cannot be reached",
     "AuthenticationError": "it refuses the password",
+    "ResponseError": "it refuses what it is asked",
     "OutOfMemoryError": "it is full",
     "ReadOnlyError": "it cannot be written",
     "Timeout": "it is locked",
@@ -63,7 +65,7 @@ WORDS = {
 
 
 class Store(Protocol):
-    """Texts under keys, for a time. Any call may raise anything, and may be made from any thread."""
+    """Texts under keys, for a time. Any call may raise anything, and come from any thread."""
 
     name: str
 
@@ -117,6 +119,10 @@ class Cache:
             return self._recall(Page, key) or self._keep(key, go(url))
 
         return read
+
+    def warm(self) -> None:
+        """Import what it needs (0.1 s), before the first use."""
+        self._tried(lambda: None)
 
     def close(self) -> None:
         """Let go of connections."""
@@ -197,8 +203,8 @@ def _words(error: Exception) -> str:
     """Why a store failed. Of a message nothing is shown that may hold an address or a password."""
     if isinstance(error, Unusable):
         return str(error)
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror[0].lower() + error.strerror[1:]
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno).lower()
     name = type(error).__name__
     return WORDS.get(name) or (str(error) if isinstance(error, sqlite3.Error) else name)
 
@@ -235,26 +241,32 @@ class OnDisk:
 
     def _mended(self, use: Callable[[DiskCache], T]) -> T:
         """Use the cache; one whose file is broken is thrown away and begun anew, once."""
+        before = self._cache
         try:
             return self._used(use)
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorcode", 0) not in BROKEN:
                 raise
-            self._throw_away()
+            self._throw_away(before)
             return self._used(use)
 
     def _used(self, use: Callable[[DiskCache], T]) -> T:
         with self._lock:
-            self._cache = self._cache or _disk_cache(self._folder, self._size)
-        with self._cache as cache:
+            if self._cache is None:
+                self._cache = _disk_cache(self._folder, self._size)
+            cache = self._cache
+        with cache:
             return use(cache)
 
-    def _throw_away(self) -> None:
+    def _throw_away(self, broken: DiskCache | None) -> None:
         """Move the folder aside, all its files at once: other processes may be at work in it."""
-        with self._lock, suppress(OSError):  # another process was faster
+        with self._lock:
+            if self._cache is not broken:  # another thread has begun anew
+                return
             self._cache = None
             aside = Path(mkdtemp(prefix="broken-", dir=self._folder.parent))
-            self._folder.rename(aside / self._folder.name)
+            with suppress(OSError):  # another process was faster
+                self._folder.rename(aside / self._folder.name)
             shutil.rmtree(aside, ignore_errors=True)
 
 
@@ -265,7 +277,13 @@ BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 def _disk_cache(folder: Path, size: int) -> DiskCache:
     from diskcache_community import Cache as DiskCache
 
-    return DiskCache(folder, timeout=LOCKED, disk=_text_only(), size_limit=size)
+    return DiskCache(
+        folder,
+        timeout=LOCKED,
+        disk=_text_only(),
+        size_limit=size,
+        sqlite_synchronous=0,  # 20 ms less a page; a power cut may cost the cache, which is mended
+    )
 
 
 def _text_only() -> type[Disk]:
@@ -318,8 +336,9 @@ class Remote:
 
     def _client(self) -> Redis:
         with self._lock:
-            self._redis = self._redis or _redis(self._url)
-        return self._redis
+            if self._redis is None:
+                self._redis = _redis(self._url)
+            return self._redis
 
 
 PREFIX = "research-agent:"  # a server may serve others too

@@ -54,6 +54,7 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only pages from this day on.")
 @click.option("--allow-domain", callback=_listed, help="Only pages of these sites, with commas.")
 @click.option("--block-domain", callback=_listed, help="No pages of these sites, with commas.")
+@click.option("--no-cache", is_flag=True, help="Search and read anew what is in the cache.")
 @click.option("--lang", help="Language of the answer.  [default: the question's own]")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the answer to this file too.")
 @click.option("--compact", is_flag=True, help="The answer on one line.")
@@ -121,6 +122,7 @@ def _begin(topic: str, options: dict[str, Any]) -> Run:
     given["since"] = options["since"] and options["since"].date()
     given["allow_domains"] = options["allow_domain"]
     given["block_domains"] = options["block_domain"]
+    given["cache"] = False if options["no_cache"] else None
     return research(topic, settings.load(os.environ, offline=options["offline"], **given))
 
 

@@ -21,6 +21,8 @@ Span = tuple[int, int]
 
 #: Characters of Chinese, Japanese and Korean, which are written without spaces between words.
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+HEADER = 30  # tokens of the block around a source, about
+LEAST = 20  # tokens; with fewer left no passage is looked at
 PASSAGE = 500  # characters: some three sentences, enough to stand alone and few enough to rank
 
 
@@ -153,7 +155,8 @@ def rank(texts: Sequence[str], question: str) -> list[float]:
 def select(sources: Sequence[Source], question: str, budget: int) -> tuple[Excerpt, ...]:
     """The passages that fit a question best, within a budget of tokens, grouped by source.
 
-    A source's best passage comes before any source's second best, so that none is crowded out.
+    A source's best passage comes before any source's second best, so that none is crowded out;
+    beyond it, a passage that shares no word with the question is not worth its tokens.
     """
     pieces = [(s, span) for s in sources for span in passages(s.page.text)]
     scores = rank([f"{s.page.title} {s.page.text[a:b]}" for s, (a, b) in pieces], question)
@@ -167,15 +170,14 @@ def select(sources: Sequence[Source], question: str, budget: int) -> tuple[Excer
     chosen: list[int] = []
     for i in order:
         source, (start, end) = pieces[i]
-        cost = tokens(source.page.text[start:end]) + (0 if _shown(chosen, pieces, source) else 30)
+        shown = any(pieces[j][0].n == source.n for j in chosen)
+        if budget < LEAST or (shown and not scores[i]):
+            continue
+        cost = tokens(source.page.text[start:end]) + (0 if shown else HEADER)
         if cost <= budget:
             budget -= cost
             chosen.append(i)
     return _excerpts(sources, [pieces[i] for i in sorted(chosen)])
-
-
-def _shown(chosen: list[int], pieces: list[tuple[Source, Span]], source: Source) -> bool:
-    return any(pieces[i][0].n == source.n for i in chosen)
 
 
 def _excerpts(sources: Sequence[Source], pieces: list[tuple[Source, Span]]) -> tuple[Excerpt, ...]:

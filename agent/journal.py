@@ -1,69 +1,114 @@
-"""The journal: the durable record of a run's outside calls, which asks each of them once.
+"""The journal: the durable record of a run's outside calls.
 
-A file of JSON lines. The first tells what was asked of the run; each other one is a finished call:
-its kind, its key (SHA-256 of kind and canonical request), the request, the response or the error,
-seconds. Written and flushed as the run goes. Running the same code again with the journal
-answering what it knows is a resume; with going outside forbidden, a replay. No key of a service
-is ever in a request, a response or an error.
+A file of JSON lines. The first is the header: the format's version, what was asked of the run and
+when. Each other one is a finished call: its kind, its key (SHA-256 of kind and canonical request),
+the request, the response or the error, seconds. It is written and handed to the system as the run
+goes, so it survives the process however that ends; it is synced to the disk at the end of the
+header and of the run, and after each model call, which is what costs money.
+
+Running the same code again with the journal answering what it knows is a resume; with going
+outside forbidden, a replay. No key of a service is ever in a request, a response or an error.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import suppress
+from concurrent.futures import Future
+from contextlib import ExitStack, suppress
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Generic, TextIO, TypeVar
+from typing import Any, Literal, NamedTuple
 
-from agent.errors import ModelFailed, OutsideError, ReadFailed, SearchFailed, Stopped
-from agent.outside import spawn
-from agent.research import Attempt
+from agent.errors import JournalError
 
 VERSION = 1
-#: What a failed call of each kind raises.
-ERRORS: dict[str, type[OutsideError]] = {
-    "ask": ModelFailed,
-    "search": SearchFailed,
-    "read": ReadFailed,
-}
-Req = TypeVar("Req")
-Res = TypeVar("Res")
 Json = dict[str, Any]
 
 
-class Journal:
-    """The calls of one run, in memory and, where a file can be written, on disk."""
+class Recording(NamedTuple):
+    """What a journal file holds; `end` is where its last whole line ends, in bytes."""
 
-    def __init__(self, path: Path | None, header: Json, known: dict[str, Json] | None = None):
-        self.path = path
+    header: Json
+    calls: dict[str, Json]
+    end: int
+
+
+class Journal:
+    """The calls of one run, in memory and, where a file can be written, on disk.
+
+    The constructors are `begin`, `resume` and `replay`.
+    """
+
+    def __init__(self, header: Json, calls: dict[str, Json] | None = None) -> None:
+        self.header = header
+        self.path: Path | None = None  # the file that is written; None: none
         self.problem = ""  # why there is no file, in words for the user
+        self.closed_world = False  # a call that is not known is an error
         self.stop = threading.Event()  # set: no new call goes outside
         self.calls: list[Json] = []  # every call that this run used, in the order they ended
         self.flights: dict[str, Future[Any]] = {}
         self.lock = threading.Lock()
-        self._known = known or {}
+        self._known = calls or {}
         self._ended: set[str] = set()
-        self._file: TextIO | None = None
-        self._open({"journal": VERSION, **header})
+        self._file: TextIOWrapper | None = None
 
-    def _open(self, header: Json) -> None:
-        if self.path is None:
-            return
+    @classmethod
+    def begin(cls, path: Path, header: Json) -> Journal:
+        """A new journal. A path that cannot be written costs the journal, not the run."""
+        journal = cls({"journal": VERSION, **header})
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("a", encoding="utf-8", errors="backslashreplace")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            journal._file = _file(path, "x")
+        except FileExistsError:
+            raise JournalError(f"{path} exists already.", "Resume it, or name another.") from None
         except OSError as error:
-            self._give_up(error)
+            journal._give_up(path, error)
         else:
-            self._write(header)
+            journal.path = path
+            _lock(journal._file, path)
+            journal._write(journal.header, sync=True)
+        return journal
 
-    def _give_up(self, error: OSError) -> None:
-        """A disk that is full or read-only costs the journal, not the answer."""
-        self.problem = f"The journal cannot be written ({error.strerror}: {self.path})."
+    @classmethod
+    def resume(cls, path: Path, header: Json, *, retry_failed: bool = False) -> Journal:
+        """Go on with a journal: what it knows is answered, what is new is added to it.
+
+        A torn last line is dropped; a file that does not exist is begun, with `header`.
+        `retry_failed`: calls that failed are made again. Raises JournalError if the file is no
+        journal, of a newer version, or in use by another process.
+        """
+        if not path.exists():
+            return cls.begin(path, header)
+        with ExitStack() as undo:
+            file = undo.enter_context(_opened(path))
+            _lock(file, path)
+            recording = read(path, {"journal": VERSION, **header})
+            file.truncate(recording.end)
+            file.seek(0, os.SEEK_END)
+            undo.pop_all()
+        calls = recording.calls
+        if retry_failed:
+            calls = {key: line for key, line in calls.items() if "error" not in line}
+        journal = cls(recording.header, calls)
+        journal.path, journal._file = path, file
+        if not recording.end:
+            journal._write(journal.header, sync=True)
+        return journal
+
+    @classmethod
+    def replay(cls, path: Path) -> Journal:
+        """A journal that answers what it knows; any other call is a JournalError."""
+        recording = read(path)
+        journal = cls(recording.header, recording.calls)
+        journal.closed_world = True
+        return journal
+
+    def _give_up(self, path: Path | None, error: OSError) -> None:
+        self.problem = f"The journal cannot be written ({error.strerror}: {path})."
         self.path = None
         self._drop()
 
@@ -86,185 +131,79 @@ class Journal:
             self._ended.add(line["key"])
             self.calls.append(line)
             if write:
-                self._write(line)
+                self._write(line, sync=line["call"] == "ask")
         return True
 
-    def _write(self, line: Json) -> None:
+    def _write(self, line: Json, *, sync: bool) -> None:
         if self._file is None:
             return
         try:
             self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
             self._file.flush()
+            if sync:
+                os.fsync(self._file.fileno())
         except OSError as error:
-            self._give_up(error)
+            self._give_up(self.path, error)
 
     def close(self) -> None:
         """Let nothing more go outside, and close the file. Calls under way are abandoned."""
         self.stop.set()
         with self.lock:
+            if self._file:
+                with suppress(OSError):
+                    os.fsync(self._file.fileno())
             self._drop()
 
 
-class Recorded(Generic[Req, Res]):
-    """An outside call that is made once: known from the journal, shared in flight, or made now.
+def read(path: Path, header: Json | None = None) -> Recording:
+    """What a journal file holds; a last line that was not written whole is left out.
 
-    `request` says what identifies a request, `encode` and `decode` are the response's JSON form.
-    A call not answered after `limit` seconds is recorded as timed out; in a group, one that is
-    still missing `patience` seconds after two thirds of the group ended is recorded as missed.
+    `header` stands in where not even the first line was written whole. Raises JournalError if it
+    cannot be read, is no journal, or is of a newer version.
     """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise JournalError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
+    end = data.rfind(b"\n") + 1
+    if not end and header:
+        return Recording(header, {}, 0)
+    try:
+        header, *calls = [json.loads(line) for line in data[:end].splitlines()]
+        known = {call["key"]: call for call in calls}
+        version = header["journal"]
+    except (ValueError, TypeError, KeyError):
+        raise JournalError(f"{path} is not a journal of a run.", "Name another file.") from None
+    if version > VERSION:
+        fault = f"{path} was written by a newer version of this program (format {version})."
+        raise JournalError(fault, "Update this program.")
+    return Recording(header, known, end)
 
-    def __init__(
-        self,
-        journal: Journal,
-        kind: str,
-        go: Callable[[Req], Res],
-        *,
-        request: Callable[[Req], Json],
-        encode: Callable[[Res], Json],
-        decode: Callable[[Req, Json], Res],
-        limit: float,
-        patience: float,
-    ) -> None:
-        self._journal = journal
-        self._kind = kind
-        self._go = go
-        self._request = request
-        self._encode = encode
-        self._decode = decode
-        self._limit = limit
-        self._patience = patience
 
-    def __call__(self, request: Req) -> Res:
-        """Make the call and wait. Raises OutsideError, or Stopped."""
-        outcome = next(iter(self.collect([request])))
-        if isinstance(outcome, OutsideError):
-            raise outcome
-        return outcome
+def _file(path: Path, mode: Literal["x", "r+"]) -> TextIOWrapper:
+    """A lone surrogate is written as the JSON escape that it came from."""
+    return path.open(mode, encoding="utf-8", errors="backslashreplace")
 
-    def start(self, request: Req) -> Future[Res]:
-        """Make the call without waiting. Whoever asks for the same shares the result."""
-        body = self._request(request)
-        key = digest(self._kind, body)
-        with self._journal.lock:
-            if flight := self._journal.flights.get(key):
-                return flight
-            future: Future[Res] = Future()
-            self._journal.flights[key] = future
-        known = self._journal.known(key)
-        if known is not None:
-            self._settle(future, known, lambda: self._recall(request, known), write=False)
-        elif self._journal.stop.is_set():
-            future.set_exception(Stopped("The run was stopped."))
-        else:
-            spawn(lambda: self._make(request, body, key, future))
-        return future
 
-    def collect(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
-        """Outcomes in the order of the requests. Raises Stopped."""
-        flights = [(request, self.start(request)) for request in requests]
-        give_up = self._deadline([flight for _, flight in flights])
-        for request, flight in flights:
-            while not flight.done() and not give_up():
-                if self._journal.stop.is_set():
-                    raise Stopped("The run was stopped.")
-                wait([flight], timeout=0.05, return_when=FIRST_COMPLETED)
-            if not flight.done():
-                self._miss(request, flight, give_up())
-            try:
-                yield flight.result()
-            except OutsideError as error:
-                yield error
+def _opened(path: Path) -> TextIOWrapper:
+    try:
+        return _file(path, "r+")
+    except OSError as error:
+        fault = f"{path} cannot be written: {error.strerror}."
+        raise JournalError(fault, "To look at it only, use --replay.") from None
 
-    def _deadline(self, flights: list[Future[Res]]) -> Callable[[], str]:
-        """A function that says why waiting for the rest of a group is over, if it is."""
-        begun = time.monotonic()
-        most_done: list[float] = []
 
-        def give_up() -> str:
-            now = time.monotonic() - begun
-            if now > self._limit:
-                return "timeout"
-            if not most_done and 3 * sum(f.done() for f in flights) >= 2 * len(flights) > 2:
-                most_done.append(now)
-            late = bool(most_done) and now > most_done[0] + max(self._patience, most_done[0])
-            return "missed" if late else ""
-
-        return give_up
-
-    def _make(self, request: Req, body: Json, key: str, future: Future[Res]) -> None:
-        begun = time.monotonic()
-        line: Json = {"call": self._kind, "key": key, "request": body}
-        try:
-            response = self._go(request)
-            line["response"] = self._encode(response)
-            finish: Callable[[], Res] = lambda: response  # noqa: E731
-        except Exception as error:  # a provider's failure becomes a recorded outcome
-            failure = error if isinstance(error, OutsideError) else self._unexpected(error)
-            line["error"] = _told(failure)
-            finish = _raiser(failure)
-        line["seconds"] = round(time.monotonic() - begun, 3)
-        self._settle(future, line, finish, write=True)
-
-    def _miss(self, request: Req, future: Future[Res], why: str) -> None:
-        """Record that a call was given up; what it brings later is not used."""
-        body = self._request(request)
-        text = "did not answer in time" if why == "timeout" else "was much slower than the others"
-        error = ERRORS[self._kind](
-            f"The {self._kind} {text} and was given up.",
-            outcome="timeout" if why == "timeout" else "missed",
-        )
-        line = {"call": self._kind, "key": digest(self._kind, body), "request": body}
-        self._settle(future, {**line, "error": _told(error)}, _raiser(error), write=True)
-
-    def _unexpected(self, error: Exception) -> OutsideError:
-        """A bug or a library's surprise: its type is told, not its text, which may hold a key."""
-        return ERRORS[self._kind](f"An unexpected {type(error).__name__} in the {self._kind}.")
-
-    def _settle(
-        self, future: Future[Res], line: Json, finish: Callable[[], Res], *, write: bool
-    ) -> None:
-        """The first outcome of a call counts; it is on disk before anyone learns of it."""
-        if not self._journal.record(line, write):
-            return
-        try:
-            result = finish()
-        except OutsideError as error:
-            future.set_exception(error)
-        else:
-            future.set_result(result)
-
-    def _recall(self, request: Req, line: Json) -> Res:
-        if "error" in line:
-            raise _retold(self._kind, line["error"])
-        return self._decode(request, line["response"])
+def _lock(file: TextIOWrapper, path: Path) -> None:
+    """Two processes cannot write one journal; the system lets go of it when its owner dies."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise JournalError(
+            f"{path} is being written by another run.", "Wait for it to end, or name another run."
+        ) from None
 
 
 def digest(kind: str, request: Json) -> str:
     """The key of a call: SHA-256 of its kind and its request as canonical JSON."""
     text = json.dumps([kind, request], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _raiser(error: OutsideError) -> Callable[[], Any]:
-    def finish() -> Any:
-        raise error
-
-    return finish
-
-
-def _told(error: OutsideError) -> Json:
-    return {
-        "outcome": error.outcome,
-        "message": error.message,
-        "remedy": error.remedy,
-        "attempts": [attempt.model_dump(mode="json") for attempt in error.attempts],
-    }
-
-
-def _retold(kind: str, told: Json) -> OutsideError:
-    return ERRORS[kind](
-        told["message"],
-        told["remedy"],
-        outcome=told["outcome"],
-        attempts=tuple(Attempt.model_validate(row) for row in told["attempts"]),
-    )

@@ -51,7 +51,7 @@ class Run:
         slots = tuple(Slot(name=name) for name in settings.slots)
         self.research = Research(topic, slots)
         self.info = _info(now())
-        models = Models(_models(settings), settings.llm_timeout, settings.llm_retry_waits)
+        models = Models(chosen_models(settings), settings.llm_timeout, settings.llm_retry_waits)
         ways = _local(settings) if settings.offline or settings.corpus else _web(settings)
         self._journal = _journal(settings, self.info, topic)  # last: what cannot run leaves no file
         self._outside = _outside(settings, self._journal, models, ways)
@@ -71,13 +71,20 @@ class Run:
         research = self.research
         spawn(self._warm)
         yield Started(topic=research.topic, strategy=strategy.name, slots=research.slots)
-        for note in filter(None, (self._journal.problem, *self._outside.notes)):
-            yield Warned(message=note)
+        yield from self._warnings()
         try:
             yield from strategy(research)
         except Stopped:
             yield Halted(reason=STOPPED)
             yield from self._synthesize(_extract)(research)
+        yield from self._warnings()
+
+    def _warnings(self) -> Iterator[Event]:
+        """What the user should know and was not yet told."""
+        said = {event.message for event in self.research.of(Warned)}
+        for note in (self._journal.problem, *self._outside.notes()):
+            if note and note not in said:
+                yield Warned(message=note)
 
     def _warm(self) -> None:
         """Prepare, while the first model call waits, what will be needed after it."""
@@ -152,7 +159,7 @@ class Outside(NamedTuple):
     read: Read
     warm: Callable[[], None]
     close: Callable[[], None]
-    notes: tuple[str, ...]
+    notes: Callable[[], tuple[str, ...]]
 
 
 class Ways(NamedTuple):
@@ -162,7 +169,7 @@ class Ways(NamedTuple):
     read: Callable[[str], Page]
     warm: Callable[[], None]  # imports what reading needs
     close: Callable[[], None]
-    notes: tuple[str, ...]  # what the user should know, in words
+    notes: Callable[[], tuple[str, ...]]  # what the user should know by now, in words
 
 
 def _nothing() -> None:
@@ -170,12 +177,13 @@ def _nothing() -> None:
 
 
 def _journal(settings: Settings, info: output.RunInfo, topic: str) -> Journal:
-    folder = settings.runs_dir or _user_folder("data") / "runs"
+    folder = settings.runs_dir or user_folder("data") / "runs"
     header = {"run": info.id, "topic": topic, "strategy": info.strategy, "at": info.started_at}
     return Journal(folder / f"{info.id}.jsonl", header)
 
 
-def _user_folder(kind: str) -> Path:
+def user_folder(kind: str) -> Path:
+    """Where journals (`data`) or indexes and caches (`cache`) lie unless the settings say so."""
     from platformdirs import PlatformDirs
 
     dirs = PlatformDirs("llm-research-agent", appauthor=False)
@@ -183,12 +191,15 @@ def _user_folder(kind: str) -> Path:
 
 
 def _outside(settings: Settings, journal: Journal, models: Models, ways: Ways) -> Outside:
-    """journal( retry and fallback( provider )), for each of the three calls."""
+    """journal( retry and fallback( provider )), for each of the three calls.
+
+    On the web a cache stands before search and read; what a model says is never cached.
+    """
     ready = spawn(models.warm)
 
     def find(query: str) -> Found:
         wait([ready], timeout=2)  # the model waits longest: its import and its request go first
-        return ways.search(query).model_copy(update={"at": now()})
+        return ways.search(query)
 
     def warm() -> None:
         wait([ready], timeout=2)
@@ -236,7 +247,7 @@ def _reply(task: Task[A], line: dict[str, Any]) -> Reply[A]:
     return Reply[A].model_validate({**line, "answer": answer})
 
 
-def _models(settings: Settings) -> list[Model]:
+def chosen_models(settings: Settings) -> list[Model]:
     """The models in the order of `llm`. Raises NotConfigured, UsageError."""
     if settings.offline:
         return _extractive(settings, "")
@@ -319,9 +330,10 @@ def _local(settings: Settings) -> Ways:
     from agent.search.corpus import Corpus
 
     path = settings.corpus or Path(__file__).parent / "demo"
-    corpus = Corpus(path, settings.cache_dir or _user_folder("cache"))
+    corpus = Corpus(path, settings.cache_dir or user_folder("cache"))
     skipped = tuple(f"Not in the corpus: {reason}" for reason in corpus.skipped[:MOST_SKIPPED])
-    return Ways(SearchChain([corpus], local=True), corpus.read, _nothing, corpus.close, skipped)
+    chain = _dated(SearchChain([corpus], local=True))
+    return Ways(chain, corpus.read, _nothing, corpus.close, lambda: skipped)
 
 
 def _web(settings: Settings) -> Ways:
@@ -342,4 +354,45 @@ def _web(settings: Settings) -> Ways:
         through_proxy=settings.fetch_through_proxy,
         respect_robots=settings.respect_robots,
     )
-    return Ways(build(settings, options), reader, reader.warm, reader.close, ())
+    web = Ways(_dated(build(settings, options)), reader, reader.warm, reader.close, lambda: ())
+    return _cached(settings, web) if settings.cache and settings.cache_ttl else web
+
+
+def _dated(search: Callable[[str], Found]) -> Callable[[str], Found]:
+    return lambda query: search(query).model_copy(update={"at": now()})
+
+
+def _cached(settings: Settings, web: Ways) -> Ways:
+    """The web, asked only for what no earlier run has found or read."""
+    from agent.cache import open_cache
+
+    folder = (settings.cache_dir or user_folder("cache")) / "web"
+    cache = open_cache(settings.cache_url.get_secret_value(), folder, settings.cache_ttl)
+
+    def warm() -> None:
+        web.warm()
+        cache.warm()
+
+    def close() -> None:
+        web.close()
+        cache.close()
+
+    search = cache.search(web.search, **_search_rules(settings))
+    read = cache.read(web.read, **_read_rules(settings))
+    return Ways(search, read, warm, close, lambda: (*web.notes(), cache.problem))
+
+
+def _search_rules(settings: Settings) -> dict[str, Any]:
+    """What changes the answer to a query, keys apart: who is asked, where, for what."""
+    keys = (f"{name}_api_key" for name in settings.search)
+    kept = {"search", "searxng_url", "lang", "since", "allow_domains", "block_domains"}
+    kept |= {f"{name}_base_url" for name in settings.search} & Settings.model_fields.keys()
+    rules = settings.model_dump(mode="json", include=kept)
+    return {**rules, "keys": [bool(getattr(settings, key, "")) for key in keys]}
+
+
+def _read_rules(settings: Settings) -> dict[str, Any]:
+    """What permits reading: a page that this run may not read, the cache does not show it."""
+    return settings.model_dump(
+        mode="json", include={"allow_private_network", "fetch_through_proxy", "respect_robots"}
+    )

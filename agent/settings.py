@@ -72,6 +72,9 @@ class Settings(Frozen):
     # where things are kept; empty: under the user's data and cache directories
     runs_dir: Path | None = None
     cache_dir: Path | None = None
+    cache: bool = True  # searches and pages, across runs
+    cache_url: SecretStr = SecretStr("")  # redis:// or rediss://; empty: SQLite in `cache_dir`
+    cache_ttl: float = Field(86_400.0, ge=0, allow_inf_nan=False)  # seconds; 0: no cache
 
 
 #: Environment name -> field. A list is written with commas.
@@ -108,6 +111,8 @@ ENVIRONMENT = {
     "RESPECT_ROBOTS": "respect_robots",
     "RUNS_DIR": "runs_dir",
     "CACHE_DIR": "cache_dir",
+    "CACHE_URL": "cache_url",
+    "CACHE_TTL": "cache_ttl",
 }
 
 

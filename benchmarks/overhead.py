@@ -26,10 +26,12 @@ RUNS = 5
 def main() -> None:
     with Services() as services, tempfile.TemporaryDirectory() as folder:
         _script(services)
-        seconds = [_run(services, Path(folder)) for _ in range(RUNS)]
+        homes = [Path(folder) / str(number) for number in range(RUNS)]  # no run finds a cache
+        seconds = [_run(services, home) for home in homes]
     row = {
         "unavoidable_seconds": UNAVOIDABLE,
         "seconds": [round(s, 3) for s in seconds],
+        "goal_ratio": 1.15,
         "best_ratio": round(min(seconds) / UNAVOIDABLE, 3),
         "median_ratio": round(median(seconds) / UNAVOIDABLE, 3),
     }
@@ -58,6 +60,7 @@ def _script(services: Services) -> None:
 
 def _run(services: Services, folder: Path) -> float:
     environment = {**os.environ, **services.environment(folder), "PYTHONPATH": str(Path.cwd())}
+    folder.mkdir()
     question = [sys.executable, "-m", "agent.cli", "Who won the 2022 FIFA World Cup?"]
     begun = time.monotonic()
     done = subprocess.run(question, env=environment, cwd=folder, capture_output=True, check=True)

@@ -61,6 +61,11 @@ class Services:
         self.default_hits: list[str] = []
         self.fault: Callable[[], Raw | None] = lambda: None  # answered in the place of anything
         self.latency: Callable[[], float] = lambda: 0.0
+        self.models = {  # what models.get knows, and what each can do
+            "gemini-3.8-flash": ["generateContent", "countTokens"],
+            "gemini-3.5-flash-lite": ["generateContent"],
+            "embedding-1": ["embedContent"],
+        }
         self.asked: list[Asked] = []
         self.forms: list[str] = []  # how each OpenAI request asked for JSON
         self.openai_forms = {"json_schema", "json_object", "prompt"}  # those that are taken
@@ -117,6 +122,22 @@ class Services:
             return reply
         text = reply if isinstance(reply, str) else json.dumps(reply)
         return Raw(200, json.dumps(gemini_reply(text, asked)), delay=self.latency())
+
+    def model(self, name: str, key: str | None) -> Raw:
+        """models.get: whether a model exists."""
+        if key != GEMINI_KEY:
+            return _refused()
+        if name not in self.models:
+            error = {"code": 404, "message": f"{name} is not found", "status": "NOT_FOUND"}
+            return Raw(404, json.dumps({"error": error}))
+        actions = {"supportedGenerationMethods": self.models[name]}
+        return Raw(200, json.dumps({"name": f"models/{name}", **actions}), delay=self.latency())
+
+    def openai_models(self, authorization: str | None) -> Raw:
+        """The list of models."""
+        if authorization != (f"Bearer {OPENAI_KEY}" if self.openai_needs_key else None):
+            return Raw(401, json.dumps({"error": {"message": f"Bad key {authorization}"}}))
+        return Raw(200, json.dumps({"object": "list", "data": [{"id": "gpt-test:latest"}]}))
 
     def openai(self, body: dict[str, Any], authorization: str | None) -> Raw:
         form = (body.get("response_format") or {}).get("type", "prompt")
@@ -234,6 +255,10 @@ def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
             if parts.path == "/serpapi/search":
                 given = parse_qs(parts.query)
                 self._answer(services.serpapi(given["q"][0], given["api_key"][0]))
+            elif found := re.fullmatch(r"/gemini/v1\w*/models/(.+)", parts.path):
+                self._answer(services.model(found[1], self.headers.get("x-goog-api-key")))
+            elif parts.path == "/openai/models":
+                self._answer(services.openai_models(self.headers.get("Authorization")))
             else:
                 self._answer(services.page(parts.path.removeprefix("/web/")))
 

@@ -33,7 +33,8 @@ def folder(tmp_path: Path) -> Path:
         "---\ntitle: 猫の話\nurl: https://example.org/cats\n---\n黒猫が好き。\n"
     )
     (docs / "page.html").write_text(
-        "<html><head><title>Parking</title></head><body><p>Visitors park behind the mill.</p></body>"
+        "<html><head><title>Parking</title></head>"
+        "<body><p>Visitors park behind the mill.</p></body>"
     )
     return docs
 
@@ -165,21 +166,13 @@ def test_links_out_of_the_folder_are_not_followed(folder: Path, tmp_path: Path) 
     assert len(corpus.search("refund")) == 2
 
 
-@pytest.mark.parametrize("name", ["missing", "empty"])
+@pytest.mark.parametrize("name", ["missing", "empty", "letter.docx"])
 def test_a_corpus_without_documents_is_a_usage_error(tmp_path: Path, name: str) -> None:
     (tmp_path / "empty").mkdir()
+    (tmp_path / "letter.docx").write_bytes(b"PK")
     with pytest.raises(UsageError) as caught:
         Corpus(tmp_path / name, None)
     assert caught.value.remedy
-
-
-def test_a_file_of_another_kind_is_a_usage_error(tmp_path: Path) -> None:
-    (tmp_path / "a.docx").write_bytes(b"PK")
-    with pytest.raises(UsageError):
-        Corpus(tmp_path / "a.docx", None)
-
-
-# --- the index is kept, and follows the files --------------------------------------------------
 
 
 def test_follows_files_that_change_come_and_go(folder: Path, tmp_path: Path) -> None:
@@ -287,9 +280,6 @@ def test_opens_and_answers_within_a_tenth_of_a_second(tmp_path: Path) -> None:
     assert min(best) < 0.1
 
 
-# --- long documents, hostile queries -----------------------------------------------------------
-
-
 def test_a_long_document_is_found_by_one_part_and_named_once(tmp_path: Path) -> None:
     filler = "The manual speaks of many other things at length here. " * 400
     (tmp_path / "manual.txt").write_text(
@@ -302,8 +292,9 @@ def test_a_long_document_is_found_by_one_part_and_named_once(tmp_path: Path) -> 
 
 HOSTILE = [
     'refund" OR "x', "refund NEAR(period, 2)", "refund*", "(refund", "refund)", "title:refund",
-    "refund AND NOT", "-refund", "^refund", "refund\0period", "\x01refund\x1b", "{refund}", "a:b:refund",
+    "refund AND NOT", "-refund", "^refund", "refund\0period", "\x01refund\x1b", "{refund}",
     "refund'; DROP TABLE words; --", "refund " * 150_000, "x" * 1_000_000, "refund \ud800",
+    "a:b:refund",
 ]  # fmt: skip
 
 

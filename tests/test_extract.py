@@ -17,7 +17,7 @@ from agent.pages import pdf, sniff
 from agent.pages.extract import MAX_TEXT, Unreadable, clean, extract
 
 PROSE = "<p>" + "This is a sentence of the article that anyone may read in peace. " * 5 + "</p>"
-ANY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+ANY = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def read(body: str, content_type: str = "text/html") -> str:
@@ -140,9 +140,9 @@ def test_footnote_numbers_of_an_encyclopedia_are_left_out() -> None:
     [
         ('{"a": [1, "zwei"]}', "application/json", '{"a": [1, "zwei"]}'),
         ("# Title\n\nSome *words*.", "text/markdown", "# Title\nSome *words*."),
-        ("<p align=center>A README</p>\n# Name", "text/plain", "<p align=center>A README</p>\n# Name"),
+        ("<p align=center>A</p>\n# Name", "text/plain", "<p align=center>A</p>\n# Name"),
         ("plain words", "", "plain words"),
-        ("<rss><channel><item><title>One &amp; two</title></item></channel></rss>", "", "One & two"),
+        ("<rss><channel><item><title>One &amp; two</title></item></channel>", "", "One & two"),
         ("<?xml version='1.0'?><a><b>x</b><![CDATA[y <i>z</i>]]></a>", "", "x\ny\nz"),
     ],
 )  # fmt: skip
@@ -224,7 +224,8 @@ def test_a_broken_pdf_says_so(data: Path) -> None:
 def test_wrapped_lines_are_joined_and_others_are_not() -> None:
     page = (
         "1 Introduction\r\nThe first line of a paragraph is wrap\x02ped here and\r\n"
-        "goes on in the second of its lines, up to its\r\nend.\r\n• An item of a list that is long\r\n"
+        "goes on in the second of its lines, up to its\r\nend.\r\n"
+        "• An item of a list that is long\r\n"
         "• Another item of it that is long"
     )
     assert pdf.unwrapped(page).split("\n") == [
@@ -280,10 +281,8 @@ def test_a_hostile_page_takes_two_seconds_at_most(name: str) -> None:
 # --- properties --------------------------------------------------------------------------------
 
 TAGS = st.sampled_from(
-    "<p> </p> <table> <tr> <td> </table> <div> </div> <br> <li> <div class=infobox> <h2> <time> "
-    "<html> <body> </body> <script> </script> <!-- --> <title> <b> <svg> <form> <sup> ⟦0⟧ ⟦9⟧".split(
-        " "
-    )
+    "<p> </p> <table> <tr> <td> </table> <div> </div> <br> <li> <div\tclass=infobox> <h2> <time> "
+    "<html> <body> </body> <script> </script> <!-- --> <title> <b> <svg> <form> ⟦0⟧ ⟦9⟧".split(" ")
 )
 PAGES = st.lists(st.one_of(TAGS, st.text(max_size=30)), max_size=40).map("".join)
 

@@ -1,4 +1,4 @@
-"""The engine without a model: what it quotes stands there, and what is not there it does not say."""
+"""The engine without a model: what it quotes stands there; what is not there it does not say."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from agent.errors import ModelFailed
 from agent.evidence import select
 from agent.llm.extractive import Extractive
@@ -20,8 +23,6 @@ from agent.search.corpus import Corpus
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.reflect import CheckCoverage
 from agent.steps.synthesize import WriteAnswer
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 DEMO = Path(__file__).parents[1] / "agent/demo"
 ENGINE = Extractive()
@@ -105,9 +106,6 @@ def reflected(corpus: Corpus, topic: str, names: str) -> dict[str, str | None]:
     return {slot.name: slot.value for slot in coverage.slots}
 
 
-# --- a user's own folder -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("question", "said"),
     [
@@ -143,9 +141,6 @@ def test_answers_from_a_folder_of_documents(handbook: Corpus, question: str, sai
 def test_abstains_where_the_folder_does_not_say(handbook: Corpus, question: str) -> None:
     answer = answered(handbook, question)
     assert (answer.answer, list(answer.citations)) == ("", [])
-
-
-# --- the demo corpus -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -208,9 +203,6 @@ def test_answers_in_chinese(demo: Corpus, topic: str, said: str) -> None:
     assert said in answered(demo, topic).answer
 
 
-# --- queries ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "topic",
     [
@@ -222,7 +214,7 @@ def test_answers_in_chinese(demo: Corpus, topic: str, said: str) -> None:
         "the",
     ],
 )
-def test_gives_three_to_five_queries_with_the_topic_first(topic: str) -> None:
+def test_gives_up_to_five_different_queries_with_the_topic_first(topic: str) -> None:
     plan = told(MakeQueries(topic=topic))
     assert plan.queries[0] == topic
     assert 1 <= len(plan.queries) <= 5 and len(set(plan.queries)) == len(plan.queries)
@@ -258,14 +250,13 @@ def test_refuses_tasks_that_need_a_writer() -> None:
     assert caught.value.outcome == "unsupported" and caught.value.remedy
 
 
-# --- what holds for any input ----------------------------------------------------------------------
+# --- what holds for any input ------------------------------------------------------------
 
-WORDS = st.sampled_from(
+SCRAPS = (
     "Argentina beat France 4-2 in 2022 . Messi scored (23rd minute) and , The final was won by "
-    "Anna Schmidt approves 30 days $5 million # - Heading: 东京 位于 日本 。 He \n It is 12 kg ; €".split(
-        " "
-    )
+    "Anna Schmidt approves 30 days $5 million # - Heading: 东京 位于 日本 。 He \n It is 12 kg ; €"
 )
+WORDS = st.sampled_from(SCRAPS.split(" "))
 TEXTS = st.lists(WORDS, max_size=60).map(" ".join)
 
 

@@ -12,10 +12,9 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from agent.settings import ENVIRONMENT
-
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+WHOLE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT, SETUPTOOLS = WHOLE["project"], WHOLE["tool"]["setuptools"]
 
 
 def pins(file: str) -> dict[str, str]:
@@ -67,16 +66,19 @@ def _imported() -> set[str]:
 
 
 def test_the_installed_package_holds_every_folder() -> None:
-    text = (ROOT / "pyproject.toml").read_text("utf-8")
-    listed = set(tomllib.loads(text)["tool"]["setuptools"]["packages"])
     folders = {file.parent for file in (ROOT / "agent").rglob("__init__.py")}
-    assert listed == {".".join(folder.relative_to(ROOT).parts) for folder in folders}
+    assert set(SETUPTOOLS["packages"]) == {_package(folder) for folder in folders}
 
 
-def test_the_example_environment_names_every_variable_once() -> None:
-    lines = (ROOT / ".env.example").read_text("utf-8").splitlines()
-    names = [m[1] for line in lines if (m := re.match(r"#?([A-Z_]+)=", line))]
-    assert sorted(names) == sorted(ENVIRONMENT)
+def test_the_installed_package_holds_every_file_of_data() -> None:
+    for file in (ROOT / "agent").rglob("*.*"):
+        if file.is_file() and file.suffix not in (".py", ".pyc"):
+            globs = SETUPTOOLS["package-data"].get(_package(file.parent), [])
+            assert any(file.match(one) for one in globs), f"package-data leaves out {file}"
+
+
+def _package(folder: Path) -> str:
+    return ".".join(folder.relative_to(ROOT).parts)
 
 
 def test_the_example_environment_sets_nothing() -> None:

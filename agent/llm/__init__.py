@@ -50,6 +50,10 @@ class Model(Protocol):
         """
         ...
 
+    def probe(self) -> str:
+        """Whether it could be asked now, in words; costs nothing. Raises ModelFailed."""
+        ...
+
     def price(self, generated: Generated) -> float | None:
         """What a reply cost in US dollars; None where the price is not known."""
         ...

@@ -58,12 +58,16 @@ class Extractive:
     def close(self) -> None:
         """Nothing is held."""
 
+    def probe(self) -> str:
+        """It can always be asked."""
+        return "it needs no key and no network"
+
     def price(self, generated: Generated) -> float:
         """Nothing."""
         return 0.0
 
 
-# --- queries -----------------------------------------------------------------------------------
+# --- queries ---------------------------------------------------------------------------
 
 
 def _queries(task: Task[Any]) -> dict[str, Any]:
@@ -128,7 +132,7 @@ def _fillers(question: Question, slots: Sequence[Slot]) -> list[str]:
     return [f"{subject} {name}" for name in asked if name.casefold() not in subject.casefold()]
 
 
-# --- reflect --------------------------------------------------------------------------------
+# --- reflect ---------------------------------------------------------------------------
 
 
 def _reflect(task: Task[Any]) -> dict[str, Any]:
@@ -155,7 +159,7 @@ def _hops(question: Question, ranked: Sequence[Scored], task: Task[Any]) -> list
     return list(dict.fromkeys(fresh))[:2]
 
 
-# --- synthesize ------------------------------------------------------------------------------------
+# --- synthesize ---------------------------------------------------------------------------
 
 
 def _synthesize(task: Task[Any]) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.errors import ModelFailed, Outcome
 from agent.http import retry_after
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from google.genai import Client
     from google.genai.errors import APIError
     from google.genai.types import GenerateContentResponse
+
+T = TypeVar("T")
 
 OUTCOMES: dict[int, Outcome] = {401: "bad_key", 402: "no_credit", 403: "bad_key", 404: "not_found"}
 REMEDIES: dict[Outcome, str] = {
@@ -94,12 +97,30 @@ class Gemini:
 
     def generate(self, task: Task[Any], correction: str) -> Generated:
         """Answer a task. Raises ModelFailed with the outcome of this one try."""
+        return self._told(lambda client: _generated(self._send(client, task, correction)))
+
+    def probe(self) -> str:
+        """Whether the key works and the model exists, in words; costs nothing. Raises ModelFailed.
+
+        Asks `models.get` of the Gemini API.
+        """
+        found = self._told(lambda client: client.models.get(model=self.name))
+        if not found.name:
+            raise ModelFailed(
+                "Gemini answered something else", "Check GOOGLE_GEMINI_BASE_URL.", outcome="invalid"
+            )
+        if found.supported_actions and "generateContent" not in found.supported_actions:
+            raise ModelFailed("it writes no text", REMEDIES["not_found"], outcome="unsupported")
+        return "the key works, the model exists"
+
+    def _told(self, call: Callable[[Client], T]) -> T:
+        """What a call to the SDK gives, with its failures as ours."""
         client = self._connection.client()  # first: two threads importing the SDK at once fail
         import httpx2
         from google.genai.errors import APIError
 
         try:
-            return _generated(self._send(client, task, correction))
+            return call(client)
         except APIError as error:
             raise self._refusal(error) from None
         except httpx2.TimeoutException:

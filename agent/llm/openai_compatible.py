@@ -56,10 +56,24 @@ class OpenAICompatible:
                     raise
                 self._form += 1
 
+    def probe(self) -> str:
+        """Whether the server answers and lists the model, in words; costs nothing.
+
+        Some servers answer to any name, so one that is not listed is told, not refused. Raises
+        ModelFailed. Format: https://platform.openai.com/docs/api-reference/models/list.
+        """
+        listed = self._endpoint.call("/models", headers=self._headers())
+        names = [row.get("id") for row in self._endpoint.listed(listed, "data")]
+        if self.name in names or f"{self.name}:latest" in names:  # Ollama's way to say it
+            return "the server lists the model"
+        return "the server answers, but does not list the model"
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._key}"} if self._key else {}
+
     def _send(self, task: Task[Any], correction: str) -> dict[str, Any]:
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         return self._endpoint.call(
-            "/chat/completions", headers=headers, body=self._body(task, correction)
+            "/chat/completions", headers=self._headers(), body=self._body(task, correction)
         )
 
     def _body(self, task: Task[Any], correction: str) -> dict[str, Any]:

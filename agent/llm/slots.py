@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from agent.evidence import CJK, sentences, words
-from agent.llm.facts import Fact, fact_of
+from agent.llm.facts import Fact, fact_of, sided
 from agent.llm.question import Question
 from agent.llm.ranking import Line, Scored
 from agent.llm.selection import SURE, another_year, confidence
@@ -37,7 +37,9 @@ def filled(slot: Slot, question: Question, ranked: Sequence[Scored]) -> Filled |
     if confidence(question, ranked) < SURE:
         return None
     fact = fact_of(slot)
-    fitness = [(_fitness(s, fact, slot, question), s) for s in ranked if _states(s, fact, question)]
+    fitness = [
+        (_fitness(s, fact, slot, question), s) for s in ranked if _states(s, fact, slot, question)
+    ]
     best: tuple[float, Filled] | None = None
     for score, candidate in sorted(fitness, key=lambda pair: -pair[0])[:CANDIDATES]:
         found = _scorers(candidate.line) if fact.kind == "names" else None
@@ -47,9 +49,11 @@ def filled(slot: Slot, question: Question, ranked: Sequence[Scored]) -> Filled |
     return best[1] if best else None
 
 
-def _states(candidate: Scored, fact: Fact, question: Question) -> bool:
+def _states(candidate: Scored, fact: Fact, slot: Slot, question: Question) -> bool:
     """Whether a line may state a fact about this topic."""
     line = candidate.line
+    if slot.name in sided(question):
+        return set(words(slot.name.replace("_", " "))) <= set(words(f"{line.title} {line.text}"))
     if fact.stated and not re.search(fact.stated, line.text, re.I):
         return False
     if not fact.stated and candidate.cover < COVER:
@@ -78,8 +82,8 @@ def _of_side(line: Line, own: set[str], question: Question) -> float:
         return 0.0
     others = [set(words(side)) for side in question.sides if set(words(side)) != own]
     said = set(words(line.text))
-    both = any(other - own and other - own <= said for other in others)
-    return 2.0 * (own & set(words(line.title)) == own) - 1.5 * both
+    both = any((other - own) & said for other in others)
+    return 2.0 * (own & set(words(line.title)) == own) - 3.0 * both
 
 
 def _about(line: Line, question: Question, candidate: Scored) -> bool:
@@ -104,7 +108,8 @@ def _single(slot: Slot, fact: Fact, question: Question, line: Line) -> Filled | 
         return None
     if fact.kind == "names":
         found = _people(line, found)
-        return Filled(", ".join(dict.fromkeys(found)), line, line.text) if found else None
+        near = bool(re.search(rf"(?:{fact.stated})[^.;]{{0,40}}\bby\b", line.text, re.I))
+        return Filled(", ".join(dict.fromkeys(found)), line, line.text, near) if found else None
     spots = _spots(line.text, fact, question)
     if fact.side:
         found = _sided(line, fact, spots, found)

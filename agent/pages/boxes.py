@@ -55,6 +55,8 @@ def boxes(body: Element) -> list[Element]:
         if element not in layout and not _within(element, chosen) and _is_data(element):
             chosen[_with_surroundings(element, body)] = None
     alone = [box for box in chosen if not any(a in chosen for a in box.iterancestors())]
+    if len(alone) < 2:
+        return alone
     order = {element: n for n, element in enumerate(body.iter())}
     return sorted(alone, key=order.__getitem__)
 

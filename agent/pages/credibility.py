@@ -11,17 +11,19 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from agent.evidence import words
 from agent.research import Frozen, Hit
 
 T = TypeVar("T")
+_Rows = list[tuple["Kind", dict[str, Any]]]
 
 THRESHOLD = 0.5  # of the source design: at or below it a page is blocked, where a strategy blocks
 SPARED = 3  # let through when all are blocked: the pages that a query is given to read
 RECENT = 0.1
+LONGEST_HOST = 253  # characters, by DNS
 _RELATIVE = re.compile(
     r"\b(hours?|days?|weeks?|minutes?) ago\b|\byesterday\b|\btoday\b|[天时]前", re.I
 )
@@ -98,15 +100,19 @@ def _spared(chosen: int, total: int, threshold: float) -> str:
 
 
 def kind(url: str) -> Kind:
-    """What stands behind an address: by the longest host known, else by the look of the host."""
+    """What stands behind an address: its longest host that is known, else the look of the host."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
-    except ValueError:
+    except ValueError:  # no address at all: `http://[`
         return GENERAL
     if parts.scheme not in ("http", "https"):
         return OWN
-    return _listed(host) or _looks(host) or GENERAL
+    if "\\" in parts.netloc or len(host) > LONGEST_HOST:  # browsers see another host there
+        return GENERAL
+    found = _listed(host) or _looks(host) or GENERAL
+    paid = next((kind for path, kind in _table().paths if path.search(parts.path)), found)
+    return min(found, paid)
 
 
 def listed(url: str) -> bool:
@@ -128,15 +134,22 @@ def _looks(host: str) -> Kind | None:
 class _Table(NamedTuple):
     hosts: dict[str, Kind]
     looks: list[tuple[re.Pattern[str], Kind]]
+    paths: list[tuple[re.Pattern[str], Kind]]
 
 
 @cache
 def _table() -> _Table:
     text = files("agent.pages").joinpath("domains.toml").read_text("utf-8")
-    rows = [(Kind(row["score"], row["reason"]), row) for row in tomllib.loads(text).values()]
-    hosts = {host: kind for kind, row in rows for host in row.get("hosts", "").split()}
-    looks = [(re.compile(row["look"]), kind) for kind, row in rows if "look" in row]
-    return _Table(hosts, looks)
+    rows: _Rows = [(Kind(row["score"], row["reason"]), row) for row in tomllib.loads(text).values()]
+    return _Table(
+        {host: kind for kind, row in rows for host in row.get("hosts", "").split()},
+        _patterns("look", rows),
+        _patterns("path", rows),
+    )
+
+
+def _patterns(key: str, rows: _Rows) -> list[tuple[re.Pattern[str], Kind]]:
+    return [(re.compile(row[key], re.X), kind) for kind, row in rows if key in row]
 
 
 # --- the other parts ---------------------------------------------------------------------------

@@ -88,6 +88,7 @@ class Downloader:
 
         With a permit the host's slots are respected too; robots.txt is asked for without either.
         """
+        self._guard.check(url)
         import httpx2
 
         transport = self.transport()
@@ -95,12 +96,12 @@ class Downloader:
         cookies = httpx2.Cookies()  # of this read only: some sites redirect until they come back
         start = host_of(url)
         for _ in range(REDIRECTS + 1):
-            self._guard.check(url)
             with _translated(host_of(url)), self._slot(url, permit, transport):
                 answer = self._hop(url, cookies, limits, permit)
             if isinstance(answer, Body):
                 return answer
             url = answer
+            self._guard.check(url)
         raise ReadFailed(
             f"{start}: more than {REDIRECTS} redirects, perhaps in a circle.", outcome="invalid"
         )

@@ -74,6 +74,8 @@ class PageReader:
 
     def warm(self) -> None:
         """Import what reading needs and make the TLS context (0.3 s), before the first page."""
+        import protego  # noqa: F401
+
         from agent.pages import extract
 
         self._downloader.transport()

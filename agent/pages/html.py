@@ -116,16 +116,20 @@ def _title(tree: Element) -> str:
 
 def _main(tree: Element, url: str) -> str:
     body = tree.find("body")
-    if sum(1 for _ in body.iter()) > 3 * ELEMENTS:
+    if _count(body) > 3 * ELEMENTS:
         return "\n".join(lines(body))
     kept = _marked(body)
     _unlaid(body)
-    if sum(1 for _ in body.iter()) > ELEMENTS:
+    if _count(body) > ELEMENTS:
         return _restored("\n".join(lines(body)), kept)
     main = _trafilatura(tree, url)
     if len(main) < SHORT:
         main = _whole(body, main)
     return _restored(main, kept)
+
+
+def _count(element: Element) -> int:
+    return int(element.xpath("count(descendant::*)"))
 
 
 def _marked(body: Element) -> dict[int, tuple[str, bool]]:
@@ -140,9 +144,16 @@ def _marked(body: Element) -> dict[int, tuple[str, bool]]:
 
 
 def _unlaid(body: Element) -> None:
-    """Make blocks of the tables that are left, with prose or tables inside: the page's layout."""
-    for element in list(body.iter("table", "tbody", "tr", "td", "th")):
-        element.tag = "div"
+    """Make blocks of the tables that only lay out prose, so that no row of cells is seen in them.
+
+    Those that lay out boxes stay: as blocks they would be taken for something else than content.
+    """
+    marks = (p for p in body.iter("p") if p.text and _MARKS.fullmatch(p.text))
+    around = {table for mark in marks for table in mark.iterancestors("table")}
+    for table in list(body.iter("table")):
+        if table.tag == "table" and table not in around:
+            for part in list(table.iter("table", "tbody", "tr", "td", "th")):
+                part.tag = "div"
 
 
 def _restored(main: str, kept: dict[int, tuple[str, bool]]) -> str:

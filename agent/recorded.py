@@ -1,0 +1,199 @@
+"""An outside call that is made once: known from the journal, shared in flight, or made now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any, Generic, TypeVar
+
+from agent.errors import (
+    JournalError,
+    ModelFailed,
+    OutsideError,
+    ReadFailed,
+    SearchFailed,
+    Stopped,
+)
+from agent.journal import Journal, Json, digest
+from agent.outside import spawn
+from agent.research import Attempt
+
+#: What a failed call of each kind raises.
+ERRORS: dict[str, type[OutsideError]] = {
+    "ask": ModelFailed,
+    "search": SearchFailed,
+    "read": ReadFailed,
+}
+Req = TypeVar("Req")
+Res = TypeVar("Res")
+
+
+class Recorded(Generic[Req, Res]):
+    """An outside call that is made once: known from the journal, shared in flight, or made now.
+
+    `request` says what identifies a request, `encode` and `decode` are the response's JSON form.
+    A call not answered after `limit` seconds is recorded as timed out; in a group, one that is
+    still missing `patience` seconds after two thirds of the group ended is recorded as missed.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        kind: str,
+        go: Callable[[Req], Res],
+        *,
+        request: Callable[[Req], Json],
+        encode: Callable[[Res], Json],
+        decode: Callable[[Req, Json], Res],
+        limit: float,
+        patience: float,
+    ) -> None:
+        self._journal = journal
+        self._kind = kind
+        self._go = go
+        self._request = request
+        self._encode = encode
+        self._decode = decode
+        self._limit = limit
+        self._patience = patience
+
+    def __call__(self, request: Req) -> Res:
+        """Make the call and wait. Raises OutsideError, or Stopped."""
+        outcome = next(iter(self.collect([request])))
+        if isinstance(outcome, OutsideError):
+            raise outcome
+        return outcome
+
+    def start(self, request: Req) -> Future[Res]:
+        """Make the call without waiting. Whoever asks for the same shares the result."""
+        body = self._request(request)
+        key = digest(self._kind, body)
+        with self._journal.lock:
+            if flight := self._journal.flights.get(key):
+                return flight
+            future: Future[Res] = Future()
+            self._journal.flights[key] = future
+        known = self._journal.known(key)
+        if known is not None:
+            self._settle(future, known, lambda: self._recall(request, known), write=False)
+        elif self._journal.closed_world:
+            future.set_exception(_unknown(self._kind, body))
+        elif self._journal.stop.is_set():
+            future.set_exception(Stopped("The run was stopped."))
+        else:
+            spawn(lambda: self._make(request, body, key, future))
+        return future
+
+    def collect(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
+        """Outcomes in the order of the requests. Raises Stopped."""
+        flights = [(request, self.start(request)) for request in requests]
+        give_up = self._deadline([flight for _, flight in flights])
+        for request, flight in flights:
+            while not flight.done() and not give_up():
+                if self._journal.stop.is_set():
+                    raise Stopped("The run was stopped.")
+                wait([flight], timeout=0.05, return_when=FIRST_COMPLETED)
+            if not flight.done():
+                self._miss(request, flight, give_up())
+            try:
+                yield flight.result()
+            except OutsideError as error:
+                yield error
+
+    def _deadline(self, flights: list[Future[Res]]) -> Callable[[], str]:
+        """A function that says why waiting for the rest of a group is over, if it is."""
+        begun = time.monotonic()
+        most_done: list[float] = []
+
+        def give_up() -> str:
+            now = time.monotonic() - begun
+            if now > self._limit:
+                return "timeout"
+            if not most_done and 3 * sum(f.done() for f in flights) >= 2 * len(flights) > 2:
+                most_done.append(now)
+            late = bool(most_done) and now > most_done[0] + max(self._patience, most_done[0])
+            return "missed" if late else ""
+
+        return give_up
+
+    def _make(self, request: Req, body: Json, key: str, future: Future[Res]) -> None:
+        begun = time.monotonic()
+        line: Json = {"call": self._kind, "key": key, "request": body}
+        try:
+            response = self._go(request)
+            line["response"] = self._encode(response)
+            finish: Callable[[], Res] = lambda: response  # noqa: E731
+        except Exception as error:  # a provider's failure becomes a recorded outcome
+            failure = error if isinstance(error, OutsideError) else self._unexpected(error)
+            line["error"] = _told(failure)
+            finish = _raiser(failure)
+        line["seconds"] = round(time.monotonic() - begun, 3)
+        self._settle(future, line, finish, write=True)
+
+    def _miss(self, request: Req, future: Future[Res], why: str) -> None:
+        """Record that a call was given up; what it brings later is not used."""
+        body = self._request(request)
+        text = "did not answer in time" if why == "timeout" else "was much slower than the others"
+        error = ERRORS[self._kind](
+            f"The {self._kind} {text} and was given up.",
+            outcome="timeout" if why == "timeout" else "missed",
+        )
+        line = {"call": self._kind, "key": digest(self._kind, body), "request": body}
+        self._settle(future, {**line, "error": _told(error)}, _raiser(error), write=True)
+
+    def _unexpected(self, error: Exception) -> OutsideError:
+        """A bug or a library's surprise: its type is told, not its text, which may hold a key."""
+        return ERRORS[self._kind](f"An unexpected {type(error).__name__} in the {self._kind}.")
+
+    def _settle(
+        self, future: Future[Res], line: Json, finish: Callable[[], Res], *, write: bool
+    ) -> None:
+        """The first outcome of a call counts; it is on disk before anyone learns of it."""
+        if not self._journal.record(line, write):
+            return
+        try:
+            result = finish()
+        except OutsideError as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    def _recall(self, request: Req, line: Json) -> Res:
+        if "error" in line:
+            raise _retold(self._kind, line["error"])
+        return self._decode(request, line["response"])
+
+
+def _unknown(kind: str, body: Json) -> JournalError:
+    """A replay asks for what was never recorded: the code or the settings are not the run's."""
+    what = body.get("query") or body.get("url") or body.get("task") or ""
+    return JournalError(
+        f"The journal does not hold this call: {kind} {what}",
+        "Replay with the version and the settings of the run, or --resume it.",
+    )
+
+
+def _raiser(error: OutsideError) -> Callable[[], Any]:
+    def finish() -> Any:
+        raise error
+
+    return finish
+
+
+def _told(error: OutsideError) -> Json:
+    return {
+        "outcome": error.outcome,
+        "message": error.message,
+        "remedy": error.remedy,
+        "attempts": [attempt.model_dump(mode="json") for attempt in error.attempts],
+    }
+
+
+def _retold(kind: str, told: Json) -> OutsideError:
+    return ERRORS[kind](
+        told["message"],
+        told["remedy"],
+        outcome=told["outcome"],
+        attempts=tuple(Attempt.model_validate(row) for row in told["attempts"]),
+    )

@@ -1,0 +1,105 @@
+"""robots.txt is respected, asked for once, and never waited for longer than a page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from agent.errors import ReadFailed
+from agent.pages.fetch import PageReader
+from tests.page_server import Connection, PageServer, html, reply
+
+
+@pytest.fixture
+def web() -> Iterator[PageServer]:
+    with PageServer() as server:
+        yield server
+
+
+@pytest.fixture
+def reader() -> Iterator[PageReader]:
+    made = PageReader(timeout=0.6, allow_private_network=True)
+    yield made
+    made.close()
+
+
+def failure(reader: PageReader, url: str) -> ReadFailed:
+    with pytest.raises(ReadFailed) as caught:
+        reader(url)
+    return caught.value
+
+
+def _hang(connection: Connection) -> None:
+    connection.hang()
+
+
+def _reset(connection: Connection) -> None:
+    connection.reset()
+
+
+RULES = (
+    b"User-agent: *\nDisallow: /private\nAllow: /private/but\n\nUser-agent: Other\nDisallow: /\n"
+)
+
+
+def test_robots_txt_is_respected_and_asked_for_once(web: PageServer, reader: PageReader) -> None:
+    web.answers["/robots.txt"] = reply(RULES)
+    assert reader(f"{web.url}/private/but/not").title == "A page"
+    before = list(web.paths)
+    error = failure(reader, f"{web.url}/private/page")
+    assert error.outcome == "blocked" and "robots.txt" in error.message
+    assert "RESPECT_ROBOTS" in error.remedy
+    assert web.paths == before and before.count("/robots.txt") == 1  # known: not even asked for
+    assert reader(f"{web.url}/other").title == "A page"
+
+
+def test_what_robots_txt_disallows_is_not_used_even_if_it_came_first(
+    web: PageServer, reader: PageReader
+) -> None:
+    def late(connection: Connection) -> None:
+        connection.server.over.wait(0.3)
+        connection.send(reply(RULES))
+
+    web.answers["/robots.txt"] = late
+    assert failure(reader, f"{web.url}/private/page").outcome == "blocked"
+    assert set(web.paths) == {"/robots.txt", "/private/page"}  # at the same time
+
+
+def test_each_redirect_is_checked_against_robots_txt(web: PageServer, reader: PageReader) -> None:
+    web.answers["/robots.txt"] = reply(RULES)
+    web.answers["/open"] = reply(b"", "302 Found", "Location: /private/page")
+    assert failure(reader, f"{web.url}/open").outcome == "blocked"
+    assert "/private/page" not in web.paths
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [reply(b"no", "404 Not Found"), reply(b"", "500 Oops"), _reset, _hang, reply(html())],
+    ids=["404", "500", "reset", "hang", "html"],
+)
+def test_without_a_readable_robots_txt_pages_are_read(
+    web: PageServer, reader: PageReader, answer: bytes
+) -> None:
+    web.answers["/robots.txt"] = answer
+    assert reader(f"{web.url}/private/page").title == "A page"
+
+
+def test_a_slow_robots_txt_costs_no_time_of_its_own(web: PageServer, reader: PageReader) -> None:
+    def slow(connection: Connection) -> None:
+        connection.server.over.wait(0.3)
+        connection.send(reply(html()))
+
+    web.answers["/robots.txt"] = web.answers["/page"] = slow
+    start = time.monotonic()
+    reader(f"{web.url}/page")
+    assert time.monotonic() - start < 0.55
+
+
+def test_robots_txt_can_be_left_alone(web: PageServer) -> None:
+    web.answers["/robots.txt"] = reply(RULES)
+    reader = PageReader(timeout=1, allow_private_network=True, respect_robots=False)
+    assert reader(f"{web.url}/private/page").title == "A page"
+    reader.close()
+    assert web.paths == ["/private/page"]

@@ -1,0 +1,87 @@
+"""Captchas, consent pages and calls for JavaScript are no pages; articles about them are."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.errors import ReadFailed
+from agent.pages.fetch import PageReader
+from agent.pages.walls import wall
+from tests.page_server import WORDS, PageServer, html, reply
+
+
+@pytest.fixture
+def web() -> Iterator[PageServer]:
+    with PageServer() as server:
+        yield server
+
+
+@pytest.fixture
+def reader() -> Iterator[PageReader]:
+    made = PageReader(timeout=0.6, allow_private_network=True)
+    yield made
+    made.close()
+
+
+def failure(reader: PageReader, url: str) -> ReadFailed:
+    with pytest.raises(ReadFailed) as caught:
+        reader(url)
+    return caught.value
+
+
+CONSENT = (
+    b"<html><title>Before you continue to Search</title><body><form "
+    b'action="https://consent.google.com/save"><p>We use cookies.</p><button>Accept</button></form>'
+)
+LOGIN = (
+    b"<html><title>Log in</title><body><h1>Log in</h1><p>Log in to go on.</p>"
+    b'<form><input name=user><input type="password" name=pw></form>'
+)
+SCRIPT = b"<html><title>App</title><body><noscript>x</noscript><p>Please enable JavaScript.</p>"
+MOMENT = b"<html><title>Just a moment...</title><body><p>Checking your browser</p><script></script>"
+
+
+@pytest.mark.parametrize("body", [CONSENT, LOGIN, SCRIPT, MOMENT], ids=lambda b: b[13:30])
+def test_a_wall_is_no_page(web: PageServer, reader: PageReader, body: bytes) -> None:
+    web.answers["/page"] = reply(body, "200 OK", "Content-Type: text/html")
+    error = failure(reader, f"{web.url}/page")
+    assert error.outcome == "blocked" and "instead of a page" in error.message
+
+
+def test_the_recorded_walls_are_recognised(web: PageServer, reader: PageReader, data: Path) -> None:
+    for name in ("google_search_captcha", "google_search_captcha_new", "google_search_soft_block"):
+        web.answers["/page"] = reply((data / "search" / f"{name}.html").read_bytes())
+        assert failure(reader, f"{web.url}/page").outcome == "blocked", name
+
+
+def test_a_challenge_by_header_is_blocked(web: PageServer, reader: PageReader) -> None:
+    web.answers["/page"] = reply(html(), "503 Busy", "cf-mitigated: challenge")
+    assert failure(reader, f"{web.url}/page").outcome == "blocked"
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("How captchas work", b"A captcha asks: are you a robot? It shows pictures. " * 4),
+        ("reCAPTCHA", b"reCAPTCHA is owned by Google. Sites ask to verify you are human with it."),
+        ("JavaScript", b"JavaScript is a language. Some pages say: please enable JavaScript."),
+        ("Login (film)", b"Login is a 2013 film. To sign in is not needed to know of it. " * 3),
+        ("Privacy", b"Many sites say that they value your privacy, and that you may choose. " * 3),
+    ],
+)
+def test_an_article_about_walls_is_a_page(
+    web: PageServer, reader: PageReader, title: str, text: bytes
+) -> None:
+    web.answers["/page"] = reply(html(title).replace(WORDS, text))
+    assert title in reader(f"{web.url}/page").text
+
+
+def test_no_real_article_is_taken_for_a_wall(data: Path) -> None:
+    for path in sorted((data / "pages" / "article_html").glob("*.gz"))[:60]:
+        body = gzip.decompress(path.read_bytes())
+        assert wall(body, "", "few words") in (None, "a captcha"), path.name  # at its worst
+        assert wall(body, "A title", "words " * 300) is None
