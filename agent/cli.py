@@ -51,6 +51,9 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.option("--offline", is_flag=True, help="No key, no model, no network: quote the corpus.")
 @click.option("--max-rounds", type=int, help="Rounds of searching, 1 to 10.  [default: 2]")
 @click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")
+@click.option("--resume", metavar="RUN", help="Go on with a run, or begin one of this name.")
+@click.option("--retry-failed", is_flag=True, help="With --resume: ask again what failed.")
+@click.option("--replay", type=click.Path(path_type=Path), help="Repeat a journal, going nowhere.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only pages from this day on.")
 @click.option("--allow-domain", callback=_listed, help="Only pages of these sites, with commas.")
 @click.option("--block-domain", callback=_listed, help="No pages of these sites, with commas.")
@@ -91,6 +94,8 @@ def _bug(error: Exception, verbose: bool) -> AgentError:
 
 def _topic(options: dict[str, Any]) -> str:
     given = [text for text in (options["topic"], options["question"]) if text is not None]
+    if not given and (options["resume"] or options["replay"]):
+        return ""  # the journal knows it
     if len(given) != 1:
         fault = "Two questions were given." if given else "No question was given."
         raise UsageError(fault, "Give one: --topic '...', or as the argument, or - for stdin.")
@@ -117,8 +122,8 @@ def _begin(topic: str, options: dict[str, Any]) -> Run:
         load_dotenv(Path.cwd() / ".env")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from None
-    names = ("slots", "llm", "search", "corpus", "max_rounds", "max_words", "lang")
-    given = {name: options[name] for name in names}
+    names = "slots llm search corpus max_rounds max_words lang resume replay retry_failed"
+    given = {name: options[name] for name in names.split()}
     given["since"] = options["since"] and options["since"].date()
     given["allow_domains"] = options["allow_domain"]
     given["block_domains"] = options["block_domain"]

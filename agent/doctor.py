@@ -32,6 +32,7 @@ SHORT = 7.0  # seconds for one service: it is told as slow by its own name befor
 QUERY = "Wikipedia"  # every search engine knows something of it
 EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)  # this program is younger
 PIECE = 4  # characters of a key that no word shown may contain: services echo the last four
+RUN = 8  # of these in a row, in either case, no name may contain
 
 KEYS = "GEMINI OPENAI SERPAPI EXA TAVILY SERPER".split()
 PROXIES = "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY".split()
@@ -223,7 +224,7 @@ def clock(now: datetime) -> Result:
 
 
 def _of_settings(settings: Settings) -> dict[str, Job]:
-    from agent.run import user_folder
+    from agent.compose import user_folder
 
     runs = settings.runs_dir or user_folder("data") / "runs"
     cache = settings.cache_dir or user_folder("cache")
@@ -277,20 +278,26 @@ def _server(settings: Settings, folder: Path) -> Result:
 
 def _models(settings: Settings) -> dict[str, Job]:
     """A look-up of each model that a run would ask, after one import of the SDK for all."""
+    from agent.compose import chosen_models
     from agent.outside import spawn
-    from agent.run import chosen_models
 
     try:
         models = chosen_models(settings)
     except AgentError as error:
         fault = _refused(error)
         return {"model": lambda: fault._replace(status="fail")}
-    ready = spawn(lambda: [model.warm() for model in models])  # two threads at once would fail
+    ready = spawn(lambda: _warmed(models))
 
     def asked(model: Model) -> Job:
-        return lambda: wait([ready]) and Result("ok", model.probe())
+        return lambda: Result("ok", ready.result() or model.probe())
 
     return {f"model {_called(model)}": asked(model) for model in models}
+
+
+def _warmed(models: Iterable[Model]) -> None:
+    """The SDK imported once for all: two threads that import it at once fail."""
+    for model in models:
+        model.warm()
 
 
 def _called(model: Model) -> str:
@@ -332,17 +339,31 @@ def secrets(environment: Mapping[str, str]) -> list[str]:
 
 
 def hidden(checks: Iterable[Check], keys: Sequence[str]) -> list[Check]:
-    """The rows without any word that shares PIECE characters in a row with a key."""
-    pieces = {key[i : i + PIECE] for key in keys for i in range(len(key) - PIECE + 1)}
+    """The rows without any word that shares PIECE characters in a row with a key.
 
-    def clean(text: str) -> str:
-        words = (
-            "[hidden]" if any(word[i : i + PIECE] in pieces for i in range(len(word))) else word
+    Of names, which a user chooses, only what holds RUN of them in either case: a model may well be
+    called like a part of a key.
+    """
+    short = {key[i : i + PIECE] for key in keys for i in range(len(key) - PIECE + 1)}
+    folded = [key.casefold() for key in keys]
+    long = {key[i : i + RUN] for key in folded for i in range(max(1, len(key) - RUN + 1))}
+
+    def clean(text: str, pieces: Iterable[str] = ()) -> str:
+        return " ".join(
+            "[hidden]"
+            if any(piece in word for piece in pieces) or any(run in word.casefold() for run in long)
+            else word
             for word in text.split(" ")
         )
-        return " ".join(words)
 
-    return [c._replace(detail=clean(c.detail), remedy=clean(c.remedy)) for c in checks]
+    return [
+        check._replace(
+            name=clean(check.name),
+            detail=clean(check.detail, short),
+            remedy=clean(check.remedy, short),
+        )
+        for check in checks
+    ]
 
 
 def _as_json(checks: Sequence[Check], missing: Sequence[str]) -> str:
@@ -359,7 +380,10 @@ def _as_table(checks: Sequence[Check], missing: Sequence[str]) -> str:
         lines.append(f"{check.status:4}  {check.name:{width}}  {check.detail}")
         if check.remedy:
             lines.append(f"{'':4}  {'':{width}}  -> {check.remedy}")
+    offline = any(check.name == "corpus" and check.status == "ok" for check in checks)
     lacking = f"Not ready, for want of: {', '.join(missing)}." if missing else "Ready."
+    if missing and offline:
+        lacking += " With --offline it works all the same."
     return "\n".join([*lines, lacking, ""])
 
 

@@ -59,12 +59,12 @@ class Journal:
     @classmethod
     def begin(cls, path: Path, header: Json) -> Journal:
         """A new journal. A path that cannot be written costs the journal, not the run."""
+        if path.exists():
+            raise JournalError(f"{path} exists already.", "Resume it, or name another.")
         journal = cls({"journal": VERSION, **header})
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             journal._file = _file(path, "x")
-        except FileExistsError:
-            raise JournalError(f"{path} exists already.", "Resume it, or name another.") from None
         except OSError as error:
             journal._give_up(path, error)
         else:

@@ -69,6 +69,11 @@ class Settings(Frozen):
     patience: float = Field(2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
 
+    # a run that was
+    resume: str = ""  # a run's name or journal: go on with it; a new name begins it
+    replay: Path | None = None  # a journal: repeat it without going outside
+    retry_failed: bool = False  # on resume, make the calls again that failed
+
     # where things are kept; empty: under the user's data and cache directories
     runs_dir: Path | None = None
     cache_dir: Path | None = None
@@ -76,6 +81,9 @@ class Settings(Frozen):
     cache_url: SecretStr = SecretStr("")  # redis:// or rediss://; empty: SQLite in `cache_dir`
     cache_ttl: float = Field(86_400.0, ge=0, allow_inf_nan=False)  # seconds; 0: no cache
 
+
+#: What shapes prompts and answer, and is recorded with a run, so that a replay repeats it.
+SHAPE = ("slots", "max_rounds", "max_words", "pages_per_query", "evidence_tokens", "lang")
 
 #: Environment name -> field. A list is written with commas.
 ENVIRONMENT = {

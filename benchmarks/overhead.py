@@ -59,7 +59,11 @@ def _script(services: Services) -> None:
 
 
 def _run(services: Services, folder: Path) -> float:
-    environment = {**os.environ, **services.environment(folder), "PYTHONPATH": str(Path.cwd())}
+    environment = {
+        **os.environ,
+        **services.environment(folder, CACHE_TTL="0"),
+        "PYTHONPATH": str(Path.cwd()),
+    }
     folder.mkdir()
     question = [sys.executable, "-m", "agent.cli", "Who won the 2022 FIFA World Cup?"]
     begun = time.monotonic()

@@ -80,7 +80,7 @@ def _absent(company: str, person: str, _: str) -> Case:
 def ask(case: Case, services: Services, folder: Path) -> Answer:
     """The answer to a case, from services set up for it."""
     services.pages, services.hits, services.think = case.pages, case.hits, case.thinker
-    run = research(case.question, load(services.environment(folder)))
+    run = research(case.question, load(services.environment(folder, CACHE_TTL="0")))
     for _ in run:
         pass
     return run.answer()

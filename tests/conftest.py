@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from agent.settings import Settings, load
 from pytest_socket import socket_allow_hosts
 
+from agent.settings import Settings, load
 from tests.services import Services
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -40,7 +40,7 @@ def services() -> Iterator[Services]:
 @pytest.fixture
 def settings(services: Services, tmp_path: Path) -> Settings:
     """Settings for a run against `services`, with no waiting between retries."""
-    return load(services.environment(tmp_path))
+    return load(services.environment(tmp_path, CACHE_TTL="0"))
 
 
 @pytest.fixture

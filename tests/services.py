@@ -123,6 +123,18 @@ class Services:
         text = reply if isinstance(reply, str) else json.dumps(reply)
         return Raw(200, json.dumps(gemini_reply(text, asked)), delay=self.latency())
 
+    def get(self, path: str, headers: dict[str, str]) -> Raw:
+        """Whatever is asked with GET."""
+        parts = urlsplit(path)
+        if parts.path == "/serpapi/search":
+            given = parse_qs(parts.query)
+            return self.serpapi(given["q"][0], given["api_key"][0])
+        if found := re.fullmatch(r"/gemini/v1\w*/models/(.+)", parts.path):
+            return self.model(found[1], headers.get("x-goog-api-key"))
+        if parts.path == "/openai/models":
+            return self.openai_models(headers.get("Authorization"))
+        return self.page(parts.path.removeprefix("/web/"))
+
     def model(self, name: str, key: str | None) -> Raw:
         """models.get: whether a model exists."""
         if key != GEMINI_KEY:
@@ -251,16 +263,7 @@ def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
             self._answer(services.gemini(model[1] if model else "", body, key))
 
         def do_GET(self) -> None:
-            parts = urlsplit(self.path)
-            if parts.path == "/serpapi/search":
-                given = parse_qs(parts.query)
-                self._answer(services.serpapi(given["q"][0], given["api_key"][0]))
-            elif found := re.fullmatch(r"/gemini/v1\w*/models/(.+)", parts.path):
-                self._answer(services.model(found[1], self.headers.get("x-goog-api-key")))
-            elif parts.path == "/openai/models":
-                self._answer(services.openai_models(self.headers.get("Authorization")))
-            else:
-                self._answer(services.page(parts.path.removeprefix("/web/")))
+            self._answer(services.get(self.path, dict(self.headers.items())))
 
         def _answer(self, raw: Raw) -> None:
             raw = services.fault() or raw

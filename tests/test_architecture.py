@@ -19,11 +19,12 @@ FILES = sorted(AGENT.rglob("*.py"))
 ROOMS = [
     {"", "demo", "errors", "urls", "research"},
     {"outside", "settings", "budget", "foreign"},
-    {"http"},
-    {"llm", "search", "pages", "evidence", "journal", "cache"},
+    {"http", "journal"},
+    {"llm", "search", "pages", "evidence", "recorded", "cache"},
     {"steps"},
     {"strategies"},
     {"output", "render"},
+    {"compose"},
     {"run"},
 ]
 DOORS = {"cli", "doctor"}

@@ -13,8 +13,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from agent import __version__
 
+from agent import __version__
 from tests.services import GEMINI_KEY, SERPAPI_KEY, Raw, Services
 from tests.thinker import Fact, Thinker
 

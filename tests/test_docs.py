@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from agent import settings
 from agent.cli import command
 
@@ -56,14 +57,18 @@ def test_documents_name_no_dead_file() -> None:
             assert (ROOT / path).exists(), f"{name} names {path}"
 
 
-RECIPES = [line for line in README.splitlines() if line.startswith("research-agent ") and "jq" in line]
+RECIPES = [
+    line for line in README.splitlines() if line.startswith("research-agent ") and "jq" in line
+]
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_recipes_run_as_written(recipe: str, tmp_path: Path) -> None:
     if shutil.which("jq") is None:
         pytest.skip("jq is not installed")
-    (tmp_path / "research-agent").write_text(f'#!/bin/sh\nexec {sys.executable} -m agent.cli "$@"\n')
+    (tmp_path / "research-agent").write_text(
+        f'#!/bin/sh\nexec {sys.executable} -m agent.cli "$@"\n'
+    )
     (tmp_path / "research-agent").chmod(0o755)
     question = '--offline "Who won the 2022 FIFA World Cup?"'
     script = f'PATH="{tmp_path}:$PATH"; ' + recipe.replace('"..."', question)

@@ -7,6 +7,9 @@ import html
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from agent.evidence import (
     anchor,
     fold,
@@ -20,9 +23,6 @@ from agent.evidence import (
     words,
 )
 from agent.research import Hit, Page, Source
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.services import source_ids
 
 

@@ -12,7 +12,6 @@ from random import Random
 from agent.output import Answer, to_json
 from agent.run import research
 from agent.settings import load
-
 from tests.services import Raw, Services
 from tests.thinker import Fact, Thinker
 
@@ -37,7 +36,7 @@ def test_every_run_ends_in_an_answer_or_a_clear_error(tmp_path: Path) -> None:
     with Services() as services:
         _script(services)
         environment = services.environment(
-            tmp_path, LLM_TIMEOUT="4", SEARCH_TIMEOUT="4", PAGE_TIMEOUT="4"
+            tmp_path, LLM_TIMEOUT="4", CACHE_TTL="0", SEARCH_TIMEOUT="4", PAGE_TIMEOUT="4"
         )
         with ThreadPoolExecutor(RUNS) as pool:
             ended = list(

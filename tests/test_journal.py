@@ -12,14 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from agent.errors import JournalError, OutsideError, SearchFailed, Stopped
 from agent.journal import Journal, Json, read
 from agent.recorded import Recorded
 from agent.run import research
 from agent.settings import load
-from hypothesis import given
-from hypothesis import strategies as st
-
 from tests.services import GEMINI_KEY, SERPAPI_KEY, Services
 from tests.thinker import Fact, Thinker
 

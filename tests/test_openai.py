@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from agent.errors import NotConfigured, UsageError
 from agent.llm import Models
 from agent.llm.openai_compatible import OpenAICompatible
@@ -13,7 +14,6 @@ from agent.output import to_json
 from agent.run import research
 from agent.settings import Settings, load
 from agent.steps.generate_queries import MakeQueries
-
 from tests.services import OPENAI_KEY, Raw, Services, openai_reply
 from tests.test_slots import FINAL, TOPIC, ended
 from tests.thinker import Fact, Thinker

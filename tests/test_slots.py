@@ -7,11 +7,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
+
 from agent.output import Answer, to_json
 from agent.research import PageRead, Queried
 from agent.run import Run, research
 from agent.settings import Settings
-
 from tests.services import Asked, Raw, Reply, Services, source_ids
 from tests.thinker import Fact, Thinker
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from agent.evidence import sentences
-
 from tests.services import Asked, source_ids
 
 

@@ -73,8 +73,8 @@ class Models:
     def __init__(
         self,
         models: Sequence[Model],
-        timeout: float,
-        waits: Sequence[float],
+        timeout: float = 60.0,
+        waits: Sequence[float] = (),
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._all = tuple(models)
@@ -85,7 +85,8 @@ class Models:
 
     def warm(self) -> None:
         """Make ready the model that will be asked first."""
-        self._models[0].warm()
+        for model in self._models[:1]:
+            model.warm()
 
     def close(self) -> None:
         """Let go of what all models hold."""

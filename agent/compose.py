@@ -1,0 +1,281 @@
+"""What a run goes outside with: the one place where calls, journal and providers are composed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import wait
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agent.errors import NotConfigured, UsageError
+from agent.journal import Journal
+from agent.llm import Model, Models
+from agent.llm.prices import Price, price, table
+from agent.outside import A, Ask, Read, Reply, Search, Task, spawn
+from agent.recorded import Recorded
+from agent.research import Found, Page
+from agent.settings import Settings
+from agent.urls import canonical
+
+MOST_SKIPPED = 10  # files of a corpus that are named as unreadable
+LONGEST_ASK = 900.0  # seconds for all models and retries of one task: a net, not a target
+
+
+def now() -> str:
+    """The time as everything stored has it: UTC, ISO 8601, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Outside(NamedTuple):
+    """The three calls, and how to let go of what they hold."""
+
+    ask: Ask
+    search: Search
+    read: Read
+    warm: Callable[[], None]
+    close: Callable[[], None]
+    notes: Callable[[], tuple[str, ...]]
+
+
+class Ways(NamedTuple):
+    """How this run searches and reads: the web, or a corpus."""
+
+    search: Callable[[str], Found]
+    read: Callable[[str], Page]
+    warm: Callable[[], None]  # imports what reading needs
+    close: Callable[[], None]
+    notes: Callable[[], tuple[str, ...]]  # what the user should know by now, in words
+
+
+def _nothing() -> None:
+    pass
+
+
+def _nowhere(_: str) -> Any:
+    raise AssertionError("a replay goes nowhere")
+
+
+#: For a replay, which asks the journal alone.
+NOWHERE = Ways(_nowhere, _nowhere, _nothing, _nothing, tuple)
+
+
+def chosen_ways(settings: Settings) -> Ways:
+    """A corpus where one is named, else the web. Raises UsageError."""
+    return _local(settings) if settings.offline or settings.corpus else _web(settings)
+
+
+def user_folder(kind: str) -> Path:
+    """Where journals (`data`) or indexes and caches (`cache`) lie unless the settings say so."""
+    from platformdirs import PlatformDirs
+
+    dirs = PlatformDirs("llm-research-agent", appauthor=False)
+    return dirs.user_cache_path if kind == "cache" else dirs.user_data_path
+
+
+def outside(settings: Settings, journal: Journal, models: Models, ways: Ways) -> Outside:
+    """journal( retry and fallback( provider )), for each of the three calls.
+
+    On the web a cache stands before search and read; what a model says is never cached.
+    """
+    ready = spawn(models.warm)
+
+    def find(query: str) -> Found:
+        wait([ready], timeout=2)  # the model waits longest: its import and its request go first
+        return ways.search(query)
+
+    def warm() -> None:
+        wait([ready], timeout=2)
+        ways.warm()
+
+    def close() -> None:
+        models.close()
+        ways.close()
+
+    ask = Recorded[Task[Any], Reply[Any]](
+        journal,
+        "ask",
+        models,
+        request=lambda task: {"task": task.name, "system": task.system(), "prompt": task.prompt()},
+        encode=lambda reply: reply.model_dump(mode="json", serialize_as_any=True),
+        decode=_reply,
+        limit=LONGEST_ASK,
+        patience=settings.patience,
+    )
+    search = Recorded[str, Found](
+        journal,
+        "search",
+        find,
+        request=lambda query: {"query": query},
+        encode=lambda found: found.model_dump(mode="json"),
+        decode=lambda _, line: Found.model_validate(line),
+        limit=settings.search_timeout * 2,
+        patience=settings.patience,
+    )
+    read = Recorded[str, Page](
+        journal,
+        "read",
+        ways.read,
+        request=lambda url: {"url": canonical(url)},
+        encode=lambda page: page.model_dump(mode="json"),
+        decode=lambda _, line: Page.model_validate(line),
+        limit=settings.page_timeout + 1,
+        patience=settings.patience,
+    )
+    return Outside(ask, search, read, warm, close, ways.notes)
+
+
+def _reply(task: Task[A], line: dict[str, Any]) -> Reply[A]:
+    answer = task.answer.model_validate(line["answer"])
+    return Reply[A].model_validate({**line, "answer": answer})
+
+
+def chosen_models(settings: Settings) -> list[Model]:
+    """The models in the order of `llm`. Raises NotConfigured, UsageError."""
+    if settings.offline:
+        return _extractive(settings, "")
+    models: list[Model] = []
+    for name in settings.llm or (_usual(settings),):
+        provider, _, model = name.partition(":")
+        make = MODELS.get(provider)
+        if make is None:
+            known = ", ".join(MODELS)
+            raise UsageError(f"Unknown model provider {provider!r}.", f"Use one of: {known}.")
+        models.extend(make(settings, model))
+    return models
+
+
+def _usual(settings: Settings) -> str:
+    """The provider where none is named."""
+    other = settings.openai_model and not settings.gemini_api_key.get_secret_value()
+    return "openai" if other else "gemini"
+
+
+def _gemini(settings: Settings, model: str) -> list[Model]:
+    from agent.llm.gemini import Connection, Gemini
+
+    key = settings.gemini_api_key.get_secret_value()
+    if not key:
+        raise NotConfigured(
+            "GEMINI_API_KEY is not set. Add it to .env, or run with --offline",
+            "Add a line GEMINI_API_KEY=... to .env in this directory, or run with --offline.",
+        )
+    connection = Connection(
+        key, settings.gemini_base_url, settings.gemini_api_version, settings.llm_timeout
+    )
+    names = [model] if model else [settings.gemini_model, *settings.gemini_fallback_models]
+    return [Gemini(name, connection, _price(settings, name)) for name in dict.fromkeys(names)]
+
+
+def _openai(settings: Settings, model: str) -> list[Model]:
+    from agent.llm.openai_compatible import OpenAICompatible
+
+    name = model or settings.openai_model
+    key = settings.openai_api_key.get_secret_value()
+    if not name:
+        raise NotConfigured(
+            "OPENAI_MODEL is not set.", "Add it to .env, or use --llm openai:MODEL."
+        )
+    if not key and settings.openai_base_url == Settings.model_fields["openai_base_url"].default:
+        remedy = "Add it to .env, or set OPENAI_BASE_URL to a server that needs none."
+        raise NotConfigured("OPENAI_API_KEY is not set.", remedy)
+    price = _price(settings, name)
+    return [OpenAICompatible(name, settings.openai_base_url, key, settings.llm_timeout, price)]
+
+
+def _price(settings: Settings, model: str) -> Price | None:
+    return price(table(settings.prices_file), model, datetime.now(UTC).date())
+
+
+def _extractive(settings: Settings, model: str) -> list[Model]:
+    from agent.llm.extractive import Extractive
+
+    return [Extractive()]
+
+
+def extract(task: Task[A]) -> Reply[A]:
+    """The stand-in where no model answers: sentences quoted from the evidence."""
+    from agent.llm.extractive import Extractive
+
+    return Models([Extractive()], timeout=60.0, waits=())(task)
+
+
+MODELS: dict[str, Callable[[Settings, str], list[Model]]] = {
+    "gemini": _gemini,
+    "openai": _openai,
+    "extractive": _extractive,
+}
+
+
+def _local(settings: Settings) -> Ways:
+    """Search and read a corpus and nothing else: nothing of a private document leaves by search."""
+    from agent.search import SearchChain
+    from agent.search.corpus import Corpus
+
+    path = settings.corpus or Path(__file__).parent / "demo"
+    corpus = Corpus(path, settings.cache_dir or user_folder("cache"))
+    skipped = tuple(f"Not in the corpus: {reason}" for reason in corpus.skipped[:MOST_SKIPPED])
+    chain = _dated(SearchChain([corpus], local=True))
+    return Ways(chain, corpus.read, _nothing, corpus.close, lambda: skipped)
+
+
+def _web(settings: Settings) -> Ways:
+    from agent.pages.fetch import PageReader
+    from agent.search import build
+    from agent.search.options import Options
+
+    options = Options(
+        language=settings.lang,
+        since=settings.since,
+        allow_domains=settings.allow_domains,
+        block_domains=settings.block_domains,
+    )
+    reader = PageReader(
+        timeout=settings.page_timeout,
+        max_bytes=settings.page_max_bytes,
+        allow_private_network=settings.allow_private_network,
+        through_proxy=settings.fetch_through_proxy,
+        respect_robots=settings.respect_robots,
+    )
+    web = Ways(_dated(build(settings, options)), reader, reader.warm, reader.close, lambda: ())
+    return _cached(settings, web) if settings.cache and settings.cache_ttl else web
+
+
+def _dated(search: Callable[[str], Found]) -> Callable[[str], Found]:
+    return lambda query: search(query).model_copy(update={"at": now()})
+
+
+def _cached(settings: Settings, web: Ways) -> Ways:
+    """The web, asked only for what no earlier run has found or read."""
+    from agent.cache import open_cache
+
+    folder = (settings.cache_dir or user_folder("cache")) / "web"
+    cache = open_cache(settings.cache_url.get_secret_value(), folder, settings.cache_ttl)
+
+    def warm() -> None:
+        web.warm()
+        cache.warm()
+
+    def close() -> None:
+        web.close()
+        cache.close()
+
+    search = cache.search(web.search, **_search_rules(settings))
+    read = cache.read(web.read, **_read_rules(settings))
+    return Ways(search, read, warm, close, lambda: (*web.notes(), cache.problem))
+
+
+def _search_rules(settings: Settings) -> dict[str, Any]:
+    """What changes the answer to a query, keys apart: who is asked, where, for what."""
+    keys = (f"{name}_api_key" for name in settings.search)
+    kept = {"search", "searxng_url", "lang", "since", "allow_domains", "block_domains"}
+    kept |= {f"{name}_base_url" for name in settings.search} & Settings.model_fields.keys()
+    rules = settings.model_dump(mode="json", include=kept)
+    return {**rules, "keys": [bool(getattr(settings, key, "")) for key in keys]}
+
+
+def _read_rules(settings: Settings) -> dict[str, Any]:
+    """What permits reading: a page that this run may not read, the cache does not show it."""
+    return settings.model_dump(
+        mode="json", include={"allow_private_network", "fetch_through_proxy", "respect_robots"}
+    )
