@@ -112,7 +112,7 @@ class Endpoint:
             "rejected": f"If it persists, check {self.url_name}.",
             "invalid": f"If it persists, check {self.url_name}.",
             "unavailable": f"Check the network, the proxy settings and {self.url_name}.",
-        }.get(outcome, "")
+        }.get(outcome, "Try again later, or name another provider.")
         clear = self._redacted(unmarked(self._redacted(detail), DETAIL))  # `&amp;` may hide it
         return self.failure(clear, remedy, outcome=outcome, retry_after=retry_after)
 

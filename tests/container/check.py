@@ -48,7 +48,7 @@ class Image:
     def __init__(self, checkout: Path) -> None:
         self._checkout = checkout
         kept = shutil.ignore_patterns(".venv*", ".git", "__pycache__", ".*_cache", ".env")
-        shutil.copytree(ROOT, checkout, ignore=kept)
+        shutil.copytree(ROOT, checkout, ignore=kept, symlinks=True)
         for name in (".env", "agent/.env", "notes.txt"):
             (checkout / name).write_text(f"GEMINI_API_KEY={SECRET}\n")
 
