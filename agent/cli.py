@@ -51,6 +51,10 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.option("--offline", is_flag=True, help="No key, no model, no network: quote the corpus.")
 @click.option("--max-rounds", type=int, help="Rounds of searching, 1 to 10.  [default: 2]")
 @click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")
+@click.option("--max-seconds", type=float, help="Time for the whole run.")
+@click.option("--max-usd", type=float, help="Dollars for models.")
+@click.option("--max-tokens", type=int, help="Tokens of models, in and out together.")
+@click.option("--max-calls", type=int, help="Outside calls: models, searches and pages together.")
 @click.option("--resume", metavar="RUN", help="Go on with a run, or begin one of this name.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: ask again what failed.")
 @click.option("--replay", type=click.Path(path_type=Path), help="Repeat a journal, going nowhere.")
@@ -122,7 +126,8 @@ def _begin(topic: str, options: dict[str, Any]) -> Run:
         load_dotenv(Path.cwd() / ".env")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from None
-    names = "slots llm search corpus max_rounds max_words lang resume replay retry_failed"
+    names = "slots llm search corpus max_rounds max_words lang resume replay retry_failed "
+    names += "max_seconds max_usd max_tokens max_calls"
     given = {name: options[name] for name in names.split()}
     given["since"] = options["since"] and options["since"].date()
     given["allow_domains"] = options["allow_domain"]

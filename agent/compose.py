@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent.budget import Budget, Caps, Cost, spent
 from agent.errors import NotConfigured, UsageError
+from agent.evidence import tokens
 from agent.journal import Journal
-from agent.llm import Model, Models
+from agent.llm import Generated, Model, Models
 from agent.llm.prices import Price, price, table
 from agent.outside import A, Ask, Read, Reply, Search, Task, spawn
 from agent.recorded import Recorded
@@ -19,6 +22,11 @@ from agent.settings import Settings
 from agent.urls import canonical
 
 MOST_SKIPPED = 10  # files of a corpus that are named as unreadable
+SAMPLE = Generated(text="", input_tokens=1, output_tokens=1)
+LAST = "synthesize"  # the task that may use what the budget keeps back
+FRAME = 700  # tokens of a prompt around its evidence: instructions, topic, slots, schema
+SCHEMA = 200  # tokens of an answer's JSON schema, about
+REPLY = 1500  # tokens that a reply may take, thoughts included: five times what tests have seen
 LONGEST_ASK = 900.0  # seconds for all models and retries of one task: a net, not a target
 
 
@@ -73,11 +81,37 @@ def user_folder(kind: str) -> Path:
     return dirs.user_cache_path if kind == "cache" else dirs.user_data_path
 
 
-def outside(settings: Settings, journal: Journal, models: Models, ways: Ways) -> Outside:
+def _budget(settings: Settings, journal: Journal, models: Sequence[Model]) -> Budget:
+    caps = Caps(
+        seconds=settings.max_seconds,
+        usd=settings.max_usd,
+        tokens=settings.max_tokens,
+        calls=settings.max_calls,
+    )
+    kept = cost(models, settings.evidence_tokens + FRAME)
+    return Budget(caps, lambda: spent(journal.calls), lambda: journal.recalled, kept)
+
+
+def cost(models: Sequence[Model], prompt_tokens: int) -> Cost:
+    """What a call of the first model may take; 0 dollars where its price is not known."""
+    if not models or models[0].provider == "extractive":
+        return Cost()
+    full = Generated(text="", input_tokens=prompt_tokens, output_tokens=REPLY)
+    return Cost(tokens=prompt_tokens + REPLY, usd=models[0].price(full) or 0.0)
+
+
+def task_tokens(task: Task[Any]) -> int:
+    """About how many tokens a task's prompt is, a tenth added for what the estimate misses."""
+    return math.ceil(1.1 * (tokens(task.system()) + tokens(task.prompt()))) + SCHEMA
+
+
+def outside(settings: Settings, journal: Journal, chosen: Sequence[Model], ways: Ways) -> Outside:
     """journal( retry and fallback( provider )), for each of the three calls.
 
     On the web a cache stands before search and read; what a model says is never cached.
     """
+    budget = _budget(settings, journal, chosen)
+    models = Models(chosen, settings.llm_timeout, settings.llm_retry_waits, again=budget.again)
     ready = spawn(models.warm)
 
     def find(query: str) -> Found:
@@ -99,6 +133,8 @@ def outside(settings: Settings, journal: Journal, models: Models, ways: Ways) ->
         request=lambda task: {"task": task.name, "system": task.system(), "prompt": task.prompt()},
         encode=lambda reply: reply.model_dump(mode="json", serialize_as_any=True),
         decode=_reply,
+        permit=lambda task: budget.take(cost(chosen, task_tokens(task)), last=task.name == LAST),
+        go_on=lambda task: budget.in_time(last=task.name == LAST),
         limit=LONGEST_ASK,
         patience=settings.patience,
     )
@@ -109,6 +145,8 @@ def outside(settings: Settings, journal: Journal, models: Models, ways: Ways) ->
         request=lambda query: {"query": query},
         encode=lambda found: found.model_dump(mode="json"),
         decode=lambda _, line: Found.model_validate(line),
+        permit=lambda _: budget.take(),
+        go_on=lambda _: budget.in_time(),
         limit=settings.search_timeout * 2,
         patience=settings.patience,
     )
@@ -119,6 +157,8 @@ def outside(settings: Settings, journal: Journal, models: Models, ways: Ways) ->
         request=lambda url: {"url": canonical(url)},
         encode=lambda page: page.model_dump(mode="json"),
         decode=lambda _, line: Page.model_validate(line),
+        permit=lambda _: budget.take(),
+        go_on=lambda _: budget.in_time(),
         limit=settings.page_timeout + 1,
         patience=settings.patience,
     )
@@ -132,8 +172,16 @@ def _reply(task: Task[A], line: dict[str, Any]) -> Reply[A]:
 
 def chosen_models(settings: Settings) -> list[Model]:
     """The models in the order of `llm`. Raises NotConfigured, UsageError."""
-    if settings.offline:
-        return _extractive(settings, "")
+    models = _extractive(settings, "") if settings.offline else _named_models(settings)
+    if settings.max_usd is not None and models[0].price(SAMPLE) is None:
+        raise UsageError(
+            f"--max-usd: the price of {models[0].name} is not known.",
+            "Tell it in a file named by PRICES_FILE, or use --max-tokens.",
+        )
+    return models
+
+
+def _named_models(settings: Settings) -> list[Model]:
     models: list[Model] = []
     for name in settings.llm or (_usual(settings),):
         provider, _, model = name.partition(":")

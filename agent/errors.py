@@ -4,7 +4,9 @@ AgentError               kind, message, remedy: shown to the user as `error` in 
 ├── UsageError           the request itself is wrong                                  exit 2
 ├── NotConfigured        a key or a setting that the run needs is absent              exit 1
 ├── JournalError         the journal cannot be read, or is in use                     exit 1
-├── Stopped              the user asked for the best answer so far
+├── Halt                 gathering ends early; the answer comes from what there is
+│   ├── Stopped          the user asked for the best answer so far
+│   └── Exhausted        a cap of the budget is reached
 └── OutsideError         an outside call failed; `outcome` says how, `attempts` who was asked
     ├── ModelFailed      no model gave a usable reply
     ├── SearchFailed     no search provider could be asked
@@ -71,10 +73,22 @@ class JournalError(AgentError):
     kind = "journal"
 
 
-class Stopped(AgentError):
+class Halt(AgentError):
+    """Gathering ends early; the answer comes from what there is."""
+
+    kind = "halted"
+
+
+class Stopped(Halt):
     """The user asked for the best answer so far."""
 
     kind = "stopped"
+
+
+class Exhausted(Halt):
+    """A cap of the budget is reached."""
+
+    kind = "budget"
 
 
 class OutsideError(AgentError):

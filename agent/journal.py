@@ -17,6 +17,8 @@ import hashlib
 import json
 import os
 import threading
+import time
+from collections.abc import Iterable
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from io import TextIOWrapper
@@ -34,6 +36,7 @@ class Recording(NamedTuple):
 
     header: Json
     calls: dict[str, Json]
+    halt: str  # why gathering last ended early; empty: it did not
     end: int
 
 
@@ -48,11 +51,16 @@ class Journal:
         self.path: Path | None = None  # the file that is written; None: none
         self.problem = ""  # why there is no file, in words for the user
         self.closed_world = False  # a call that is not known is an error
+        self.halted = ""  # why gathering ended early, in words
+        self.late: set[str] = set()  # calls that were under way then: a replay must not see them
         self.stop = threading.Event()  # set: no new call goes outside
         self.calls: list[Json] = []  # every call that this run used, in the order they ended
+        self.recalled = 0  # how many of them the file knew
         self.flights: dict[str, Future[Any]] = {}
         self.lock = threading.Lock()
+        self.began: dict[str, float] = {}  # when a call went outside, as `elapsed` says
         self._known = calls or {}
+        self._zero = time.monotonic() - max(map(_until, self._known.values()), default=0.0)
         self._ended: set[str] = set()
         self._file: TextIOWrapper | None = None
 
@@ -103,8 +111,10 @@ class Journal:
     def replay(cls, path: Path) -> Journal:
         """A journal that answers what it knows; any other call is a JournalError."""
         recording = read(path)
-        journal = cls(recording.header, recording.calls)
+        in_time = {key: line for key, line in recording.calls.items() if not line.get("late")}
+        journal = cls(recording.header, in_time)
         journal.closed_world = True
+        journal.halted = recording.halt
         return journal
 
     def _give_up(self, path: Path | None, error: OSError) -> None:
@@ -119,9 +129,18 @@ class Journal:
                 self._file.close()
         self._file = None
 
+    def elapsed(self) -> float:
+        """Seconds that the run has taken, to the millisecond; a resumed run goes on counting."""
+        return round(time.monotonic() - self._zero, 3)
+
     def known(self, key: str) -> Json | None:
         """What the journal holds of a call."""
         return self._known.get(key)
+
+    def ended_in_time(self, key: str) -> bool:
+        """Whether a call ended before gathering did."""
+        with self.lock:
+            return key in self._ended and key not in self.late
 
     def record(self, line: Json, write: bool) -> bool:
         """Remember a call that ended, on disk too if it is to `write`; False if it had ended."""
@@ -129,10 +148,25 @@ class Journal:
             if line["key"] in self._ended:
                 return False
             self._ended.add(line["key"])
+            if line["key"] in self.late:
+                line = {**line, "late": True}
             self.calls.append(line)
             if write:
                 self._write(line, sync=line["call"] == "ask")
+            else:
+                self.recalled += 1
         return True
+
+    def halt(self, message: str, keys: Iterable[str]) -> None:
+        """Remember that gathering ended early, and which calls were no longer waited for.
+
+        What they bring is recorded, since it was paid for; but only a resume uses it.
+        """
+        with self.lock:
+            self.late |= set(keys) - self._ended
+            if not (self.closed_world or self.halted):
+                self.halted = message
+                self._write({"halt": message}, sync=True)
 
     def _write(self, line: Json, *, sync: bool) -> None:
         if self._file is None:
@@ -167,17 +201,23 @@ def read(path: Path, header: Json | None = None) -> Recording:
         raise JournalError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
     end = data.rfind(b"\n") + 1
     if not end and header:
-        return Recording(header, {}, 0)
+        return Recording(header, {}, "", 0)
     try:
-        header, *calls = [json.loads(line) for line in data[:end].splitlines()]
-        known = {call["key"]: call for call in calls}
+        header, *lines = [json.loads(line) for line in data[:end].splitlines()]
+        known = {line["key"]: line for line in lines if "halt" not in line}
+        halt = next((line["halt"] for line in reversed(lines) if "halt" in line), "")
         version = header["journal"]
     except (ValueError, TypeError, KeyError):
         raise JournalError(f"{path} is not a journal of a run.", "Name another file.") from None
     if version > VERSION:
         fault = f"{path} was written by a newer version of this program (format {version})."
         raise JournalError(fault, "Update this program.")
-    return Recording(header, known, end)
+    return Recording(header, known, halt, end)
+
+
+def _until(line: Json) -> float:
+    """When a call had ended, in seconds of the run; 0 where an older version wrote it."""
+    return float(line.get("began", 0.0)) + float(line.get("seconds", 0.0))
 
 
 def _file(path: Path, mode: Literal["x", "r+"]) -> TextIOWrapper:

@@ -88,6 +88,10 @@ class Call(Protocol[Request, Response]):
         """Make the call without waiting. Whoever asks for the same shares the result."""
         ...
 
+    def ready(self, request: Request) -> Response | None:
+        """The result of a call that has already ended well; nothing is waited for."""
+        ...
+
     def collect(self, requests: Sequence[Request]) -> Iterator[Response | OutsideError]:
         """Outcomes in the order of the requests; a straggler is given up and recorded as missed."""
         ...

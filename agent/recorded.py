@@ -8,6 +8,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Any, Generic, TypeVar
 
 from agent.errors import (
+    AgentError,
+    Halt,
     JournalError,
     ModelFailed,
     OutsideError,
@@ -25,6 +27,7 @@ ERRORS: dict[str, type[OutsideError]] = {
     "search": SearchFailed,
     "read": ReadFailed,
 }
+STOPPED = "The run was stopped before it ended; the answer comes from what had been read."
 Req = TypeVar("Req")
 Res = TypeVar("Res")
 
@@ -32,7 +35,8 @@ Res = TypeVar("Res")
 class Recorded(Generic[Req, Res]):
     """An outside call that is made once: known from the journal, shared in flight, or made now.
 
-    `request` says what identifies a request, `encode` and `decode` are the response's JSON form.
+    `request` says what identifies a request, `encode` and `decode` are the response's JSON form;
+    `permit` raises Halt if a call may not be made, `go_on` if it may not be waited for any longer.
     A call not answered after `limit` seconds is recorded as timed out; in a group, one that is
     still missing `patience` seconds after two thirds of the group ended is recorded as missed.
     """
@@ -46,6 +50,8 @@ class Recorded(Generic[Req, Res]):
         request: Callable[[Req], Json],
         encode: Callable[[Res], Json],
         decode: Callable[[Req, Json], Res],
+        permit: Callable[[Req], None],
+        go_on: Callable[[Req], None],
         limit: float,
         patience: float,
     ) -> None:
@@ -55,11 +61,13 @@ class Recorded(Generic[Req, Res]):
         self._request = request
         self._encode = encode
         self._decode = decode
+        self._permit = permit
+        self._go_on = go_on
         self._limit = limit
         self._patience = patience
 
     def __call__(self, request: Req) -> Res:
-        """Make the call and wait. Raises OutsideError, or Stopped."""
+        """Make the call and wait. Raises OutsideError, or Halt."""
         outcome = next(iter(self.collect([request])))
         if isinstance(outcome, OutsideError):
             raise outcome
@@ -78,21 +86,67 @@ class Recorded(Generic[Req, Res]):
         if known is not None:
             self._settle(future, known, lambda: self._recall(request, known), write=False)
         elif self._journal.closed_world:
-            future.set_exception(_unknown(self._kind, body))
-        elif self._journal.stop.is_set():
-            future.set_exception(Stopped("The run was stopped."))
+            future.set_exception(self._unknown(body))
+        elif refusal := self._refusal(request):
+            future.set_exception(refusal)
         else:
+            self._journal.began[key] = self._journal.elapsed()
             spawn(lambda: self._make(request, body, key, future))
         return future
 
+    def _unknown(self, body: Json) -> AgentError:
+        """In a replay: the run had been halted here, or it was another one."""
+        if self._journal.halted:
+            return Halt(self._journal.halted)
+        what = body.get("query") or body.get("url") or body.get("task") or ""
+        return JournalError(
+            f"The journal does not hold this call: {self._kind} {what}",
+            "Replay with the version and the settings of the run, or --resume it.",
+        )
+
+    def _refusal(self, request: Req) -> Halt | None:
+        """Why a call may not go outside; nothing of it is recorded."""
+        if self._journal.stop.is_set():
+            return Stopped(STOPPED)
+        try:
+            self._permit(request)
+        except Halt as halt:
+            return halt
+        return None
+
+    def ready(self, request: Req) -> Res | None:
+        """The result of a call that had ended well before gathering did; None if there is none."""
+        key = digest(self._kind, self._request(request))
+        if self._journal.known(key) is None and not self._journal.ended_in_time(key):
+            return None
+        flight = self.start(request)
+        return flight.result() if flight.done() and not flight.exception() else None
+
     def collect(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
-        """Outcomes in the order of the requests. Raises Stopped."""
+        """Outcomes in the order of the requests. Raises Halt."""
+        try:
+            yield from self._collected(requests)
+        except Halt as halt:
+            self._journal.halt(halt.message, self._given_up(requests))
+            raise
+
+    def _given_up(self, requests: Sequence[Req]) -> list[str]:
+        """The calls that nobody waits for after a halt.
+
+        After a search or a page nothing more is gathered; after a model, others may go on.
+        """
+        if self._kind == "ask":
+            return [digest(self._kind, self._request(request)) for request in requests]
+        return list(self._journal.flights)
+
+    def _collected(self, requests: Sequence[Req]) -> Iterator[Res | OutsideError]:
         flights = [(request, self.start(request)) for request in requests]
         give_up = self._deadline([flight for _, flight in flights])
         for request, flight in flights:
             while not flight.done() and not give_up():
                 if self._journal.stop.is_set():
-                    raise Stopped("The run was stopped.")
+                    raise Stopped(STOPPED)
+                self._go_on(request)
                 wait([flight], timeout=0.05, return_when=FIRST_COMPLETED)
             if not flight.done():
                 self._miss(request, flight, give_up())
@@ -118,7 +172,6 @@ class Recorded(Generic[Req, Res]):
         return give_up
 
     def _make(self, request: Req, body: Json, key: str, future: Future[Res]) -> None:
-        begun = time.monotonic()
         line: Json = {"call": self._kind, "key": key, "request": body}
         try:
             response = self._go(request)
@@ -128,8 +181,7 @@ class Recorded(Generic[Req, Res]):
             failure = error if isinstance(error, OutsideError) else self._unexpected(error)
             line["error"] = _told(failure)
             finish = _raiser(failure)
-        line["seconds"] = round(time.monotonic() - begun, 3)
-        self._settle(future, line, finish, write=True)
+        self._settle(future, line | self._times(key), finish, write=True)
 
     def _miss(self, request: Req, future: Future[Res], why: str) -> None:
         """Record that a call was given up; what it brings later is not used."""
@@ -139,8 +191,14 @@ class Recorded(Generic[Req, Res]):
             f"The {self._kind} {text} and was given up.",
             outcome="timeout" if why == "timeout" else "missed",
         )
-        line = {"call": self._kind, "key": digest(self._kind, body), "request": body}
+        key = digest(self._kind, body)
+        line = {"call": self._kind, "key": key, "request": body, **self._times(key)}
         self._settle(future, {**line, "error": _told(error)}, _raiser(error), write=True)
+
+    def _times(self, key: str) -> Json:
+        """When a call went outside and how long it took, in seconds of the run."""
+        began = self._journal.began[key]
+        return {"began": began, "seconds": round(self._journal.elapsed() - began, 3)}
 
     def _unexpected(self, error: Exception) -> OutsideError:
         """A bug or a library's surprise: its type is told, not its text, which may hold a key."""
@@ -163,15 +221,6 @@ class Recorded(Generic[Req, Res]):
         if "error" in line:
             raise _retold(self._kind, line["error"])
         return self._decode(request, line["response"])
-
-
-def _unknown(kind: str, body: Json) -> JournalError:
-    """A replay asks for what was never recorded: the code or the settings are not the run's."""
-    what = body.get("query") or body.get("url") or body.get("task") or ""
-    return JournalError(
-        f"The journal does not hold this call: {kind} {what}",
-        "Replay with the version and the settings of the run, or --resume it.",
-    )
 
 
 def _raiser(error: OutsideError) -> Callable[[], Any]:

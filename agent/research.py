@@ -236,6 +236,11 @@ class Research:
         return len(self.of(Queried))
 
     @property
+    def halted(self) -> bool:
+        """Whether gathering ended early: nothing more is to be searched or read."""
+        return bool(self.of(Halted))
+
+    @property
     def queries(self) -> tuple[str, ...]:
         """Every query so far, in order."""
         return tuple(query for event in self.of(Queried) for query in event.queries)
@@ -287,6 +292,12 @@ class Research:
             slot.name: known.get(slot.name, Finding(slot=slot.name, status="missing"))
             for slot in self.slots
         }
+
+    @property
+    def findings_are_new(self) -> bool:
+        """Whether the slots were reflected on after the last page was read."""
+        kinds = [e.type for e in self.events if isinstance(e, Reflected | PageRead)]
+        return bool(kinds) and kinds[-1] == "reflected"
 
     @property
     def answer(self) -> Answered | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,11 @@ from agent.compose import (
     outside,
     user_folder,
 )
-from agent.errors import AgentError, Stopped, UsageError
+from agent.errors import AgentError, Halt, UsageError
 from agent.foreign import plain
 from agent.journal import Journal
-from agent.llm import Models
-from agent.outside import Ask, spawn
+from agent.llm import Model
+from agent.outside import spawn
 from agent.research import Event, Halted, Research, Slot, Started, Warned
 from agent.settings import SHAPE, Settings
 from agent.steps.generate_queries import GenerateQueries
@@ -34,7 +34,6 @@ from agent.steps.web_search import WebSearchTool
 from agent.strategies.slots import Slots
 
 LONGEST_TOPIC = 2000  # characters
-STOPPED = "The run was stopped before it ended; the answer comes from what had been read."
 
 
 def research(topic: str, settings: Settings) -> Run:
@@ -48,9 +47,9 @@ def research(topic: str, settings: Settings) -> Run:
         journal = Journal.replay(settings.replay)
         recorded = Settings.model_validate(journal.header.get("settings", {}))
         shape = {name: getattr(recorded, name) for name in SHAPE}
-        return Run(topic, settings.model_copy(update=shape), journal, Models(()), NOWHERE)
+        return Run(topic, settings.model_copy(update=shape), journal, [], NOWHERE)
     topic = topic if settings.resume and not topic.strip() else clean(topic)
-    models = Models(chosen_models(settings), settings.llm_timeout, settings.llm_retry_waits)
+    models = chosen_models(settings)
     ways = chosen_ways(settings)
     journal = _journal(topic, settings)  # last: what cannot run leaves no file
     return Run(topic, settings, journal, models, ways)
@@ -60,13 +59,30 @@ class Run:
     """One topic on its way to an answer. Closing the iterator cancels it."""
 
     def __init__(
-        self, topic: str, settings: Settings, journal: Journal, models: Models, ways: Ways
+        self,
+        topic: str,
+        settings: Settings,
+        journal: Journal,
+        models: Sequence[Model],
+        ways: Ways,
     ) -> None:
         self._begun = time.monotonic()
         self._error: AgentError | None = None
         self._settings = settings
         self._journal = journal
         self._outside = outside(settings, journal, models, ways)
+        ask, tokens, lang = self._outside.ask, settings.evidence_tokens, settings.lang
+        self._search = WebSearchTool(
+            self._outside.search, self._outside.read, settings.pages_per_query
+        )
+        self._synthesize = Synthesize(ask, extract, tokens, settings.max_words, lang)
+        self._strategy = Slots(
+            GenerateQueries(ask, lang),
+            self._search,
+            Reflect(ask, extract, tokens, lang),
+            self._synthesize,
+            settings.max_rounds,
+        )
         slots = tuple(Slot(name=name) for name in settings.slots)
         self.research = Research(_asked(topic, journal), slots)
 
@@ -81,17 +97,25 @@ class Run:
             self._outside.close()
 
     def _events(self) -> Iterator[Event]:
-        strategy = self._strategy(self._outside.ask)
-        research = self.research
+        research, strategy = self.research, self._strategy
         spawn(self._warm)
         yield Started(topic=research.topic, strategy=strategy.name, slots=research.slots)
         yield from self._warnings()
         try:
             yield from strategy(research)
-        except Stopped:
-            yield Halted(reason=STOPPED)
-            yield from self._synthesize(extract)(research)
+        except Halt as halt:
+            yield from self._cut_short(halt)
         yield from self._warnings()
+
+    def _cut_short(self, halt: Halt) -> Iterator[Event]:
+        """The best answer from what there is; by a model only if the budget kept that back."""
+        research = self.research
+        if not research.halted:
+            yield Halted(reason=halt.message)
+        yield from self._search.salvage(research)
+        if research.sources and not research.findings_are_new:
+            yield from Reflect(extract, extract, self._settings.evidence_tokens)(research)
+        yield from self._synthesize(research)
 
     def _warnings(self) -> Iterator[Event]:
         """What the user should know and was not yet told."""
@@ -104,20 +128,6 @@ class Run:
         """Prepare, while the first model call waits, what will be needed after it."""
         self._outside.warm()
         output.validator()
-
-    def _strategy(self, ask: Ask) -> Slots:
-        settings, outside = self._settings, self._outside
-        return Slots(
-            GenerateQueries(ask, settings.lang),
-            WebSearchTool(outside.search, outside.read, settings.pages_per_query),
-            Reflect(ask, extract, settings.evidence_tokens, settings.lang),
-            self._synthesize(ask),
-            settings.max_rounds,
-        )
-
-    def _synthesize(self, ask: Ask) -> Synthesize:
-        settings = self._settings
-        return Synthesize(ask, extract, settings.evidence_tokens, settings.max_words, settings.lang)
 
     def stop(self) -> None:
         """Gather no more: the run ends within one outside call, with the best answer so far."""

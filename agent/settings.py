@@ -69,6 +69,12 @@ class Settings(Frozen):
     patience: float = Field(2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
 
+    # what it may take; None: no limit
+    max_seconds: float | None = Field(None, gt=0)
+    max_usd: float | None = Field(None, ge=0)
+    max_tokens: int | None = Field(None, ge=0)
+    max_calls: int | None = Field(None, ge=1)
+
     # a run that was
     resume: str = ""  # a run's name or journal: go on with it; a new name begins it
     replay: Path | None = None  # a journal: repeat it without going outside

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def test_recipes_run_as_written(recipe: str, tmp_path: Path) -> None:
     if shutil.which("jq") is None:
         pytest.skip("jq is not installed")
     (tmp_path / "research-agent").write_text(
-        f'#!/bin/sh\nexec {sys.executable} -m agent.cli "$@"\n'
+        f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m agent.cli "$@"\n'
     )
     (tmp_path / "research-agent").chmod(0o755)
     question = '--offline "Who won the 2022 FIFA World Cup?"'

@@ -34,6 +34,8 @@ def recorded(
         request=lambda text: {"query": text},
         encode=lambda text: {"text": text},
         decode=lambda _, line: str(line["text"]),
+        permit=lambda _: None,
+        go_on=lambda _: None,
         limit=limit,
         patience=patience,
     )

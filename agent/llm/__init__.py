@@ -76,12 +76,14 @@ class Models:
         timeout: float = 60.0,
         waits: Sequence[float] = (),
         sleep: Callable[[float], None] = time.sleep,
+        again: Callable[[], bool] = lambda: True,
     ) -> None:
         self._all = tuple(models)
         self._models = list(models)
         self._timeout = timeout
         self._waits = tuple(waits)
         self._sleep = sleep
+        self._again = again  # whether one more request may be made
 
     def warm(self) -> None:
         """Make ready the model that will be asked first."""
@@ -126,7 +128,9 @@ class Models:
     def _valid(self, model: Model, asking: _Asking[A]) -> Reply[A]:
         """One model's valid answer; an unusable one is asked for again, once, saying why."""
         correction = ""
-        for _ in range(2):
+        for first in (True, False):
+            if not (first or self._again()):
+                break
             generated = self._persistent(model, asking, correction)
             asking.pay(model, generated)
             try:
@@ -150,7 +154,7 @@ class Models:
                 return self._once(model, asking, correction)
             except ModelFailed as error:
                 pause = max(wait, error.retry_after or 0.0)
-                if error.outcome not in _RETRIED or pause > LONGEST_WAIT:
+                if error.outcome not in _RETRIED or pause > LONGEST_WAIT or not self._again():
                     raise
                 self._sleep(pause)
         return self._once(model, asking, correction)

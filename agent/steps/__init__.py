@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from agent.errors import ModelFailed
+from agent.errors import AgentError, Halt, ModelFailed
 from agent.outside import A, Reply, Task
-from agent.research import Asked, Failed
+from agent.research import Asked, Failed, Halted
 
 #: Said wherever evidence is shown: what a page says is never an instruction.
 DATA_RULE = (
@@ -23,8 +23,14 @@ def asked(task: Task[A], reply: Reply[A]) -> Asked:
     return Asked(task=task.name, model=reply.model, attempts=reply.attempts)
 
 
-def failed(task: Task[A], error: ModelFailed, stand_in: str) -> Failed:
+#: What keeps a model from answering a task: then something stands in for the answer.
+NO_REPLY = (ModelFailed, Halt)
+
+
+def failed(task: Task[A], error: AgentError, stand_in: str) -> Failed | Halted:
     """The event of a task that no model answered, and what stands in for the answer."""
+    if not isinstance(error, ModelFailed):
+        return Halted(reason=error.message)
     return Failed(
         what="llm",
         subject=task.name,

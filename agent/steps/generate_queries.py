@@ -11,7 +11,7 @@ from agent.errors import FINAL, ModelFailed
 from agent.evidence import fold
 from agent.outside import Ask, Task
 from agent.research import Event, Frozen, Queried, Research, Slot
-from agent.steps import asked, failed, language_rule
+from agent.steps import NO_REPLY, asked, failed, language_rule
 
 MOST_QUERIES = 5
 MOST_SLOTS = 12
@@ -77,8 +77,8 @@ class GenerateQueries:
         queries: list[str] = []
         try:
             reply = self._ask(task)
-        except ModelFailed as error:
-            if error.outcome in FINAL:
+        except NO_REPLY as error:
+            if isinstance(error, ModelFailed) and error.outcome in FINAL:
                 raise
             yield failed(task, error, stand_in="the topic as the only query")
         else:

@@ -9,11 +9,10 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from agent.errors import ModelFailed
 from agent.evidence import anchor, fold, select, sentences, show, words
 from agent.outside import Ask, Task
 from agent.research import Event, Finding, Frozen, Quote, Reflected, Research, Slot, Source
-from agent.steps import DATA_RULE, asked, failed, language_rule
+from agent.steps import DATA_RULE, NO_REPLY, asked, failed, language_rule
 from agent.steps.generate_queries import distinct
 
 MOST_NEW_QUERIES = 3
@@ -114,7 +113,7 @@ class Reflect:
         )
         try:
             reply = self._ask(task)
-        except ModelFailed as error:
+        except NO_REPLY as error:
             yield failed(task, error, stand_in="extractive")
             reply = self._stand_in(task)
         yield asked(task, reply)

@@ -9,7 +9,6 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from agent.errors import ModelFailed
 from agent.evidence import anchor, fold, select, sentences, show
 from agent.outside import Ask, Task
 from agent.research import (
@@ -22,7 +21,7 @@ from agent.research import (
     Source,
     Warned,
 )
-from agent.steps import DATA_RULE, asked, failed, language_rule
+from agent.steps import DATA_RULE, NO_REPLY, asked, failed, language_rule
 from agent.steps.reflect import wanted
 
 
@@ -106,7 +105,7 @@ class Synthesize:
         )
         try:
             reply = self._ask(task)
-        except ModelFailed as error:
+        except NO_REPLY as error:
             yield failed(task, error, stand_in="extractive")
             reply = self._stand_in(task)
         yield asked(task, reply)

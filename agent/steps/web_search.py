@@ -34,6 +34,12 @@ class WebSearchTool:
             for hit in search.result().hits[: self._pages_per_query]:
                 self._read.start(hit.url)
 
+    def salvage(self, research: Research) -> Iterator[Event]:
+        """Pages that had been read when gathering ended early; of others, what the search said."""
+        for hit in research.unread(self._pages_per_query):
+            if page := self._read.ready(hit.url) or _snippet(hit, research):
+                yield PageRead(page=page, hit=hit)
+
     def __call__(self, research: Research) -> Iterator[Event]:
         yield from self._searched(research)
         yield from self._pages(research)

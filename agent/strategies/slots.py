@@ -36,7 +36,8 @@ class Slots:
         for _ in range(self._max_rounds):
             yield from self._search(research)
             yield from self._reflect(research)
-            if not research.new_queries or research.round == self._max_rounds:
+            last = research.round == self._max_rounds
+            if last or research.halted or not research.new_queries:
                 break
             yield Queried(round=research.round + 1, queries=research.new_queries)
         yield from self._synthesize(research)

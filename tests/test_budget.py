@@ -1,0 +1,203 @@
+"""Budgets: no cap is exceeded by more than one call, and every run ends in a valid answer."""
+
+from __future__ import annotations
+
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from agent.budget import Budget, Caps, Cost, Spent
+from agent.errors import Exhausted, UsageError
+from agent.output import Answer, to_json
+from agent.run import Run, research
+from agent.settings import Settings, load
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.services import Services
+from tests.thinker import Fact, Thinker
+
+TOPIC = "Who won the cup?"
+
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    services.pages = {
+        "final": "Argentina won the cup.",
+        "captain": "The captain was born in Rosario.",
+        **{f"p{i}": f"Page {i} tells of the cup." for i in range(6)},
+    }
+    services.hits = {TOPIC: ["final", "p0", "p1"], "captain born": ["captain", "p2", "p3"]}
+    services.default_hits = ["p4", "p5"]
+    services.think = Thinker(
+        [Fact("winner", "Argentina", "Argentina won"), Fact("born", "Rosario", "was born in")],
+        ["cup winner", "cup final"],
+        {"born": "captain born"},
+    )
+    return services
+
+
+def ended(settings: Settings) -> tuple[Run, Answer]:
+    run = research(TOPIC, settings)
+    for _ in run:
+        pass
+    answer = run.answer()
+    to_json(answer)
+    return run, answer
+
+
+def made(services: Services) -> int:
+    return len(services.asked) + len(services.searched) + len(services.read)
+
+
+def test_without_caps_nothing_is_cut(world: Services, settings: Settings) -> None:
+    _, answer = ended(settings)
+    assert answer.status == "complete" and answer.usage.rounds == 2
+    assert made(world) == 4 + 4 + 8
+
+
+@pytest.mark.parametrize("cap", range(1, 18))
+def test_calls(cap: int, world: Services, settings: Settings) -> None:
+    _, answer = ended(settings.model_copy(update={"max_calls": cap}))
+    assert made(world) <= cap
+    assert answer.status == ("complete" if cap >= 16 else answer.status)
+    if cap < 16:
+        assert answer.status == "partial" and f"--max-calls {cap}" in " ".join(answer.warnings)
+    if cap >= 9:
+        assert "Argentina" in answer.answer and answer.citations
+
+
+@pytest.mark.parametrize("cap", [0, 1000, 6000, 20_000])
+def test_tokens(cap: int, world: Services, settings: Settings) -> None:
+    _, answer = ended(settings.model_copy(update={"max_tokens": cap}))
+    assert answer.usage.input_tokens + answer.usage.output_tokens <= cap
+    assert "Argentina" in answer.answer and answer.citations
+    assert answer.status == ("complete" if cap == 20_000 else "partial")
+
+
+def test_dollars(world: Services, settings: Settings) -> None:
+    _, full = ended(settings)
+    assert full.usage.usd
+    for share in (0.0, 0.5, 10.0, 200.0):
+        _, answer = ended(settings.model_copy(update={"max_usd": share * full.usage.usd}))
+        assert answer.usage.usd is not None and answer.usage.usd <= share * full.usage.usd
+        assert answer.citations
+        assert answer.status == ("complete" if share == 200.0 else "partial")
+
+
+def test_dollars_of_a_model_without_a_price_are_refused(settings: Settings) -> None:
+    unknown = settings.model_copy(update={"max_usd": 1.0, "gemini_model": "gemini-0-none"})
+    with pytest.raises(UsageError, match="price of gemini-0-none"):
+        research(TOPIC, unknown)
+
+
+@pytest.mark.parametrize("slow", ["model", "search", "page"])
+def test_seconds(slow: str, world: Services, settings: Settings) -> None:
+    """Whatever is slow, the answer is there when the time is up."""
+    from tests.services import Raw
+
+    hang = Raw(200, "{}", delay=20)
+    think = world.think
+    if slow == "model":
+        world.think = lambda asked: think(asked) if asked.task != "reflect" else hang
+    elif slow == "search":
+        world.hits = lambda query: ["final"] if query == TOPIC else hang
+    else:
+        world.pages["p0"] = world.pages["p1"] = world.pages["p4"] = hang
+    capped = settings.model_copy(update={"max_seconds": 2.0, "patience": 30.0})
+    begun = time.monotonic()
+    _, answer = ended(capped)
+    assert time.monotonic() - begun < 4
+    assert answer.status == "partial" and "--max-seconds 2" in " ".join(answer.warnings)
+    assert "Argentina" in answer.answer
+
+
+def test_a_budget_stop_resumes_with_a_larger_budget_and_replays_as_it_was(
+    world: Services, settings: Settings
+) -> None:
+    named = settings.model_copy(update={"resume": "mine", "max_calls": 9})
+    _, partial = ended(named)
+    assert partial.status == "partial" and partial.run and partial.run.journal
+    journal = Path(partial.run.journal)
+    replayed = settings.model_copy(update={"replay": journal})
+    before = made(world)
+    _, again = ended(replayed)
+    for part in ("status", "answer", "citations", "slots", "claims"):
+        assert getattr(again, part) == getattr(partial, part), part
+    assert made(world) == before
+    _, full = ended(named.model_copy(update={"max_calls": None}))
+    assert full.status == "complete"
+    assert made(world) == 4 + 4 + 8 + 1  # nothing twice; the partial answer was one more
+    assert len(set(world.asked)) == 5 and len(set(world.read)) == len(world.read)
+    _, replayed_full = ended(replayed)
+    assert replayed_full.citations == full.citations and replayed_full.status == "complete"
+
+
+def test_two_hundred_random_runs_keep_their_caps(tmp_path: Path) -> None:
+    with Services() as services:
+        chance = Random(5)
+        services.latency = lambda: chance.random() / 50
+        services.pages = {"final": "Argentina won the cup."}
+        services.default_hits = ["final"]
+        services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["a", "b"])
+        environment = services.environment(tmp_path, CACHE_TTL="0")
+        cases = [(i, _caps(Random(i))) for i in range(200)]
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda case: _capped(*case, environment, tmp_path), cases))
+    for caps, answer in answers:
+        usage = answer.usage
+        calls = usage.llm_calls + usage.searches + usage.pages
+        assert calls <= caps.get("max_calls", calls)
+        used = usage.input_tokens + usage.output_tokens
+        assert used <= caps.get("max_tokens", used)
+        assert usage.usd is not None and usage.usd <= caps.get("max_usd", usage.usd)
+        assert usage.seconds <= caps.get("max_seconds", usage.seconds) + 1.5
+        assert answer.status in ("complete", "partial", "insufficient")
+    assert {answer.status for _, answer in answers} >= {"complete", "partial"}
+
+
+def _caps(chance: Random) -> dict[str, Any]:
+    most = {
+        "max_calls": chance.randint(1, 12),
+        "max_tokens": chance.randint(0, 20_000),
+        "max_usd": chance.random() / 20,
+        "max_seconds": 0.2 + 2 * chance.random(),
+    }
+    return {name: most[name] for name in chance.sample(sorted(most), chance.randint(1, 2))}
+
+
+def _capped(
+    number: int, caps: dict[str, Any], environment: dict[str, str], folder: Path
+) -> tuple[dict[str, Any], Answer]:
+    table = {"gemini-3.8-flash": [{"from": "2020-01-01", "input": number % 9, "output": 5}]}
+    prices = folder / f"prices-{number}.json"
+    prices.write_text(json.dumps(table))
+    run = research(
+        f"Who won cup {number}?", load({**environment, "PRICES_FILE": str(prices)}, **caps)
+    )
+    for _ in run:
+        pass
+    answer = run.answer()
+    to_json(answer)
+    return caps, answer
+
+
+@given(st.integers(0, 40), st.lists(st.integers(0, 30), max_size=60), st.integers(0, 50))
+def test_a_budget_never_allows_more_than_its_cap(cap: int, costs: list[int], kept: int) -> None:
+    used = 0
+    budget = Budget(
+        Caps(tokens=cap), lambda: Spent(input_tokens=used), lambda: 0, Cost(tokens=kept)
+    )
+    for cost in costs:
+        try:
+            budget.take(Cost(tokens=cost))
+        except Exhausted:
+            assert used + cost + kept > cap
+        else:
+            used += cost
+            assert used + kept <= cap
+    assert used <= cap
