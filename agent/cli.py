@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.output import Answer
     from agent.research import Event
     from agent.run import Run
+    from agent.settings import Settings
 
 EXAMPLES = """\b
 Examples:
@@ -55,6 +56,7 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.option("--max-usd", type=float, help="Dollars for models.")
 @click.option("--max-tokens", type=int, help="Tokens of models, in and out together.")
 @click.option("--max-calls", type=int, help="Outside calls: models, searches and pages together.")
+@click.option("--estimate", is_flag=True, help="The range of price, time and calls, as JSON.")
 @click.option("--resume", metavar="RUN", help="Go on with a run, or begin one of this name.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: ask again what failed.")
 @click.option("--replay", type=click.Path(path_type=Path), help="Repeat a journal, going nowhere.")
@@ -78,6 +80,8 @@ def command(**options: Any) -> int:
     try:
         topic = _topic(options)
         _writable(options["out"])
+        if options["estimate"]:
+            return _print_estimate(topic, options)
         with redirect_stdout(sys.stderr):  # whatever a library prints is not the answer
             run = _begin(topic, options)
             with _interruptible(run):
@@ -117,10 +121,22 @@ def _writable(out: Path | None) -> None:
 
 
 def _begin(topic: str, options: dict[str, Any]) -> Run:
+    from agent.run import research
+
+    return research(topic, _settings(options))
+
+
+def _print_estimate(topic: str, options: dict[str, Any]) -> int:
+    from agent.estimate import estimate
+    from agent.run import clean
+
+    return _print(estimate(clean(topic), _settings(options)).model_dump_json(indent=2) + "\n")
+
+
+def _settings(options: dict[str, Any]) -> Settings:
     from dotenv import load_dotenv
 
     from agent import settings
-    from agent.run import research
 
     try:
         load_dotenv(Path.cwd() / ".env")
@@ -133,7 +149,7 @@ def _begin(topic: str, options: dict[str, Any]) -> Run:
     given["allow_domains"] = options["allow_domain"]
     given["block_domains"] = options["block_domain"]
     given["cache"] = False if options["no_cache"] else None
-    return research(topic, settings.load(os.environ, offline=options["offline"], **given))
+    return settings.load(os.environ, offline=options["offline"], **given)
 
 
 def _watch(run: Run, options: dict[str, Any]) -> None:

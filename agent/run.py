@@ -177,7 +177,7 @@ def _journal(topic: str, settings: Settings) -> Journal:
     """The journal of a new run, or of the one that `settings.resume` names."""
     begun = now()
     stamp = begun.replace(":", "").replace("-", "")
-    path = _path(settings, settings.resume or f"{stamp}-{os.urandom(4).hex()}")
+    path = journal_path(settings, settings.resume or f"{stamp}-{os.urandom(4).hex()}")
     header: dict[str, Any] = {
         "run": path.stem,
         "topic": topic,
@@ -192,7 +192,7 @@ def _journal(topic: str, settings: Settings) -> Journal:
     return Journal.resume(path, header, retry_failed=settings.retry_failed)
 
 
-def _path(settings: Settings, name: str) -> Path:
+def journal_path(settings: Settings, name: str) -> Path:
     """A journal by its path, or by the name of its run."""
     if "/" in name or name.endswith(".jsonl"):
         return Path(name)

@@ -70,6 +70,7 @@ class Services:
         self.forms: list[str] = []  # how each OpenAI request asked for JSON
         self.openai_forms = {"json_schema", "json_object", "prompt"}  # those that are taken
         self.openai_needs_key = True
+        self.posted: list[str] = []  # the paths of model requests
         self.searched: list[str] = []
         self.read: list[str] = []
         self._lock = threading.Lock()
@@ -255,6 +256,7 @@ def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             length = int(self.headers.get("Content-Length", 0))
             body = json.loads(self.rfile.read(length))
+            services.posted.append(self.path)
             if self.path.startswith("/openai"):
                 self._answer(services.openai(body, self.headers.get("Authorization")))
                 return

@@ -26,6 +26,7 @@ ROOMS = [
     {"output", "render"},
     {"compose"},
     {"run"},
+    {"estimate"},
 ]
 DOORS = {"cli", "doctor"}
 NETWORK = {

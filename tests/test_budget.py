@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from agent.budget import Budget, Caps, Cost, Spent
 from agent.errors import Exhausted, UsageError
+from agent.estimate import estimate
 from agent.output import Answer, to_json
 from agent.run import Run, research
 from agent.settings import Settings, load

@@ -78,6 +78,13 @@ def test_recipes_run_as_written(recipe: str, tmp_path: Path) -> None:
     assert done.stdout or "jq -e" in recipe
 
 
+def test_every_test_that_the_design_names_exists() -> None:
+    told = set(re.findall(r"`(test_\w+)`", (ROOT / "DESIGN.md").read_text("utf-8")))
+    tests = "".join(file.read_text("utf-8") for file in (ROOT / "tests").glob("test_*.py"))
+    here = set(re.findall(r"def (test_\w+)\(", tests))
+    assert len(told) > 40 and told <= here, told - here
+
+
 def test_the_answer_in_the_readme_has_the_fields_of_the_schema() -> None:
     from agent import output
 

@@ -110,7 +110,7 @@ def dollars(usd: float | None) -> str:
     """An amount with as many digits as it needs, or that it is not known."""
     if usd is None:
         return "price not known"
-    return f"${usd:.4f}" if usd >= 0.001 or not usd else f"${usd:.2g}"
+    return f"${usd:.4f}" if usd >= 0.001 else f"${usd:.2g}"
 
 
 def seconds(amount: float) -> str:
@@ -121,3 +121,8 @@ def seconds(amount: float) -> str:
 def tokens(amount: tuple[int, int]) -> str:
     """Tokens in and out."""
     return f"{amount[0]:,} + {amount[1]:,} tokens"
+
+
+def money(used: tuple[int, int], usd: float | None) -> tuple[str, ...]:
+    """Tokens and dollars, of what took any."""
+    return (tokens(used), dollars(usd)) if any(used) or usd is None or usd else ()

@@ -5,19 +5,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from urllib.parse import urlsplit
 
-from agent.output import Answer, Citation
+from agent.output import Answer, Citation, SlotAnswer
 from agent.render import printable
-from agent.trace.calls import SUBJECT, Call, seconds
-from agent.trace.tree import Node, Trace, tree
+from agent.trace.calls import Call, seconds
+from agent.trace.tree import Node, Trace, spent, tree
 
 LANES = {"ask": "Models", "search": "Searches", "read": "Pages"}
 LINKED = ("http", "https", "file")
 TICKS = 5  # parts of the time axis, about
-MARKER = "[{}]"
 
 
 class Markup(str):
@@ -94,7 +94,7 @@ def _head(trace: Trace) -> Markup:
     badges = [tag("span", status, class_=f"badge {status}")]
     badges += [tag("span", "degraded", class_="badge partial")] * answer.degraded
     told = (f"strategy {run.strategy}", run.started_at, *run.models, *run.providers) if run else ()
-    cost = tree(trace).children[-1].figures
+    cost = spent(trace).figures
     figures = joined(tag("li", figure) for figure in (*told, *cost))
     return tag(
         "header",
@@ -119,13 +119,17 @@ def _answer(trace: Trace) -> Markup:
     answer = trace.answer
     if not answer.answer:
         return Markup()
-    cited = joined(_citation(i, one) for i, one in enumerate(answer.citations))
+    ids = [citation.id for citation in answer.citations]
+    cited = [
+        tag("li", *_citation(citation), **({} if n in ids[:i] else {"id": f"source-{n}"}))
+        for i, (n, citation) in enumerate(zip(ids, answer.citations, strict=True))
+    ]
     return tag(
         "section",
         tag("h2", "Answer"),
         tag("p", _with_markers(answer), class_="answer", dir="auto"),
         _slots(answer),
-        tag("ol", cited, class_="citations") if cited else Markup(),
+        tag("ol", *cited, class_="citations") if cited else Markup(),
         _warnings(answer),
     )
 
@@ -134,32 +138,162 @@ def _with_markers(answer: Answer) -> Markup:
     """The answer's text, each `[n]` of which leads to its quote."""
     text = _text(answer.answer)
     for n in {citation.id for citation in answer.citations}:
-        marker = MARKER.format(n)
-        text = text.replace(marker, tag("a", marker, href=f"#source-{n}", class_="marker"))
+        text = text.replace(f"[{n}]", tag("a", f"[{n}]", href=f"#source-{n}", class_="marker"))
     return Markup(text)
 
 
-def _citation(place: int, citation: Citation) -> Markup:
+def _citation(citation: Citation) -> Iterator[Markup]:
     """A quote in its place, and the link that opens the page there."""
     how = "" if citation.match == "exact" else f"{citation.match} match"
-    via = "snippet of the search only" if citation.via == "snippet" else ""
+    via = "only the search's snippet was read" if citation.via == "snippet" else ""
     worth = f"credibility {citation.credibility.score:.2f}"
     told = " · ".join(filter(None, (citation.url, citation.retrieved_at, how, via, worth)))
-    return tag(
-        "li",
-        tag("span", MARKER.format(citation.id), class_="number"),
-        tag("blockquote", citation.quote, dir="auto"),
-        tag("p", link(citation.link, citation.title or citation.url), class_="source"),
-        tag("p", told, class_="quiet"),
-        id=f"source-{citation.id}" if place == _first(citation, place) else f"quote-{place}",
-    )
+    yield tag("span", f"[{citation.id}]", class_="number")
+    yield tag("blockquote", citation.quote, dir="auto")
+    yield tag("p", link(citation.link, citation.title or citation.url), class_="source")
+    yield tag("p", told, class_="quiet")
 
 
 def _slots(answer: Answer) -> Markup:
-    rows = [
-        tag("tr", tag("th", name, scope="row"), tag("td", *_value(slot.value, slot.alternatives)),
-            tag("td", slot.status, class_=f"status {slot.status}"),
-            tag("td", "".join(MARKER.format(n) for n in slot.citations)))
-        for name, slot in answer.slots.items()
+    if not answer.slots:
+        return Markup()
+    return tag("table", *(_slot(name, slot) for name, slot in answer.slots.items()), class_="slots")
+
+
+def _slot(name: str, slot: SlotAnswer) -> Markup:
+    against = tuple(tag("span", f" or {other}", class_="quiet") for other in slot.alternatives)
+    value = tag("td", slot.value or "", *against, dir="auto")
+    cited = "".join(f"[{n}]" for n in slot.citations)
+    status = tag("td", tag("span", slot.status, class_=f"badge {slot.status}"))
+    return tag("tr", tag("th", name, scope="row"), value, tag("td", cited), status)
+
+
+def _warnings(answer: Answer) -> Markup:
+    if not answer.warnings:
+        return Markup()
+    told = tag("ul", *(tag("li", warning) for warning in answer.warnings))
+    name = f"Warnings: {len(answer.warnings)}"
+    return tag("details", tag("summary", name), told, class_="warnings")
+
+
+# --- the timeline --------------------------------------------------------------------------------
+
+
+def _timeline(trace: Trace) -> Markup:
+    """A row for each outside call, in lanes by kind: a bar from its beginning to its end."""
+    if not trace.calls:
+        return Markup()
+    end = max(call.ended for call in trace.calls) or 1.0
+    step = _step(end)
+    lanes = [
+        lane
+        for kind, name in LANES.items()
+        for lane in _lane(name, [call for call in trace.calls if call.kind == kind], end, step)
     ]
-    return tag("div", tag("table", *rows, class_="slots"), class_="wide") if rows else Markup()
+    return tag(
+        "section", tag("h2", "Timeline"), tag("div", _axis(end, step), *lanes), id="timeline"
+    )
+
+
+def _step(end: float) -> float:
+    """The distance of the ticks: 1, 2 or 5 times a power of ten."""
+    least = end / TICKS
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(power * n for n in (1, 2, 5, 10) if power * n >= least)
+
+
+def _ticks(end: float, step: float) -> list[float]:
+    return [i * step for i in range(math.floor(end / step) + 1)]
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.2f}%"
+
+
+def _axis(end: float, step: float) -> Markup:
+    marks = [
+        tag("text", f"{tick:g} s", x=_percent(tick, end), y="11", text_anchor=_anchor(tick, end))
+        for tick in _ticks(end, step)
+    ]
+    return tag("div", tag("span"), tag("svg", *marks, class_="axis"), tag("span"), class_="call")
+
+
+def _anchor(tick: float, end: float) -> str:
+    """Numbers at the borders stay inside."""
+    return "start" if not tick else "end" if tick > 0.95 * end else "middle"
+
+
+def _lane(name: str, calls: Sequence[Call], end: float, step: float) -> Iterator[Markup]:
+    if calls:
+        yield tag("h3", name)
+    for call in sorted(calls, key=lambda call: call.began):
+        yield _row(call, end, step)
+
+
+def _row(call: Call, end: float, step: float) -> Markup:
+    good = call.outcome == "ok"
+    lines = [
+        tag("line", x1=_percent(tick, end), x2=_percent(tick, end), y1="0", y2="100%")
+        for tick in _ticks(end, step)
+    ]
+    # a bar of no length could not be seen; one that begins at the end would be cut off
+    width = max(call.seconds, 0.004 * end)
+    bar = tag(
+        "rect",
+        x=_percent(min(call.began, end - width), end),
+        y="20%",
+        width=_percent(width, end),
+        height="60%",
+        rx="2",
+        class_=call.kind if good else "failed",
+    )
+    told = seconds(call.seconds) if good else f"{seconds(call.seconds)} {call.outcome.replace('_', ' ')}"
+    name = call.subject.partition("://")[2] or call.subject
+    label = tag("a", name, href=f"#{_id(call)}", class_="label", title=call.subject)
+    return tag(
+        "div", label, tag("svg", *lines, bar), tag("span", told, class_="took"), class_="call"
+    )
+
+
+def _id(call: Call) -> str:
+    """Where the tree tells of a call."""
+    return f"call-{call.kind}-{call.key[:16]}"
+
+
+# --- the tree ------------------------------------------------------------------------------------
+
+
+def _tree(root: Node) -> Markup:
+    parts = [_part(part) if part.mark == "part" else _line(part) for part in root.children]
+    return tag("section", tag("h2", "What happened"), *parts, id="tree")
+
+
+def _part(node: Node) -> Markup:
+    if not node.children:
+        return Markup()
+    summary = tag("summary", tag("b", node.what), *_told(node.figures))
+    return tag("details", summary, _list(node.children), Markup(), class_="part", open="")
+
+
+def _list(nodes: Sequence[Node]) -> Markup:
+    return tag("ul", *(tag("li", _line(node), **_marks(node)) for node in nodes))
+
+
+def _marks(node: Node) -> dict[str, str]:
+    marks = {"class_": node.mark} if node.mark else {}
+    return marks | ({"id": _id(node.calls[0])} if node.calls else {})
+
+
+def _line(node: Node) -> Markup:
+    what = tag("span", node.what, class_="what")
+    text = (
+        link(node.link, node.text, dir="auto") if node.link else tag("span", node.text, dir="auto")
+    )
+    under = (_list(node.children),) if node.children else ()
+    return joined([what, " ", text, *_told(node.figures), *under])
+
+
+def _told(figures: Iterable[str]) -> Iterator[str]:
+    for figure in filter(None, figures):
+        yield " "
+        yield tag("span", figure, class_="figure")

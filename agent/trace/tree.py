@@ -24,7 +24,7 @@ from agent.research import (
     Started,
     Warned,
 )
-from agent.trace.calls import Call, cost, costs, dollars, seconds, tokens
+from agent.trace.calls import Call, cost, costs, dollars, money, seconds, tokens
 from agent.urls import canonical
 
 Mark = Literal["", "part", "good", "bad", "quiet"]
@@ -65,9 +65,9 @@ def tree(trace: Trace) -> Node:
     ]
     parts += _left(book)
     if trace.unfinished:
-        parts.append(Node("The journal ends here.", trace.unfinished, mark="bad"))
+        parts.append(Node("The journal ends here", trace.unfinished, mark="bad"))
     elif answer.error:
-        parts.append(Node("No answer:", answer.error.message, mark="bad"))
+        parts.append(Node("No answer", answer.error.message, mark="bad"))
     parts.append(spent(trace))
     return Node(answer.topic, "", told, "part", tuple(parts))
 
@@ -87,9 +87,8 @@ def spent(trace: Trace) -> Node:
 def _figures(
     calls: int, failed: int, used: tuple[int, int], usd: float | None, took: float
 ) -> tuple[str, ...]:
-    money = (tokens(used), dollars(usd)) if any(used) or usd is None or usd else ()
     lost = (f"{failed} failed",) if failed else ()
-    return (f"{calls} call{'s' * (calls != 1)}", *lost, *money, seconds(took))
+    return (f"{calls} call{'s' * (calls != 1)}", *lost, *money(used, usd), seconds(took))
 
 
 def _part(name: str, nodes: list[Node]) -> Node:
@@ -99,8 +98,8 @@ def _part(name: str, nodes: list[Node]) -> Node:
         return Node(name, "", (), "part", tuple(nodes))
     sums = cost(name, made)
     took = max(call.ended for call in made) - min(call.began for call in made)
-    money = (dollars(sums.usd),) if any(sums.tokens) or sums.usd is None else ()
-    return Node(name, "", (*money, seconds(took)), "part", tuple(nodes), made)
+    figures = (*money(sums.tokens, sums.usd), seconds(took))
+    return Node(name, "", figures, "part", tuple(nodes), made)
 
 
 def _parts(events: Sequence[Event]) -> Iterator[tuple[str, list[Event]]]:
@@ -184,13 +183,13 @@ def _node(event: Event, book: _Book, trace: Trace) -> Iterator[Node]:  # noqa: C
 
 def _asked(event: Asked, book: _Book) -> Node:
     made = book.ask(event.task, event.attempts)
-    figures = tuple(
-        figure
-        for call in made
-        for figure in (tokens(call.tokens), dollars(call.usd), seconds(call.seconds))
-    )
+    figures = tuple(figure for call in made for figure in _took(call))
     tries = tuple(map(_try, event.attempts)) if len(event.attempts) > 1 else ()
     return Node(f"asked {event.model}", event.task, figures, children=tries, calls=made)
+
+
+def _took(call: Call) -> tuple[str, ...]:
+    return (*money(call.tokens, call.usd), seconds(call.seconds))
 
 
 def _try(attempt: Attempt) -> Node:
@@ -298,8 +297,9 @@ def lines(node: Node, width: int | None) -> Iterator[tuple[str, Node]]:
 
 
 def _lines(node: Node, first: str, rest: str, width: int | None) -> Iterator[tuple[str, Node]]:
-    figures = "  ".join(printable(figure) for figure in node.figures if figure)
-    text = " ".join(part for part in (printable(node.what), printable(node.text)) if part)
+    figures = " · ".join(printable(figure) for figure in node.figures if figure)
+    between = " " if node.what.startswith("[") else ": "
+    text = between.join(part for part in (printable(node.what), printable(node.text)) if part)
     for i, line in enumerate(_fitted(text, figures, node.what == "answer", width, len(first))):
         yield (rest if i else first) + line, node
     for i, child in enumerate(node.children):

@@ -1,0 +1,202 @@
+"""Gemini on the wire: what is sent, how replies are read, and what each refusal is taken for."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.errors import ModelFailed, Outcome, UsageError
+from agent.llm import Models
+from agent.llm.gemini import Connection, Gemini
+from agent.llm.prices import Price, price, table
+from agent.steps.generate_queries import MakeQueries
+from tests.services import GEMINI_KEY, Asked, Raw, Services, gemini_reply
+
+TASK = MakeQueries(topic="Who won?")
+GOOD = {"queries": ["a", "b", "c"], "slots": [{"name": "winner"}]}
+
+
+def gemini(
+    services: Services, key: str = GEMINI_KEY, version: str = "", timeout: float = 5
+) -> Gemini:
+    connection = Connection(key, f"{services.base}/gemini", version, timeout)
+    return Gemini(
+        "gemini-3.8-flash", connection, Price(**{"from": "2026-01-01"}, input=1, output=2)
+    )
+
+
+def ask(services: Services, **more: Any) -> tuple[Any, list[float]]:
+    """A reply to TASK and the waits before it."""
+    waits: list[float] = []
+    models = Models([gemini(services)], 5, (2, 4, 8), sleep=waits.append, **more)
+    return models(TASK), waits
+
+
+def error(code: int, status: str, *details: dict[str, Any]) -> Raw:
+    body = {"error": {"code": code, "message": f"said {status}", "status": status}}
+    body["error"]["details"] = list(details)
+    return Raw(code, json.dumps(body))
+
+
+def retry_info(delay: str) -> dict[str, Any]:
+    return {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}
+
+
+def quota(name: str) -> dict[str, Any]:
+    kind = "type.googleapis.com/google.rpc.QuotaFailure"
+    return {"@type": kind, "violations": [{"quotaId": name}]}
+
+
+def reply(parts: list[dict[str, Any]], reason: str = "STOP") -> Raw:
+    body = gemini_reply("", Asked("", "m", "", ""), reason)
+    body["candidates"][0]["content"]["parts"] = parts
+    body["usageMetadata"] = {
+        "promptTokenCount": 100,
+        "candidatesTokenCount": 10,
+        "thoughtsTokenCount": 40,
+    }
+    return Raw(200, json.dumps(body))
+
+
+def test_what_is_sent(services: Services) -> None:
+    services.think = lambda asked: GOOD
+    answered, waits = ask(services)
+    assert answered.answer.queries == ["a", "b", "c"] and not waits
+    asked = services.asked[0]
+    assert asked.model == "gemini-3.8-flash" and "<topic>Who won?</topic>" in asked.prompt
+    assert services.posted == ["/gemini/v1/models/gemini-3.8-flash:generateContent"]
+
+
+@pytest.mark.parametrize(
+    ("version", "path"), [("v1beta", "v1beta"), ("beta", "v1beta"), ("", "v1")]
+)
+def test_the_api_version(version: str, path: str, services: Services) -> None:
+    services.think = lambda asked: GOOD
+    gemini(services, version=version).generate(TASK, "")
+    assert services.posted[0].startswith(f"/gemini/{path}/models/")
+
+
+@pytest.mark.parametrize("name", ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE"])
+def test_other_google_variables_do_not_redirect_it(
+    name: str, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "true")
+    monkeypatch.setenv("GOOGLE_API_KEY", "another-key")
+    monkeypatch.setenv("GOOGLE_GENAI_CLIENT_MODE", "replay")
+    services.think = lambda asked: GOOD
+    assert ask(services)[0].answer.queries == ["a", "b", "c"]
+
+
+def test_thoughts_are_paid_for_and_not_read(services: Services) -> None:
+    services.think = lambda asked: reply(
+        [{"text": "hm {", "thought": True}, {"text": json.dumps(GOOD)}]
+    )
+    answered, _ = ask(services)
+    assert answered.answer.queries == ["a", "b", "c"]
+    assert (answered.input_tokens, answered.output_tokens) == (100, 50)
+    assert answered.usd == pytest.approx((100 * 1 + 50 * 2) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (reply([{"text": '{"queries": ["a"'}], "MAX_TOKENS"), "cut off"),
+        (reply([{"text": "thinking", "thought": True}], "MAX_TOKENS"), "cut off"),
+        (reply([]), "empty"),
+        (Raw(200, json.dumps({"candidates": []})), "empty"),
+        (Raw(200, ""), "empty"),
+        (reply([{"text": '{"queries": 7}'}]), "does not fit"),
+        (reply([{"text": '["a"]'}]), "no JSON object"),
+    ],
+)
+def test_a_reply_that_is_no_answer_is_asked_for_again_saying_why(
+    first: Raw, said: str, services: Services
+) -> None:
+    replies: list[Any] = [first]
+    services.think = lambda asked: replies.pop() if replies else GOOD
+    answered, waits = ask(services)
+    assert answered.answer.queries == ["a", "b", "c"] and not waits
+    assert said in services.asked[1].prompt and len(services.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "blocked",
+    [
+        Raw(200, json.dumps({"promptFeedback": {"blockReason": "SAFETY"}})),
+        reply([], "SAFETY"),
+        reply([{"text": json.dumps(GOOD)}], "RECITATION"),
+    ],
+)
+def test_a_safety_block_is_not_argued_with(blocked: Raw, services: Services) -> None:
+    services.think = lambda asked: blocked
+    with pytest.raises(ModelFailed, match="blocked the reply") as told:
+        ask(services)
+    assert told.value.outcome == "blocked" and len(services.asked) == 1
+
+
+REFUSALS: list[tuple[Raw, Outcome, list[float]]] = [
+    (error(429, "RESOURCE_EXHAUSTED"), "rate_limited", [2, 4, 8]),
+    (error(429, "RESOURCE_EXHAUSTED", retry_info("5s")), "rate_limited", [5, 5, 8]),
+    (error(429, "RESOURCE_EXHAUSTED", retry_info("3600s")), "rate_limited", []),
+    (error(429, "X", quota("GenerateRequestsPerDayPerProject")), "no_credit", []),
+    (error(500, "INTERNAL"), "unavailable", [2, 4, 8]),
+    (error(502, "BAD_GATEWAY"), "unavailable", [2, 4, 8]),
+    (error(503, "UNAVAILABLE"), "unavailable", [2, 4, 8]),
+    (error(504, "DEADLINE_EXCEEDED"), "timeout", [2, 4, 8]),
+    (Raw(503, "<html>busy</html>"), "unavailable", [2, 4, 8]),
+    (Raw(200, "<html>a gateway</html>"), "unavailable", [2, 4, 8]),
+    (Raw(0, ""), "unavailable", [2, 4, 8]),
+    (error(400, "INVALID_ARGUMENT"), "rejected", []),
+    (error(401, "UNAUTHENTICATED"), "bad_key", []),
+    (error(403, "PERMISSION_DENIED"), "bad_key", []),
+    (error(404, "NOT_FOUND"), "not_found", []),
+]
+
+
+@pytest.mark.parametrize(("raw", "outcome", "waits"), REFUSALS)
+def test_refusals(raw: Raw, outcome: Outcome, waits: list[float], services: Services) -> None:
+    services.think = lambda asked: raw
+    waited: list[float] = []
+    with pytest.raises(ModelFailed) as told:
+        Models([gemini(services)], 5, (2, 4, 8), sleep=waited.append)(TASK)
+    assert told.value.outcome == outcome and waited == waits
+    assert [attempt.outcome for attempt in told.value.attempts] == [outcome] * (len(waits) + 1)
+    assert len(services.asked) == len(waits) + 1
+    assert all(attempt.detail for attempt in told.value.attempts)
+
+
+def test_retry_after_of_the_header_counts(services: Services) -> None:
+    replies: list[Any] = [Raw(429, "{}", {"Retry-After": "7"})]
+    services.think = lambda asked: replies.pop() if replies else GOOD
+    assert ask(services)[1] == [7]
+
+
+def test_a_model_that_hangs_is_left_at_its_deadline(services: Services) -> None:
+    services.think = lambda asked: Raw(200, "{}", delay=3)
+    model = gemini(services, timeout=30)
+    with pytest.raises(ModelFailed) as told:
+        Models([model], 0.3, ())(TASK)
+    assert told.value.outcome == "timeout"
+    model.close()
+
+
+def test_a_refused_key_is_not_told(services: Services) -> None:
+    services.think = lambda asked: error(403, "KEY my-wrong-key REFUSED")
+    with pytest.raises(ModelFailed) as told:
+        Models([gemini(services, key="my-wrong-key")], 5, ())(TASK)
+    assert "my-wrong-key" not in repr(told.value.attempts) + told.value.message
+
+
+def test_prices_are_dated(tmp_path: Path) -> None:
+    prices = table(None)
+    before, after = date(2026, 12, 31), date(2027, 1, 1)
+    dated = [price(prices, "gemini-3.8-flash", day) for day in (before, after)]
+    assert [row.input for row in dated if row] == [0.75, 1.5]
+    assert price(prices, "gemini-3.8-flash", date(2020, 1, 1)) is None
+    assert price(prices, "unheard-of", before) is None
+    with pytest.raises(UsageError, match="PRICES_FILE"):
+        table(tmp_path / "missing.json")
