@@ -86,6 +86,7 @@ class Settings(Frozen):
     cache: bool = True  # searches and pages, across runs
     cache_url: SecretStr = SecretStr("")  # redis:// or rediss://; empty: SQLite in `cache_dir`
     cache_ttl: float = Field(86_400.0, ge=0, allow_inf_nan=False)  # seconds; 0: no cache
+    otel_endpoint: SecretStr = SecretStr("")  # a run's spans go there; empty: nowhere
 
 
 #: What shapes prompts and answer, and is recorded with a run, so that a replay repeats it.
@@ -127,6 +128,7 @@ ENVIRONMENT = {
     "CACHE_DIR": "cache_dir",
     "CACHE_URL": "cache_url",
     "CACHE_TTL": "cache_ttl",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "otel_endpoint",
 }
 
 

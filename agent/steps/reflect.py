@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 from agent.evidence import anchor, fold, select, sentences, show, words
 from agent.outside import Ask, Task
 from agent.research import Event, Finding, Frozen, Quote, Reflected, Research, Slot, Source
-from agent.steps import DATA_RULE, NO_REPLY, asked, failed, language_rule
+from agent.steps import DATA_RULE, answered, language_rule
 from agent.steps.generate_queries import distinct
 
 MOST_NEW_QUERIES = 3
@@ -111,13 +111,8 @@ class Reflect:
             evidence=select(research.sources, wanted(research), self._budget),
             language=self._language,
         )
-        try:
-            reply = self._ask(task)
-        except NO_REPLY as error:
-            yield failed(task, error, stand_in="extractive")
-            reply = self._stand_in(task)
-        yield asked(task, reply)
-        yield _reflected(research, reply.answer)
+        coverage = yield from answered(task, self._ask, self._stand_in)
+        yield _reflected(research, coverage)
 
 
 def wanted(research: Research) -> str:

@@ -21,7 +21,7 @@ from agent.research import (
     Source,
     Warned,
 )
-from agent.steps import DATA_RULE, NO_REPLY, asked, failed, language_rule
+from agent.steps import DATA_RULE, answered, language_rule
 from agent.steps.reflect import wanted
 
 
@@ -103,15 +103,10 @@ class Synthesize:
             known=_settled(research),
             language=self._language,
         )
-        try:
-            reply = self._ask(task)
-        except NO_REPLY as error:
-            yield failed(task, error, stand_in="extractive")
-            reply = self._stand_in(task)
-        yield asked(task, reply)
-        answered, warnings = compose(reply.answer, research.sources, self._max_words)
+        draft = yield from answered(task, self._ask, self._stand_in)
+        answer, warnings = compose(draft, research.sources, self._max_words)
         yield from (Warned(message=warning) for warning in warnings)
-        yield answered if answered.quotes else nothing_found(research)
+        yield answer if answer.quotes else nothing_found(research)
 
 
 def _settled(research: Research) -> tuple[str, ...]:

@@ -247,7 +247,11 @@ def _row(call: Call, end: float, step: float) -> Markup:
         rx="2",
         class_=call.kind if good else "failed",
     )
-    told = seconds(call.seconds) if good else f"{seconds(call.seconds)} {call.outcome.replace('_', ' ')}"
+    told = (
+        seconds(call.seconds)
+        if good
+        else f"{seconds(call.seconds)} {call.outcome.replace('_', ' ')}"
+    )
     name = call.subject.partition("://")[2] or call.subject
     label = tag("a", name, href=f"#{_id(call)}", class_="label", title=call.subject)
     return tag(
