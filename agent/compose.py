@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent import USER_AGENT
 from agent.budget import Budget, Caps, Cost, spent
 from agent.errors import NotConfigured, UsageError
 from agent.evidence import tokens
@@ -284,6 +285,7 @@ def _web(settings: Settings) -> Ways:
         allow_private_network=settings.allow_private_network,
         through_proxy=settings.fetch_through_proxy,
         respect_robots=settings.respect_robots,
+        user_agent=settings.user_agent or USER_AGENT,
     )
     web = Ways(_dated(build(settings, options)), reader, reader.warm, reader.close, lambda: ())
     return _cached(settings, web) if settings.cache and settings.cache_ttl else web

@@ -71,7 +71,7 @@ class Journal:
             raise JournalError(f"{path} exists already.", "Resume it, or name another.")
         journal = cls({"journal": VERSION, **header})
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds what was read
             journal._file = _file(path, "x")
         except OSError as error:
             journal._give_up(path, error)

@@ -6,9 +6,8 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent import output
 from agent.budget import spent
 from agent.compose import (
     NOWHERE,
@@ -32,6 +31,9 @@ from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize
 from agent.steps.web_search import WebSearchTool
 from agent.strategies.slots import Slots
+
+if TYPE_CHECKING:
+    from agent.output import Answer
 
 LONGEST_TOPIC = 2000  # characters
 
@@ -68,6 +70,7 @@ class Run:
     ) -> None:
         self._begun = time.monotonic()
         self._error: AgentError | None = None
+        self._unsent = ""  # why the run's spans could not be sent
         self._settings = settings
         self._journal = journal
         self._outside = outside(settings, journal, models, ways)
@@ -95,6 +98,7 @@ class Run:
         finally:
             self._journal.close()
             self._outside.close()
+            self._unsent = self._send_spans()
 
     def _events(self) -> Iterator[Event]:
         research, strategy = self.research, self._strategy
@@ -126,15 +130,37 @@ class Run:
 
     def _warm(self) -> None:
         """Prepare, while the first model call waits, what will be needed after it."""
+        from agent import output
+
         self._outside.warm()
         output.validator()
+        if self._endpoint:
+            from agent import telemetry
+
+            telemetry.warm()
+
+    @property
+    def _endpoint(self) -> str:
+        """Where spans go; a replay sends none, since nothing is done."""
+        return "" if self._settings.replay else self._settings.otel_endpoint.get_secret_value()
+
+    def _send_spans(self) -> str:
+        if not self._endpoint:
+            return ""
+        from agent import telemetry  # costs nothing where it is not asked for
+
+        seconds = time.monotonic() - self._begun
+        kind = self._error.kind if self._error else ""
+        return telemetry.report(self._endpoint, self._journal, seconds, kind)
 
     def stop(self) -> None:
         """Gather no more: the run ends within one outside call, with the best answer so far."""
         self._journal.stop.set()
 
-    def answer(self) -> output.Answer:
+    def answer(self) -> Answer:
         """The answer object, once the iteration has ended; an error is in it, not raised."""
+        from agent import output
+
         header, path = self._journal.header, self._journal.path or self._settings.replay
         info = output.RunInfo(
             id=header["run"],
@@ -145,7 +171,10 @@ class Run:
         counts = spent(self._journal.calls).model_dump()
         seconds = round(time.monotonic() - self._begun, 3)
         usage = output.Usage(**counts, rounds=self.research.round, seconds=seconds)
-        return output.answer(self.research, usage=usage, run=info, error=self._error)
+        unsent = (self._unsent,) if self._unsent else ()
+        return output.answer(
+            self.research, usage=usage, run=info, warnings=unsent, error=self._error
+        )
 
 
 def clean(topic: str) -> str:

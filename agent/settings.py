@@ -58,6 +58,7 @@ class Settings(Frozen):
     allow_private_network: bool = False
     fetch_through_proxy: bool = False
     respect_robots: bool = True
+    user_agent: str = ""  # how pages and Wikipedia are asked; empty: the program's name
 
     # how far to go
     offline: bool = False
@@ -124,6 +125,7 @@ ENVIRONMENT = {
     "ALLOW_PRIVATE_NETWORK": "allow_private_network",
     "FETCH_THROUGH_PROXY": "fetch_through_proxy",
     "RESPECT_ROBOTS": "respect_robots",
+    "USER_AGENT": "user_agent",
     "RUNS_DIR": "runs_dir",
     "CACHE_DIR": "cache_dir",
     "CACHE_URL": "cache_url",

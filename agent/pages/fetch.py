@@ -7,14 +7,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from agent import __version__
+from agent import USER_AGENT
 from agent.errors import ReadFailed
 from agent.pages.download import Body, Downloader, Limits, host_of
 from agent.pages.guard import Guard
 from agent.pages.robots import MAX_BYTES, TIMEOUT, Robots
 from agent.research import Page
-
-USER_AGENT = f"llm-research-agent/{__version__} (+https://pypi.org/project/llm-research-agent/)"
 
 
 def utc_now() -> datetime:

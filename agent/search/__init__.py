@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
+from agent import USER_AGENT
 from agent.errors import Outcome, SearchFailed, UsageError
 from agent.foreign import plain
 from agent.research import Attempt, Found, Hit
@@ -167,7 +168,9 @@ PROVIDERS: dict[str, Callable[[Settings, Options], Provider]] = {
         s.serper_api_key.get_secret_value(), s.serper_base_url, o, s.search_timeout
     ),
     "duckduckgo": lambda s, o: DuckDuckGo(o, s.search_timeout),
-    "wikipedia": lambda s, o: Wikipedia(s.wikipedia_base_url, o, s.search_timeout),
+    "wikipedia": lambda s, o: Wikipedia(
+        s.wikipedia_base_url, o, s.search_timeout, s.user_agent or USER_AGENT
+    ),
     "searxng": lambda s, o: SearXNG(s.searxng_url, o, s.search_timeout),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from agent import __version__
+from agent import USER_AGENT
 from agent.errors import Outcome
 from agent.foreign import dig, plain
 from agent.http import Endpoint
@@ -13,7 +13,6 @@ from agent.research import Hit
 from agent.search.hits import hit
 from agent.search.options import Options
 
-USER_AGENT = f"llm-research-agent/{__version__} (command-line research tool) python-requests"
 #: Codes of the `error` object -> outcome: https://www.mediawiki.org/wiki/API:Errors_and_warnings
 CODES: dict[str, Outcome] = {
     "ratelimited": "rate_limited",

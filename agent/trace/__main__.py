@@ -16,6 +16,7 @@ from agent import __version__
 from agent.errors import AgentError, JournalError, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
+    from agent.settings import Settings
     from agent.trace.tree import Mark, Trace
 
 STYLES: dict[Mark, dict[str, Any]] = {
@@ -41,7 +42,7 @@ def command(run: str, file: Path | None) -> int:
     """
     try:
         with redirect_stdout(sys.stderr):  # whatever a library prints is not the tree
-            trace = _trace(run)
+            trace = traced(_chosen(), run)
             text = _page(trace) if file else "".join(_lines(trace))
         if file:
             _write(file, text)
@@ -60,21 +61,27 @@ def _refuse(error: AgentError) -> int:
     return 2 if isinstance(error, UsageError) else 1
 
 
-def _trace(name: str) -> Trace:
-    """A run repeated from its journal. Raises JournalError."""
+def _chosen() -> Settings:
+    """The settings, which say where runs lie. Raises UsageError."""
     from dotenv import load_dotenv
 
-    from agent import journal, run, settings
-    from agent.trace.calls import calls
-    from agent.trace.tree import Trace
+    from agent import settings
 
     with suppress(OSError, UnicodeDecodeError):  # a .env is not needed to look at a run
         load_dotenv(Path.cwd() / ".env")
-    chosen = settings.load(os.environ)
-    path = run.journal_path(chosen, name)
+    return settings.load(os.environ)
+
+
+def traced(settings: Settings, name: str) -> Trace:
+    """A run repeated from its journal, by name or path. Raises JournalError."""
+    from agent import journal, run
+    from agent.trace.calls import calls
+    from agent.trace.tree import Trace
+
+    path = run.journal_path(settings, name)
     recording = journal.read(path)
     try:
-        again = run.research("", chosen.model_copy(update={"resume": "", "replay": path}))
+        again = run.research("", settings.model_copy(update={"resume": "", "replay": path}))
         events = list(again)
         answer = again.answer()
     except (ValueError, KeyError, TypeError) as error:  # lines of another shape than ours

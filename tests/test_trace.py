@@ -1,0 +1,444 @@
+"""What is shown of a run: all that the journal holds, and nothing that commands the one who looks."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from fcntl import ioctl
+from html.parser import HTMLParser
+from pathlib import Path
+from termios import TIOCSWINSZ
+
+import pytest
+
+from agent.errors import JournalError
+from agent.journal import Journal
+from agent.output import Answer, Citation, RunInfo, SlotAnswer
+from agent.pages.credibility import Credibility
+from agent.research import (
+    Answered,
+    Attempt,
+    Failed,
+    Finding,
+    Found,
+    Hit,
+    Page,
+    PageRead,
+    Queried,
+    Quote,
+    Reflected,
+    Searched,
+    Slot,
+    Started,
+)
+from agent.run import research
+from agent.settings import Settings
+from agent.trace.calls import Call, calls
+from agent.trace.page import link, page
+from agent.trace.tree import Node, Trace, columns, lines, tree
+from tests.services import Raw, Services
+from tests.thinker import Fact, Thinker
+
+ROOT = Path(__file__).parents[1]
+TOPIC = "Who founded Lego, and who leads it?"
+
+
+@pytest.fixture
+def journal(services: Services, settings: Settings) -> Path:
+    """A run of two rounds in which a page is refused, a search fails and a slot stays empty."""
+    services.pages = {
+        "history": "Lego was founded by Ole Kirk Christiansen in 1932. It makes bricks.",
+        "ceo": "Niels B. Christiansen became chief executive in 2017.",
+        "refused": Raw(403, "no"),
+    }
+    found = {TOPIC: ["history", "refused"], "Lego chief executive": ["ceo"]}
+    services.hits = lambda query: Raw(500, "") if query == "broken" else found.get(query, [])
+    services.think = Thinker(
+        [
+            Fact("founder", "Ole Kirk Christiansen", "founded by"),
+            Fact("leader", "Niels B. Christiansen", "became chief"),
+            Fact("revenue", "9 billion", "revenue"),
+        ],
+        ["broken"],
+        {"leader": "Lego chief executive"},
+    )
+    run = research(TOPIC, settings.model_copy(update={"resume": "lego"}))
+    list(run)
+    assert run.answer().status == "complete"
+    assert settings.runs_dir
+    return settings.runs_dir / "lego.jsonl"
+
+
+def shown(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command as a user runs it."""
+    command = [sys.executable, "-m", "agent.trace", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RUNS_DIR": str(cwd / "runs")}
+    return subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def whole(path: Path) -> list[str]:
+    return path.read_text("utf-8").splitlines(keepends=True)
+
+
+# --- the tree --------------------------------------------------------------------------------------
+
+
+def test_the_tree_tells_what_happened(journal: Path, tmp_path: Path) -> None:
+    done = shown("lego", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "") and "\x1b" not in done.stdout
+    text = done.stdout
+    for told in (
+        rf"^{re.escape(TOPIC)}  \(strategy slots · started \d{{4}}-",
+        r"asked gemini-3\.8-flash: generate_queries  \([\d,]+ \+ [\d,]+ tokens · \$0\.\d+ · [\d.]+ m?s",
+        r"searched: Who founded Lego, and who leads it\?  \(serpapi · 2 hits · [\d.]+ m?s\)",
+        r"could not search: broken  \(unavailable · .*HTTP 500",
+        r"read: \[1\] history  \(http.*/web/history · 67 characters · [\d.]+ m?s\)",
+        r"did not read: http.*/web/refused  \(blocked · .*HTTP 403",
+        r"founder: Ole Kirk Christiansen \[1\]",
+        r"leader: missing",
+        r"goes on: still open: leader, revenue; searches for Lego chief executive$",
+        r"stops: still open: revenue; it was the last round \(2\)",
+        r"answer: The founder is Ole Kirk Christiansen \[1\]\.",
+        r"\[1\] “Lego was founded by Ole Kirk Christiansen in 1932\.”",
+        r"gemini-3\.8-flash  \(4 calls · [\d,]+ \+ [\d,]+ tokens · \$",
+        r"serpapi  \(3 calls · 1 failed",
+        r"pages  \(3 calls · 1 failed",
+    ):
+        assert re.search(told, text, re.M), told
+    assert text.index("Round 1") < text.index("Round 2") < text.index("Answer") < text.index("Cost")
+
+
+def test_a_journal_is_named_by_its_path_too(journal: Path, tmp_path: Path) -> None:
+    assert shown(journal, cwd=tmp_path).stdout == shown("lego", cwd=tmp_path).stdout
+
+
+def test_what_cannot_be_shown_is_told_on_one_line(journal: Path, tmp_path: Path) -> None:
+    (tmp_path / "prose.jsonl").write_text("This is no journal.\n")
+    (tmp_path / "later.jsonl").write_text('{"journal": 99}\n')
+    (tmp_path / "bare.jsonl").write_text('{"journal": 1}\n')
+    damaged = [line.replace('"hits": [', '"hits": [7, ') for line in whole(journal)]
+    (tmp_path / "damaged.jsonl").write_text("".join(damaged), "utf-8")
+    for name in ("nobody", "prose.jsonl", "later.jsonl", "bare.jsonl", "damaged.jsonl"):
+        done = shown(name, cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), name
+        assert done.stderr.startswith("Error: ")
+
+
+def test_wrong_usage(journal: Path, tmp_path: Path) -> None:
+    for arguments in ([], ["lego", "--colour"], ["lego", "--html", tmp_path / "no" / "page.html"]):
+        done = shown(*arguments, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert "Traceback" not in done.stderr
+
+
+def all_calls(node: Node) -> Iterator[Call]:
+    """The calls of the leaves; a part's are those of what it holds."""
+    if node.mark != "part":
+        yield from node.calls
+    for child in node.children:
+        yield from all_calls(child)
+
+
+def test_a_run_that_crashed_is_shown_as_far_as_it_went(
+    journal: Path, settings: Settings, tmp_path: Path
+) -> None:
+    """Wherever it is cut: every call that it holds is shown once, and that it ends is told."""
+    from agent.trace.__main__ import traced
+
+    everything = whole(journal)
+    for cut in range(1, len(everything)):
+        part = tmp_path / "part.jsonl"
+        part.write_text("".join(everything[:cut]) + everything[cut][:20], "utf-8")
+        trace = traced(settings, str(part))
+        root = tree(trace)
+        assert sorted(c.key for c in all_calls(root)) == sorted(c.key for c in trace.calls)
+        assert len(trace.calls) == cut - 1
+        text = "\n".join(line for line, _ in lines(root, None))
+        assert "The journal ends here: The journal does not hold this call" in text, cut
+        assert "unfinished" in page(trace)
+    complete = traced(settings, str(journal))
+    assert not complete.unfinished and "ends here" not in "".join(
+        line for line, _ in lines(tree(complete), None)
+    )
+    assert len(list(all_calls(tree(complete)))) == len(everything) - 1
+
+
+def test_looking_at_a_run_changes_nothing_and_goes_nowhere(
+    journal: Path, services: Services, tmp_path: Path
+) -> None:
+    before = journal.read_bytes(), len(services.asked), len(services.searched), len(services.read)
+    shown("lego", cwd=tmp_path)
+    shown("lego", "--html", tmp_path / "lego.html", cwd=tmp_path)
+    after = journal.read_bytes(), len(services.asked), len(services.searched), len(services.read)
+    assert before == after and [file.name for file in journal.parent.iterdir()] == ["lego.jsonl"]
+
+
+# --- times ---------------------------------------------------------------------------------------
+
+
+def test_the_journal_tells_when_each_call_began(journal: Path) -> None:
+    told = [json.loads(line) for line in whole(journal)[1:]]
+    asked = [line for line in told if line["call"] == "ask"]
+    for before, after in zip(asked, asked[1:], strict=False):
+        assert after["began"] >= before["began"] + before["seconds"] - 0.002
+    assert all(line["began"] >= 0 and line["seconds"] >= 0 for line in told)
+
+
+def test_a_resumed_run_goes_on_counting(journal: Path) -> None:
+    ends = [line["began"] + line["seconds"] for line in map(json.loads, whole(journal)[1:])]
+    again = Journal.resume(journal, {})
+    assert max(ends) <= again.elapsed() < max(ends) + 5
+    again.close()
+
+
+def test_calls_of_an_older_journal_are_put_one_behind_the_other(
+    journal: Path, settings: Settings
+) -> None:
+    from agent.trace.__main__ import traced
+
+    old = [json.loads(line) for line in whole(journal)]
+    for line in old:
+        line.pop("began", None)
+    journal.write_text("".join(json.dumps(line) + "\n" for line in old), "utf-8")
+    trace = traced(settings, "lego")
+    assert trace.calls[0].began == 0 and len(trace.calls) == len(old) - 1
+    for before, after in zip(trace.calls, trace.calls[1:], strict=False):
+        assert after.began == before.ended
+    assert page(trace).count("<rect") == len(trace.calls)
+
+
+@pytest.mark.parametrize("wrong", ["soon", None, -1, float("nan"), 1e300, [], True])
+def test_times_that_cannot_be_are_nothing(wrong: object) -> None:
+    (call,) = calls([{"call": "read", "key": "k", "began": wrong, "seconds": wrong, "error": {}}])
+    assert 0 <= call.began <= 1 and 0 <= call.seconds <= 1
+
+
+# --- a terminal ------------------------------------------------------------------------------------
+
+
+def on_terminal(journal: Path, width: int, **environment: str) -> list[str]:
+    """What the command writes to a terminal of this many columns."""
+    main, terminal = pty.openpty()
+    ioctl(terminal, TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    given = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "agent.trace", str(journal)],
+        cwd=ROOT,
+        env={**given, "TERM": "xterm", **environment},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+    )
+    os.close(terminal)
+    said = b""
+    while True:
+        try:
+            piece = os.read(main, 65536)
+        except OSError:  # Linux says so where the other end is closed
+            break
+        if not piece:
+            break
+        said += piece
+    os.close(main)
+    assert process.wait(60) == 0
+    return said.decode().replace("\r\n", "\n").splitlines()
+
+
+def test_a_terminal_gets_lines_of_its_width(journal: Path) -> None:
+    plain = on_terminal(journal, 70, NO_COLOR="1")
+    assert not any("\x1b" in line for line in plain)
+    assert max(map(columns, plain)) == 70 and any(line.endswith("…") for line in plain)
+    told = " ".join(" ".join(line.strip("│├└─ ") for line in plain).split())
+    assert "The founder is Ole Kirk Christiansen [1]. The leader is Niels B. Christiansen" in told
+    coloured = on_terminal(journal, 70)
+    assert [re.sub(r"\x1b\[\d+m", "", line) for line in coloured] == plain
+    assert any("\x1b[31m" in line for line in coloured)
+
+
+def test_wide_characters_count_twice() -> None:
+    node = Node("searched", "東京の人口" * 20, ("serpapi", "3 hits"))
+    ((line, _),) = lines(node, 60)
+    assert columns(line) <= 60 and line.endswith("(serpapi · 3 hits)") and "…" in line
+
+
+# --- hostile content -------------------------------------------------------------------------------
+
+EVIL = "<script>alert('x')</script> \"onload=alert(1)\" <img src=x onerror=alert(2)> & \x1b[2J\x07\u202e"
+BAD_URL = "javascript:alert('x')//\"><b>"
+RUN = RunInfo(id=EVIL, strategy=EVIL, models=(EVIL,), providers=(EVIL,), started_at=EVIL)
+
+
+def hostile() -> Trace:
+    """A run in which whatever comes from outside wants to be more than text."""
+    source = Page(url=BAD_URL, title=EVIL, text=EVIL, sha256="0", retrieved_at=EVIL)
+    hit = Hit(url=BAD_URL, title=EVIL, snippet=EVIL)
+    quote = Quote(source=1, text=EVIL, start=0, end=len(EVIL), match="exact")
+    tried = Attempt(what="search", provider=EVIL, outcome="blocked", detail=EVIL)
+    findings = (
+        Finding(slot=EVIL, status="filled", value=EVIL, quotes=(quote,), alternatives=(EVIL,)),
+        Finding(slot="b" + EVIL, status="conflict", value=EVIL, alternatives=(EVIL,)),
+    )
+    failed = Failed(what="page", subject=BAD_URL, outcome="blocked", message=EVIL, stand_in=EVIL)
+    worth = Credibility(score=0.5, domain=0.5, relevance=0.5, recency=0.5, reason=EVIL)
+    citation = Citation(
+        id=1, title=EVIL, url=BAD_URL, quote=EVIL, start=0, end=1, match="exact", link=BAD_URL,
+        page_sha256="0", retrieved_at=EVIL, via="page", credibility=worth,
+    )  # fmt: skip
+    slot = SlotAnswer(value=EVIL, status="filled", confidence=1, alternatives=(EVIL,))
+    return Trace(
+        answer=Answer(
+            topic=EVIL,
+            status="complete",
+            answer=f"{EVIL} [1]",
+            citations=(citation,),
+            slots={EVIL: slot},
+            warnings=(EVIL,),
+            run=RUN,
+        ),
+        events=[
+            Started(topic=EVIL, strategy=EVIL, slots=(Slot(name=EVIL),)),
+            Queried(round=1, queries=(EVIL,), slots=(Slot(name=EVIL),)),
+            Searched(
+                round=1, found=Found(query=EVIL, hits=(hit,), provider=EVIL, attempts=(tried,))
+            ),
+            PageRead(page=source, hit=hit),
+            failed,
+            Reflected(round=1, findings=findings, need_more=False),
+            Answered(text=EVIL, quotes=(quote,), claims=()),
+        ],
+        calls=[
+            Call('"><b>', "read", BAD_URL, EVIL, "ok", 0.0, 1.0),
+            Call("k", "search", EVIL, EVIL, EVIL, 1.0, 0.0),
+            Call("l", EVIL, EVIL, EVIL, EVIL, 1.0, 0.0),
+        ],
+        max_rounds=2,
+        unfinished=EVIL,
+    )
+
+
+class Elements(HTMLParser):
+    """Every element with its attributes, and the text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attributes)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+KNOWN = set(
+    "html head meta title style body main header section h1 h2 h3 p ul ol li span a b div table tr "
+    "th td blockquote details summary svg line rect text".split()
+)
+
+
+def test_a_page_shows_hostile_content_as_text() -> None:
+    elements = Elements(page(hostile()))
+    assert {tag for tag, _ in elements.found} <= KNOWN
+    names = {name for _, attributes in elements.found for name in attributes}
+    assert not [name for name in names if name.startswith("on") or name in ("src", "style")]
+    targets = [attributes.get("href") or "#" for _, attributes in elements.found]
+    assert all(target.startswith("#") for target in targets)  # it has no URL that may be a link
+    assert elements.text.count("<script>alert('x')</script>") > 20
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", elements.text)
+
+
+def test_a_terminal_shows_hostile_content_as_text() -> None:
+    for line, _ in lines(tree(hostile()), None):
+        assert line.isprintable()
+
+
+@pytest.mark.parametrize(
+    "url, linked",
+    [
+        ("https://example.com/a?b=1&c=2#:~:text=x", True),
+        (" HTTP://example.com ", True),
+        ("file:///notes/a.md", True),
+        (BAD_URL, False),
+        ("java\nscript:alert(1)", False),
+        (" javascript:alert(1)", False),
+        ("\x01javascript:alert(1)", False),
+        ("data:text/html,<b>", False),
+        ("//example.com", False),
+        ("http://[", False),
+        ("", False),
+    ],
+)
+def test_only_documents_are_linked(url: str, linked: bool) -> None:
+    assert link(url, "text").startswith("<a ") == linked
+
+
+def test_a_page_stands_alone(journal: Path, tmp_path: Path) -> None:
+    file = tmp_path / "lego.html"
+    done = shown("lego", "--html", file, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    text = file.read_text("utf-8")
+    elements = Elements(text)
+    assert not {"script", "link", "img", "iframe", "form", "object"} & {
+        t for t, _ in elements.found
+    }
+    style = text.split("<style>")[1].split("</style>")[0]
+    assert not re.search(r"url\(|@import|</", style)
+    policy = next(a["content"] for _, a in elements.found if "http-equiv" in a)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+    assert any("#:~:text=Lego" in (a.get("href") or "") for _, a in elements.found)
+    ids = [a["id"] for _, a in elements.found if "id" in a]
+    inside = {a["href"][1:] for _, a in elements.found if (a.get("href") or "").startswith("#")}
+    assert len(ids) == len(set(ids)) and inside <= set(ids), inside - set(ids)
+    assert text.count("<rect") == len(whole(journal)) - 1
+
+
+# --- a browser -------------------------------------------------------------------------------------
+
+
+def photographed(file: Path, picture: Path, *flags: str) -> tuple[int, ...]:
+    """The colour of the page's first pixel, as Chromium draws it."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no chromium is installed to look at the page with")
+    quiet = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking"
+    quiet += " --disable-component-update --disable-sync --window-size=600,400"
+    profile = f"--user-data-dir={picture.with_suffix('.profile')}"
+    command = [browser, *quiet.split(), profile, f"--screenshot={picture}", *flags, file.as_uri()]
+    subprocess.run(command, capture_output=True, timeout=120, check=True)
+    data = picture.read_bytes()
+    pixels = zlib.decompress(
+        b"".join(re.findall(rb"IDAT(.+?)....(?=....IDAT|....IEND)", data, re.S))
+    )
+    return tuple(pixels[1:4])  # no filter of PNG changes the first pixel
+
+
+def test_a_browser_takes_the_style_in_light_and_dark(journal: Path, tmp_path: Path) -> None:
+    file = tmp_path / "lego.html"
+    shown("lego", "--html", file, cwd=tmp_path)
+    assert photographed(file, tmp_path / "light.png") == (0xFC, 0xFC, 0xFA)
+    dark = "--blink-settings=preferredColorScheme=0"
+    assert photographed(file, tmp_path / "dark.png", dark) == (0x16, 0x18, 0x1B)
+
+
+def test_a_run_that_is_none_is_an_error(settings: Settings) -> None:
+    from agent.trace.__main__ import traced
+
+    with pytest.raises(JournalError):
+        traced(settings, "nobody")
