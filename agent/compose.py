@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent import USER_AGENT
 from agent.budget import Budget, Caps, Cost, spent
@@ -21,6 +21,9 @@ from agent.recorded import Recorded
 from agent.research import Found, Page
 from agent.settings import Settings
 from agent.urls import canonical
+
+if TYPE_CHECKING:
+    from agent.pages.fetch import PageReader
 
 MOST_SKIPPED = 10  # files of a corpus that are named as unreadable
 SAMPLE = Generated(text="", input_tokens=1, output_tokens=1)
@@ -268,8 +271,21 @@ def _local(settings: Settings) -> Ways:
     return Ways(chain, corpus.read, _nothing, corpus.close, lambda: skipped)
 
 
-def _web(settings: Settings) -> Ways:
+def page_reader(settings: Settings) -> PageReader:
+    """What reads pages of the web. Close it."""
     from agent.pages.fetch import PageReader
+
+    return PageReader(
+        timeout=settings.page_timeout,
+        max_bytes=settings.page_max_bytes,
+        allow_private_network=settings.allow_private_network,
+        through_proxy=settings.fetch_through_proxy,
+        respect_robots=settings.respect_robots,
+        user_agent=settings.user_agent or USER_AGENT,
+    )
+
+
+def _web(settings: Settings) -> Ways:
     from agent.search import build
     from agent.search.options import Options
 
@@ -279,14 +295,7 @@ def _web(settings: Settings) -> Ways:
         allow_domains=settings.allow_domains,
         block_domains=settings.block_domains,
     )
-    reader = PageReader(
-        timeout=settings.page_timeout,
-        max_bytes=settings.page_max_bytes,
-        allow_private_network=settings.allow_private_network,
-        through_proxy=settings.fetch_through_proxy,
-        respect_robots=settings.respect_robots,
-        user_agent=settings.user_agent or USER_AGENT,
-    )
+    reader = page_reader(settings)
     web = Ways(_dated(build(settings, options)), reader, reader.warm, reader.close, lambda: ())
     return _cached(settings, web) if settings.cache and settings.cache_ttl else web
 

@@ -67,17 +67,20 @@ class Journal:
     @classmethod
     def begin(cls, path: Path, header: Json) -> Journal:
         """A new journal. A path that cannot be written costs the journal, not the run."""
-        if path.exists():
-            raise JournalError(f"{path} exists already.", "Resume it, or name another.")
         journal = cls({"journal": VERSION, **header})
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds what was read
-            journal._file = _file(path, "x")
+            with ExitStack() as undo:
+                file = undo.enter_context(_file(path, "x"))
+                _lock(file, path)
+                undo.pop_all()
         except OSError as error:
+            if path.exists():  # perhaps another process made it a moment ago
+                remedy = "Resume it when no other run writes it, or name another."
+                raise JournalError(f"{path} exists already.", remedy) from None
             journal._give_up(path, error)
         else:
-            journal.path = path
-            _lock(journal._file, path)
+            journal.path, journal._file = path, file
             journal._write(journal.header, sync=True)
         return journal
 
@@ -105,6 +108,8 @@ class Journal:
         journal.path, journal._file = path, file
         if not recording.end:
             journal._write(journal.header, sync=True)
+        if recording.halt:
+            journal._write({"halt": ""}, sync=False)  # it is over: from now on all calls count
         return journal
 
     @classmethod
@@ -204,8 +209,7 @@ def read(path: Path, header: Json | None = None) -> Recording:
         return Recording(header, {}, "", 0)
     try:
         header, *lines = [json.loads(line) for line in data[:end].splitlines()]
-        known = {line["key"]: line for line in lines if "halt" not in line}
-        halt = next((line["halt"] for line in reversed(lines) if "halt" in line), "")
+        known, halt = _told(lines)
         version = header["journal"]
     except (ValueError, TypeError, KeyError):
         raise JournalError(f"{path} is not a journal of a run.", "Name another file.") from None
@@ -213,6 +217,19 @@ def read(path: Path, header: Json | None = None) -> Recording:
         fault = f"{path} was written by a newer version of this program (format {version})."
         raise JournalError(fault, "Update this program.")
     return Recording(header, known, halt, end)
+
+
+def _told(lines: list[Json]) -> tuple[dict[str, Json], str]:
+    """The calls by key, and why gathering ended early, unless the run has gone on since."""
+    known: dict[str, Json] = {}
+    halt = ""
+    for line in lines:
+        if "halt" not in line:
+            known[line["key"]] = line
+        elif not (halt := line["halt"]):
+            for call in known.values():
+                call.pop("late", None)
+    return known, halt
 
 
 def _until(line: Json) -> float:

@@ -65,6 +65,7 @@ class Recorded(Generic[Req, Res]):
         self._go_on = go_on
         self._limit = limit
         self._patience = patience
+        self._pace = 0.0  # seconds that calls took which the journal knew: here they take none
 
     def __call__(self, request: Req) -> Res:
         """Make the call and wait. Raises OutsideError, or Halt."""
@@ -84,7 +85,7 @@ class Recorded(Generic[Req, Res]):
             self._journal.flights[key] = future
         known = self._journal.known(key)
         if known is not None:
-            self._settle(future, known, lambda: self._recall(request, known), write=False)
+            self._recall(request, body, known, future)
         elif self._journal.closed_world:
             future.set_exception(self._unknown(body))
         elif refusal := self._refusal(request):
@@ -98,9 +99,8 @@ class Recorded(Generic[Req, Res]):
         """In a replay: the run had been halted here, or it was another one."""
         if self._journal.halted:
             return Halt(self._journal.halted)
-        what = body.get("query") or body.get("url") or body.get("task") or ""
         return JournalError(
-            f"The journal does not hold this call: {self._kind} {what}",
+            f"The journal does not hold this call: {_named(self._kind, body)}",
             "Replay with the version and the settings of the run, or --resume it.",
         )
 
@@ -166,7 +166,8 @@ class Recorded(Generic[Req, Res]):
                 return "timeout"
             if not most_done and 3 * sum(f.done() for f in flights) >= 2 * len(flights) > 2:
                 most_done.append(now)
-            late = bool(most_done) and now > most_done[0] + max(self._patience, most_done[0])
+            longest = max(self._patience, most_done[0], self._pace) if most_done else 0.0
+            late = bool(most_done) and now > most_done[0] + longest
             return "missed" if late else ""
 
         return give_up
@@ -217,10 +218,27 @@ class Recorded(Generic[Req, Res]):
         else:
             future.set_result(result)
 
-    def _recall(self, request: Req, line: Json) -> Res:
+    def _recall(self, request: Req, body: Json, line: Json, future: Future[Res]) -> None:
+        """Answer from the journal. Its line may have been edited, or be another version's."""
+        try:
+            finish = self._remembered(request, line)
+        except (ValueError, TypeError, KeyError):
+            message = f"The journal's line of this call cannot be used: {_named(self._kind, body)}"
+            future.set_exception(JournalError(message, "Remove that line and --resume the run."))
+        else:
+            self._pace = max(self._pace, float(line.get("seconds", 0.0)))
+            self._settle(future, line, finish, write=False)
+
+    def _remembered(self, request: Req, line: Json) -> Callable[[], Res]:
         if "error" in line:
-            raise _retold(self._kind, line["error"])
-        return self._decode(request, line["response"])
+            return _raiser(_retold(self._kind, line["error"]))
+        response = self._decode(request, line["response"])
+        return lambda: response
+
+
+def _named(kind: str, body: Json) -> str:
+    """A call in words for the user."""
+    return f"{kind} {body.get('query') or body.get('url') or body.get('task') or ''}"
 
 
 def _raiser(error: OutsideError) -> Callable[[], Any]:

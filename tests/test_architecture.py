@@ -28,7 +28,7 @@ ROOMS = [
     {"run"},
     {"estimate"},
 ]
-DOORS = {"cli", "doctor", "trace"}
+DOORS = {"cli", "doctor", "trace", "audit"}
 NETWORK = {
     "socket",
     "ssl",

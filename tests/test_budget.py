@@ -10,15 +10,14 @@ from random import Random
 from typing import Any
 
 import pytest
-from agent.budget import Budget, Caps, Cost, Spent
-from agent.errors import Exhausted, UsageError
-from agent.estimate import estimate
-from agent.output import Answer, to_json
-from agent.run import Run, research
-from agent.settings import Settings, load
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.budget import Budget, Caps, Cost, Spent
+from agent.errors import Exhausted, UsageError
+from agent.output import Answer, to_json
+from agent.run import Run, research
+from agent.settings import Settings, load
 from tests.services import Services
 from tests.thinker import Fact, Thinker
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -156,7 +156,7 @@ def compose(
             claims.append(claim)
     cited = {n for claim in claims for n in claim.citations}
     answered = Answered(
-        text=" ".join(_written(claim) for claim in claims),
+        text=" ".join(written(claim) for claim in claims),
         quotes=tuple(quote for quote in quotes if quote.source in cited),
         claims=tuple(claims),
     )
@@ -189,16 +189,25 @@ def _claim(sentence: str, quotes: Sequence[Quote]) -> Claim:
     text = " ".join(_MARKER.sub("", sentence).split())
     text = re.sub(r" ([.,;:!?。，；：！？])", r"\1", text)
     cited = dict.fromkeys(int(n) for n in _MARKER.findall(sentence) if int(n) in quoted)
-    verbatim = any(
-        fold(text)[0].rstrip(".") in fold(quote.text)[0]
-        for quote in quotes
-        if quote.source in cited
-    )
-    verdict = "supported" if verbatim else "unchecked" if cited else "unsupported"
-    return Claim.model_validate({"text": text, "citations": tuple(cited), "verdict": verdict})
+    own = [quote.text for quote in quotes if quote.source in cited]
+    return Claim(text=text, citations=tuple(cited), verdict=verdict(text, own))
 
 
-def _written(claim: Claim) -> str:
+def verdict(claim: str, quotes: Sequence[str]) -> Literal["supported", "unchecked", "unsupported"]:
+    """Whether a claim stands word for word in one of the quotes that it cites."""
+    if not quotes:
+        return "unsupported"
+    words = fold(claim)[0].rstrip(".")
+    return "supported" if any(words in fold(quote)[0] for quote in quotes) else "unchecked"
+
+
+def cited_in(text: str) -> set[int]:
+    """The numbers of the markers in a text."""
+    return {int(n) for n in _MARKER.findall(text)}
+
+
+def written(claim: Claim) -> str:
+    """A claim as the answer has it: with its markers before the full stop."""
     markers = "".join(f"[{n}]" for n in claim.citations)
     if not markers:
         return claim.text

@@ -58,11 +58,8 @@ def tree(trace: Trace) -> Node:
     answer, book = trace.answer, _Book(trace.calls)
     run = answer.run
     told = (f"strategy {run.strategy}", f"started {run.started_at}") if run else ()
-    parts = [
-        _part(name, list(_nodes(events, book, trace)))
-        for name, events in _parts(trace.events)
-        if events
-    ]
+    shown = ((name, list(_nodes(events, book, trace))) for name, events in _parts(trace.events))
+    parts = [_part(name, nodes) for name, nodes in shown if nodes]
     parts += _left(book)
     if trace.unfinished:
         parts.append(Node("The journal ends here", trace.unfinished, mark="bad"))
@@ -105,11 +102,11 @@ def _part(name: str, nodes: list[Node]) -> Node:
 def _parts(events: Sequence[Event]) -> Iterator[tuple[str, list[Event]]]:
     """The events in parts: before the first queries, each round, and what came after gathering."""
     gathered = [i for i, event in enumerate(events) if _gathers(event)]
-    end = gathered[-1] + 1 if gathered else 0
+    end = gathered[-1] + 1 if gathered else len(events)
     starts = [i for i, event in enumerate(events[:end]) if isinstance(event, Queried)] or [end]
     yield "Plan", list(events[: starts[0]])
-    for start, stop in zip(starts, [*starts[1:], end], strict=True):
-        yield f"Round {starts.index(start) + 1}", list(events[start:stop])
+    for n, (start, stop) in enumerate(zip(starts, [*starts[1:], end], strict=True), 1):
+        yield f"Round {n}", list(events[start:stop])
     yield "Answer", list(events[end:])
 
 

@@ -1,0 +1,176 @@
+"""The audit: an answer stands, and whatever is tampered with is found and named."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.audit import audit, changes
+from agent.errors import JournalError, UsageError
+from agent.output import to_json
+from agent.run import research
+from agent.settings import Settings
+from tests.services import Raw, Services
+from tests.test_slots import FINAL, TOPIC, ended
+from tests.thinker import Fact, Thinker
+
+ROOT = Path(__file__).parents[1]
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def answer(services: Services, settings: Settings) -> Json:
+    """An answer with a page, a snippet and two claims, of which one is word for word."""
+    services.pages = {"final": FINAL}
+    services.hits = {TOPIC: ["final", "gone"], "score": ["final"]}
+    honest = Thinker(
+        [Fact("winner", "Argentina", "Argentina won"), Fact("about", "gone", "About gone")],
+        ["score"],
+    )
+
+    def think(asked: Any) -> Any:
+        reply = honest(asked)
+        if asked.task == "synthesize":
+            reply["answer"] = "Argentina won the cup. [1] It is about something gone [2]."
+        return reply
+
+    services.think = think
+    _, made = ended(TOPIC, settings)
+    value = json.loads(to_json(made))
+    assert [claim["verdict"] for claim in value["claims"]] == ["supported", "unchecked"]
+    assert {citation["via"] for citation in value["citations"]} == {"page", "snippet"}
+    assert isinstance(value, dict)
+    return value
+
+
+def test_a_whole_answer_stands(answer: Json) -> None:
+    found = audit(answer)
+    assert found["ok"] and found["failures"] == []
+    assert found["checked"] == {"citations": 2, "claims": 2, "pages": 2}
+
+
+def put(path: str, value: Any) -> Callable[[Json], None]:
+    def tamper(answer: Json) -> None:
+        *parents, last = path.split(".")
+        place: Any = answer
+        for key in parents:
+            place = place[int(key) if key.isdigit() else key]
+        place[int(last) if last.isdigit() else last] = value
+
+    return tamper
+
+
+TAMPERINGS: list[tuple[Callable[[Json], None], str]] = [
+    (put("answer", "Brazil won the cup [1]."), "answer"),
+    (put("citations.0.quote", "Brazil won the cup."), "citations[0].quote"),
+    (put("citations.0.start", 0), "citations[0].quote"),
+    (put("citations.0.end", 3), "citations[0].quote"),
+    (put("citations.0.page_sha256", "0" * 64), "citations[0].page_sha256"),
+    (put("citations.0.url", "https://elsewhere.org/"), "citations[0].url"),
+    (put("citations.0.title", "Another page"), "citations[0].title"),
+    (put("citations.1.retrieved_at", "2001-01-01T00:00:00Z"), "citations[1].retrieved_at"),
+    (put("citations.0.link", "https://elsewhere.org/"), "citations[0].link"),
+    (put("citations.0.match", "none"), "citations[0].match"),
+    (put("citations.0.id", 7), "answer"),
+    (put("claims.0.text", "Brazil won the cup."), "answer"),
+    (put("claims.1.verdict", "supported"), "claims[1].verdict"),
+    (put("claims.0.citations", [2]), "answer"),
+    (put("claims.0.citations", []), "answer"),
+    (put("slots.winner.citations", [9]), "slots.winner"),
+    (put("status", "splendid"), "$.status"),
+    (lambda answer: answer.pop("citations"), "$"),
+    (put("extra", 1), "$"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(TAMPERINGS)))
+def test_tampering_is_found_and_named(number: int, answer: Json) -> None:
+    tamper, where = TAMPERINGS[number]
+    changed = copy.deepcopy(answer)
+    tamper(changed)
+    found = audit(changed)
+    assert not found["ok"] and where in {failure["where"] for failure in found["failures"]}
+
+
+def test_a_tampered_journal_is_found(answer: Json, tmp_path: Path) -> None:
+    journal = Path(answer["run"]["journal"])
+    forged = tmp_path / "forged.jsonl"
+    forged.write_text(journal.read_text("utf-8").replace("Argentina won", "Brazil won"))
+    found = audit(answer, forged)
+    assert "citations[0].page_sha256" in {failure["where"] for failure in found["failures"]}
+    with pytest.raises(JournalError):
+        audit(answer, tmp_path / "missing.jsonl")
+
+
+def test_changes_claim_by_claim_and_slot_by_slot(answer: Json) -> None:
+    assert changes(answer, copy.deepcopy(answer))["ok"]
+    new = copy.deepcopy(answer)
+    new["claims"][0]["text"] = "France won the cup."
+    new["slots"]["winner"]["value"] = "France"
+    new["slots"]["host"] = {**new["slots"]["winner"], "value": "Qatar"}
+    told = changes(answer, new)
+    assert not told["ok"]
+    assert told["claims"] == {
+        "added": ["France won the cup."],
+        "removed": ["Argentina won the cup."],
+    }
+    assert told["slots"]["winner"]["new"]["value"] == "France"
+    assert told["slots"]["host"]["old"] is None
+    with pytest.raises(UsageError):
+        changes(answer, {"answer": "no answer object"})
+
+
+def command(*arguments: str, cwd: Path, **more: str) -> tuple[int, Json]:
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", **more}
+    done = subprocess.run(
+        [sys.executable, "-m", "agent.audit", *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert "Traceback" not in done.stderr
+    value = json.loads(done.stdout)
+    assert isinstance(value, dict)
+    return done.returncode, value
+
+
+def test_the_command(answer: Json, tmp_path: Path) -> None:
+    file, old = tmp_path / "answer.json", tmp_path / "old.json"
+    file.write_text(json.dumps(answer))
+    assert command("answer.json", cwd=tmp_path)[0] == 0
+    put("claims.0.text", "Brazil won the cup.")(answer)
+    old.write_text(json.dumps(answer))
+    status, found = command("old.json", cwd=tmp_path)
+    assert status == 1 and found["failures"]
+    status, found = command("--diff", "old.json", "answer.json", cwd=tmp_path)
+    assert status == 1 and found["claims"]["removed"] == ["Brazil won the cup."]
+    for wrong in (["missing.json"], [], ["answer.json", "old.json"], ["--nonsense", "x"]):
+        status, found = command(*wrong, cwd=tmp_path)
+        assert status == 2 and found["error"]["remedy"]
+
+
+def test_fetch_tells_which_quotes_have_gone(
+    answer: Json, services: Services, tmp_path: Path
+) -> None:
+    (tmp_path / "answer.json").write_text(json.dumps(answer))
+    more = {"ALLOW_PRIVATE_NETWORK": "1", "RESPECT_ROBOTS": "0"}
+    status, found = command("answer.json", "--fetch", cwd=tmp_path, **more)
+    assert status == 0 and [row["now"] for row in found["live"]] == ["there", "unread"]
+    services.pages = {"final": "Nothing of it is left.", "gone": Raw(404, "")}
+    status, found = command("answer.json", "--fetch", cwd=tmp_path, **more)
+    assert status == 0 and [row["now"] for row in found["live"]] == ["gone", "unread"]
+
+
+def test_an_offline_answer_stands_too(tmp_path: Path) -> None:
+    run = research("Who founded Nokia?", Settings(offline=True, runs_dir=tmp_path))
+    for _ in run:
+        pass
+    assert audit(json.loads(to_json(run.answer())))["ok"]
