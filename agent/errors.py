@@ -4,6 +4,7 @@ AgentError               kind, message, remedy: shown to the user as `error` in 
 ├── UsageError           the request itself is wrong                                  exit 2
 ├── NotConfigured        a key or a setting that the run needs is absent              exit 1
 ├── JournalError         the journal cannot be read, or is in use                     exit 1
+│   └── JournalDamaged   a line of it cannot be used
 ├── Halt                 gathering ends early; the answer comes from what there is
 │   ├── Stopped          the user asked for the best answer so far
 │   └── Exhausted        a cap of the budget is reached
@@ -71,6 +72,12 @@ class JournalError(AgentError):
     """The journal cannot be read, or does not fit the run."""
 
     kind = "journal"
+
+
+class JournalDamaged(JournalError):
+    """A line of the journal cannot be used: edited, or of another version."""
+
+    kind = "damaged"
 
 
 class Halt(AgentError):

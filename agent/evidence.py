@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 from urllib.parse import quote as percent
 
 from agent.outside import Excerpt
@@ -156,10 +157,16 @@ def select(sources: Sequence[Source], question: str, budget: int) -> tuple[Excer
     """The passages that fit a question best, within a budget of tokens, grouped by source.
 
     A source's best passage comes before any source's second best, so that none is crowded out;
-    beyond it, a passage that shares no word with the question is not worth its tokens.
+    beyond it, a passage that shares no word with the question is not worth its tokens. A passage
+    out of the middle of a section brings the section's heading.
     """
-    pieces = [(s, span) for s in sources for span in passages(s.page.text)]
-    scores = rank([f"{s.page.title} {s.page.text[a:b]}" for s, (a, b) in pieces], question)
+    pieces = [(s, piece) for s in sources for piece in _pieces(s.page.text)]
+    scores = [
+        score * (ELSEWHERE if _points_elsewhere(s, piece) else 1.0)
+        for score, (s, piece) in zip(
+            rank([_named(s, piece) for s, piece in pieces], question), pieces, strict=True
+        )
+    ]
     best: dict[int, float] = {}
     for (source, _), score in zip(pieces, scores, strict=True):
         best[source.n] = max(score, best.get(source.n, 0.0))
@@ -169,21 +176,106 @@ def select(sources: Sequence[Source], question: str, budget: int) -> tuple[Excer
     )
     chosen: list[int] = []
     for i in order:
-        source, (start, end) = pieces[i]
+        source, piece = pieces[i]
         shown = any(pieces[j][0].n == source.n for j in chosen)
         if budget < LEAST or (shown and not scores[i]):
             continue
-        cost = tokens(source.page.text[start:end]) + (0 if shown else HEADER)
+        text = source.page.text
+        cost = sum(tokens(text[a:b]) for a, b in _spans(piece)) + (0 if shown else HEADER)
         if cost <= budget:
             budget -= cost
             chosen.append(i)
     return _excerpts(sources, [pieces[i] for i in sorted(chosen)])
 
 
-def _excerpts(sources: Sequence[Source], pieces: list[tuple[Source, Span]]) -> tuple[Excerpt, ...]:
+class _Piece(NamedTuple):
+    """A passage, and the heading of its section where that stands before it (else empty)."""
+
+    start: int
+    end: int
+    heading: Span = (0, 0)
+
+
+def _spans(piece: _Piece) -> list[Span]:
+    return [span for span in (piece.heading, piece[:2]) if span[0] < span[1]]
+
+
+def _named(source: Source, piece: _Piece) -> str:
+    """A passage with what it is about without saying so."""
+    return " ".join([source.page.title, *(source.page.text[a:b] for a, b in _spans(piece))])
+
+
+def _points_elsewhere(source: Source, piece: _Piece) -> bool:
+    heads = [source.page.text[a:b] for a, b in _spans(piece)]
+    return any(_APPENDIX.match(head.strip("# ").split("\n")[0]) for head in heads)
+
+
+def _pieces(text: str) -> list[_Piece]:
+    """The passages of a text; a section and a table begin one, unless the last is still small."""
+    pieces: list[_Piece] = []
+    heading = (0, 0)
+    spans = sentences(text)
+    for at, (start, end) in enumerate(spans):
+        opens = _opens(text, spans, at)
+        if opens == "section":
+            heading = (start, end)
+        small = pieces and start - pieces[-1].start < PASSAGE // 4
+        if pieces and end - pieces[-1].start <= PASSAGE and (small or not opens):
+            pieces[-1] = pieces[-1]._replace(end=end)
+        else:
+            above = (0, 0) if heading == (start, end) else heading
+            cuts = range(start, end, 2 * PASSAGE)
+            pieces.extend(_Piece(a, min(a + 2 * PASSAGE, end), above) for a in cuts)
+    return pieces
+
+
+def _opens(text: str, spans: Sequence[Span], at: int) -> str:
+    """What a line opens: a "section", as its heading; a "table", as its first row; else nothing.
+
+    A short line between two rows of one table (as `Penalties` in a match report) opens nothing.
+    """
+    before, line, after = (
+        text[slice(*spans[i])] if 0 <= i < len(spans) else "" for i in (at - 1, at, at + 1)
+    )
+    if is_row(line):
+        prose = not is_row(before) and not is_heading(before)
+        return "table" if before and prose else ""
+    alone = text[spans[at][1] : spans[at][1] + 1] == "\n"
+    if not (alone and is_heading(line)) or (after and is_heading(after)):
+        return ""
+    return "" if is_row(before) and _RESULT.search(after) else "section"
+
+
+_RESULT = re.compile(r" \| \d{1,2}[-–]\d{1,2} ?[^|]{0,12} \| ")
+_MARKED = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?$")
+_ITEM = re.compile(r"(?:[-*+•‣–>]|\d{1,3}[.)])\s")
+#: Sections that only point elsewhere.
+_APPENDIX = re.compile(
+    r"(?:references|external links|notes|see also|further reading|bibliography|sources|footnotes)$",
+    re.I,
+)
+ELSEWHERE = 0.25  # what a passage of them is worth, of its rank
+
+
+def is_row(line: str) -> bool:
+    """Whether a line is a row of a table: cells with bars between them."""
+    return " | " in line or line.startswith("| ")
+
+
+def is_heading(line: str) -> bool:
+    """Whether a line by itself looks like a heading: marked as one, or short and no sentence."""
+    if _MARKED.match(line):
+        return True
+    short = 0 < len(line) < 60 and line[-1].isalnum() and ":" not in line
+    return short and not is_row(line) and not _ITEM.match(line)
+
+
+def _excerpts(
+    sources: Sequence[Source], pieces: list[tuple[Source, _Piece]]
+) -> tuple[Excerpt, ...]:
     excerpts = []
     for source in sources:
-        spans = sorted(span for s, span in pieces if s.n == source.n)
+        spans = sorted({span for s, piece in pieces if s.n == source.n for span in _spans(piece)})
         if spans:
             texts = tuple(source.page.text[a:b] for a, b in _joined(spans))
             title, url = source.page.title, source.page.url

@@ -18,12 +18,13 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 from agent.errors import JournalError
 
@@ -31,13 +32,59 @@ VERSION = 1
 Json = dict[str, Any]
 
 
+class Place(NamedTuple):
+    """Where in a file a call is told, in bytes, and what must be known of it at once."""
+
+    start: int
+    size: int
+    failed: bool
+    late: bool  # it ended after gathering had, and the run has not gone on since
+    until: float  # when it had ended, in seconds of the run
+
+
+class Calls(Mapping[str, Json]):
+    """The calls of a journal file by key, each read again when it is asked for.
+
+    Ten thousand calls can be 100 MB of text and four times that as objects; this is 4 MB. The file
+    stays open as long as this is used, whatever becomes of its name.
+    """
+
+    def __init__(self, file: int, places: dict[str, Place]) -> None:
+        self._file = os.dup(file)
+        self.places = places
+        weakref.finalize(self, os.close, self._file)
+
+    def __getitem__(self, key: str) -> Json:
+        place = self.places[key]
+        line: Json = json.loads(os.pread(self._file, place.size, place.start))
+        return line
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
 class Recording(NamedTuple):
     """What a journal file holds; `end` is where its last whole line ends, in bytes."""
 
     header: Json
-    calls: dict[str, Json]
-    halt: str  # why gathering last ended early; empty: it did not
+    calls: Calls
+    halt: str  # why gathering last ended early; empty: it did not, or the run has gone on since
     end: int
+
+    @property
+    def until(self) -> float:
+        """When the last call had ended, in seconds of the run."""
+        return max((place.until for place in self.calls.places.values()), default=0.0)
+
+    def forget(self, *, failed: bool = False, late: bool = False) -> None:
+        """Leave out calls that failed, or that were late."""
+        places = self.calls.places
+        for key, place in list(places.items()):
+            if (failed and place.failed) or (late and place.late):
+                del places[key]
 
 
 class Journal:
@@ -46,7 +93,9 @@ class Journal:
     The constructors are `begin`, `resume` and `replay`.
     """
 
-    def __init__(self, header: Json, calls: dict[str, Json] | None = None) -> None:
+    def __init__(
+        self, header: Json, calls: Mapping[str, Json] | None = None, elapsed: float = 0.0
+    ) -> None:
         self.header = header
         self.path: Path | None = None  # the file that is written; None: none
         self.problem = ""  # why there is no file, in words for the user
@@ -59,8 +108,8 @@ class Journal:
         self.flights: dict[str, Future[Any]] = {}
         self.lock = threading.Lock()
         self.began: dict[str, float] = {}  # when a call went outside, as `elapsed` says
-        self._known = calls or {}
-        self._zero = time.monotonic() - max(map(_until, self._known.values()), default=0.0)
+        self._known: Mapping[str, Json] = calls or {}
+        self._zero = time.monotonic() - elapsed
         self._ended: set[str] = set()
         self._file: TextIOWrapper | None = None
 
@@ -101,10 +150,9 @@ class Journal:
             file.truncate(recording.end)
             file.seek(0, os.SEEK_END)
             undo.pop_all()
-        calls = recording.calls
-        if retry_failed:
-            calls = {key: line for key, line in calls.items() if "error" not in line}
-        journal = cls(recording.header, calls)
+        until = recording.until
+        recording.forget(failed=retry_failed)
+        journal = cls(recording.header, recording.calls, until)
         journal.path, journal._file = path, file
         if not recording.end:
             journal._write(journal.header, sync=True)
@@ -116,8 +164,8 @@ class Journal:
     def replay(cls, path: Path) -> Journal:
         """A journal that answers what it knows; any other call is a JournalError."""
         recording = read(path)
-        in_time = {key: line for key, line in recording.calls.items() if not line.get("late")}
-        journal = cls(recording.header, in_time)
+        recording.forget(late=True)
+        journal = cls(recording.header, recording.calls, recording.until)
         journal.closed_world = True
         journal.halted = recording.halt
         return journal
@@ -201,40 +249,44 @@ def read(path: Path, header: Json | None = None) -> Recording:
     cannot be read, is no journal, or is of a newer version.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            recording = _recording(file, header)
+            version = recording.header["journal"]
+            newer = version > VERSION
     except OSError as error:
         raise JournalError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
-    end = data.rfind(b"\n") + 1
-    if not end and header:
-        return Recording(header, {}, "", 0)
-    try:
-        header, *lines = [json.loads(line) for line in data[:end].splitlines()]
-        known, halt = _told(lines)
-        version = header["journal"]
     except (ValueError, TypeError, KeyError):
         raise JournalError(f"{path} is not a journal of a run.", "Name another file.") from None
-    if version > VERSION:
+    if newer:
         fault = f"{path} was written by a newer version of this program (format {version})."
         raise JournalError(fault, "Update this program.")
-    return Recording(header, known, halt, end)
+    return recording
 
 
-def _told(lines: list[Json]) -> tuple[dict[str, Json], str]:
-    """The calls by key, and why gathering ended early, unless the run has gone on since."""
-    known: dict[str, Json] = {}
-    halt = ""
-    for line in lines:
-        if "halt" not in line:
-            known[line["key"]] = line
-        elif not (halt := line["halt"]):
-            for call in known.values():
-                call.pop("late", None)
-    return known, halt
+def _recording(file: BinaryIO, header: Json | None) -> Recording:
+    """Reads line by line, so that no more than one of them is in memory."""
+    places: dict[str, Place] = {}
+    halt, end, found = "", 0, None
+    for raw in file:
+        if not raw.endswith(b"\n"):
+            break
+        line = json.loads(raw)
+        if found is None:
+            found = line
+        elif "halt" not in line:
+            places[line["key"]] = _place(line, end, len(raw))
+        elif not (halt := line["halt"]):  # the run goes on: what was late is in time now
+            places = {key: place._replace(late=False) for key, place in places.items()}
+        end += len(raw)
+    found = header if found is None else found
+    if found is None:
+        raise ValueError("an empty file")
+    return Recording(found, Calls(file.fileno(), places), halt, end)
 
 
-def _until(line: Json) -> float:
-    """When a call had ended, in seconds of the run; 0 where an older version wrote it."""
-    return float(line.get("began", 0.0)) + float(line.get("seconds", 0.0))
+def _place(line: Json, start: int, size: int) -> Place:
+    until = float(line.get("began", 0.0)) + float(line.get("seconds", 0.0))
+    return Place(start, size, "error" in line, bool(line.get("late")), until)
 
 
 def _file(path: Path, mode: Literal["x", "r+"]) -> TextIOWrapper:

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from agent.errors import (
     AgentError,
     Halt,
+    JournalDamaged,
     JournalError,
     ModelFailed,
     OutsideError,
@@ -224,7 +225,7 @@ class Recorded(Generic[Req, Res]):
             finish = self._remembered(request, line)
         except (ValueError, TypeError, KeyError):
             message = f"The journal's line of this call cannot be used: {_named(self._kind, body)}"
-            future.set_exception(JournalError(message, "Remove that line and --resume the run."))
+            future.set_exception(JournalDamaged(message, "Remove that line and --resume the run."))
         else:
             self._pace = max(self._pace, float(line.get("seconds", 0.0)))
             self._settle(future, line, finish, write=False)

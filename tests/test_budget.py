@@ -107,12 +107,12 @@ def test_seconds(slow: str, world: Services, settings: Settings) -> None:
     elif slow == "search":
         world.hits = lambda query: ["final"] if query == TOPIC else hang
     else:
-        world.pages["p0"] = world.pages["p1"] = world.pages["p4"] = hang
-    capped = settings.model_copy(update={"max_seconds": 2.0, "patience": 30.0})
+        world.pages["p0"] = hang  # one of the two that a host is asked for at once
+    capped = settings.model_copy(update={"max_seconds": 3.0, "patience": 30.0})
     begun = time.monotonic()
     _, answer = ended(capped)
-    assert time.monotonic() - begun < 4
-    assert answer.status == "partial" and "--max-seconds 2" in " ".join(answer.warnings)
+    assert time.monotonic() - begun < 6
+    assert answer.status == "partial" and "--max-seconds 3" in " ".join(answer.warnings)
     assert "Argentina" in answer.answer
 
 

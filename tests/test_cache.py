@@ -72,6 +72,12 @@ class Web:
 
 
 @pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Those of all tests, with a cache."""
+    return settings.model_copy(update={"cache_ttl": 86_400.0})
+
+
+@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "kept" / "web"
 

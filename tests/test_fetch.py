@@ -49,7 +49,7 @@ def test_a_page_is_read(web: PageServer, reader: PageReader) -> None:
     assert page.sha256 == sha256(page.text.encode()).hexdigest()
     assert page.retrieved_at == "2026-11-21T12:00:00Z"
     head = next(head for head in web.seen if head.startswith("GET /page?q=1 ")).lower()
-    assert "user-agent: llm-research-agent/" in head and "(+https://" in head
+    assert "user-agent: llm-research-agent/" in head
     assert "accept-encoding" not in head or "gzip" in head
     assert "authorization" not in head and "cookie" not in head
 

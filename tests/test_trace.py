@@ -128,12 +128,18 @@ def test_what_cannot_be_shown_is_told_on_one_line(journal: Path, tmp_path: Path)
     (tmp_path / "prose.jsonl").write_text("This is no journal.\n")
     (tmp_path / "later.jsonl").write_text('{"journal": 99}\n')
     (tmp_path / "bare.jsonl").write_text('{"journal": 1}\n')
-    damaged = [line.replace('"hits": [', '"hits": [7, ') for line in whole(journal)]
-    (tmp_path / "damaged.jsonl").write_text("".join(damaged), "utf-8")
-    for name in ("nobody", "prose.jsonl", "later.jsonl", "bare.jsonl", "damaged.jsonl"):
+    for name in ("nobody", "prose.jsonl", "later.jsonl", "bare.jsonl"):
         done = shown(name, cwd=tmp_path)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), name
         assert done.stderr.startswith("Error: ")
+
+
+def test_a_damaged_line_is_told_and_never_a_traceback(journal: Path, tmp_path: Path) -> None:
+    damaged = [line.replace('"hits": [', '"hits": [7, ') for line in whole(journal)]
+    journal.write_text("".join(damaged), "utf-8")
+    done = shown("lego", cwd=tmp_path)
+    said = done.stdout + done.stderr
+    assert "Traceback" not in said and re.search("cannot be used|is damaged", said), said
 
 
 def test_wrong_usage(journal: Path, tmp_path: Path) -> None:

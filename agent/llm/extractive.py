@@ -10,7 +10,7 @@ from typing import Any
 from agent.errors import ModelFailed
 from agent.evidence import CJK, STOP_WORDS
 from agent.llm import Generated
-from agent.llm.facts import GENERIC, sided, suggested
+from agent.llm.facts import generic, sided, suggested
 from agent.llm.question import Question, understood
 from agent.llm.ranking import Scored, lines, scored
 from agent.llm.selection import SURE, chosen, confidence
@@ -19,7 +19,7 @@ from agent.llm.values import names
 from agent.outside import Task
 from agent.research import Slot
 
-QUERIES = (3, 5)  # at least, at most
+QUERIES = (3, 5)  # at least where there are so many sensible ones, at most
 MORE = 3
 CERTAIN = 1.5  # log odds from which on an answer may stand though no asked fact was found
 COMPARING = frozenset(
@@ -73,20 +73,29 @@ class Extractive:
 def _queries(task: Task[Any]) -> dict[str, Any]:
     question = understood(task.topic)
     slots = task.slots or suggested(question)
-    found = _distinct([question.text, *_targets(question), *_fillers(question, slots)])
-    if len(found) < QUERIES[0]:
-        found = _distinct([*found, *_narrower(question)])[: QUERIES[0]]
+    found = [question.text, *_event(question), *_targets(question), *_fillers(question, slots)]
     return {
-        "queries": found[: QUERIES[1]],
+        "queries": _distinct([*found, *_narrower(question)])[: QUERIES[1]],
         "slots": [{"name": slot.name, "description": slot.description} for slot in slots],
     }
+
+
+def _event(question: Question) -> list[str]:
+    """The contest that a question names, as a page about it, and one about its final, is called."""
+    if not question.final or not question.years:
+        return []
+    if re.search(f"[{CJK}]", question.text):
+        contest = f"{question.years[0]}年世界杯" if "世界杯" in question.text else ""
+        return [f"{contest}决赛 比分", f"{contest} 冠军 进球"] if contest else []
+    subject = " ".join((*question.years, *question.surely_named))
+    return [f"{subject} final", subject] if question.surely_named else []
 
 
 def _narrower(question: Question) -> list[str]:
     """Parts of the question: its names, and its words without the first and the last ones."""
     plain = _plain(question)
-    cuts = [plain[1:], plain[:-1], plain[2:], plain[-1:], plain[:1]]
-    return [*question.names[:1], *(" ".join(cut) for cut in cuts if cut), f"{question.text} ?"]
+    cuts = [plain, plain[1:], plain[:-1], plain[2:]]
+    return [*question.names[:1], *(" ".join(cut) for cut in cuts if len(cut) > 1)][: QUERIES[0]]
 
 
 def _distinct(queries: Sequence[str]) -> list[str]:
@@ -126,7 +135,7 @@ def _unsaid(question: Question) -> list[str]:
 def _fillers(question: Question, slots: Sequence[Slot]) -> list[str]:
     named = bool(question.surely_named)
     subject = " ".join((*question.names, *question.years) if named else _plain(question)[:6])
-    asked = [slot.name.replace("_", " ") for slot in slots if slot.name not in GENERIC]
+    asked = [slot.name.replace("_", " ") for slot in slots if not generic(slot.name)]
     if re.search(f"[{CJK}]", subject):
         return []  # names of slots are English
     return [f"{subject} {name}" for name in asked if name.casefold() not in subject.casefold()]
@@ -168,7 +177,7 @@ def _synthesize(task: Task[Any]) -> dict[str, Any]:
     if confidence(question, ranked) < SURE:
         return {"answer": "", "citations": []}
     limit = int(getattr(task, "max_words", 80))
-    strict = [s for s in task.slots if s.name not in GENERIC and s.name not in sided(question)]
+    strict = [s for s in task.slots if not generic(s.name) and s.name not in sided(question)]
     facts = [found for slot in strict if (found := filled(slot, question, ranked))]
     if strict and not facts and confidence(question, ranked) < CERTAIN:
         return {"answer": "", "citations": []}

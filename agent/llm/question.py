@@ -107,6 +107,22 @@ class Question(NamedTuple):
     unit: str  # pattern that a number must match to be the answer; empty: any
 
     @property
+    def parts(self) -> tuple[Question, ...]:
+        """The questions that it is made of, each with the subject; itself where it is one."""
+        pieces = _PARTS.split(self.text)
+        if len(pieces) < 2 or self.sides:
+            return (self,)
+        first = understood(pieces[0].rstrip(" ,") + "?")
+        subject = " ".join((*first.surely_named, *first.years)) or first.plain
+        rest = (understood(f"{piece} {subject}") for piece in pieces[1:])
+        return (first, *(part._replace(text=part.text) for part in rest))
+
+    @property
+    def final(self) -> bool:
+        """Whether it is about what decides a contest: its final, its winner, its score."""
+        return bool(_CONTEST.search(self.text) and _OUTCOME.search(self.text))
+
+    @property
     def surely_named(self) -> tuple[str, ...]:
         """The names without a first word that may be written large only because it is first."""
         return tuple(
@@ -114,6 +130,60 @@ class Question(NamedTuple):
             for name in self.names
             if " " in name or name.isupper() or not self.text.startswith(name)
         )
+
+
+_PARTS = re.compile(
+    r",?\s+and\s+(?=(?:how|when|where|who|whom|what|which|why)\s)|[,，]\s*(?=(?:多|何时|谁|哪))", re.I
+)
+_CONTEST = re.compile(r"\b(cup|finals?|championship|euro \d{4}|super bowl)\b|世界杯|决赛|锦标赛", re.I)
+_OUTCOME = re.compile(
+    r"\b(won|wins?|winners?|beat|champions?|results?|score[ds]?|goal-?scorers?|goals?)\b"
+    r"|冠军|赢|夺冠|获胜|比分|进球",
+    re.I,
+)
+_AGAINST = re.compile(
+    rf"((?:[{UPPER}][\w'’.-]*\s)+)(?:against|vs?\.?|versus|played|play|beat|met|and|to)\s"
+    rf"((?:[{UPPER}][\w'’.-]*\s?)+)"
+)
+#: What makes a contest, a team or a prize another one than that of the same name without it.
+_QUALIFIERS = {
+    word: frozenset(words(group))
+    for group in (
+        "women woman female ladies girls",
+        "youth junior juniors u17 u20 u21",
+        "club clubs",
+        "beach futsal indoor",
+        "paralympic paralympics wheelchair",
+        "winter",
+    )
+    for word in words(group)
+}
+
+
+def opponents(question: Question) -> tuple[str, ...]:
+    """The two sides of a match that a question names; empty where it names none."""
+    found = _AGAINST.search(f"{question.text.rstrip(' ?!.')} ")
+    if not found:
+        return ()
+    first = re.sub(r"^(?:The|Did|Was|When|Between|What|Who)\s", "", found[1].strip())
+    return first, found[2].strip()
+
+
+def another_event(around: str, question: Question, title: str = "") -> bool:
+    """Whether a text is about another year, or another kind of contest, than the question.
+
+    `around` is the text with what stands above it, `title` that of its page: a page that is about
+    a kind of contest which the question does not name is another one.
+    """
+    if any(year not in around for year in question.years):
+        return True
+    asked = {w for name in question.names for w in words(name) if w in _QUALIFIERS}
+    said = set(words(around))
+    if any(_QUALIFIERS[word].isdisjoint(said) for word in asked):
+        return True
+    told = set(question.words)
+    own = {w for w in words(title) if w in _QUALIFIERS}
+    return bool(question.names) and any(_QUALIFIERS[word].isdisjoint(told) for word in own)
 
 
 @lru_cache(maxsize=64)

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from agent.evidence import rank, sentences, words
+from agent.evidence import is_heading, rank, sentences, words
 from agent.llm.question import Question
 from agent.llm.synonyms import alike
 from agent.llm.values import values
 from agent.outside import Excerpt
 
-_HEADING = re.compile(r"#{1,6}\s+|\*\*[^*]+\*\*:?$")
 _MARKER = re.compile(r"(?:[-*+•‣–]|\d{1,3}[.)]|>)\s+")
 _PRONOUN = re.compile(
     r"(?:he|she|it|they|his|her|its|their|this|these|that|those|both|the (?:company|film|band|"
@@ -43,35 +42,52 @@ class Line(NamedTuple):
 
 
 def lines(evidence: Sequence[Excerpt]) -> list[Line]:
-    """Every sentence of the evidence that could be quoted, in order, under its heading."""
+    """Every sentence of the evidence that could be quoted, in order, under its heading.
+
+    A passage that is only a heading is that of the next passage.
+    """
     found: list[Line] = []
     for excerpt in evidence:
+        excerpt = excerpt.model_copy(update={"title": _plain_title(excerpt)})
+        above = ""
         for number, passage in enumerate(excerpt.passages):
-            found.extend(_of_passage(excerpt, number, passage))
+            if is_heading(passage):
+                above = passage.strip("#* :")
+                continue
+            found.extend(_of_passage(excerpt, number, passage, above))
+            above = ""
     return found
 
 
-def _of_passage(excerpt: Excerpt, number: int, passage: str) -> list[Line]:
+def _plain_title(excerpt: Excerpt) -> str:
+    """A title without the name of the site behind it: words that its page does not use."""
+    parts = re.split(r"\s[-–—|·]\s", excerpt.title)
+    site = parts[-1].casefold()
+    said = " ".join(excerpt.passages).casefold()
+    if len(parts) < 2 or len(site.split()) > 3 or site in said:
+        return excerpt.title
+    return excerpt.title[: excerpt.title.rindex(parts[-1])].rstrip(" -–—|·")
+
+
+def _of_passage(excerpt: Excerpt, number: int, passage: str, heading: str) -> list[Line]:
     found: list[Line] = []
-    heading = before = ""
+    before = ""
     for at, (start, end) in enumerate(sentences(passage)):
         text = passage[start:end]
-        if _is_heading(text, passage[end : end + 1]):
+        if _heads(text, passage[end : end + 1]):
             heading, before = text.strip("#* :"), ""
             continue
         if mark := _MARKER.match(text):
             text, start = text[mark.end() :], start + mark.end()
-        if any(char.isalnum() for char in text):
+        if any(char.isalnum() for char in text) and not text.startswith("^"):  # not a footnote
             about = (excerpt.source, excerpt.title, number, at)
             found.append(Line(*about, text, heading, before, start, passage))
             before = text
     return found
 
 
-def _is_heading(text: str, following: str) -> bool:
-    if _HEADING.match(text):
-        return True
-    return following == "\n" and len(text) < 60 and text[-1].isalnum() and ":" not in text[:-1]
+def _heads(text: str, following: str) -> bool:
+    return is_heading(text) and (following == "\n" or text.startswith(("#", "**")))
 
 
 class Scored(NamedTuple):

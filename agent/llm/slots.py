@@ -7,10 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from agent.evidence import CJK, sentences, words
-from agent.llm.facts import Fact, fact_of, sided
-from agent.llm.question import Question
+from agent.evidence import CJK, is_row, sentences, words
+from agent.llm.facts import Fact, fact_of, generic, sided
+from agent.llm.question import Question, another_event
 from agent.llm.ranking import Line, Scored
+from agent.llm.records import asked, decides, entry
 from agent.llm.selection import SURE, another_year, confidence
 from agent.llm.values import name_spans, values
 from agent.research import Slot
@@ -23,6 +24,11 @@ TOPIC = 0.4
 COVER = 0.4  # share of the question that a line must speak of where no certain words are known
 
 
+ASPECT = 8.0  # all of what is compared: a side is asked about that, not about itself
+_COMPARED = frozenset(words("difference differences compare comparison versus vs better"))
+OF_MATCH = ("winner", "loser", "score", "scorers")
+
+
 class Filled(NamedTuple):
     """A value, the sentence that states it, and the quote, in which the value stands."""
 
@@ -33,10 +39,61 @@ class Filled(NamedTuple):
 
 
 def filled(slot: Slot, question: Question, ranked: Sequence[Scored]) -> Filled | None:
-    """A slot's value with its quote; None where no sentence states it for this topic."""
+    """A slot's value with its quote; None where no sentence states it for this very topic.
+
+    What a table says goes before prose: its form tells what it is about.
+    """
     if confidence(question, ranked) < SURE:
         return None
-    fact = fact_of(slot)
+    question = part_of(slot, question)
+    fact = fact_of(slot, question)
+    found = [s.line for s in ranked]
+    return (
+        of_report(fact, found, question)
+        or of_entry(slot, fact, found, question)
+        or _of_prose(slot, fact, ranked, question)
+    )
+
+
+def part_of(slot: Slot, question: Question) -> Question:
+    """The part of a question that a slot stands for; the question where it has but one."""
+    parts = question.parts
+    if len(parts) < 2 or not generic(slot.name):
+        return question
+    return next((part for part in parts if part.text == slot.description), question)
+
+
+def of_report(fact: Fact, found: Sequence[Line], question: Question) -> Filled | None:
+    """A fact of a match, from a table that reports this very match."""
+    report = asked(found, question) if fact.match else None
+    value = report.told(fact.match) if report else ""
+    return Filled(value, report.line, report.quote) if report and value else None
+
+
+def of_entry(
+    slot: Slot, fact: Fact, found: Sequence[Line], question: Question
+) -> Filled | None:
+    """A fact from a row `Name | value` of a page about the topic."""
+    own = set(words(slot.name.replace("_", " ")))
+    told = set(question.words)
+    for line in found:
+        name, value = entry(line) or ("", "")
+        if not name or not set(words(line.title)) <= told or another_event(line.title, question):
+            continue
+        named = fact.named and re.fullmatch(rf"(?:{fact.named})s?(?:\(s\))?", name, re.I)
+        if named or (set(words(name)) == own and not generic(slot.name)):
+            value = re.sub(r"\s*[(（\[].*", "", value)
+            if fact.kind in ("date", "number", "money"):
+                value = next(iter(values(fact.kind, value)), "")
+            if value:
+                return Filled(value, line, line.text)
+    return None
+
+
+def _of_prose(
+    slot: Slot, fact: Fact, ranked: Sequence[Scored], question: Question
+) -> Filled | None:
+    """A fact from the sentence that states it best."""
     fitness = [
         (_fitness(s, fact, slot, question), s) for s in ranked if _states(s, fact, slot, question)
     ]
@@ -58,6 +115,10 @@ def _states(candidate: Scored, fact: Fact, slot: Slot, question: Question) -> bo
         return False
     if not fact.stated and candidate.cover < COVER:
         return False
+    if is_row(line.text) and fact.kind != "text":
+        return False  # a cell says nothing without its head
+    if fact.match in OF_MATCH and question.final and not decides(line, question, fact.match):
+        return False
     return _about(line, question, candidate) and not another_year(line, question)
 
 
@@ -73,17 +134,20 @@ def _fitness(candidate: Scored, fact: Fact, slot: Slot, question: Question) -> f
     minutes = fact.kind == "names" and bool(_MINUTE.search(line.text))
     about = len(own & said) / len(own) if own else 0.0
     topic = candidate.score * (TOPIC if fact.stated or question.sides else 1.0)
-    return topic + 2.0 * about + 1.0 * named + 3.0 * minutes + _of_side(line, own, question)
+    fit = topic + 2.0 * about + 1.0 * named + 3.0 * minutes
+    return fit + _of_side(line, own, question)
 
 
 def _of_side(line: Line, own: set[str], question: Question) -> float:
-    """For the side of a comparison: a line about this side, rather than about both."""
+    """For the side of a comparison: a line about this side and about what is compared."""
     if not question.sides:
         return 0.0
-    others = [set(words(side)) for side in question.sides if set(words(side)) != own]
-    said = set(words(line.text))
-    both = any((other - own) & said for other in others)
-    return 2.0 * (own & set(words(line.title)) == own) - 3.0 * both
+    sides = [set(words(side)) for side in question.sides]
+    said = set(words(f"{line.heading} {line.text}"))
+    both = any((other - own) & said for other in sides if other != own)
+    aspects = set(question.words) - set[str]().union(*sides) - _COMPARED
+    spoken = len(aspects & said) / len(aspects) if aspects else 0.0
+    return 2.0 * (own & set(words(line.title)) == own) - 3.0 * both + ASPECT * spoken
 
 
 def _about(line: Line, question: Question, candidate: Scored) -> bool:

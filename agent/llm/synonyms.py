@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from agent.evidence import words
@@ -30,7 +31,8 @@ give gives gave given
 get gets got received
 take takes took taken
 know knows known called named nickname name
-invent invented inventor invention discovered discover discovery
+invent invented inventor invention devised
+discover discovered discovers discovery discoverer described noticed identified observed
 direct directed director filmmaker
 marry married wife husband spouse
 live lives lived resident residence
@@ -90,3 +92,22 @@ def _table() -> dict[str, frozenset[str]]:
 def alike(word: str) -> frozenset[str]:
     """The stems that may stand for a stem."""
     return _table().get(word, frozenset())
+
+
+_NOUN = re.compile(r"\w+(?:er|or|ers|ors|ion|ions|ment|ure|ist|book)$")
+
+
+def forms(verb: str) -> tuple[str, ...]:
+    """The forms of a verb and of those that stand for it, for a pattern; no nouns."""
+    found = {verb}
+    for line in _GROUPS.strip().splitlines():
+        group = line.split()
+        if verb in group:
+            found |= {word for word in group if word == verb or not _NOUN.fullmatch(word)}
+    stem = re.sub(r"(?:e|ed|es|s|ing)$", "", verb) if len(verb) > 4 else verb
+    return tuple(sorted(found)) + (rf"{re.escape(stem)}(?:e|ed|es|s|ing)?",)
+
+
+def is_verb(word: str) -> bool:
+    """Whether a word may be the past of a verb."""
+    return word.endswith("ed") or (word in _GROUPS.split() and not _NOUN.fullmatch(word))

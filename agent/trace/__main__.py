@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent import __version__
-from agent.errors import AgentError, JournalError, UsageError
+from agent.errors import AgentError, JournalDamaged, JournalError, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.settings import Settings
@@ -87,6 +87,8 @@ def traced(settings: Settings, name: str) -> Trace:
     except (ValueError, KeyError, TypeError) as error:  # lines of another shape than ours
         fault = f"{path} is damaged ({type(error).__name__})."
         raise JournalError(fault, "Name another run.") from None
+    if answer.error and answer.error.kind == JournalDamaged.kind:
+        raise JournalError(answer.error.message, answer.error.remedy)
     ends_early = answer.error is not None and answer.error.kind == JournalError.kind
     return Trace(
         answer=answer,

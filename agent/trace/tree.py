@@ -251,6 +251,8 @@ def _decision(event: Reflected, trace: Trace) -> Node:
         return Node("goes on", f"{lacking}; searches for {' | '.join(following.queries)}")
     if isinstance(following, Halted):
         return Node("stops", following.reason, mark="bad")
+    if any(isinstance(e, Halted) for e in trace.events):
+        return Node("stops", "gathering had ended early")
     if not event.need_more:
         return Node("stops", "nothing more is needed")
     if event.round >= trace.max_rounds > 0:
