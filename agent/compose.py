@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent import USER_AGENT
 from agent.budget import Budget, Caps, Cost, spent
-from agent.errors import NotConfigured, UsageError
+from agent.errors import NotConfigured, ReadFailed, UsageError
 from agent.evidence import tokens
 from agent.journal import Journal
 from agent.llm import Generated, Model, Models
@@ -24,6 +24,7 @@ from agent.urls import canonical
 
 if TYPE_CHECKING:
     from agent.pages.fetch import PageReader
+    from agent.search.corpus import Corpus
 
 MOST_SKIPPED = 10  # files of a corpus that are named as unreadable
 SAMPLE = Generated(text="", input_tokens=1, output_tokens=1)
@@ -73,8 +74,15 @@ NOWHERE = Ways(_nowhere, _nowhere, _nothing, _nothing, tuple)
 
 
 def chosen_ways(settings: Settings) -> Ways:
-    """A corpus where one is named, else the web. Raises UsageError."""
-    return _local(settings) if settings.offline or settings.corpus else _web(settings)
+    """A corpus where one is named, else the web; both where `corpus` is one of `search`.
+
+    Raises UsageError.
+    """
+    if settings.offline:
+        return _local(settings)
+    if settings.corpus is None:
+        return _web(settings)
+    return _web(settings, _corpus(settings)) if "corpus" in settings.search else _local(settings)
 
 
 def user_folder(kind: str) -> Path:
@@ -259,15 +267,20 @@ MODELS: dict[str, Callable[[Settings, str], list[Model]]] = {
 }
 
 
-def _local(settings: Settings) -> Ways:
-    """Search and read a corpus and nothing else: nothing of a private document leaves by search."""
-    from agent.search import SearchChain
+def _corpus(settings: Settings) -> Corpus:
     from agent.search.corpus import Corpus
 
     path = settings.corpus or Path(__file__).parent / "demo"
-    corpus = Corpus(path, settings.cache_dir or user_folder("cache"))
+    return Corpus(path, settings.cache_dir or user_folder("cache"))
+
+
+def _local(settings: Settings) -> Ways:
+    """Search and read a corpus and nothing else: nothing of a private document leaves by search."""
+    from agent.search import SearchChain
+
+    corpus = _corpus(settings)
     skipped = tuple(f"Not in the corpus: {reason}" for reason in corpus.skipped[:MOST_SKIPPED])
-    chain = _dated(SearchChain([corpus], local=True))
+    chain = _dated(SearchChain([corpus]))
     return Ways(chain, corpus.read, _nothing, corpus.close, lambda: skipped)
 
 
@@ -285,7 +298,8 @@ def page_reader(settings: Settings) -> PageReader:
     )
 
 
-def _web(settings: Settings) -> Ways:
+def _web(settings: Settings, corpus: Corpus | None = None) -> Ways:
+    """The web and, where there is one, a corpus among its providers; then nothing is cached."""
     from agent.search import build
     from agent.search.options import Options
 
@@ -296,8 +310,23 @@ def _web(settings: Settings) -> Ways:
         block_domains=settings.block_domains,
     )
     reader = page_reader(settings)
-    web = Ways(_dated(build(settings, options)), reader, reader.warm, reader.close, lambda: ())
+    search = _dated(build(settings, options, corpus))
+    if corpus:
+        return Ways(search, _either(corpus, reader), reader.warm, reader.close, lambda: ())
+    web = Ways(search, reader, reader.warm, reader.close, lambda: ())
     return _cached(settings, web) if settings.cache and settings.cache_ttl else web
+
+
+def _either(corpus: Corpus, reader: PageReader) -> Callable[[str], Page]:
+    """A document of the corpus by its address, else the page of the web."""
+
+    def read(url: str) -> Page:
+        try:
+            return corpus.read(url)
+        except ReadFailed:
+            return reader(url)
+
+    return read
 
 
 def _dated(search: Callable[[str], Found]) -> Callable[[str], Found]:

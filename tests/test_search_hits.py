@@ -19,8 +19,9 @@ class Engine:
 
     name = "engine"
 
-    def __init__(self, hits: tuple[Hit, ...]) -> None:
+    def __init__(self, hits: tuple[Hit, ...], local: bool = False) -> None:
         self.hits = hits
+        self.local = local
         self.asked: list[str] = []
 
     def search(self, query: str) -> tuple[Hit, ...]:
@@ -124,4 +125,4 @@ def test_dates_are_enforced_where_they_are_known() -> None:
 
 def test_local_documents_are_taken_as_they_are() -> None:
     hit = Hit(url="file:///notes/a.md", title="<T>", snippet="a\nb")
-    assert SearchChain([Engine((hit,))], local=True)("q").hits == (hit,)
+    assert SearchChain([Engine((hit,), local=True)])("q").hits == (hit,)

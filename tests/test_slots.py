@@ -339,3 +339,40 @@ def test_hostile_page_cannot_close_its_block(world: Services, settings: Settings
     ended(TOPIC, settings)
     for asked in world.asked[1:]:
         assert set(source_ids(asked.prompt)) <= {1, 2}
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "cup.md").write_text("# The 2022 cup\n\nArgentina won the FIFA World Cup of 2022.\n")
+    return folder
+
+
+def test_a_corpus_keeps_a_run_away_from_the_web(
+    notes: Path, world: Services, settings: Settings
+) -> None:
+    """The private-documents mode: a model, and no search and no page of the web."""
+    _, answer = ended(TOPIC, settings.model_copy(update={"corpus": notes}))
+    assert answer.status == "complete" and not answer.degraded
+    assert answer.citations[0].url == (notes / "cup.md").as_uri()
+    # the second round finds nothing new: the same reflection is not paid for twice
+    assert world.tasks() == ["generate_queries", "reflect", "synthesize"]
+    assert not world.searched and not world.read
+
+
+def test_a_corpus_may_be_one_of_the_providers(
+    notes: Path, world: Services, settings: Settings
+) -> None:
+    both = {"corpus": notes, "search": ("corpus", "serpapi")}
+    world.think = Thinker(
+        [Fact("winner", "Argentina", "Argentina won"), Fact("score", "4-2", "The score was")],
+        ["Lusail"],
+        {"score": "Lusail"},
+    )
+    world.hits = {"Lusail": ["final"]}
+    run, answer = ended(TOPIC, settings.model_copy(update=both))
+    assert answer.status == "complete" and world.searched == ["Lusail"]
+    urls = {source.page.url for source in run.research.sources}
+    assert urls == {(notes / "cup.md").as_uri(), world.url("final")}
+    assert answer.run and set(answer.run.providers) == {"corpus", "serpapi"}

@@ -44,8 +44,9 @@ class SearchChain:
       ends soon: a short wait is better than no answer.
 
     Each `Found` has a row for each provider before its own, asked or not, so that it explains
-    itself whatever other queries run at the same time. May be called from many threads. `local`:
-    the hits are the user's own documents, with addresses of any scheme, and are taken as they are.
+    itself whatever other queries run at the same time. May be called from many threads. The
+    hits of a `local` provider are the user's own documents, with addresses of any scheme, and are
+    taken as they are.
     """
 
     def __init__(
@@ -54,13 +55,11 @@ class SearchChain:
         options: Options | None = None,
         rests: Rests | None = None,
         *,
-        local: bool = False,
         now: Callable[[], float] = time.monotonic,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.providers = tuple(providers)
         self._options = options or Options()
-        self._local = local
         self._now, self._pause = now, pause
         self._standings = Standings(rests or Rests(), now)
         self._patience = self._standings.rests.patience
@@ -129,7 +128,8 @@ class SearchChain:
         """What a provider gave, made usable; or its failure. Nothing else leaves this."""
         try:
             given = tuple(provider.search(query))
-            hits = given if self._local else tidy(given, self._options)
+            local = getattr(provider, "local", False)
+            hits = given if local else tidy(given, self._options)
         except SearchFailed as failure:
             return (), failure, failure.message
         except Exception as error:  # a shape that nobody thought of is a failed try, not a crash
@@ -175,15 +175,20 @@ PROVIDERS: dict[str, Callable[[Settings, Options], Provider]] = {
 }
 
 
-def build(settings: Settings, options: Options | None = None) -> SearchChain:
-    """The chain of the providers that the settings name, in their order.
+def build(
+    settings: Settings, options: Options | None = None, corpus: Provider | None = None
+) -> SearchChain:
+    """The chain of the providers that the settings name, in their order; `corpus` is one of them.
 
     `options` None: the language of the settings, nothing else. Raises UsageError for a name that is
     not known.
     """
     chosen = options or Options(language=settings.lang)
     names = dict.fromkeys(name.lower() for name in settings.search)
-    if unknown := [name for name in names if name not in PROVIDERS]:
-        known = ", ".join(PROVIDERS)
-        raise UsageError(f"There is no search provider {unknown[0]!r}.", f"Choose from: {known}.")
-    return SearchChain([PROVIDERS[name](settings, chosen) for name in names], chosen)
+    makers = PROVIDERS | ({"corpus": lambda *_: corpus} if corpus else {})
+    if unknown := [name for name in names if name not in makers]:
+        known = ", ".join(makers)
+        hint = " Name its folder with --corpus." if "corpus" in unknown else ""
+        fault = f"There is no search provider {unknown[0]!r}.{hint}"
+        raise UsageError(fault, f"Choose from: {known}.")
+    return SearchChain([makers[name](settings, chosen) for name in names], chosen)

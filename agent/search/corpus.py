@@ -30,6 +30,7 @@ class Corpus:
     """
 
     name = "corpus"
+    local = True  # its addresses are the user's own
 
     def __init__(self, path: Path, cache_dir: Path | None) -> None:
         root = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - links are kept as named
