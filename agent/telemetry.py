@@ -56,7 +56,7 @@ def report(endpoint: str, journal: Journal, seconds: float, error: str) -> str:
     the run, `error` the kind of error that it ended with, or "". Never raises, never takes longer
     than LIMIT.
     """
-    made = [line for line in journal.calls if journal.known(line["key"]) is not line]
+    made = [line for line in journal.calls if line["key"] in journal.began]
     sent = spawn(lambda: _send(endpoint, journal.header, _pieces(journal, made, seconds, error)))
     if not wait([sent], timeout=LIMIT).done:
         return f"The run's spans could not be sent within {LIMIT:g} s."
