@@ -145,6 +145,7 @@ def outside(settings: Settings, journal: Journal, chosen: Sequence[Model], ways:
         request=lambda task: {"task": task.name, "system": task.system(), "prompt": task.prompt()},
         encode=lambda reply: reply.model_dump(mode="json", serialize_as_any=True),
         decode=_reply,
+        recalled=lambda reply: models.move_to(reply.model),
         permit=lambda task: budget.take(cost(chosen, task_tokens(task)), last=task.name == LAST),
         go_on=lambda task: budget.in_time(last=task.name == LAST),
         limit=LONGEST_ASK,

@@ -140,7 +140,7 @@ def rank(texts: Sequence[str], question: str) -> list[float]:
     lengths = [sum(bag.values()) for bag in bags]
     mean = (sum(lengths) / len(lengths) if lengths else 0) or 1
     scores = [0.0] * len(texts)
-    for word in set(words(question)):
+    for word in dict.fromkeys(words(question)):  # in one order: sums differ in their last bits
         holding = sum(1 for bag in bags if word in bag)
         rarity = math.log(1 + (len(bags) - holding + 0.5) / (holding + 0.5))
         for i, bag in enumerate(bags):
@@ -161,12 +161,7 @@ def select(sources: Sequence[Source], question: str, budget: int) -> tuple[Excer
     out of the middle of a section brings the section's heading.
     """
     pieces = [(s, piece) for s in sources for piece in _pieces(s.page.text)]
-    scores = [
-        score * (ELSEWHERE if _points_elsewhere(s, piece) else 1.0)
-        for score, (s, piece) in zip(
-            rank([_named(s, piece) for s, piece in pieces], question), pieces, strict=True
-        )
-    ]
+    scores = _fitness(pieces, question)
     best: dict[int, float] = {}
     for (source, _), score in zip(pieces, scores, strict=True):
         best[source.n] = max(score, best.get(source.n, 0.0))
@@ -189,7 +184,7 @@ def select(sources: Sequence[Source], question: str, budget: int) -> tuple[Excer
 
 
 class _Piece(NamedTuple):
-    """A passage, and the heading of its section where that stands before it (else empty)."""
+    """A passage, and where the heading of its section stands (empty where there is none)."""
 
     start: int
     end: int
@@ -197,17 +192,42 @@ class _Piece(NamedTuple):
 
 
 def _spans(piece: _Piece) -> list[Span]:
-    return [span for span in (piece.heading, piece[:2]) if span[0] < span[1]]
+    """What is shown of a passage: its heading too, where that stands before it."""
+    return [piece.heading, piece[:2]] if 0 < piece.heading[1] <= piece.start else [piece[:2]]
 
 
-def _named(source: Source, piece: _Piece) -> str:
-    """A passage with what it is about without saying so."""
-    return " ".join([source.page.title, *(source.page.text[a:b] for a, b in _spans(piece))])
+#: What speaks for and against a passage beside its words, as shares of the best score; found with
+#: `python -m evals.slots` on its tune half.
+TOPICAL = 0.4  # its heading is about nothing but what is asked
+LEAD = 0.2  # it stands where a page says what it is about
+ELSEWHERE = 0.25  # of its score: it only points elsewhere
+OTHER_YEAR = 0.4  # of its score: its page is about other years
+LEADING = 2000  # characters
+_AGAINST = frozenset({"v", "vs", "versus", "against"})
+_APPENDIX = re.compile(
+    r"(?:references|external links|notes|see also|further reading|bibliography|sources|footnotes)$",
+    re.I,
+)
+_YEAR = re.compile(r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)")
 
 
-def _points_elsewhere(source: Source, piece: _Piece) -> bool:
-    heads = [source.page.text[a:b] for a, b in _spans(piece)]
-    return any(_APPENDIX.match(head.strip("# ").split("\n")[0]) for head in heads)
+def _fitness(pieces: Sequence[tuple[Source, _Piece]], question: str) -> list[float]:
+    """How well each passage fits: its words and those above it, and where on its page it stands."""
+    shown = [" ".join(s.page.text[a:b] for a, b in _spans(piece)) for s, piece in pieces]
+    names = [f"{s.page.title} {text}" for (s, _), text in zip(pieces, shown, strict=True)]
+    scores = rank(names, question)
+    top = max(scores, default=0.0)
+    asked, years = set(words(question)), set(_YEAR.findall(question))
+    fit = []
+    for score, (source, piece) in zip(scores, pieces, strict=True):
+        heading = source.page.text[slice(*piece.heading)].strip("# ")
+        own = set(words(heading)) - set(words(source.page.title)) - _AGAINST
+        dated = set(_YEAR.findall(source.page.title))
+        score *= ELSEWHERE if _APPENDIX.match(heading) else 1.0
+        score *= OTHER_YEAR if years and dated and not dated & years else 1.0
+        near = TOPICAL * bool(own and own <= asked) + LEAD * (piece.start < LEADING)
+        fit.append(score + near * top if score else 0.0)
+    return fit
 
 
 def _pieces(text: str) -> list[_Piece]:
@@ -223,9 +243,8 @@ def _pieces(text: str) -> list[_Piece]:
         if pieces and end - pieces[-1].start <= PASSAGE and (small or not opens):
             pieces[-1] = pieces[-1]._replace(end=end)
         else:
-            above = (0, 0) if heading == (start, end) else heading
             cuts = range(start, end, 2 * PASSAGE)
-            pieces.extend(_Piece(a, min(a + 2 * PASSAGE, end), above) for a in cuts)
+            pieces.extend(_Piece(a, min(a + 2 * PASSAGE, end), heading) for a in cuts)
     return pieces
 
 
@@ -243,18 +262,14 @@ def _opens(text: str, spans: Sequence[Span], at: int) -> str:
     alone = text[spans[at][1] : spans[at][1] + 1] == "\n"
     if not (alone and is_heading(line)) or (after and is_heading(after)):
         return ""
-    return "" if is_row(before) and _RESULT.search(after) else "section"
+    above = text[slice(*spans[at - 2])] if at > 1 else ""
+    within = _RESULT.search(after) and (is_row(before) or is_row(above))
+    return "" if within else "section"
 
 
 _RESULT = re.compile(r" \| \d{1,2}[-–]\d{1,2} ?[^|]{0,12} \| ")
 _MARKED = re.compile(r"#{1,6}\s|\*\*[^*]+\*\*:?$")
 _ITEM = re.compile(r"(?:[-*+•‣–>]|\d{1,3}[.)])\s")
-#: Sections that only point elsewhere.
-_APPENDIX = re.compile(
-    r"(?:references|external links|notes|see also|further reading|bibliography|sources|footnotes)$",
-    re.I,
-)
-ELSEWHERE = 0.25  # what a passage of them is worth, of its rank
 
 
 def is_row(line: str) -> bool:
@@ -264,6 +279,8 @@ def is_row(line: str) -> bool:
 
 def is_heading(line: str) -> bool:
     """Whether a line by itself looks like a heading: marked as one, or short and no sentence."""
+    if "\n" in line:
+        return False
     if _MARKED.match(line):
         return True
     short = 0 < len(line) < 60 and line[-1].isalnum() and ":" not in line

@@ -242,6 +242,15 @@ class Journal:
             self._drop()
 
 
+def is_begun(path: Path) -> bool:
+    """Whether a file holds at least the header of a run."""
+    try:
+        with path.open("rb") as file:
+            return file.readline().endswith(b"\n")
+    except OSError:
+        return False
+
+
 def read(path: Path, header: Json | None = None) -> Recording:
     """What a journal file holds; a last line that was not written whole is left out.
 

@@ -205,7 +205,7 @@ def _quotes(research: Research) -> list[Quote]:
     quotes = set(answered.quotes if answered else ())
     for finding in research.findings.values():
         quotes.update(finding.quotes)
-    return sorted(quotes, key=lambda quote: (quote.source, quote.start, quote.end))
+    return sorted(quotes, key=lambda quote: (quote.source, quote.start, quote.end, quote.match))
 
 
 def _citation(quote: Quote, research: Research, run: RunInfo) -> Citation:

@@ -37,9 +37,10 @@ class Recorded(Generic[Req, Res]):
     """An outside call that is made once: known from the journal, shared in flight, or made now.
 
     `request` says what identifies a request, `encode` and `decode` are the response's JSON form;
-    `permit` raises Halt if a call may not be made, `go_on` if it may not be waited for any longer.
-    A call not answered after `limit` seconds is recorded as timed out; in a group, one that is
-    still missing `patience` seconds after two thirds of the group ended is recorded as missed.
+    `recalled` is told what the journal answered; `permit` raises Halt if a call may not be made,
+    `go_on` if it may not be waited for any longer. A call not answered after `limit` seconds is
+    recorded as timed out; in a group, one that is still missing `patience` seconds after two thirds
+    of the group ended is recorded as missed.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Recorded(Generic[Req, Res]):
         encode: Callable[[Res], Json],
         decode: Callable[[Req, Json], Res],
         permit: Callable[[Req], None],
+        recalled: Callable[[Res], None] = lambda _: None,
         go_on: Callable[[Req], None],
         limit: float,
         patience: float,
@@ -63,6 +65,7 @@ class Recorded(Generic[Req, Res]):
         self._encode = encode
         self._decode = decode
         self._permit = permit
+        self._recalled = recalled
         self._go_on = go_on
         self._limit = limit
         self._patience = patience
@@ -234,6 +237,7 @@ class Recorded(Generic[Req, Res]):
         if "error" in line:
             return _raiser(_retold(self._kind, line["error"]))
         response = self._decode(request, line["response"])
+        self._recalled(response)
         return lambda: response
 
 

@@ -19,9 +19,9 @@ from agent.compose import (
     outside,
     user_folder,
 )
-from agent.errors import AgentError, Halt, UsageError
+from agent.errors import AgentError, Halt, JournalError, UsageError
 from agent.foreign import plain
-from agent.journal import Journal
+from agent.journal import Journal, is_begun, read
 from agent.llm import Model
 from agent.outside import spawn
 from agent.research import Event, Halted, Research, Slot, Started, Warned
@@ -47,14 +47,20 @@ def research(topic: str, settings: Settings) -> Run:
     """
     if settings.replay:
         journal = Journal.replay(settings.replay)
-        recorded = Settings.model_validate(journal.header.get("settings", {}))
-        shape = {name: getattr(recorded, name) for name in SHAPE}
-        return Run(topic, settings.model_copy(update=shape), journal, [], NOWHERE)
-    topic = topic if settings.resume and not topic.strip() else clean(topic)
-    models = chosen_models(settings)
-    ways = chosen_ways(settings)
-    journal = _journal(topic, settings)  # last: what cannot run leaves no file
-    return Run(topic, settings, journal, models, ways)
+        _agreed(topic, journal.header)
+        return Run(_shaped(settings, journal.header), journal, [], NOWHERE)
+    path = journal_path(settings, settings.resume or _new_name())
+    if settings.resume and is_begun(path):
+        header = read(path).header
+        _agreed(topic, header)
+        settings = _shaped(settings, header)
+    else:
+        header = _header(path, clean(topic), settings)
+    models, ways = chosen_models(settings), chosen_ways(settings)
+    begin = Journal.resume if settings.resume else Journal.begin
+    retry = {"retry_failed": settings.retry_failed} if settings.resume else {}
+    journal = begin(path, header, **retry)  # last: what cannot run leaves no file
+    return Run(settings, journal, models, ways)
 
 
 class Run:
@@ -62,7 +68,6 @@ class Run:
 
     def __init__(
         self,
-        topic: str,
         settings: Settings,
         journal: Journal,
         models: Sequence[Model],
@@ -87,7 +92,7 @@ class Run:
             settings.max_rounds,
         )
         slots = tuple(Slot(name=name) for name in settings.slots)
-        self.research = Research(_asked(topic, journal), slots)
+        self.research = Research(clean(str(journal.header["topic"])), slots)
 
     def __iter__(self) -> Iterator[Event]:
         try:
@@ -190,35 +195,39 @@ def clean(topic: str) -> str:
     return line
 
 
-def _asked(topic: str, journal: Journal) -> str:
-    """The topic of a run, which is its journal's. Raises UsageError for a journal of another."""
-    recorded = str(journal.header["topic"])
-    if topic.strip() and clean(topic) != recorded:
-        journal.close()
-        raise UsageError(
-            f"That run is about another question: {recorded}",
-            "Leave the question out, or give the run another name.",
-        )
-    return clean(recorded)
+def _new_name() -> str:
+    return f"{now().replace(':', '').replace('-', '')}-{os.urandom(4).hex()}"
 
 
-def _journal(topic: str, settings: Settings) -> Journal:
-    """The journal of a new run, or of the one that `settings.resume` names."""
-    begun = now()
-    stamp = begun.replace(":", "").replace("-", "")
-    path = journal_path(settings, settings.resume or f"{stamp}-{os.urandom(4).hex()}")
-    header: dict[str, Any] = {
+def _header(path: Path, topic: str, settings: Settings) -> dict[str, Any]:
+    """What a journal says of its run in its first line."""
+    return {
         "run": path.stem,
         "topic": topic,
         "strategy": Slots.name,
-        "at": begun,
+        "at": now(),
         "settings": settings.model_dump(mode="json", include=set(SHAPE)),
     }
-    if not settings.resume:
-        return Journal.begin(path, header)
-    if not topic and not path.exists():
-        raise UsageError(f"There is no run {settings.resume} yet.", "Give its question too.")
-    return Journal.resume(path, header, retry_failed=settings.retry_failed)
+
+
+def _agreed(topic: str, header: dict[str, Any]) -> None:
+    """Raises JournalError for a header of no run, UsageError for one of another question."""
+    if not all(isinstance(header.get(name), str) for name in ("run", "topic", "strategy", "at")):
+        raise JournalError("The journal's first line is not that of a run.", "Name another file.")
+    if topic.strip() and clean(topic) != header["topic"]:
+        raise UsageError(
+            f"That run is about another question: {header['topic']}",
+            "Leave the question out, or give the run another name.",
+        )
+
+
+def _shaped(settings: Settings, header: dict[str, Any]) -> Settings:
+    """Settings with those of the run's beginning that shape its prompts and its answer."""
+    try:
+        begun = Settings.model_validate(header.get("settings", {}))
+    except ValueError:
+        raise JournalError("The journal's settings cannot be used.", "Begin anew.") from None
+    return settings.model_copy(update={name: getattr(begun, name) for name in SHAPE})
 
 
 def journal_path(settings: Settings, name: str) -> Path:

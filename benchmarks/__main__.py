@@ -26,6 +26,10 @@ BENCHMARKS = {
         "A run against loopback services (models 1 s, searches and pages 0.5 s): "
         "at most 1.15 times the unavoidable 4 s."
     ),
+    "journal": (
+        "The journal of a run whose services answer at once, so that writing weighs most; "
+        "10,000 calls load within a second and 100 MB."
+    ),
     "index": "The index of a corpus against a plain FTS5 table: building it, opening it, a query.",
     "pages": "What is read of real pages, matches and PDFs, against plain trafilatura.",
 }

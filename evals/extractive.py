@@ -1,8 +1,8 @@
 """How good the extractive engine is on questions that it was not tuned on.
 
-`python -m evals.extractive [--data DIR] [--out FILE]`: the questions of hotpotqa, nq and xquad,
+`python -m evals.extractive [--data DIR]`: the questions of hotpotqa, nq and xquad,
 with all 23,445 passages as the web, through the same path as the product (`agent.run.research`).
-The questions are split by the SHA-1 of their id; weights are tuned on one half (`evals.tune`).
+The questions are split by the SHA-1 of their id; weights were found on the `tune` half alone.
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ import gzip
 import hashlib
 import json
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -169,19 +167,12 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def report(full: list[Outcome], short: list[Outcome], bare: list[Outcome], command: str) -> str:
-    """RESULTS.md."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
-    ).stdout.strip()
+def report(full: list[Outcome], short: list[Outcome], bare: list[Outcome]) -> str:
+    """The part of RESULTS.md."""
     polar = sum(o.yes_or_no for o in full if o.half == "report")
     seconds = sorted(o.seconds for o in full)[len(full) // 2]
     return "\n".join(
         [
-            "# Extractive engine: answers without a model",
-            "",
-            f"{datetime.now(UTC):%Y-%m-%d}, commit {commit or 'unknown'}: `{command}`",
-            "",
             HEAD,
             *table(full, short, bare),
             "",
@@ -190,33 +181,29 @@ def report(full: list[Outcome], short: list[Outcome], bare: list[Outcome], comma
             "sentence of the pages that the same run read. *abstained, no gold*: the corpus",
             "without the gold passages of all questions; runs that gave a gold answer all the",
             "same left out. *words*: mean length of the answers given. Weights and thresholds",
-            "were fitted on the *tune* half alone (`python -m evals.tune`).",
+            "were found by hand-made sweeps on the *tune* half alone.",
             f"Questions for a yes or no, which quotes cannot give: {polar} of the report half, all",
             f"in hotpotqa, counted as wrong. Median time of a run: {seconds:.2f} s.",
-            "",
         ]
     )
 
 
-def main() -> None:
-    """Measure, and write or print the table."""
-    parser = argparse.ArgumentParser(prog="python -m evals.extractive")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
-    parser.add_argument("--out", type=Path, default=None)
-    given = parser.parse_args()
-    asked = questions(given.data)
-    corpus = given.data.resolve() / "multihop/corpus.jsonl.gz"
+def measure(data: Path) -> tuple[list[Outcome], list[Outcome], list[Outcome]]:
+    """All questions: with 80 words, with 40, and with 80 but no passage that answers."""
+    asked = questions(data)
+    corpus = data.resolve() / "multihop/corpus.jsonl.gz"
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         bare = without_gold(asked, corpus, work / "bare.jsonl")
         full = every(asked, corpus, work, 80)
-        short = every(asked, corpus, work, 40)
-        without = every(asked, bare, work, 80)
-    name = f" --out {given.out}" if given.out else ""
-    text = report(full, short, without, f"python -m evals.extractive{name}")
-    if given.out:
-        given.out.write_text(text, encoding="utf-8")
-    print(text)
+        return full, every(asked, corpus, work, 40), every(asked, bare, work, 80)
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m evals.extractive")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
+    print(report(*measure(parser.parse_args().data)))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +118,20 @@ def test_verbose_and_events_go_to_stderr(world: Services, tmp_path: Path) -> Non
     events = [json.loads(line) for line in done.stderr.splitlines()]
     assert [event["type"].upper() for event in events] == kinds
     assert not any(key in done.stderr.decode() for key in (GEMINI_KEY, SERPAPI_KEY))
+
+
+def test_a_terminal_gets_progress_and_stdout_does_not(tmp_path: Path) -> None:
+    master, slave = pty.openpty()
+    process = start("--offline", TOPIC, cwd=tmp_path, environment={"TERM": "xterm"}, stderr=slave)
+    os.close(slave)
+    shown = b""
+    with suppress(OSError):  # the terminal is gone when the process is
+        while piece := os.read(master, 4096):
+            shown += piece
+    os.close(master)
+    out, _ = process.communicate(timeout=60)
+    assert b"[ANSWERED]" in shown and b"[" not in out[:1]
+    assert json.loads(out)["status"] == "complete"
 
 
 def test_the_question_from_stdin_and_a_dotenv(world: Services, tmp_path: Path) -> None:

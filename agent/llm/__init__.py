@@ -90,6 +90,12 @@ class Models:
         for model in self._models[:1]:
             model.warm()
 
+    def move_to(self, name: str) -> None:
+        """Go on with the model that answered last, as a run that is resumed had done."""
+        names = [model.name for model in self._models]
+        if name in names:
+            self._models = self._models[names.index(name) :]
+
     def close(self) -> None:
         """Let go of what all models hold."""
         for model in self._all:

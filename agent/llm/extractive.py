@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent.errors import ModelFailed
-from agent.evidence import CJK, STOP_WORDS
+from agent.evidence import CJK, STOP_WORDS, is_row
 from agent.llm import Generated
 from agent.llm.facts import generic, sided, suggested
-from agent.llm.question import Question, understood
-from agent.llm.ranking import Scored, lines, scored
-from agent.llm.selection import SURE, chosen, confidence
+from agent.llm.question import Question, opponents, understood
+from agent.llm.ranking import Line, Scored, lines, scored
+from agent.llm.selection import SURE, chosen, confidence, of_type, pertinent, together
 from agent.llm.slots import as_answer, filled
 from agent.llm.values import names
 from agent.outside import Task
@@ -82,11 +82,15 @@ def _queries(task: Task[Any]) -> dict[str, Any]:
 
 def _event(question: Question) -> list[str]:
     """The contest that a question names, as a page about it, and one about its final, is called."""
+    if sides := opponents(question):
+        contest = [name for name in question.surely_named if name not in sides]
+        year = question.years
+        return [" ".join((*sides, *year, *contest)), " ".join((*year, *contest, "Group matches"))]
     if not question.final or not question.years:
         return []
     if re.search(f"[{CJK}]", question.text):
-        contest = f"{question.years[0]}年世界杯" if "世界杯" in question.text else ""
-        return [f"{contest}决赛 比分", f"{contest} 冠军 进球"] if contest else []
+        cup = f"{question.years[0]}年世界杯" if "世界杯" in question.text else ""
+        return [f"{cup}决赛 比分", f"{cup} 冠军 进球"] if cup else []
     subject = " ".join((*question.years, *question.surely_named))
     return [f"{subject} final", subject] if question.surely_named else []
 
@@ -146,7 +150,7 @@ def _fillers(question: Question, slots: Sequence[Slot]) -> list[str]:
 
 def _reflect(task: Task[Any]) -> dict[str, Any]:
     question = understood(task.topic)
-    ranked = scored(lines(task.evidence), question)
+    ranked = pertinent(scored(lines(task.evidence), question), question)
     answers = [as_answer(slot, filled(slot, question, ranked)) for slot in task.slots]
     missing = [s for s, a in zip(task.slots, answers, strict=True) if a["value"] is None]
     more = [*_hops(question, ranked, task), *_fillers(question, missing)] if missing else []
@@ -173,16 +177,33 @@ def _hops(question: Question, ranked: Sequence[Scored], task: Task[Any]) -> list
 
 def _synthesize(task: Task[Any]) -> dict[str, Any]:
     question = understood(task.topic)
-    ranked = scored(lines(task.evidence), question)
-    if confidence(question, ranked) < SURE:
-        return {"answer": "", "citations": []}
+    ranked = pertinent(scored(lines(task.evidence), question), question)
+    if confidence(question, ranked) < SURE or not (
+        together(question, ranked) and of_type(question, ranked)
+    ):
+        return _NOTHING
     limit = int(getattr(task, "max_words", 80))
-    strict = [s for s in task.slots if not generic(s.name) and s.name not in sided(question)]
+    parts = len(question.parts) > 1
+    strict = [
+        s for s in task.slots if (parts or not generic(s.name)) and s.name not in sided(question)
+    ]
     facts = [found for slot in strict if (found := filled(slot, question, ranked))]
-    if strict and not facts and confidence(question, ranked) < CERTAIN:
-        return {"answer": "", "citations": []}
-    picked = chosen(question, ranked, limit, [found.line for found in facts])
+    sure = confidence(question, ranked) >= CERTAIN and not question.final
+    if strict and not facts and not sure:
+        return _NOTHING
+    wanted = [found.line for found in facts]
+    rows = {line for line in wanted if is_row(line.text)} - {s.line for s in ranked}
+    shown = [*ranked, *(Scored(line, 0.0, 0.0, frozenset(), ()) for line in rows)]
+    picked = chosen(question, shown, limit, wanted, only=bool(facts) and question.final)
     return {
-        "answer": " ".join(f"{line.text} [{line.source}]" for line in picked),
+        "answer": "".join(f"{line.text} [{line.source}]{_after(line)}" for line in picked).strip(),
         "citations": [{"source": line.source, "quote": line.text} for line in picked],
     }
+
+
+_NOTHING: dict[str, Any] = {"answer": "", "citations": []}
+
+
+def _after(line: Line) -> str:
+    """What goes behind a sentence: a row of a table, which has no full stop, ends its line."""
+    return "\n" if is_row(line.text) else " "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from agent.llm.question import Kind, Question
+from agent.llm.question import Kind, Question, opponents
 from agent.llm.synonyms import forms, is_verb
 from agent.research import Slot
 
@@ -78,7 +78,13 @@ FACTS: tuple[Fact, ...] = (
         "name",
     ),
     Fact(r"price|cost|\bfees?\b|budget|revenue|salary|how.?much", r"", "money"),
-    Fact(r"\b(date|when|year|day|deadline|born|died|opened)\b|released?|launch", r"", "date", "", "day"),
+    Fact(
+        r"\b(date|when|year|day|deadline|born|died|opened)\b|released?|launch",
+        r"",
+        "date",
+        "",
+        "day",
+    ),
     Fact(
         r"number|count|how.?many|population|height|length|distance|period|duration|limit|size|\bage\b"
         r"|capacity|weight|percent|amount|quantity|days|hours",
@@ -177,7 +183,10 @@ def generic(name: str) -> bool:
 
 def suggested(question: Question) -> tuple[Slot, ...]:
     """The facts that an answer needs, by the form of the question."""
-    if question.final:
+    if sides := opponents(question):
+        if question.final:
+            return tuple(Slot(name=n, description=f"of {' against '.join(sides)}") for n in MATCH)
+    elif question.final:
         return tuple(Slot(name=name, description=said) for name, said in MATCH.items())
     if question.sides:
         pairs = zip(sided(question), question.sides, strict=True)

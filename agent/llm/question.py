@@ -133,17 +133,21 @@ class Question(NamedTuple):
 
 
 _PARTS = re.compile(
-    r",?\s+and\s+(?=(?:how|when|where|who|whom|what|which|why)\s)|[,，]\s*(?=(?:多|何时|谁|哪))", re.I
+    r",?\s+and\s+(?=(?:how|when|where|who|whom|what|which|why)\s)|[,，]\s*(?=(?:多|何时|谁|哪))",
+    re.I,
 )
-_CONTEST = re.compile(r"\b(cup|finals?|championship|euro \d{4}|super bowl)\b|世界杯|决赛|锦标赛", re.I)
+_CONTEST = re.compile(
+    r"\b(cup|finals?|championship|euro \d{4}|super bowl)\b|世界杯|决赛|锦标赛", re.I
+)
 _OUTCOME = re.compile(
     r"\b(won|wins?|winners?|beat|champions?|results?|score[ds]?|goal-?scorers?|goals?)\b"
     r"|冠军|赢|夺冠|获胜|比分|进球",
     re.I,
 )
-_AGAINST = re.compile(
-    rf"((?:[{UPPER}][\w'’.-]*\s)+)(?:against|vs?\.?|versus|played|play|beat|met|and|to)\s"
-    rf"((?:[{UPPER}][\w'’.-]*\s?)+)"
+_SIDE = rf"((?:[{UPPER}][\w'’.-]*\s)+(?:and\s(?:[{UPPER}][\w'’.-]*\s)+)?)"
+_AGAINST = (
+    re.compile(rf"{_SIDE}(?:against|vs?\.?|versus|played|play|beat|met)\s{_SIDE}"),
+    re.compile(rf"\bbetween\s((?:[{UPPER}][\w'’.-]*\s)+)and\s((?:[{UPPER}][\w'’.-]*\s)+)"),
 )
 #: What makes a contest, a team or a prize another one than that of the same name without it.
 _QUALIFIERS = {
@@ -162,7 +166,8 @@ _QUALIFIERS = {
 
 def opponents(question: Question) -> tuple[str, ...]:
     """The two sides of a match that a question names; empty where it names none."""
-    found = _AGAINST.search(f"{question.text.rstrip(' ?!.')} ")
+    text = f"{question.text.rstrip(' ?!.')} "
+    found = next(filter(None, (form.search(text) for form in _AGAINST)), None)
     if not found:
         return ()
     first = re.sub(r"^(?:The|Did|Was|When|Between|What|Who)\s", "", found[1].strip())

@@ -103,9 +103,8 @@ class Scored(NamedTuple):
 #: How much a word counts that stands not in the sentence but in its context.
 TITLE, HEADING, BEFORE, NEAR, ALIKE = 0.8, 0.6, 0.4, 0.6, 0.6
 
-#: What makes a sentence an answer, in this order: see `_features`. The weights were fitted on the
-#: tune half of the questions (`python -m evals.tune`; musique and 2wiki at half weight); run
-#: `python -m evals.extractive` after changing them, and fit CONFIDENCE in selection.py again.
+#: What makes a sentence an answer, in this order: see `_features`. The weights were found by
+#: hand-made sweeps on the tune half of the questions; run `python -m evals` after changing them.
 FEATURES = (
     "all",
     "typed",

@@ -39,6 +39,14 @@ class Report(NamedTuple):
         first, second = map(int, re.findall(r"\d+", self.shootout or self.result)[:2])
         return "" if first == second else self.sides[first < second]
 
+    def row(self, value: str) -> Line:
+        """The row of the report that holds a value: the result, unless only another one does."""
+        line = self.line
+        for row in self.quote.split("\n") if value not in line.text else ():
+            if value in row:
+                return line._replace(text=row, start=line.whole.find(row))
+        return line
+
     @property
     def loser(self) -> str:
         """The other side than the winner; empty for a draw."""
@@ -101,7 +109,9 @@ def _report(line: Line, cells: list[str]) -> Report:
     shot = next((i for i, row in enumerate(rows) if row.casefold().startswith("penalt")), -1)
     after = rows[shot + 1].split(" | ") if 0 <= shot < len(rows) - 1 else []
     shootout = next((cell for cell in after if _RESULT.match(cell)), "")
-    scorers = [n.strip(" ,") for row in rows[:1] for n in _SCORER.findall(row.replace("Report", ""))]
+    scorers = [
+        n.strip(" ,") for row in rows[:1] for n in _SCORER.findall(row.replace("Report", ""))
+    ]
     return Report(
         line, quote, (cells[0], cells[2]), cells[1], shootout, tuple(dict.fromkeys(scorers))
     )
@@ -114,7 +124,7 @@ def _span(line: Line) -> tuple[int, int]:
     if is_row(above[2]) and _DAY.search(above[2]):
         start = len(above[0]) + len(above[1])
     for row in line.whole[end:].split("\n")[1 : ROWS + 1]:
-        if not (is_row(row) or row.casefold().startswith("penalt")):
+        if not (is_row(row) or row == "Report" or row.casefold().startswith("penalt")):
             break
         end += 1 + len(row)
         if re.search(CELLS["referee"], row, re.I):

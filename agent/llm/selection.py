@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterable, Sequence
 
 from agent.evidence import CJK, words
-from agent.llm.question import Question
+from agent.llm.question import Question, another_event
 from agent.llm.ranking import FEATURES, Line, Scored, typed
 from agent.llm.synonyms import alike
 from agent.llm.values import values
 
 SENTENCES = 4
+NEARBY = 0.4  # share of the question that a line speaks of, to be near it
+SHORT = 4  # content words of a question that is about one thing, not a chain of them
 CANDIDATES = 25
-LONGEST = 60  # words of a sentence that is shown whole; of a longer one, the clauses that answer
 LEAST = 12  # words; less room than this is left empty
 #: How far below the best a sentence may score, and what moves it: points of `ranking.WEIGHTS`.
-#: Found on the tune half of the questions; see evals/RESULTS.md, and run evals.extractive again.
+#: Found on the tune half of the questions; run `python -m evals` after a change.
 GAP = 3.5
 NEW_WORDS = 3.0  # all words of the question that no chosen sentence speaks of
 LINKED = 1.0  # its page is named in a chosen sentence: the second hop
@@ -28,14 +29,22 @@ CLOSE = 1.0  # the gap where such facts were found
 
 
 def chosen(
-    question: Question, ranked: Sequence[Scored], limit: int, wanted: Sequence[Line] = ()
+    question: Question,
+    ranked: Sequence[Scored],
+    limit: int,
+    wanted: Sequence[Line] = (),
+    only: bool = False,
 ) -> list[Line]:
     """At most four sentences within `limit` words, best first, neighbours in the page's order.
 
-    `wanted` state facts that were asked for by name: they go first and leave little room for more.
+    `wanted` state facts that were asked for by name: they go first and leave little room for more,
+    none where they are all that was asked (`only`).
     """
     best = max((s.score for s in ranked), default=0.0) - (CLOSE if wanted else GAP)
     told = set(wanted)
+    if only:
+        ranked = [s for s in ranked if s.line in told]
+        best = float("-inf")
     raised = [s._replace(score=s.score + WANTED * (s.line in told)) for s in ranked]
     left = sorted(raised, key=lambda s: -s.score)[:CANDIDATES]
     left = [s for s in left if not another_year(s.line, question)]
@@ -46,10 +55,14 @@ def chosen(
         candidate = left.pop(at)
         if picked and worth[at] < best:
             break
-        shown = candidate._replace(line=clipped(candidate.line, question, min(limit, LONGEST)))
-        if not shown.line.text or (picked and size(shown.line.text) > limit):
+        shown = candidate  # a first sentence may be cut to what fits; others are whole or not there
+        if not picked:
+            shown = candidate._replace(line=clipped(candidate.line, question, limit))
+        if not shown.line.text or size(shown.line.text) > limit:
             continue
-        if _adds(candidate, picked) and _stays(candidate, picked, question):
+        if candidate.line in told or (
+            _adds(candidate, picked) and _stays(candidate, picked, question)
+        ):
             picked.append(shown)
             limit -= size(shown.line.text)
     return _ordered([s.line for s in picked])
@@ -130,6 +143,33 @@ def _stays(candidate: Scored, picked: Sequence[Scored], question: Question) -> b
     return about and (asked or typed(line, question))
 
 
+def pertinent(ranked: Sequence[Scored], question: Question) -> list[Scored]:
+    """The lines that are not about another kind of contest than a name of the question says."""
+    kinds = question._replace(years=())
+    return [s for s in ranked if not another_event(_around(s.line), kinds, s.line.title)]
+
+
+def _around(line: Line) -> str:
+    return f"{line.title} {line.heading} {line.before} {line.text}"
+
+
+def of_type(question: Question, ranked: Sequence[Scored]) -> bool:
+    """Whether any line that is near the question holds a value of the type that it asks for."""
+    if question.kind not in ("money", "date", "number") or re.search(f"[{CJK}]", question.text):
+        return True  # without spaces between words, shares of words say little
+    return any(s.cover >= NEARBY and typed(s.line, question) for s in ranked)
+
+
+def together(question: Question, ranked: Sequence[Scored]) -> bool:
+    """Whether a page speaks of all names of a short question, so that it can relate them."""
+    named = _named(question)
+    if len(named) < 2 or len(question.words) > SHORT or question.sides:
+        return True
+    sources = {s.line.source for s in ranked}
+    bags = (_bag(s for s in ranked if s.line.source == source) for source in sources)
+    return any(all(name <= bag for name in named) for bag in bags)
+
+
 def another_year(line: Line, question: Question) -> bool:
     """Whether a line is of a page about another year than the one that is asked for."""
     years = set(re.findall(r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)", line.title))
@@ -163,7 +203,7 @@ def size(text: str) -> int:
 # --- whether ---------------------------------------------------------------------------------
 
 #: Logistic weights: does the evidence answer? Found on the tune half of the questions, each asked
-#: with its gold passages in the corpus and without; see evals/RESULTS.md.
+#: with its gold passages in the corpus and without; run `python -m evals` after a change.
 CONFIDENCE = {
     "cover": 0.53,
     "page": 1.61,
@@ -175,7 +215,7 @@ CONFIDENCE = {
     "proximity": 1.13,
     "base": -3.70,
 }
-SURE = -1.1  # of the tune half: answers 96% of what can be answered, refuses 44% of the rest
+SURE = -1.1  # how often it abstains, with and without the gold passages: evals/RESULTS.md
 
 
 def confidence(question: Question, ranked: Sequence[Scored]) -> float:
@@ -209,6 +249,9 @@ def signs(question: Question, ranked: Sequence[Scored], best: Sequence[Scored]) 
 def _foreign(question: Question, ranked: Sequence[Scored]) -> bool:
     """Whether a name or a year of the question stands nowhere in the evidence."""
     bag = _bag(ranked)
+    models = {w for name in question.surely_named for w in words(name) if re.search(r"\d", w)}
+    if models - bag - set(question.years):
+        return True  # another product, section or version than any that is told of
     years = any(year not in bag and not _within(year, ranked) for year in question.years[:1])
     return years or any(not name & bag for name in _named(question))
 

@@ -103,6 +103,11 @@ _ZH_NAME = re.compile(
 )
 
 
+def zh_name_spans(text: str) -> list[tuple[int, int]]:
+    """Where the names in Chinese stand that have their Latin spelling behind them."""
+    return [match.span(1) for match in _ZH_NAME.finditer(text) if match[1]]
+
+
 def name_spans(text: str) -> list[tuple[int, int]]:
     """Where the names stand."""
     spans = []

@@ -45,7 +45,12 @@ def _ask(body: bytes, timeout: float) -> tuple[list[object], str]:
     command = [sys.executable, "-I", str(Path(__file__).with_name("pdf_worker.py"))]
     try:
         done = subprocess.run(
-            command, input=body, capture_output=True, timeout=timeout, check=False
+            command,
+            input=body,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+            start_new_session=True,  # Ctrl-C is not meant for it
         )
         said, ended = done.stdout, "done"
     except subprocess.TimeoutExpired as late:

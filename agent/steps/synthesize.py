@@ -141,7 +141,8 @@ def compose(
     invented goes with them; so do sentences beyond `max_words`.
     """
     anchored = _anchored(draft, sources)
-    quotes = sorted(set(filter(None, anchored)), key=lambda quote: (quote.source, quote.start))
+    found = set(filter(None, anchored))
+    quotes = sorted(found, key=lambda quote: (quote.source, quote.start, quote.end, quote.match))
     text = _with_markers(draft.answer, {quote.source for quote in quotes})
     claims: list[Claim] = []
     dropped: list[str] = []

@@ -1,0 +1,128 @@
+"""What the journal costs: a run with and without its file, a line, a sync, a long one's loading.
+
+The services answer at once, so that writing has the greatest share of a run that it can have.
+`python -m benchmarks.journal` prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from agent.journal import Journal, Json, digest
+from agent.settings import load
+from benchmarks.processes import python
+from tests.services import Services
+from tests.worlds import World, ended, full, lines
+
+PAIRS = 30
+LINES = 300  # written alone, with and without a sync after each
+CALLS = 10_000
+#: Characters of what each call of a long run brings: three pages of 8,000, a search, a prompt of
+#: 3,000 tokens. 84 MB in all.
+SIZES = [("read", 8000), ("read", 8000), ("read", 8000), ("search", 2500), ("ask", 12_000)]
+#: Peak memory is read in the process itself: the system counts its parent's in what it tells.
+LOAD = """
+import json, re, sys, time
+from pathlib import Path
+from agent.journal import Journal
+def peak():
+    text = Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\\s+(\\d+)", text)[1]) * 1024 / 1e6
+before, began = peak(), time.perf_counter()
+journal = Journal.replay(Path(sys.argv[1]))
+seconds = time.perf_counter() - began
+print(json.dumps({"seconds": seconds, "before": before, "after": peak()}))
+"""
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        row = {**_runs(Path(folder)), **_loading(Path(folder) / "long.jsonl")}
+    print(json.dumps(row))
+
+
+def _runs(folder: Path) -> dict[str, Any]:
+    world = full()._replace(busy=frozenset())
+    (folder / "file").write_text("A folder cannot be made here: no journal is written.")
+    with Services() as services:
+        world.on(services)
+        environment = services.environment(folder, CACHE_TTL="0")
+        nowhere = {**environment, "RUNS_DIR": str(folder / "file")}
+        for one in (environment, nowhere):
+            _seconds(world, one)  # imports
+        pairs = [(_seconds(world, environment), _seconds(world, nowhere)) for _ in range(PAIRS)]
+    journals = list((folder / "runs").iterdir())
+    calls = lines(journals[0])[1:]
+    plain, synced = (_line_ms(folder, calls, kind) for kind in ("read", "ask"))
+    asks = sum(call["call"] == "ask" for call in calls)
+    spent = plain * (len(calls) - asks) + synced * asks
+    run = 1000 * median(seconds for seconds, _ in pairs)
+    return {
+        "calls_of_the_run": len(calls),
+        "bytes_of_its_journal": journals[0].stat().st_size,
+        "ms_with_the_file": round(run, 1),
+        "ms_without": round(1000 * median(seconds for _, seconds in pairs), 1),
+        "median_ratio": round(median(one / other for one, other in pairs), 3),
+        "ms_to_write_a_line": round(plain, 3),
+        "ms_with_its_sync": round(synced, 3),
+        "share_of_a_run_percent": round(100 * spent / run, 2),
+    }
+
+
+def _seconds(world: World, environment: dict[str, str]) -> float:
+    begun = time.perf_counter()
+    _, answer = ended(world.topic, load(environment))
+    assert answer.status == "complete", answer
+    return time.perf_counter() - begun
+
+
+def _line_ms(folder: Path, calls: list[Json], kind: str) -> float:
+    """What one line takes, of the sizes that a run has; a model's is synced to the disk."""
+    journal = Journal.begin(folder / f"{kind}.jsonl", {})
+    rows = [{**calls[n % len(calls)], "call": kind, "key": str(n)} for n in range(LINES)]
+    times = []
+    for row in rows:
+        begun = time.perf_counter()
+        journal.record(row, write=True)
+        times.append(time.perf_counter() - begun)
+    journal.close()
+    assert not journal.problem
+    return 1000 * median(times)
+
+
+def _loading(path: Path) -> dict[str, Any]:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(_long())
+    loads = [json.loads(python("-c", LOAD, str(path)).output) for _ in range(5)]
+    return {
+        "long_journal_calls": CALLS,
+        "long_journal_megabytes": round(path.stat().st_size / 1e6, 1),
+        "load_seconds": round(median(load["seconds"] for load in loads), 3),
+        "goal_seconds": 1.0,
+        "load_megabytes": round(median(load["after"] - load["before"] for load in loads), 1),
+        "process_megabytes": round(median(load["after"] for load in loads), 1),
+        "goal_megabytes": 100,
+    }
+
+
+def _long() -> Iterator[str]:
+    """A journal as a run of ten thousand calls would write it."""
+    yield json.dumps({"journal": 1, "run": "long", "topic": "t", "strategy": "slots"}) + "\n"
+    words = "Velmora Works was founded by Ada Lindqvist in 1931 – or so its own history has it. "
+    for number in range(CALLS):
+        kind, size = SIZES[number % len(SIZES)]
+        request = {"url": f"https://example.org/{number}"}
+        call = {"call": kind, "key": digest(kind, request), "request": request}
+        told = {"response": {"text": (words * (size // len(words) + 1))[:size]}}
+        times = {"began": number / 2, "seconds": 0.4}
+        yield json.dumps({**call, **told, **times}, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    main()

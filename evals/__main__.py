@@ -1,0 +1,93 @@
+"""All suites, and their figures as one page: `python -m evals [--data DIR] [--out FILE]`.
+
+A suite whose data is not there is skipped with a word that says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evals import credibility, extractive, slots, wire
+from evals.extractive import ROOT
+
+PAGE = ROOT / "evals/RESULTS.md"
+
+
+class Suite(NamedTuple):
+    """A measurement: its command, what must be there, and what makes its part of the page."""
+
+    name: str
+    title: str
+    needs: str  # below the data folder; empty: nothing
+    write: Callable[[Path], str]
+
+
+def _extractive(data: Path) -> str:
+    return extractive.report(*extractive.measure(data))
+
+
+def _slots(data: Path) -> str:
+    return slots.report(slots.measure(data))
+
+
+def _wire(_: Path) -> str:
+    return _rows(wire.measure().items(), ("measure", "value"))
+
+
+def _credibility(data: Path) -> str:
+    heads = ("set", "n", "reliable", "plain AUC", "our AUC", "gain", "interval of 95%")
+    parts = credibility.report(data / "credibility")
+    rows = (
+        (f"{name}, {part}", *cells.values())
+        for name, found in parts.items()
+        for part, cells in found.items()
+    )
+    return _rows(rows, heads)
+
+
+def _rows(rows: Any, heads: tuple[str, ...]) -> str:
+    lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
+    return "\n".join([f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}", *lines])
+
+
+SUITES = (
+    Suite("extractive", "Answers without a model: short passages", "multihop", _extractive),
+    Suite("slots", "Slots without a model: long real pages", "worldcup", _slots),
+    Suite("wire", "Rounds, calls and tokens with a scripted model", "", _wire),
+    Suite("credibility", "Credibility of domains", "credibility", _credibility),
+)
+
+
+def page(data: Path) -> Iterator[str]:
+    """The parts of the page, each as it is measured."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.strip()
+    yield (
+        f"# How good the answers are\n\n{datetime.now(UTC):%Y-%m-%d}, commit "
+        f"{commit or 'unknown'}: `python -m evals`. Each part by itself: `python -m evals.NAME`."
+    )
+    for suite in SUITES:
+        there = not suite.needs or (data / suite.needs).is_dir()
+        body = suite.write(data) if there else f"Skipped: no data in `{suite.needs}/`."
+        yield f"## {suite.title}\n\n`python -m evals.{suite.name}`\n\n{body}"
+
+
+def main() -> None:
+    """Measure all, and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m evals", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
+    parser.add_argument("--out", type=Path, default=PAGE)
+    given = parser.parse_args()
+    text = "\n\n".join(page(given.data.resolve())) + "\n"
+    given.out.write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

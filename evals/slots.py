@@ -1,0 +1,263 @@
+"""How well slots are filled, without a model, from long real pages.
+
+`python -m evals.slots [--data DIR]`: 135 pages of Wikipedia about World Cups as a folder of HTML,
+through the same path as the product. Of every tournament whose pages are among them, the slots
+winner, score and goalscorers; of a sample of their matches, the score and the referee. Half of
+the rows, by the SHA-1 of their id, was looked at while the rules were written (`tune`), the other
+half is reported. A value counts as wrong if it is given and not right; none is `missing`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import re
+import tempfile
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from evals.extractive import HALVES, ROOT
+
+SAMPLE = 60  # matches of each half
+Mark = Literal["right", "wrong", "missing", "none to give"]
+
+
+class Asked(NamedTuple):
+    """A question, and for each slot the values that are right (any of them; all where a list)."""
+
+    id: str
+    half: str
+    suite: str
+    question: str
+    gold: dict[str, list[str]]
+
+
+class Marked(NamedTuple):
+    """What came of a question."""
+
+    asked: Asked
+    marks: dict[str, Mark]
+    values: dict[str, str | None]
+    told: bool  # the answer holds what was asked for
+    abstained: bool
+    seconds: float
+
+
+def half(key: str) -> str:
+    """Which half a row belongs to."""
+    return HALVES[hashlib.sha1(key.encode(), usedforsecurity=False).digest()[0] % 2]
+
+
+def unpack(data: Path, folder: Path) -> set[str]:
+    """The pages as HTML files in a folder; their names in the data set."""
+    names = set()
+    with gzip.open(data / "worldcup/wikipedia_pages.jsonl.gz", "rt", encoding="utf-8") as rows:
+        for row in map(json.loads, rows):
+            name = re.sub(r"\W+", "-", row["title"])
+            (folder / f"{name}.html").write_text(row["html"], encoding="utf-8")
+            names.add(row["file"])
+    return names
+
+
+def tournaments(data: Path, pages: set[str]) -> list[Asked]:
+    """The questions who won, of the tournaments that have a page."""
+    return [
+        Asked(row["id"], half(row["id"]), "tournament", row["question"], _of_final(row))
+        for row in _rows(data / "worldcup/tournaments.dev.jsonl")
+        if pages & set(row["pages"])
+    ]
+
+
+def _of_final(row: dict[str, Any]) -> dict[str, list[str]]:
+    match = row["final"]
+    scorers = sorted({goal["family_name"] for goal in match["goals"]})
+    return {"winner": [row["winner"]], "score": _scores(match), "goalscorers": scorers}
+
+
+def _scores(match: dict[str, Any]) -> list[str]:
+    """The result either way round; of a match with a shoot-out, that of either."""
+    found = [match["score"], match["penalties"]]
+    return [way for s in found if s for way in (s, "-".join(reversed(s.split("-"))))]
+
+
+def matches(data: Path, years: set[str]) -> list[Asked]:
+    """Questions about matches of the years that have pages: a sample by SHA-1 of each half."""
+    rows = [
+        row for row in _rows(data / "worldcup/matches.dev.jsonl") if row["tournament"][:4] in years
+    ]
+    pairs = Counter((row["tournament"], *sorted((row["home"], row["away"]))) for row in rows)
+    once = [r for r in rows if pairs[r["tournament"], *sorted((r["home"], r["away"]))] == 1]
+    once.sort(key=lambda row: hashlib.sha1(row["match_id"].encode()).hexdigest())
+    asked = []
+    for side in HALVES:
+        drawn = [row for row in once if half(row["match_id"]) == side][:SAMPLE]
+        asked += [question for row in drawn for question in _of_match(row, side)]
+    return asked
+
+
+def _of_match(row: dict[str, Any], side: str) -> Iterator[Asked]:
+    cup = row["tournament"].replace("FIFA Men's", "FIFA")
+    sides = f"{row['home']} against {row['away']}"
+    yield Asked(
+        row["match_id"],
+        side,
+        "match score",
+        f"What was the score of {sides} at the {cup}?",
+        {"score": _scores(row), "winner": [row["winner"]] if row["winner"] else []},
+    )
+    yield Asked(
+        row["match_id"],
+        side,
+        "match referee",
+        f"Who refereed {sides} at the {cup}?",
+        {"who": row["referee"]},
+    )
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+# --- marking -----------------------------------------------------------------------------------
+
+
+def plain(text: str) -> str:
+    """A text as it is compared: no case, accents or kinds of dash."""
+    split = unicodedata.normalize("NFKD", text.replace("–", "-"))
+    return "".join(c for c in split if not unicodedata.combining(c)).casefold()
+
+
+def mark(slot: str, value: str | None, gold: Sequence[str]) -> Mark:
+    """What a value is worth. Goalscorers: all of them and nobody else. Others: one of the gold."""
+    if not value:
+        return "missing" if gold else "none to give"
+    told = plain(value)
+    if slot == "goalscorers":
+        named = [part for part in re.split(r",| and ", told) if part.strip()]
+        people = {_family(name) for name in gold}
+        strangers = [n for n in named if not any(_names(person, n) for person in people)]
+        every = all(any(_names(person, n) for n in named) for person in people)
+        return "right" if every and not strangers else "wrong"
+    if slot == "score":
+        shown = re.findall(r"\d+-\d+", told)
+        return "right" if shown and set(shown) <= {plain(g) for g in gold} else "wrong"
+    return "right" if any(_names(_family(g), told) for g in gold) else "wrong"
+
+
+def _family(name: str) -> str:
+    return re.split(r"[\s-]", plain(name))[-1]
+
+
+def _names(family: str, told: str) -> bool:
+    return bool(re.search(rf"\b{re.escape(family)}\b", told))
+
+
+def ask(asked: Asked, corpus: Path, work: Path) -> Marked:
+    """One question through the product."""
+    from agent.run import research
+    from agent.settings import Settings
+
+    settings = Settings(offline=True, corpus=corpus, cache_dir=work, runs_dir=work / "runs")
+    run = research(asked.question, settings)
+    for _ in run:
+        pass
+    answer = run.answer()
+    values = {
+        name: answer.slots[name].value if name in answer.slots else None for name in asked.gold
+    }
+    main = next(iter(asked.gold))
+    return Marked(
+        asked,
+        {name: mark(name, values[name], gold) for name, gold in asked.gold.items()},
+        values,
+        any(plain(gold) in plain(answer.answer) for gold in asked.gold[main]),
+        answer.status == "insufficient",
+        answer.usage.seconds,
+    )
+
+
+# --- the table ---------------------------------------------------------------------------------
+
+HEAD = (
+    "| question | half | slot | n | right | wrong | missing | wrong of those given "
+    "| answer tells it | abstained |\n|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def table(made: Sequence[Marked]) -> Iterator[str]:
+    """A row a suite, half and slot."""
+    for side in reversed(HALVES):
+        for suite in dict.fromkeys(one.asked.suite for one in made):
+            rows = [one for one in made if (one.asked.suite, one.asked.half) == (suite, side)]
+            for at, slot in enumerate(rows[0].marks if rows else ()):
+                yield _row(f"{suite} | {side} | {slot}", rows, slot, first=not at)
+
+
+def _row(name: str, rows: Sequence[Marked], slot: str, first: bool) -> str:
+    marks = Counter(row.marks[slot] for row in rows)
+    given = marks["right"] + marks["wrong"]
+    count = given + marks["missing"]
+    cells = [str(count), *(str(marks[m]) for m in ("right", "wrong", "missing"))]
+    cells.append(f"{marks['wrong'] / given:.1%}" if given else "")
+    for what in ("told", "abstained"):
+        share = sum(getattr(row, what) for row in rows) / len(rows)
+        cells.append(f"{share:.1%}" if first else "")
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def measure(data: Path) -> list[Marked]:
+    """Every question, on two processes; the index is built once, before."""
+    from agent.search.corpus import Corpus
+
+    with tempfile.TemporaryDirectory() as folder:
+        corpus, work = Path(folder) / "pages", Path(folder) / "work"
+        corpus.mkdir()
+        pages = unpack(data, corpus)
+        Corpus(corpus, work).close()
+        cups = tournaments(data, pages)
+        years = {cup.id.removeprefix("WC-") for cup in cups}
+        with ProcessPoolExecutor(2) as pool:
+            one = partial(ask, corpus=corpus, work=work)
+            return list(pool.map(one, [*cups, *matches(data, years)], chunksize=4))
+
+
+def report(made: Sequence[Marked]) -> str:
+    """The part of RESULTS.md."""
+    return "\n".join(
+        [
+            HEAD,
+            *table(made),
+            "",
+            "135 pages of Wikipedia about World Cups as a folder of HTML; the question as given.",
+            "*n*: rows that have such a fact (a draw has no winner). *goalscorers* are right if all",
+            "are there and nobody else. *answer tells it*: the first slot's gold is in the answer.",
+            "Rules were written while looking at the *tune* half alone, except that the report",
+            "half's table was printed beside it.",
+        ]
+    )
+
+
+def main() -> None:
+    """Measure and print the table; with --wrong, every value that is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m evals.slots")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
+    parser.add_argument("--wrong", action="store_true", help="show what is wrong in the tune half")
+    given = parser.parse_args()
+    made = measure(given.data.resolve())
+    print(report(made))
+    for one in made if given.wrong else []:
+        bad = {n: (one.values[n], one.asked.gold[n]) for n, m in one.marks.items() if m != "right"}
+        if bad and one.asked.half == "tune":
+            print(one.asked.question, bad)
+
+
+if __name__ == "__main__":
+    main()

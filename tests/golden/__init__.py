@@ -1,0 +1,1 @@
+"""Recorded runs and the answers that they gave."""
