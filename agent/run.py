@@ -57,9 +57,11 @@ def research(topic: str, settings: Settings) -> Run:
     else:
         header = _header(path, clean(topic), settings)
     models, ways = chosen_models(settings), chosen_ways(settings)
-    begin = Journal.resume if settings.resume else Journal.begin
-    retry = {"retry_failed": settings.retry_failed} if settings.resume else {}
-    journal = begin(path, header, **retry)  # last: what cannot run leaves no file
+    # last, so that what cannot run leaves no file
+    if settings.resume:
+        journal = Journal.resume(path, header, retry_failed=settings.retry_failed)
+    else:
+        journal = Journal.begin(path, header)
     return Run(settings, journal, models, ways)
 
 
