@@ -142,11 +142,12 @@ def _claims(answer: Answer) -> Iterator[Failure]:
     if answer.claims and text != answer.answer:
         yield "answer", "it is not what its claims say"
     for i, claim in enumerate(answer.claims):
-        quotes = [c.quote for c in answer.citations if c.id in claim.citations]
+        cited = [c for c in answer.citations if c.id in claim.citations]
+        quotes, titles = [c.quote for c in cited], [c.title for c in cited]
         missing = set(claim.citations) - {c.id for c in answer.citations}
         for n in sorted(missing):
             yield f"claims[{i}]", f"{n} is not among the citations"
-        if verdict(claim.text, quotes) != claim.verdict:
+        if verdict(claim.text, quotes, titles) != claim.verdict:
             yield f"claims[{i}].verdict", f"{claim.verdict} is not what checking it says"
 
 

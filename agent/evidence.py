@@ -34,7 +34,8 @@ _ABBREVIATION = re.compile(
     r"Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|al|etc|e\.g|i\.e|z\.B|bzw|Nr|Abs|Bd)"
     r"|\b[A-Z]|\b\w\.\w)\.$"
 )
-_BORDER = re.compile(r"[.!?…؟۔।]+[\"'”’»)\]]*(?=\s)|[。！？｡]+[”’」』）]*|\n+")
+#: Begins only where a run of stops begins, so that a long one is looked at once.
+_BORDER = re.compile(r"(?<![.!?…؟۔।])[.!?…؟۔।]++[\"'”’»)\]]*+(?=\s)|[。！？｡]++[”’」』）]*+|\n++")
 
 
 @lru_cache(maxsize=512)
@@ -54,8 +55,8 @@ def sentences(text: str) -> tuple[Span, ...]:
 def _joins(text: str, start: int, border: re.Match[str]) -> bool:
     """Whether a full stop belongs to an abbreviation or an ordinal, not to the sentence's end."""
     before = text[max(start, border.start() - 12) : border.start() + 1]
-    after = text[border.end() :].lstrip(" ")[:1]
-    return bool(_ABBREVIATION.search(before)) or after.islower()
+    after = text[border.end() : border.end() + 8].lstrip(" ")[:1]
+    return bool(_ABBREVIATION.search(before)) or after.islower() or after in tuple("|,;:–—/")
 
 
 def _trim(text: str, start: int, end: int) -> Span:

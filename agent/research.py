@@ -102,12 +102,15 @@ class Finding(Frozen):
     alternatives: tuple[str, ...] = ()
 
 
+Verdict = Literal["supported", "partial", "unsupported", "unchecked"]
+
+
 class Claim(Frozen):
     """A sentence of the answer, the sources it cites, and what checking it said."""
 
     text: str
     citations: tuple[int, ...]
-    verdict: Literal["supported", "partial", "unsupported", "unchecked"] = "unchecked"
+    verdict: Verdict = "unchecked"
 
 
 # --- events: past participles; everything a run remembers arrives as one of these --------------

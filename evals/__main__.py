@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evals import credibility, extractive, slots, wire
+from evals import claims, credibility, extractive, slots, wire
 from evals.extractive import ROOT
 
 PAGE = ROOT / "evals/RESULTS.md"
@@ -39,6 +39,10 @@ def _wire(_: Path) -> str:
     return _rows(wire.measure().items(), ("measure", "value"))
 
 
+def _claims(data: Path) -> str:
+    return claims.table(claims.measure(data / "claims"))
+
+
 def _credibility(data: Path) -> str:
     heads = ("set", "n", "reliable", "plain AUC", "our AUC", "gain", "interval of 95%")
     parts = credibility.report(data / "credibility")
@@ -59,6 +63,7 @@ SUITES = (
     Suite("extractive", "Answers without a model: short passages", "multihop", _extractive),
     Suite("slots", "Slots without a model: long real pages", "worldcup", _slots),
     Suite("wire", "Rounds, calls and tokens with a scripted model", "", _wire),
+    Suite("claims", "Claims against what they cite, without a model", "claims", _claims),
     Suite("credibility", "Credibility of domains", "credibility", _credibility),
 )
 

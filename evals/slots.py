@@ -237,10 +237,11 @@ def report(made: Sequence[Marked]) -> str:
             *table(made),
             "",
             "135 pages of Wikipedia about World Cups as a folder of HTML; the question as given.",
-            "*n*: rows that have such a fact (a draw has no winner). *goalscorers* are right if all",
-            "are there and nobody else. *answer tells it*: the first slot's gold is in the answer.",
-            "Rules were written while looking at the *tune* half alone, except that the report",
-            "half's table was printed beside it.",
+            "*n*: rows that have such a fact (a draw has no winner). *wrong*: given, and not",
+            "right, also where there was none to give. *goalscorers* are right if all are there",
+            "and nobody else. *answer tells it*: the first slot's gold stands in the answer.",
+            "Rules were written with the wrong values of the *tune* half in view; of the *report*",
+            "half with this table alone.",
         ]
     )
 

@@ -21,6 +21,7 @@ ROOMS = [
     {"outside", "settings", "budget", "foreign"},
     {"http", "journal"},
     {"llm", "search", "pages", "evidence", "recorded", "cache"},
+    {"checking"},
     {"steps"},
     {"strategies"},
     {"output", "render", "telemetry"},

@@ -47,6 +47,7 @@ def cut(text: str) -> list[str]:
         ("Am 5. Mai kam er, d.h. spät. Dann ging er.", None),
         ("فازت الأرجنتين. من سجل؟ ميسي.", ["فازت الأرجنتين.", "من سجل؟", "ميسي."]),
         ("A heading\nA line without a stop", ["A heading", "A line without a stop"]),
+        ("Brehme 85' (pen.) | Report", ["Brehme 85' (pen.) | Report"]),
         ("", []),
     ],
 )

@@ -14,7 +14,8 @@ from agent.llm.facts import generic, sided, suggested
 from agent.llm.question import Question, opponents, understood
 from agent.llm.ranking import Line, Scored, lines, scored
 from agent.llm.selection import SURE, chosen, confidence, of_type, pertinent, together
-from agent.llm.slots import as_answer, filled
+from agent.llm.slots import as_answer, filled, in_prose, stated
+from agent.llm.synonyms import noun
 from agent.llm.values import names
 from agent.outside import Task
 from agent.research import Slot
@@ -99,7 +100,15 @@ def _narrower(question: Question) -> list[str]:
     """Parts of the question: its names, and its words without the first and the last ones."""
     plain = _plain(question)
     cuts = [plain, plain[1:], plain[:-1], plain[2:]]
-    return [*question.names[:1], *(" ".join(cut) for cut in cuts if len(cut) > 1)][: QUERIES[0]]
+    named = [noun(word) for word in question.text.casefold().rstrip("?").split()]
+    subject = " ".join(question.surely_named)
+    near = [f"{subject} {word}" for word in (*named, _LOOKED_FOR.get(question.kind, "")) if word]
+    parts = [*question.names[:1], *(" ".join(cut) for cut in cuts if len(cut) > 1)]
+    return [*parts[: QUERIES[0]], *(near if subject else [])]
+
+
+#: A word that pages use beside a value of a type.
+_LOOKED_FOR = {"date": "history", "name": "people", "place": "location", "money": "price"}
 
 
 def _distinct(queries: Sequence[str]) -> list[str]:
@@ -179,26 +188,47 @@ def _synthesize(task: Task[Any]) -> dict[str, Any]:
     question = understood(task.topic)
     ranked = pertinent(scored(lines(task.evidence), question), question)
     if confidence(question, ranked) < SURE or not (
-        together(question, ranked) and of_type(question, ranked)
+        together(question, ranked) and of_type(question, ranked) and stated(question, ranked)
     ):
         return _NOTHING
-    limit = int(getattr(task, "max_words", 80))
-    parts = len(question.parts) > 1
-    strict = [
-        s for s in task.slots if (parts or not generic(s.name)) and s.name not in sided(question)
-    ]
+    strict = [slot for slot in task.slots if _asked_by_name(slot, question)]
     facts = [found for slot in strict if (found := filled(slot, question, ranked))]
     sure = confidence(question, ranked) >= CERTAIN and not question.final
     if strict and not facts and not sure:
         return _NOTHING
-    wanted = [found.line for found in facts]
-    rows = {line for line in wanted if is_row(line.text)} - {s.line for s in ranked}
-    shown = [*ranked, *(Scored(line, 0.0, 0.0, frozenset(), ()) for line in rows)]
-    picked = chosen(question, shown, limit, wanted, only=bool(facts) and question.final)
+    picked = _picked(task, question, ranked, [found.line for found in facts])
     return {
         "answer": "".join(f"{line.text} [{line.source}]{_after(line)}" for line in picked).strip(),
         "citations": [{"source": line.source, "quote": line.text} for line in picked],
     }
+
+
+def _asked_by_name(slot: Slot, question: Question) -> bool:
+    """Whether a slot is a fact of its own, not the answer itself or a side of a comparison."""
+    if generic(slot.name):
+        return len(question.parts) > 1
+    return slot.name not in sided(question)
+
+
+def _picked(
+    task: Task[Any], question: Question, ranked: Sequence[Scored], wanted: Sequence[Line]
+) -> list[Line]:
+    """The sentences of the answer. A row that tells the fact is one, though no prose repeats it."""
+    told = [(s, found) for s in task.slots if (found := filled(s, question, ranked))]
+    rows = [(slot, found) for slot, found in told if is_row(found.line.text)]
+    prose = [same for slot, found in rows if (same := in_prose(slot, found, question, ranked))]
+    known = {s.line for s in ranked}
+    top = max((s.score for s in ranked), default=0.0)
+    more = [
+        Scored(line, top, 0.0, frozenset(), ())
+        for line in dict.fromkeys(found.line for _, found in rows)
+        if line not in known
+    ]
+    limit = int(getattr(task, "max_words", 80))
+    wanted = list(dict.fromkeys([*prose, *wanted, *(found.line for _, found in rows)]))
+    only = bool(wanted) and (question.final or bool(rows))
+    picked = chosen(question, [*ranked, *more], limit, wanted, only=only)
+    return sorted(picked, key=wanted.index) if rows and set(picked) <= set(wanted) else picked
 
 
 _NOTHING: dict[str, Any] = {"answer": "", "citations": []}

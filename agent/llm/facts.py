@@ -92,7 +92,12 @@ FACTS: tuple[Fact, ...] = (
         "number",
     ),
     Fact(
-        r"\b(who|person|name|owner|responsible|contact|team)\b|approver|organi[sz]ation",
+        r"\b(responsible|in charge|owner)\b",
+        r"\b(responsib\w+|in charge|owners?|takes? (care|over))\b",
+        "name",
+    ),
+    Fact(
+        r"\b(who|person|name|contact|team)\b|approver|organi[sz]ation",
         r"",
         "name",
     ),

@@ -163,7 +163,8 @@ _WINS = re.compile(
 )
 _OTHER_STAGE = re.compile(
     r"\b(?:semi|quarter)[\s-]?finals?\b|\bthird[\s-]place|\bgroup\b|\bround of\b|\bqualif\w+"
-    r"|\b(?:won|win|winning) the right\b|\bdefending champions?\b|\breigning\b|\bopening (?:match|game)\b"
+    r"|\b(?:won|win|winning) the right\b|\bdefending champions?\b|\breigning\b"
+    r"|\bopening (?:match|game)\b"
     r"|半决赛|四分之一决赛|小组赛",
     re.I,
 )

@@ -12,8 +12,19 @@ from agent.llm.facts import Fact, fact_of, generic, sided
 from agent.llm.question import Question, another_event, opponents
 from agent.llm.ranking import Line, Scored
 from agent.llm.records import asked, decides, entry, is_final
-from agent.llm.selection import SURE, another_year, confidence
-from agent.llm.statement import MINUTE, beside, listed, makers, nearest, scorers, spots, until
+from agent.llm.selection import SHORT, SURE, another_year, confidence
+from agent.llm.statement import (
+    MINUTE,
+    beside,
+    given_to,
+    listed,
+    makers,
+    nearest,
+    scorers,
+    spots,
+    until,
+)
+from agent.llm.synonyms import alike
 from agent.llm.values import values
 from agent.research import Slot
 
@@ -26,6 +37,7 @@ ASPECT = 8.0  # all of what is compared: a side is asked about that, not about i
 _COMPARED = frozenset(words("difference differences compare comparison versus vs better"))
 OF_MATCH = ("winner", "loser", "score", "scorers")
 MOST = 0.7  # the same, where any name at all could be the value
+_BEGINS = re.compile(r"(?:who|when)\b", re.I)
 _WHO = re.compile(r"\bwho(?:m|se)?\b", re.I)
 
 
@@ -83,6 +95,30 @@ def of_entry(slot: Slot, fact: Fact, found: Sequence[Line], question: Question) 
     return None
 
 
+def in_prose(
+    slot: Slot, found: Filled, question: Question, ranked: Sequence[Scored]
+) -> Line | None:
+    """The sentence that says the same as a row of a table does; None where none does."""
+    question = part_of(slot, question)
+    told = _of_prose(slot, fact_of(slot, question), ranked, question)
+    return told.line if told and told.value == found.value else None
+
+
+def stated(question: Question, ranked: Sequence[Scored]) -> bool:
+    """Whether any line says what was done, where a short question asks who did it, or when.
+
+    Only for a subject with a name: others are told of in too many words.
+    """
+    short = len(question.words) <= SHORT and _BEGINS.match(question.text)
+    if not short or not question.surely_named:
+        return True
+    fact = fact_of(Slot(name="who"), question)
+    return not fact.stated or any(
+        re.search(fact.stated, s.line.text, re.I) and _about(s.line, question, s, fact)
+        for s in ranked
+    )
+
+
 def _of_prose(
     slot: Slot, fact: Fact, ranked: Sequence[Scored], question: Question
 ) -> Filled | None:
@@ -98,6 +134,16 @@ def _of_prose(
     return best[1] if best else None
 
 
+def _object(line: Line, question: Question, fact: Fact) -> bool:
+    """Whether a line speaks of half of what is asked beside the words that state the fact."""
+    if not fact.stated or re.search(f"[{CJK}]", question.text):
+        return True
+    rest = [w for w in question.words if not re.search(fact.stated, f" {w} ", re.I)]
+    said = set(words(f"{line.title} {line.heading} {line.before} {line.text}"))
+    held = [word for word in rest if word in said or alike(word) & said]
+    return 2 * len(held) >= len(rest)
+
+
 def _scored(fact: Fact, line: Line) -> Filled | None:
     told = scorers(line) if fact.kind == "names" else None
     return Filled(", ".join(told[0]), line, told[1]) if told else None
@@ -110,7 +156,9 @@ def _states(candidate: Scored, fact: Fact, slot: Slot, question: Question) -> bo
         return set(words(slot.name.replace("_", " "))) <= set(words(f"{line.title} {line.text}"))
     if fact.stated and not re.search(fact.stated, line.text, re.I):
         return False
-    if not fact.stated and candidate.cover < (MOST if fact.kind == "name" else COVER):
+    priced = fact.kind == "money" and is_row(line.text) and bool(candidate.found)
+    least = MOST if fact.kind == "name" else COVER
+    if not (fact.stated or priced or candidate.cover >= least):
         return False
     if is_row(line.text) and fact.kind not in ("text", "money"):
         return False  # a cell says nothing without its head
@@ -124,7 +172,7 @@ def _states(candidate: Scored, fact: Fact, slot: Slot, question: Question) -> bo
         and not decides(line, question, fact.match)
     ):
         return False
-    return _about(line, question, candidate) and not another_year(line, question)
+    return _about(line, question, candidate, fact) and not another_year(line, question)
 
 
 def _fitness(candidate: Scored, fact: Fact, slot: Slot, question: Question) -> float:
@@ -156,14 +204,15 @@ def _of_side(line: Line, own: set[str], question: Question) -> float:
     return 2.0 * (own & set(words(line.title)) == own) - 3.0 * both + ASPECT * spoken
 
 
-def _about(line: Line, question: Question, candidate: Scored) -> bool:
+def _about(line: Line, question: Question, candidate: Scored, fact: Fact) -> bool:
     """Whether a line is about the topic: its names and years stand in it or in what is above it."""
     around = f"{line.title} {line.heading} {line.text} {line.before if line.leans else ''}"
     if any(year not in around for year in question.years):
         return False
     subject = {word for name in question.surely_named for word in words(name)}
     if not subject:
-        return candidate.cover >= COVER or (question.final and is_final(line))
+        near = candidate.cover >= COVER and _object(line, question, fact)
+        return near or (question.final and is_final(line))
     return len(subject & set(words(around))) >= SUBJECT * len(subject)
 
 
@@ -192,7 +241,8 @@ def _single(slot: Slot, fact: Fact, question: Question, line: Line) -> Filled | 
     if not found:
         return None
     value, distance = nearest(line.text, [a for a, _ in at], found)
-    whole = listed(line.text, value) if fact.kind == "name" and not fact.side else value
+    many = fact.kind == "name" and (not fact.side or given_to(line.text, value))
+    whole = listed(line.text, value) if many else value
     whole = until(line.text, value) if fact.kind == "date" else whole
     if fact.kind == "name" and re.match(r"\S+ \S+ of ", whole):
         whole = whole.partition(" of ")[0]  # `Howard Webb of England`

@@ -36,9 +36,8 @@ def beside(
         passive = re.match(r"\s*(?:\w+\s){0,3}by\b", text[end:])
         after = fact.side == "after" or passive or re.search(r"\bto$|是$", text[start:end])
         kept = [v for v in found if (text.find(v) >= end if after else text.find(v) < start)]
-        kept = [
-            v for v in kept if not _OF.search(text[max(0, text.find(v) - 12) : text.find(v)])
-        ] or (kept if after else [])
+        if not after:
+            kept = [v for v in kept if not _OF.search(text[: text.find(v)][-12:])]
         if kept:
             return kept[:1] if after else kept[-1:]
     return []
@@ -60,6 +59,11 @@ def until(text: str, value: str) -> str:
     if not (link and last and rest.startswith(last)):
         return value
     return text[at - len(value) : at + link.end() + len(last)]
+
+
+def given_to(text: str, value: str) -> bool:
+    """Whether a name follows `by` or `to`, so that those listed after it did or got the same."""
+    return bool(re.search(r"\b(?:by|to)\s$", text[: text.find(value)]))
 
 
 def listed(text: str, value: str) -> str:

@@ -111,3 +111,9 @@ def forms(verb: str) -> tuple[str, ...]:
 def is_verb(word: str) -> bool:
     """Whether a word may be the past of a verb."""
     return word.endswith("ed") or (word in _GROUPS.split() and not _NOUN.fullmatch(word))
+
+
+def noun(verb: str) -> str:
+    """The word for who or what did a verb: `founder` for `founded`; empty where none is known."""
+    group = next((g for g in map(str.split, _GROUPS.strip().splitlines()) if verb in g), [])
+    return next((word for word in group if _NOUN.fullmatch(word)), "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, field_validator
 
@@ -19,6 +19,7 @@ from agent.research import (
     Quote,
     Research,
     Source,
+    Verdict,
     Warned,
 )
 from agent.steps import DATA_RULE, answered, language_rule
@@ -129,7 +130,7 @@ def nothing_found(research: Research) -> Answered:
 
 _LISTED = re.compile(r"[\[【]\s*(?:sources?\s*)?(\d{1,4}(?:\s*[,;，、]\s*\d{1,4})*)\s*[\]】]", re.I)
 _MARKER = re.compile(r"\[(\d+)\]")
-_LATE = re.compile(r"([.!?。！？]+)[ \t]*((?:\[\d+\][ \t]*)+)")
+_LATE = re.compile(r"([.!?。！？]+[)\"'”’»]*)[ \t]*((?:\[\d+\][ \t]*)+)")
 
 
 def compose(
@@ -148,7 +149,7 @@ def compose(
     dropped: list[str] = []
     words = 0
     for sentence in _sentences(text):
-        claim = _claim(sentence, quotes)
+        claim = _claim(sentence, quotes, sources)
         words += len(claim.text.split())
         invented = bool(_MARKER.search(sentence)) and not claim.citations
         if invented or (claims and words > max_words):
@@ -185,21 +186,30 @@ def _sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentences(text)]
 
 
-def _claim(sentence: str, quotes: Sequence[Quote]) -> Claim:
+def _claim(sentence: str, quotes: Sequence[Quote], sources: Sequence[Source]) -> Claim:
     quoted = {quote.source for quote in quotes}
     text = " ".join(_MARKER.sub("", sentence).split())
     text = re.sub(r" ([.,;:!?。，；：！？])", r"\1", text)
     cited = dict.fromkeys(int(n) for n in _MARKER.findall(sentence) if int(n) in quoted)
     own = [quote.text for quote in quotes if quote.source in cited]
-    return Claim(text=text, citations=tuple(cited), verdict=verdict(text, own))
+    titles = [source.page.title for source in sources if source.n in cited]
+    return Claim(text=text, citations=tuple(cited), verdict=verdict(text, own, titles))
 
 
-def verdict(claim: str, quotes: Sequence[str]) -> Literal["supported", "unchecked", "unsupported"]:
-    """Whether a claim stands word for word in one of the quotes that it cites."""
+def verdict(claim: str, quotes: Sequence[str], titles: Sequence[str] = ()) -> Verdict:
+    """Whether a claim is supported by the quotes that it cites, read under their pages' titles.
+
+    Word for word in one of them is; else the deterministic checker judges: a number or a name
+    that they lack is never supported.
+    """
+    from agent.checking import check
+
     if not quotes:
         return "unsupported"
     words = fold(claim)[0].rstrip(".")
-    return "supported" if any(words in fold(quote)[0] for quote in quotes) else "unchecked"
+    if any(words in fold(quote)[0] for quote in quotes):
+        return "supported"
+    return check(claim, quotes, titles).verdict
 
 
 def cited_in(text: str) -> set[int]:
@@ -223,4 +233,9 @@ def _warnings(invented: int, claims: Sequence[Claim], dropped: Sequence[str]) ->
     if invented:
         lines.append(f"{invented} citations were dropped: their quotes are not on their pages.")
     lines += [f"No citation stands behind: {c.text}" for c in claims if not c.citations]
+    lines += [
+        f"Its quotes do not say: {c.text}"
+        for c in claims
+        if c.citations and c.verdict == "unsupported"
+    ]
     return tuple(lines)
