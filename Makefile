@@ -26,8 +26,8 @@ bench: $(VENV)/dev ## Measure speed and memory into benchmarks/RESULTS.md
 	@$(PY) -m compileall -q agent benchmarks tests >&2
 	@$(PY) -m benchmarks $(ARGS)
 
-eval: $(VENV)/dev ## Measure the offline answers; ARGS="..." for its options
-	@$(PY) -m evals.extractive $(ARGS)
+eval: $(VENV)/dev ## Measure the quality of answers into evals/RESULTS.md
+	@$(PY) -m evals $(ARGS)
 
 container: $(VENV)/dev ## Build the image and test it on a Docker engine
 	@if [ -x $(ENGINE) ]; then engine="$(ENGINE) python:3.11-slim-bookworm"; fi; \

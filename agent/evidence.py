@@ -197,8 +197,9 @@ def _spans(piece: _Piece) -> list[Span]:
     return [piece.heading, piece[:2]] if 0 < piece.heading[1] <= piece.start else [piece[:2]]
 
 
-#: What speaks for and against a passage beside its words, as shares of the best score; found with
-#: `python -m evals.slots` on its tune half.
+#: What speaks for and against a passage beside its words, as shares of the best score. Set by
+#: hand while looking at which passages of long pages were shown; not swept. Run `python -m evals`
+#: after changing them.
 TOPICAL = 0.4  # its heading is about nothing but what is asked
 LEAD = 0.2  # it stands where a page says what it is about
 ELSEWHERE = 0.25  # of its score: it only points elsewhere

@@ -21,6 +21,7 @@ from agent.research import (
     Finding,
     Frozen,
     Halted,
+    Hit,
     PageRead,
     Quote,
     Research,
@@ -132,6 +133,23 @@ def validator() -> Any:
     from jsonschema import Draft202012Validator
 
     return Draft202012Validator(schema())
+
+
+def warm() -> None:
+    """Make what answers are made with, which would otherwise be made at the first one."""
+    from agent.steps.synthesize import verdict
+
+    validator()
+    verdict("a claim", ["something else"])
+    credibility("", Hit(url="https://example.org/"), 2000)
+    _build(Frozen)
+
+
+def _build(model: type[Frozen]) -> None:
+    """The validators of all values: they are built at first use unless somebody asks."""
+    for kind in model.__subclasses__():
+        kind.model_rebuild()
+        _build(kind)
 
 
 def to_json(answer: Answer, *, compact: bool = False) -> str:

@@ -140,7 +140,7 @@ class Run:
         from agent import output
 
         self._outside.warm()
-        output.validator()
+        output.warm()
         if self._endpoint:
             from agent import telemetry
 

@@ -32,6 +32,7 @@ REMEDIES: dict[Outcome, str] = {
     "not_found": "Check GEMINI_MODEL.",
     "unavailable": "Try again later.",
 }
+FIRST_CALL = 0.3  # seconds: the SDK builds its validators at the first call, for some 40 ms
 SAFE = {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"}
 
 
@@ -49,6 +50,7 @@ class Connection:
         self._timeout = timeout
         self._lock = threading.Lock()
         self._client: Client | None = None
+        self.sent = threading.Event()  # the first request is on its way
 
     def client(self) -> Client:
         """The client, which is safe to share between threads."""
@@ -74,11 +76,14 @@ class Connection:
             api_version=self._api_version or None,
             timeout=int(self._timeout * 1000),
             retry_options=types.HttpRetryOptions(attempts=1),
-            client_args={"verify": trust},
+            client_args={"verify": trust, "event_hooks": {"request": [self._note]}},
             async_client_args={"verify": trust},
         )
         live = DebugConfig(client_mode=None, replays_directory=None, replay_id=None)
         return Client(api_key=self._key, vertexai=False, http_options=options, debug_config=live)
+
+    def _note(self, _: object) -> None:
+        self.sent.set()
 
     def redact(self, text: str) -> str:
         """A text without the key."""
@@ -155,8 +160,9 @@ class Gemini:
         )
 
     def warm(self) -> None:
-        """Import the SDK and make the client."""
+        """Import the SDK, make the client, and see the first request off, if one is made now."""
         self._connection.client()
+        self._connection.sent.wait(FIRST_CALL)
 
     def close(self) -> None:
         """Close the connection that all models of the run share."""
