@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agent import USER_AGENT
 from agent.budget import Budget, Caps, Cost, spent
@@ -18,13 +18,15 @@ from agent.llm import Generated, Model, Models
 from agent.llm.prices import Price, price, table
 from agent.outside import A, Ask, Read, Reply, Search, Task, spawn
 from agent.recorded import Recorded
-from agent.research import Found, Page
+from agent.research import Found, Frozen, Page
 from agent.settings import Settings
 from agent.urls import canonical
 
 if TYPE_CHECKING:
     from agent.pages.fetch import PageReader
     from agent.search.corpus import Corpus
+
+V = TypeVar("V", bound=Frozen)
 
 MOST_SKIPPED = 10  # files of a corpus that are named as unreadable
 SAMPLE = Generated(text="", input_tokens=1, output_tokens=1)
@@ -151,31 +153,41 @@ def outside(settings: Settings, journal: Journal, chosen: Sequence[Model], ways:
         limit=LONGEST_ASK,
         patience=settings.patience,
     )
-    search = Recorded[str, Found](
-        journal,
-        "search",
-        find,
-        request=lambda query: {"query": query},
-        encode=lambda found: found.model_dump(mode="json"),
-        decode=lambda _, line: Found.model_validate(line),
-        permit=lambda _: budget.take(),
-        go_on=lambda _: budget.in_time(),
-        limit=settings.search_timeout * 2,
-        patience=settings.patience,
-    )
-    read = Recorded[str, Page](
-        journal,
-        "read",
-        ways.read,
-        request=lambda url: {"url": canonical(url)},
-        encode=lambda page: page.model_dump(mode="json"),
-        decode=lambda _, line: Page.model_validate(line),
-        permit=lambda _: budget.take(),
-        go_on=lambda _: budget.in_time(),
-        limit=settings.page_timeout + 1,
-        patience=settings.patience,
-    )
+    gather = _Gathering(journal, budget, settings.patience)
+    search = gather.call("search", find, Found, "query", str, settings.search_timeout * 2)
+    read = gather.call("read", ways.read, Page, "url", canonical, settings.page_timeout + 1)
     return Outside(ask, search, read, warm, close, ways.notes)
+
+
+class _Gathering(NamedTuple):
+    """What searches and pages have in common: one text asks, and the budget counts calls."""
+
+    journal: Journal
+    budget: Budget
+    patience: float
+
+    def call(
+        self,
+        kind: str,
+        go: Callable[[str], V],
+        response: type[V],
+        name: str,
+        key: Callable[[str], str],
+        limit: float,
+    ) -> Recorded[str, V]:
+        """A recorded call whose request is `{name: key(text)}`."""
+        return Recorded[str, V](
+            self.journal,
+            kind,
+            go,
+            request=lambda text: {name: key(text)},
+            encode=lambda value: value.model_dump(mode="json"),
+            decode=lambda _, line: response.model_validate(line),
+            permit=lambda _: self.budget.take(),
+            go_on=lambda _: self.budget.in_time(),
+            limit=limit,
+            patience=self.patience,
+        )
 
 
 def _reply(task: Task[A], line: dict[str, Any]) -> Reply[A]:
