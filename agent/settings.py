@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError
 
@@ -61,6 +61,7 @@ class Settings(Frozen):
     user_agent: str = ""  # how pages and Wikipedia are asked; empty: the program's name
 
     # how far to go
+    strategy: Literal["slots"] = "slots"
     offline: bool = False
     slots: tuple[str, ...] = ()
     max_rounds: int = Field(2, ge=1, le=10)
@@ -91,7 +92,15 @@ class Settings(Frozen):
 
 
 #: What shapes prompts and answer, and is recorded with a run, so that a replay repeats it.
-SHAPE = ("slots", "max_rounds", "max_words", "pages_per_query", "evidence_tokens", "lang")
+SHAPE = (
+    "strategy",
+    "slots",
+    "max_rounds",
+    "max_words",
+    "pages_per_query",
+    "evidence_tokens",
+    "lang",
+)
 
 #: Environment name -> field. A list is written with commas.
 ENVIRONMENT = {
