@@ -17,7 +17,7 @@ FILES = sorted(AGENT.rglob("*.py"))
 
 #: A room may import from itself and from the rooms before it. Doors never import each other.
 ROOMS = [
-    {"", "demo", "errors", "urls", "research"},
+    {"", "demo", "ui", "errors", "urls", "research"},
     {"outside", "settings", "budget", "foreign"},
     {"http", "journal"},
     {"llm", "search", "pages", "evidence", "recorded", "cache"},
@@ -27,9 +27,9 @@ ROOMS = [
     {"output", "render", "telemetry"},
     {"compose"},
     {"run"},
-    {"estimate"},
+    {"estimate", "runs"},
 ]
-DOORS = {"cli", "doctor", "trace", "audit"}
+DOORS = {"cli", "doctor", "trace", "audit", "server"}
 NETWORK = {
     "socket",
     "ssl",

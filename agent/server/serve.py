@@ -1,0 +1,79 @@
+"""The process that listens: uvicorn, with limits, logs and an end that keeps journals whole."""
+
+from __future__ import annotations
+
+from types import FrameType
+
+import uvicorn
+
+from agent.errors import UsageError
+from agent.outside import spawn
+from agent.runs import Live, Runs
+from agent.server import logs
+from agent.server.app import Door, create
+from agent.server.body import Configure
+from agent.server.guard import Guard, policy
+from agent.server.metrics import Metrics
+
+CONNECTIONS = 1000  # at once; one more is told 503
+GRACE = 10  # seconds for streams to end after the runs were stopped
+
+
+class Server(uvicorn.Server):
+    """Stops the runs before it waits for their streams."""
+
+    def __init__(self, config: uvicorn.Config, runs: Runs) -> None:
+        super().__init__(config)
+        self._runs = runs
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        spawn(self._runs.close)  # not here: what a signal interrupts may hold a lock of theirs
+
+
+def application(host: str, configure: Configure) -> tuple[Guard, Runs]:
+    """What is served, and its runs. Raises UsageError for an address that needs a token."""
+    own, metrics = configure({}), Metrics()
+    try:
+        allowed = policy(own.api_token.get_secret_value(), host, own.api_hosts)
+    except ValueError:
+        raise UsageError(
+            f"Listening on {host} needs a token.",
+            "Set AGENT_API_TOKEN to a long random text, or listen on 127.0.0.1.",
+        ) from None
+
+    def told(live: Live) -> None:
+        metrics.count(live)
+        logs.end_of_run(live)
+
+    runs = Runs(own, told)
+    return Guard(create(Door(configure, runs, metrics)), allowed), runs
+
+
+def serve(host: str, port: int, configure: Configure) -> int:
+    """Serve until SIGTERM or SIGINT; the exit status."""
+    app, runs = application(host, configure)
+    config = uvicorn.Config(
+        app,
+        host,
+        port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=GRACE,
+        h11_max_incomplete_event_size=16_384,
+        ws="none",
+        lifespan="off",
+    )
+    logs.set_up(configure({}).api_log)
+    server = Server(config, runs)
+    try:
+        server.run()
+    except SystemExit as end:  # it could not listen, and has said why
+        return int(end.code or 0)
+    except KeyboardInterrupt:  # uvicorn raises the signal again once it has ended
+        pass
+    runs.wait(GRACE)
+    return 0
