@@ -70,6 +70,7 @@ class Live:
         self.answer: Answer | None = None
         self.steps: dict[str, float] = {}  # seconds until each kind of frame came, added up
         self.seconds = 0.0
+        self.begun = False
         self.cancelled = False
         self._summary = summary
         self._settings = settings
@@ -82,7 +83,7 @@ class Live:
     def summary(self) -> Summary:
         """What it is, as of now."""
         status = self.answer.status if self.answer else None
-        state: State = "running" if self._run else "queued"
+        state: State = "running" if self.begun else "queued"
         if self._summary.state == "past" or self.ended:
             state = "past" if self._summary.state == "past" else "ended"
         changed = {"state": state, "status": status, "cancelled": self.cancelled}
@@ -242,7 +243,7 @@ class Runs:
         return live
 
     def _start(self, live: Live) -> None:
-        self._under_way[live.id] = live
+        self._under_way[live.id], live.begun = live, True
         spawn(live.go).add_done_callback(lambda future: self._finish(live, future))
 
     def _finish(self, live: Live, future: Future[None]) -> None:

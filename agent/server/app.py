@@ -106,6 +106,7 @@ def create(door: Door) -> FastAPI:
         redoc_url=None,
         exception_handlers={
             RequestValidationError: _malformed,
+            HTTPException: _unread,
             AgentError: _failed,
             Busy: _busy(door),
         },
@@ -249,6 +250,13 @@ async def _malformed(_: Request, error: Exception) -> Response:
         return JSONResponse({"detail": EMPTY}, 400)
     told = [{name: one[name] for name in ("loc", "msg", "type")} for one in places]
     return JSONResponse({"detail": told}, 422)
+
+
+async def _unread(request: Request, error: Exception) -> Response:
+    """A body that is not even text is malformed too."""
+    assert isinstance(error, HTTPException)
+    status = 422 if error.status_code == 400 else error.status_code
+    return JSONResponse({"detail": error.detail}, status, error.headers)
 
 
 async def _failed(request: Request, error: Exception) -> Response:

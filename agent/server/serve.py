@@ -50,10 +50,9 @@ def application(host: str, configure: Configure) -> tuple[Guard, Runs]:
     return Guard(create(Door(configure, runs, metrics)), allowed), runs
 
 
-def serve(host: str, port: int, configure: Configure) -> int:
-    """Serve until SIGTERM or SIGINT; the exit status."""
-    app, runs = application(host, configure)
-    config = uvicorn.Config(
+def configuration(app: Guard, host: str, port: int) -> uvicorn.Config:
+    """How uvicorn serves it: bounded in connections, headers and time."""
+    return uvicorn.Config(
         app,
         host,
         port,
@@ -67,10 +66,14 @@ def serve(host: str, port: int, configure: Configure) -> int:
         ws="none",
         lifespan="off",
     )
+
+
+def serve(host: str, port: int, configure: Configure) -> int:
+    """Serve until SIGTERM or SIGINT; the exit status."""
+    app, runs = application(host, configure)
     logs.set_up(configure({}).api_log)
-    server = Server(config, runs)
     try:
-        server.run()
+        Server(configuration(app, host, port), runs).run()
     except SystemExit as end:  # it could not listen, and has said why
         return int(end.code or 0)
     except KeyboardInterrupt:  # uvicorn raises the signal again once it has ended
