@@ -208,6 +208,7 @@ class Runs:
     def __init__(self, settings: Settings, told: Callable[[Live], None] = lambda _: None) -> None:
         self._settings = settings
         self._told = told
+        self._folder = journal_path(settings, "any").parent
         self._lock = threading.Lock()
         self._under_way: dict[str, Live] = {}
         self._queue: deque[Live] = deque()
@@ -306,8 +307,8 @@ class Runs:
             live = {**waiting, **self._ended, **self._under_way}.get(name)
         if live or not NAME.fullmatch(name):
             return live
-        path = journal_path(self._settings, "x").with_name(f"{name}.jsonl")
-        if not path.is_file():
+        path = self.journal(name)
+        if path is None:
             return None
         live = _replayed(path, self._settings)
         if live.answer and not live.answer.error:  # else another process may still be writing it
@@ -315,13 +316,19 @@ class Runs:
                 self._keep(live)
         return live
 
+    def journal(self, name: str) -> Path | None:
+        """The journal of a run by its name, if there is one where journals lie."""
+        if not NAME.fullmatch(name):
+            return None
+        path = self._folder / f"{name}.jsonl"
+        return path if path.is_file() else None
+
     def listed(self, most: int) -> list[Summary]:
         """The newest runs first, of this process and of earlier ones."""
         with self._lock:
             lives = [*self._ended.values(), *self._under_way.values(), *self._queue]
         known = {live.id: live.summary for live in lives}
-        folder = journal_path(self._settings, "x").parent
-        for path in _newest(folder, most):
+        for path in _newest(self._folder, most):
             if path.stem not in known and (summary := _summary(path)):
                 known[path.stem] = summary
         return sorted(known.values(), key=lambda one: one.started_at, reverse=True)[:most]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
@@ -169,6 +170,20 @@ def load(environment: Mapping[str, str], **given: Any) -> Settings:
         first = error.errors()[0]
         field = str(first["loc"][0])
         raise UsageError(f"{_spelled(field)}: {first['msg']}", "Correct or unset it.") from None
+
+
+def here(**given: Any) -> Settings:
+    """Settings from the environment, where that is silent from `.env` in the working directory.
+
+    Raises UsageError as `load` does, and for a `.env` that cannot be read.
+    """
+    from dotenv import load_dotenv
+
+    try:
+        load_dotenv(Path.cwd() / ".env")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from None
+    return load(os.environ, **given)
 
 
 def _is_list(field: str) -> bool:

@@ -25,11 +25,13 @@ ROOMS = [
     {"steps"},
     {"strategies"},
     {"output", "render", "telemetry"},
+    {"proof"},
     {"compose"},
     {"run"},
     {"estimate", "runs"},
+    {"asked", "web"},
 ]
-DOORS = {"cli", "doctor", "trace", "audit", "server"}
+DOORS = {"cli", "doctor", "trace", "audit", "server", "mcp_server"}
 NETWORK = {
     "socket",
     "ssl",

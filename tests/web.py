@@ -11,9 +11,12 @@ from typing import Any
 
 import httpx2
 
-from agent.server.body import Configure
-from agent.server.serve import Server, application, configuration
+from agent.asked import Configure
+from agent.runs import Runs
+from agent.server.app import served
 from agent.settings import load
+from agent.web.guard import Guard
+from agent.web.serve import Server, configuration
 
 TOPIC = "Who won the 2022 FIFA World Cup?"
 
@@ -27,8 +30,19 @@ class Web:
     """A server; use it as a context. `client` asks it."""
 
     def __init__(self, configure: Configure, host: str = "127.0.0.1") -> None:
-        app, self.runs = application(host, configure)
-        self._server = Server(configuration(app, host, 0), self.runs)
+        app, runs = served(host, configure)
+        self._listen(app, runs, lifespan=False)
+
+    @classmethod
+    def of(cls, app: Guard, runs: Runs) -> Web:
+        """A server of another application."""
+        web = cls.__new__(cls)
+        web._listen(app, runs, lifespan=True)
+        return web
+
+    def _listen(self, app: Guard, runs: Runs, *, lifespan: bool) -> None:
+        self.runs = runs
+        self._server = Server(configuration(app, "127.0.0.1", 0, lifespan=lifespan), runs)
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=512)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
         self.port = self._socket.getsockname()[1]

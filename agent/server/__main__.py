@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from agent import __version__
 from agent.errors import AgentError, UsageError
-
-if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.server.body import Configure
 
 EXAMPLES = """\b
 Examples:
@@ -43,29 +40,21 @@ def command(host: str, port: int, **given: Any) -> int:
     1 it could not listen, 2 wrong usage.
     """
     try:
-        return _serve(host, port, _configure({**given, "offline": given["offline"] or None}))
+        return _serve(host, port, {**given, "offline": given["offline"] or None})
     except AgentError as error:
         click.echo(f"Error: {error.message}\n{error.remedy}", err=True)
         return 2 if isinstance(error, UsageError) else 1
 
 
-def _configure(options: dict[str, Any]) -> Configure:
-    """Settings from the environment, over it the options, over them what a request gives."""
-    from dotenv import load_dotenv
-
+def _serve(host: str, port: int, options: dict[str, Any]) -> int:
+    """Listen, with settings from the environment, over it options, over them a request's."""
     from agent import settings
+    from agent.server.app import served
+    from agent.web import logs, serve
 
-    try:
-        load_dotenv(Path.cwd() / ".env")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from None
-    return lambda given: settings.load(os.environ, **{**options, **given})
-
-
-def _serve(host: str, port: int, configure: Configure) -> int:
-    from agent.server.serve import serve
-
-    return serve(host, port, configure)
+    app, runs = served(host, lambda given: settings.here(**{**options, **given}))
+    logs.set_up(settings.here(**options).api_log)
+    return serve.serve(app, runs, host, port)
 
 
 def main() -> None:

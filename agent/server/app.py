@@ -13,14 +13,17 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from agent import __version__, output, render
+from agent.asked import Configure, Question
 from agent.compose import chosen_models
 from agent.errors import AgentError, Busy, JournalError, NotConfigured, UsageError
 from agent.output import Answer
 from agent.runs import MOST_LISTED, NAME, Live, Runs, Summary
 from agent.server import body
-from agent.server.body import Configure, Question
 from agent.server.metrics import KIND, Metrics
 from agent.server.stream import EventStream, attend, ended
+from agent.web import logs
+from agent.web.guard import Guard
+from agent.web.serve import guarded
 
 PAGE = Path(__file__).parents[1] / "ui"
 PARTS = {".html", ".css", ".js", ".svg", ".png", ".ico", ".woff2"}
@@ -275,3 +278,15 @@ def _busy(door: Door) -> Any:
         return JSONResponse({"detail": str(error)}, 429, headers)
 
     return busy
+
+
+def served(host: str, configure: Configure) -> tuple[Guard, Runs]:
+    """What is served on an address, and its runs. Raises UsageError."""
+    own, metrics = configure({}), Metrics()
+
+    def told(live: Live) -> None:
+        metrics.count(live)
+        logs.end_of_run(live)
+
+    runs = Runs(own, told)
+    return guarded(create(Door(configure, runs, metrics)), host, own), runs

@@ -38,7 +38,6 @@ SECURITY = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-TOO_LONG = f"The body is too long: at most {MAX_BODY} bytes are read."
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 log = logging.getLogger("agent.server")
 
@@ -53,9 +52,10 @@ class Policy(NamedTuple):
 class Guard:
     """Lets through what the policy allows, and puts the headers on every response."""
 
-    def __init__(self, app: ASGIApp, policy: Policy) -> None:
+    def __init__(self, app: ASGIApp, policy: Policy, max_body: int = MAX_BODY) -> None:
         self._app = app
         self._policy = policy
+        self._max_body = max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -74,7 +74,7 @@ class Guard:
             await send(message)
 
         app = self._refusal(scope["path"], headers) or self._app
-        await app(scope, bounded(receive), respond)
+        await app(scope, bounded(receive, self._max_body), respond)
         seconds = round(time.monotonic() - begun, 3)
         told = {"request_id": name, "status": status, "seconds": seconds}
         log.info("%s %s", scope["method"], printable(scope["path"]), extra={"told": told})
@@ -88,8 +88,8 @@ class Guard:
         if not self._is_open(path) and not self._has_token(headers):
             challenge = {"WWW-Authenticate": "Bearer"}
             return _refused(401, "A token is needed: Authorization: Bearer ...", challenge)
-        if int(headers.get("content-length", "0")) > MAX_BODY:
-            return _refused(413, TOO_LONG)
+        if int(headers.get("content-length", "0")) > self._max_body:
+            return _refused(413, _too_long(self._max_body))
         return None
 
     def _is_open(self, path: str) -> bool:
@@ -111,8 +111,12 @@ def policy(token: str, bound: str, hosts: Iterable[str]) -> Policy:
     return Policy(token, names)
 
 
-def bounded(receive: Receive) -> Receive:
-    """What a client sends, within MAX_BODY bytes and BODY_TIME seconds; then only its leaving."""
+def _too_long(most: int) -> str:
+    return f"The body is too long: at most {most} bytes are read."
+
+
+def bounded(receive: Receive, most: int) -> Receive:
+    """What a client sends, within `most` bytes and BODY_TIME seconds; then only its leaving."""
     size, whole, until = 0, False, time.monotonic() + BODY_TIME
 
     async def read() -> Message:
@@ -124,8 +128,8 @@ def bounded(receive: Receive) -> Receive:
             raise HTTPException(408, "The body did not arrive in time.") from None
         size += len(message.get("body", b""))
         whole = whole or not message.get("more_body", False)
-        if size > MAX_BODY:
-            raise HTTPException(413, TOO_LONG)
+        if size > most:
+            raise HTTPException(413, _too_long(most))
         return message
 
     return read

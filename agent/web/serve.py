@@ -5,15 +5,13 @@ from __future__ import annotations
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from agent.errors import UsageError
 from agent.outside import spawn
-from agent.runs import Live, Runs
-from agent.server import logs
-from agent.server.app import Door, create
-from agent.server.body import Configure
-from agent.server.guard import Guard, policy
-from agent.server.metrics import Metrics
+from agent.runs import Runs
+from agent.settings import Settings
+from agent.web.guard import MAX_BODY, Guard, policy
 
 CONNECTIONS = 1000  # at once; one more is told 503
 GRACE = 10  # seconds for streams to end after the runs were stopped
@@ -31,26 +29,19 @@ class Server(uvicorn.Server):
         spawn(self._runs.close)  # not here: what a signal interrupts may hold a lock of theirs
 
 
-def application(host: str, configure: Configure) -> tuple[Guard, Runs]:
-    """What is served, and its runs. Raises UsageError for an address that needs a token."""
-    own, metrics = configure({}), Metrics()
+def guarded(app: ASGIApp, host: str, settings: Settings, max_body: int = MAX_BODY) -> Guard:
+    """An application behind its guard. Raises UsageError for an address that needs a token."""
     try:
-        allowed = policy(own.api_token.get_secret_value(), host, own.api_hosts)
+        allowed = policy(settings.api_token.get_secret_value(), host, settings.api_hosts)
     except ValueError:
         raise UsageError(
             f"Listening on {host} needs a token.",
             "Set AGENT_API_TOKEN to a long random text, or listen on 127.0.0.1.",
         ) from None
-
-    def told(live: Live) -> None:
-        metrics.count(live)
-        logs.end_of_run(live)
-
-    runs = Runs(own, told)
-    return Guard(create(Door(configure, runs, metrics)), allowed), runs
+    return Guard(app, allowed, max_body)
 
 
-def configuration(app: Guard, host: str, port: int) -> uvicorn.Config:
+def configuration(app: Guard, host: str, port: int, *, lifespan: bool = False) -> uvicorn.Config:
     """How uvicorn serves it: bounded in connections, headers and time."""
     return uvicorn.Config(
         app,
@@ -64,16 +55,14 @@ def configuration(app: Guard, host: str, port: int) -> uvicorn.Config:
         timeout_graceful_shutdown=GRACE,
         h11_max_incomplete_event_size=16_384,
         ws="none",
-        lifespan="off",
+        lifespan="on" if lifespan else "off",
     )
 
 
-def serve(host: str, port: int, configure: Configure) -> int:
-    """Serve until SIGTERM or SIGINT; the exit status."""
-    app, runs = application(host, configure)
-    logs.set_up(configure({}).api_log)
+def serve(app: Guard, runs: Runs, host: str, port: int, *, lifespan: bool = False) -> int:
+    """Serve until SIGTERM or SIGINT; the exit status. Set up the logs first."""
     try:
-        Server(configuration(app, host, port), runs).run()
+        Server(configuration(app, host, port, lifespan=lifespan), runs).run()
     except SystemExit as end:  # it could not listen, and has said why
         return int(end.code or 0)
     except KeyboardInterrupt:  # uvicorn raises the signal again once it has ended
