@@ -68,14 +68,15 @@ def _serve(http: bool, host: str, port: int, options: dict[str, Any]) -> int:
 
 def _talk(server: Server[Any]) -> None:
     """Over standard input and output until the client closes them."""
-    import anyio
+    import asyncio
+
     from mcp.server.stdio import stdio_server
 
     async def talk() -> None:
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
-    anyio.run(talk)
+    asyncio.run(talk())
 
 
 def main() -> None:

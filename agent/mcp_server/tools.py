@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import uuid
 from contextlib import aclosing
 from typing import Any
 
-import anyio.to_thread
-import mcp_types as types
+from mcp import types
 from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
@@ -91,7 +91,7 @@ class Tools:
             if call.name == "research":
                 return _structured(await self._research(ctx, given))
             if call.name == "audit":
-                return _structured(await anyio.to_thread.run_sync(self._audit, given))
+                return _structured(await asyncio.to_thread(self._audit, given))
         except AgentError as error:
             return _failed(f"{error.message} {error.remedy}".strip())
         except ValidationError as error:
@@ -104,7 +104,7 @@ class Tools:
         asked = Question.model_validate(given)
         chosen = asked.given(self._configure({})) | {"request_id": uuid.uuid4().hex}
         settings = self._configure(chosen)
-        live = await anyio.to_thread.run_sync(self._runs.begin, asked.question, settings)
+        live = await asyncio.to_thread(self._runs.begin, asked.question, settings)
         with live.attended(0):
             async with aclosing(live.follow()) as frames:
                 async for frame in frames:
@@ -126,7 +126,7 @@ class Tools:
         return proof.audit(answer, journal)
 
     async def _finished(self, _: Context, __: Any) -> types.ListResourcesResult:
-        listed = await anyio.to_thread.run_sync(self._runs.listed, MOST_LISTED)
+        listed = await asyncio.to_thread(self._runs.listed, MOST_LISTED)
         ended = [summary for summary in listed if summary.state in ("ended", "past")]
         resources = [
             types.Resource(
@@ -153,7 +153,7 @@ class Tools:
     ) -> types.ReadResourceResult:
         uri = str(asked.uri)
         try:
-            live = await anyio.to_thread.run_sync(self._runs.find, uri.removeprefix(PREFIX))
+            live = await asyncio.to_thread(self._runs.find, uri.removeprefix(PREFIX))
         except AgentError as error:
             raise MCPError(code=types.INTERNAL_ERROR, message=error.message) from None
         if live is None or live.answer is None or not uri.startswith(PREFIX):
