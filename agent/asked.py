@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import ConfigDict, Field, StringConstraints, create_model
 
@@ -37,7 +37,6 @@ class Asked(Frozen):
         ),
     ]
     detach: bool = Field(False, description="the run goes on when the client goes away")
-    strategy: Literal["slots"] | None = None
 
     def given(self, own: Settings) -> dict[str, Any]:
         """The settings that were asked for, within the server's own."""

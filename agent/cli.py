@@ -44,7 +44,7 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("question", required=False)
 @click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
-@click.option("--strategy", type=click.Choice(["slots"]), default="slots", show_default=True)
+@click.option("--strategy", type=click.Choice(["slots"]), help="How to research.  [default: slots]")
 @click.option("--slots", callback=_listed, help="Facts to find, with commas: winner,score.")
 @click.option("--llm", callback=_listed, help="Models in order: gemini, openai:MODEL, extractive.")
 @click.option("--search", callback=_listed, help="Search providers in order.")
@@ -142,7 +142,7 @@ def _settings(options: dict[str, Any]) -> Settings:
         load_dotenv(Path.cwd() / ".env")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from None
-    names = "slots llm search corpus max_rounds max_words lang resume replay retry_failed "
+    names = "strategy slots llm search corpus max_rounds max_words lang resume replay retry_failed "
     names += "max_seconds max_usd max_tokens max_calls"
     given = {name: options[name] for name in names.split()}
     given["since"] = options["since"] and options["since"].date()

@@ -62,6 +62,7 @@ class Settings(Frozen):
     user_agent: str = ""  # how pages and Wikipedia are asked; empty: the program's name
 
     # how far to go
+    strategy: Literal["slots"] = "slots"
     offline: bool = False
     slots: tuple[str, ...] = ()
     max_rounds: int = Field(2, ge=1, le=10)
@@ -101,7 +102,15 @@ class Settings(Frozen):
 
 
 #: What shapes prompts and answer, and is recorded with a run, so that a replay repeats it.
-SHAPE = ("slots", "max_rounds", "max_words", "pages_per_query", "evidence_tokens", "lang")
+SHAPE = (
+    "strategy",
+    "slots",
+    "max_rounds",
+    "max_words",
+    "pages_per_query",
+    "evidence_tokens",
+    "lang",
+)
 
 #: Environment name -> field. A list is written with commas.
 ENVIRONMENT = {

@@ -27,6 +27,7 @@ ROOMS = [
     {"output", "render", "telemetry"},
     {"proof"},
     {"compose"},
+    {"assembly"},
     {"run"},
     {"estimate", "runs"},
     {"asked", "web"},

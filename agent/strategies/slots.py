@@ -12,7 +12,7 @@ from agent.steps.web_search import WebSearchTool
 
 
 class Slots:
-    """Runs the four steps in their order, searching at most `max_rounds` times."""
+    """Runs the steps in their order, searching at most `max_rounds` times."""
 
     name = "slots"
 
@@ -40,4 +40,11 @@ class Slots:
             if last or research.halted or not research.new_queries:
                 break
             yield Queried(round=research.round + 1, queries=research.new_queries)
+        yield from self._synthesize(research)
+
+    def finish(self, research: Research) -> Iterator[Event]:
+        """The best answer from what there is; by a model only if the budget kept that back."""
+        yield from self._search.salvage(research)
+        if research.sources and not research.findings_are_new:
+            yield from self._reflect.without_model(research)
         yield from self._synthesize(research)
