@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -350,6 +352,36 @@ def test_a_body_is_bounded(web: Web) -> None:
     assert web.client.post("/api/research", content=long, headers=kind).status_code == 413
     chunks = iter([long[:40_000], long[40_000:]])  # no Content-Length tells it beforehand
     assert web.client.post("/api/research", content=chunks, headers=kind).status_code == 413
+
+
+def cut(connection: socket.socket) -> bool:
+    """Whether the server ends a connection that keeps still."""
+    connection.settimeout(10)
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_who_keeps_still_is_not_waited_for(tmp_path: Path) -> None:
+    """No request, half of a head, answers that are not read: each is cut."""
+    environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
+    head = b"POST /api/research HTTP/1.1\r\nHost: localhost\r\n"
+    with Web(configured(environment, offline=True), patience=0.3) as web:
+        for sent in (b"", head):
+            with socket.create_connection(("127.0.0.1", web.port)) as connection:
+                connection.sendall(sent)
+                assert cut(connection)
+        name = web.ask().headers["x-run-id"]
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect(("127.0.0.1", web.port))
+            connection.settimeout(1)
+            wanted = f"GET /api/runs/{name}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+            with suppress(OSError):
+                connection.sendall(2000 * wanted)  # their answers fill every buffer on the way
+            until(lambda: web.connections <= 1)
+        assert web.client.get("/api/health").status_code == 200
 
 
 def test_markup_comes_back_as_what_it_is(web: Web) -> None:

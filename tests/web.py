@@ -29,20 +29,21 @@ def configured(environment: Mapping[str, str], **options: Any) -> Configure:
 class Web:
     """A server; use it as a context. `client` asks it."""
 
-    def __init__(self, configure: Configure, host: str = "127.0.0.1") -> None:
-        app, runs = served(host, configure)
-        self._listen(app, runs, lifespan=False)
+    def __init__(self, configure: Configure, patience: float = 20.0) -> None:
+        app, runs = served("127.0.0.1", configure)
+        self._listen(app, runs, lifespan=False, patience=patience)
 
     @classmethod
     def of(cls, app: Guard, runs: Runs) -> Web:
         """A server of another application."""
         web = cls.__new__(cls)
-        web._listen(app, runs, lifespan=True)
+        web._listen(app, runs, lifespan=True, patience=20.0)
         return web
 
-    def _listen(self, app: Guard, runs: Runs, *, lifespan: bool) -> None:
+    def _listen(self, app: Guard, runs: Runs, *, lifespan: bool, patience: float) -> None:
         self.runs = runs
-        self._server = Server(configuration(app, "127.0.0.1", 0, lifespan=lifespan), runs)
+        config = configuration(app, "127.0.0.1", 0, lifespan=lifespan, patience=patience)
+        self._server = Server(config, runs)
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=512)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
         self.port = self._socket.getsockname()[1]
@@ -65,6 +66,11 @@ class Web:
         self.runs.close()
         self._thread.join()
         self._socket.close()
+
+    @property
+    def connections(self) -> int:
+        """How many connections the server holds."""
+        return len(self._server.server_state.connections)
 
     def ask(self, question: str = TOPIC, **more: Any) -> httpx2.Response:
         """POST /api/research."""

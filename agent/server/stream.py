@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any
 
 from starlette.responses import Response
@@ -14,7 +14,6 @@ from starlette.types import Receive, Scope, Send
 from agent.runs import Frame, Live
 
 KEEP_ALIVE = 15.0  # seconds between comments on a quiet stream, so that no proxy gives it up
-SLOWEST = 30.0  # seconds that a client may take to accept what was sent
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Accel-Buffering": "no",  # nginx would hold frames back
@@ -51,7 +50,7 @@ class EventStream(Response):
         async with aclosing(self._live.follow(self._after, KEEP_ALIVE)) as frames:
             async for frame in frames:
                 body = {"type": "http.response.body", "body": encoded(frame), "more_body": True}
-                await asyncio.wait_for(send(body), SLOWEST)
+                await send(body)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
@@ -65,7 +64,7 @@ async def ended(live: Live) -> None:
 async def attend(
     live: Live, linger: float, receive: Receive, work: Coroutine[Any, Any, None]
 ) -> None:
-    """Do some work on a run, to its end or until the client has gone or takes nothing more."""
+    """Do some work on a run, to its end or until the client has gone."""
     with live.attended(linger):
         working, leaving = asyncio.create_task(work), asyncio.create_task(_left(receive))
         try:
@@ -75,8 +74,7 @@ async def attend(
             leaving.cancel()
             await asyncio.gather(working, leaving, return_exceptions=True)
     if not working.cancelled():
-        with suppress(TimeoutError, OSError):
-            working.result()
+        working.result()
 
 
 async def _left(receive: Receive) -> None:

@@ -12,6 +12,7 @@ from agent.outside import spawn
 from agent.runs import Runs
 from agent.settings import Settings
 from agent.web.guard import MAX_BODY, Guard, policy
+from agent.web.protocol import PATIENCE, patient
 
 CONNECTIONS = 1000  # at once; one more is told 503
 GRACE = 10  # seconds for streams to end after the runs were stopped
@@ -41,17 +42,19 @@ def guarded(app: ASGIApp, host: str, settings: Settings, max_body: int = MAX_BOD
     return Guard(app, allowed, max_body)
 
 
-def configuration(app: Guard, host: str, port: int, *, lifespan: bool = False) -> uvicorn.Config:
+def configuration(
+    app: Guard, host: str, port: int, *, lifespan: bool = False, patience: float = PATIENCE
+) -> uvicorn.Config:
     """How uvicorn serves it: bounded in connections, headers and time."""
     return uvicorn.Config(
         app,
         host,
         port,
+        http=patient(patience),
         log_config=None,
         access_log=False,
         server_header=False,
         limit_concurrency=CONNECTIONS,
-        timeout_keep_alive=15,
         timeout_graceful_shutdown=GRACE,
         h11_max_incomplete_event_size=16_384,
         ws="none",
