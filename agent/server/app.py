@@ -70,8 +70,14 @@ class App(FastAPI):
 
 
 def _as_stream(content: dict[str, Any]) -> None:
-    if content.get("application/json") == {"schema": {"$ref": "#/components/schemas/Told"}}:
-        content["text/event-stream"] = content.pop("application/json")
+    """Each event of a stream has an id and, in `data`, a frame as JSON."""
+    told = {"$ref": "#/components/schemas/Told"}
+    if content.get("application/json") == {"schema": told}:
+        del content["application/json"]
+        data = {"type": "string", "contentMediaType": "application/json", "contentSchema": told}
+        event = {"id": {"type": "string"}, "data": data}
+        schema = {"type": "object", "required": ["id", "data"], "properties": event}
+        content["text/event-stream"] = {"schema": schema}
 
 
 class Door:

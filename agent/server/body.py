@@ -27,7 +27,7 @@ class Told(Frozen):
     """A frame of a stream: `data:` of a server-sent event."""
 
     type: FrameType
-    detail: str | Result = Field(description="one line; Markdown in `report`; `answer`: the object")
+    detail: str | Answer = Field(description="one line; Markdown in `report`; `answer`: the object")
 
 
 class Detail(Summary):
