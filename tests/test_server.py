@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +24,7 @@ from tests.services import Raw, Services
 from tests.web import TOPIC, Web, configured, frames, until
 from tests.worlds import one_hop
 
+ROOT = Path(__file__).parents[1]
 ONCE = ["start", "report", "answer", "end"]
 
 
@@ -293,17 +298,50 @@ def test_runs_wait_for_room_and_are_refused_beyond_it(world: Services, tmp_path:
         assert web.ask().status_code == 200
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_end_of_the_server_ends_runs_and_keeps_journals_whole(
-    world: Services, tmp_path: Path
+    world: Services, tmp_path: Path, number: signal.Signals
 ) -> None:
-    held(world)
-    with online(world, tmp_path) as web, begun(web, detach=True) as response:
+    held(world, 2)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "agent.server", "--port", str(port)]
+    environment = world.environment(tmp_path, CACHE_TTL="0", API_LOG="json", PYTHONPATH=str(ROOT))
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
+    assert process.stderr
+    while b"running on" not in process.stderr.readline():
+        assert process.poll() is None
+    url, body = f"http://127.0.0.1:{port}/api/research/stream", {"question": TOPIC, "detach": True}
+    with httpx2.stream("POST", url, json=body, trust_env=False, timeout=20) as response:
         told = frames(response.iter_lines())
         next(told)
-        web.stop()
+        process.send_signal(number)
         assert list(told)[-1]["type"] == "end"
+    logged = [json.loads(line) for line in process.communicate(timeout=20)[1].splitlines()]
+    assert process.returncode == 0
+    [ended] = [line for line in logged if line["message"] == "run ended"]
+    assert ended["request_id"] == response.headers["x-request-id"] and ended["cancelled"]
     [journal] = (tmp_path / "runs").glob("*.jsonl")
-    assert journal.read_bytes().endswith(b"\n") and read(journal).header["topic"] == TOPIC
+    assert journal.read_bytes().endswith(b"\n")
+    assert read(journal).header["request"] == ended["request_id"]
+
+
+@pytest.mark.parametrize("arguments", [["--host", "0.0.0.0"], ["--max-usd", "-1"]])
+def test_what_cannot_be_served(tmp_path: Path, arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "agent.server", "--offline", *arguments]
+    environment = {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2 and not done.stdout
+    assert "AGENT_API_TOKEN" in done.stderr or "--max-usd" in done.stderr
+
+
+def test_many_clients_at_once_each_get_their_answer(web: Web) -> None:
+    """`benchmarks/server.py` asks with two hundred."""
+    questions = [f"Who won the 2022 FIFA World Cup? {n}" for n in range(16)]
+    with ThreadPoolExecutor(len(questions)) as pool:
+        streams = list(pool.map(web.stream, questions))
+    assert [told[-2]["detail"]["topic"] for told in streams] == questions
+    until(lambda: web.runs.load == (0, 0))
 
 
 # --- who may ask ---------------------------------------------------------------------------------

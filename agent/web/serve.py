@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from types import FrameType
 
 import uvicorn
@@ -64,11 +65,12 @@ def configuration(
 
 def serve(app: Guard, runs: Runs, host: str, port: int, *, lifespan: bool = False) -> int:
     """Serve until SIGTERM or SIGINT; the exit status. Set up the logs first."""
+    signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn raises it again once it has ended
     try:
         Server(configuration(app, host, port, lifespan=lifespan), runs).run()
     except SystemExit as end:  # it could not listen, and has said why
         return int(end.code or 0)
-    except KeyboardInterrupt:  # uvicorn raises the signal again once it has ended
+    except KeyboardInterrupt:  # likewise
         pass
     runs.wait(GRACE)
     return 0
