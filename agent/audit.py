@@ -21,6 +21,7 @@ from agent.errors import AgentError, UsageError
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.output import Answer, Citation
     from agent.pages.fetch import PageReader
+    from agent.research import Claim
 
 Json = dict[str, Any]
 
@@ -65,10 +66,10 @@ def audit(answer: Json, journal: Path | None = None) -> Json:
         typed = Answer.model_validate(answer)
         named = typed.run.journal if typed.run else None
         pages = _pages(journal or named)
-        failures = [*_citations(typed, pages), *_markers(typed), *_claims(typed)]
+        failures = [*_citations(typed, pages), *_markers(typed), *_claims(typed), *_report(typed)]
         counts = {
             "citations": len(typed.citations),
-            "claims": len(typed.claims),
+            "claims": sum(len(claims) for claims in _written(typed).values()),
             "pages": len({citation.page_sha256 for citation in typed.citations}),
         }
     told = [{"where": where, "what": what} for where, what in failures]
@@ -141,14 +142,46 @@ def _claims(answer: Answer) -> Iterator[Failure]:
     text = " ".join(written(claim) for claim in answer.claims)
     if answer.claims and text != answer.answer:
         yield "answer", "it is not what its claims say"
-    for i, claim in enumerate(answer.claims):
-        cited = [c for c in answer.citations if c.id in claim.citations]
-        quotes, titles = [c.quote for c in cited], [c.title for c in cited]
-        missing = set(claim.citations) - {c.id for c in answer.citations}
-        for n in sorted(missing):
-            yield f"claims[{i}]", f"{n} is not among the citations"
-        if verdict(claim.text, quotes, titles) != claim.verdict:
-            yield f"claims[{i}].verdict", f"{claim.verdict} is not what checking it says"
+    for place, claims in _written(answer).items():
+        for i, claim in enumerate(claims):
+            cited = [c for c in answer.citations if c.id in claim.citations]
+            quotes, titles = [c.quote for c in cited], [c.title for c in cited]
+            for n in sorted(set(claim.citations) - {c.id for c in cited}):
+                yield f"{place}[{i}]", f"{n} is not among the citations"
+            if verdict(claim.text, quotes, titles) != claim.verdict:
+                yield f"{place}[{i}].verdict", f"{claim.verdict} is not what checking it says"
+
+
+def _written(answer: Answer) -> dict[str, tuple[Claim, ...]]:
+    """Every list of sentences in an answer, by its place."""
+    report = answer.report
+    if report is None:
+        return {"claims": answer.claims}
+    sections = enumerate(report.sections)
+    parts = {f"report.sections[{i}].sentences": section.sentences for i, section in sections}
+    return {"claims": answer.claims, **parts, "report.conflicts": report.conflicts}
+
+
+def _report(answer: Answer) -> Iterator[Failure]:
+    """The report says what its values say, and counts what the answer counts."""
+    from agent.render import document
+
+    report = answer.report
+    if report is None:
+        return
+    if report.markdown != document.report(report, answer.claims, answer.citations):
+        yield "report.markdown", "it is not what the report's values and the citations say"
+    told, counts = report.methodology, answer.sources
+    if told.question != answer.topic:
+        yield "report.methodology.question", "it is not the question of the answer"
+    for field, counted in (
+        ("candidates", counts.found),
+        ("analysed", counts.read),
+        ("blocked", counts.blocked),
+        ("failed", counts.failed),
+    ):
+        if getattr(told, field) != counted:
+            yield f"report.methodology.{field}", f"the answer counts {counted}"
 
 
 def changes(old: Json, new: Json) -> Json:
@@ -172,7 +205,9 @@ def changes(old: Json, new: Json) -> Json:
 
 
 def _said(answer: Json) -> dict[str, None]:
-    return dict.fromkeys(claim["text"] for claim in answer["claims"])
+    report = answer["report"] or {"sections": [], "conflicts": []}
+    parts = [answer["claims"], *(part["sentences"] for part in report["sections"])]
+    return dict.fromkeys(claim["text"] for part in [*parts, report["conflicts"]] for claim in part)
 
 
 def _value(answer: Json, name: str) -> Any:
