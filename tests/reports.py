@@ -67,7 +67,7 @@ class Written:
     def __init__(self, topic: str, pages: Sequence[Read], slots: Sequence[Finding] = ()) -> None:
         names = tuple(Slot(name=finding.slot) for finding in slots)
         self.research = Research(topic, names)
-        queries = (topic, f"{topic} in other words")
+        queries = (topic, "2022 final attendance")
         self.research.grow(Queried(round=1, queries=queries))
         hits = tuple(page.event().hit for page in pages)
         for query in queries:
@@ -99,23 +99,13 @@ class Written:
 
     def judged(self, claims: Sequence[Claim]) -> tuple[Claim, ...]:
         """The claims with their verdicts, once all quotes are known."""
-        sources = {source.n: source for source in self.research.sources}
-        return tuple(
-            claim.model_copy(
-                update={
-                    "verdict": verdict(
-                        claim.text,
-                        [
-                            q.text
-                            for q in sorted_quotes(self._quotes)
-                            if q.source in claim.citations
-                        ],
-                        [sources[n].page.title for n in claim.citations],
-                    )
-                }
-            )
-            for claim in claims
-        )
+        return tuple(claim.model_copy(update={"verdict": self._verdict(claim)}) for claim in claims)
+
+    def _verdict(self, claim: Claim) -> str:
+        quotes = sorted(set(self._quotes), key=lambda quote: (quote.source, quote.start, quote.end))
+        titles = [s.page.title for s in self.research.sources if s.n in claim.citations]
+        own = [quote.text for quote in quotes if quote.source in claim.citations]
+        return verdict(claim.text, own, titles)
 
     def answer(self, summary: Sequence[Said], report: Report | None = None) -> Answer:
         """The answer object of the run, ended by this summary and this report, as yet unjudged."""
@@ -132,11 +122,6 @@ class Written:
         self.research.grow(Answered(text=text, quotes=quotes, claims=claims, report=report))
         self.research.grow(Verified(text=text, quotes=quotes, claims=claims, report=report))
         return answer(self.research, usage=USAGE, run=RUN)
-
-
-def sorted_quotes(quotes: Sequence[Quote]) -> list[Quote]:
-    """Each quote once, in the order of the answer's citations."""
-    return sorted(set(quotes), key=lambda quote: (quote.source, quote.start, quote.end))
 
 
 FINAL = Read(
@@ -195,14 +180,11 @@ def world_cup(topic: str = TOPIC) -> Answer:
         Said("The final had 6 goals.", [(3, "The final had 6 goals.")]),
         Said("Nobody slept that night."),
     ]  # fmt: skip
-    abroad = [
-        Said("阿根廷队击败法国队，夺得冠军。", [(5, "阿根廷队击败法国队，夺得冠军。")]),
-        Said("梅西攻入两球。", [(5, "梅西攻入两球。")]),
+    chinese = [
+        Said(one, [(5, one)]) for one in ("阿根廷队击败法国队，夺得冠军。", "梅西攻入两球。")
     ]
-    arabic = [
-        Said("فازت الأرجنتين على فرنسا بركلات الترجيح.", [(6, "فازت الأرجنتين على فرنسا بركلات الترجيح.")]),
-        Said("أقيمت المباراة في استاد لوسيل.", [(6, "أقيمت المباراة في استاد لوسيل.")]),
-    ]  # fmt: skip
+    beaten, where = "فازت الأرجنتين على فرنسا بركلات الترجيح.", "أقيمت المباراة في استاد لوسيل."
+    arabic = [Said(one, [(6, one)]) for one in (beaten, where)]
     conflict = Said(
         "One source says that the attendance was 88,966, another 89,000.",
         [(1, "The attendance was 88,966."), (2, "Officials counted 89,000 people in the stadium.")],
@@ -211,8 +193,8 @@ def world_cup(topic: str = TOPIC) -> Answer:
         title="The 2022 FIFA World Cup final",
         themes=(
             Section(heading="The match", claims=run.claims(match)),
-            Section(heading="中文报道", claims=run.claims(abroad)),
-            Section(heading="في الصحافة العربية", claims=run.claims(arabic)),
+            Section(heading="中文报道", claims=run.claims(chinese)),
+            Section(heading="بالعربية", claims=run.claims(arabic)),
         ),
         conflicts=run.claims([conflict]),
         confidence="High",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections import Counter
 from typing import Any
 
@@ -20,6 +21,8 @@ from agent.research import (
     Verified,
     Warned,
 )
+
+JOINERS = "\u200c\u200d"
 
 
 def line(event: Event) -> str:
@@ -66,5 +69,15 @@ def as_json(event: Event) -> str:
 
 
 def printable(text: str) -> str:
-    """A text that cannot command a terminal: on one line, without control characters."""
-    return "".join(char if char.isprintable() else " " for char in text)
+    """A text that cannot command a terminal or a page: on one line, without control characters.
+
+    What has no width is left out, such as what turns the direction of writing; joiners stay,
+    which Persian and Indic scripts are spelled with.
+    """
+    return "".join(
+        char if char.isprintable() or char in JOINERS else _in_place(char) for char in text
+    )
+
+
+def _in_place(char: str) -> str:
+    return "" if unicodedata.category(char) == "Cf" else " "

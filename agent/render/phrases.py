@@ -124,7 +124,9 @@ def _alternative(other: Any) -> tuple[Any, tuple[int, ...]]:
 
 def scalar(value: Any) -> str:
     """A JSON value that is no list and no object, in words."""
-    return {None: "not found", True: "yes", False: "no"}.get(value) or str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "not found" if value is None else str(value)
 
 
 def flat(value: Any) -> str:
