@@ -9,6 +9,7 @@ from typing import Literal
 
 from agent.evidence import anchor
 from agent.output import Answer, RunInfo, Usage, answer
+from agent.outside import A, Reply, Task
 from agent.research import (
     Answered,
     Claim,
@@ -26,9 +27,9 @@ from agent.research import (
     Searched,
     Section,
     Slot,
-    Verified,
 )
-from agent.steps.synthesize import verdict, written
+from agent.steps.synthesize import written
+from agent.steps.verify import Verify
 
 AT = "2026-01-02T03:04:05Z"
 RUN = RunInfo(id="monday", strategy="report", started_at=AT, journal="runs/monday.jsonl")
@@ -62,7 +63,7 @@ class Said:
 
 
 class Written:
-    """A run with its pages read, to which sentences are added; they are judged as a run does."""
+    """A run with its pages read, to which sentences are added."""
 
     def __init__(self, topic: str, pages: Sequence[Read], slots: Sequence[Finding] = ()) -> None:
         names = tuple(Slot(name=finding.slot) for finding in slots)
@@ -89,39 +90,26 @@ class Written:
 
     def claims(self, said: Sequence[Said]) -> tuple[Claim, ...]:
         """Sentences as claims; their quotes are kept for the answer."""
-        made = []
         for one in said:
             self._quotes += [self.quote(*pair) for pair in one.quotes]
-            made.append(
-                Claim(text=one.text, citations=tuple(dict.fromkeys(n for n, _ in one.quotes)))
-            )
-        return tuple(made)
-
-    def judged(self, claims: Sequence[Claim]) -> tuple[Claim, ...]:
-        """The claims with their verdicts, once all quotes are known."""
-        return tuple(claim.model_copy(update={"verdict": self._verdict(claim)}) for claim in claims)
-
-    def _verdict(self, claim: Claim) -> str:
-        quotes = sorted(set(self._quotes), key=lambda quote: (quote.source, quote.start, quote.end))
-        titles = [s.page.title for s in self.research.sources if s.n in claim.citations]
-        own = [quote.text for quote in quotes if quote.source in claim.citations]
-        return verdict(claim.text, own, titles)
+        return tuple(
+            Claim(text=one.text, citations=tuple(dict.fromkeys(n for n, _ in one.quotes)))
+            for one in said
+        )
 
     def answer(self, summary: Sequence[Said], report: Report | None = None) -> Answer:
-        """The answer object of the run, ended by this summary and this report, as yet unjudged."""
-        claims = self.judged(self.claims(summary))
-        if report:
-            themes = tuple(
-                Section(heading=theme.heading, claims=self.judged(theme.claims))
-                for theme in report.themes
-            )
-            conflicts = self.judged(report.conflicts)
-            report = report.model_copy(update={"themes": themes, "conflicts": conflicts})
+        """The answer object of the run, ended by this summary and this report, checked by rules."""
+        claims = self.claims(summary)
         text = " ".join(map(written, claims))
         quotes = tuple(self._quotes)
         self.research.grow(Answered(text=text, quotes=quotes, claims=claims, report=report))
-        self.research.grow(Verified(text=text, quotes=quotes, claims=claims, report=report))
+        for event in Verify(_nobody, 0, by="rules", on_unsupported="flag")(self.research):
+            self.research.grow(event)
         return answer(self.research, usage=USAGE, run=RUN)
+
+
+def _nobody(task: Task[A]) -> Reply[A]:
+    raise AssertionError(f"{task.name} was asked of a model")
 
 
 FINAL = Read(
