@@ -76,6 +76,7 @@ def _contents(report: ReportAnswer) -> Markup:
         for n, part in enumerate(report.sections, 1)
     )
     entries = [
+        ("#method", "Methodology", NOTHING),
         ("#answer", "Executive Summary", NOTHING),
         ("#findings", "Main Findings", tag("ul", *themes)),
         ("#conflicts", "Conflicting Information", NOTHING),

@@ -72,7 +72,7 @@ def methodology(told: Methodology) -> list[tuple[str, str]]:
         ("Searches", f"{len(told.searches)}{searches}"),
         ("Sources analysed", analysed),
         ("Sources blocked", str(told.blocked)),
-        ("Sources that could not be read", str(told.failed)),
+        ("Sources not readable", str(told.failed)),
     ]
 
 
@@ -93,7 +93,7 @@ def how(citation: Citation) -> str:
 
 
 class Row(NamedTuple):
-    """A slot as it is shown; values are plain JSON, and an alternative has who says it."""
+    """A slot as it is shown; values are plain JSON, and each has those who say it."""
 
     name: str
     value: Any
@@ -112,7 +112,9 @@ def _row(name: str, slot: dict[str, Any]) -> Row:
     if status == "filled":
         status = f"filled, confidence {slot['confidence']:.2f}"
     others = [_alternative(other) for other in slot["alternatives"]]
-    return Row(name, slot["value"], tuple(slot["citations"]), others, status)
+    against = {n for _, citations in others for n in citations}
+    own = tuple(n for n in slot["citations"] if n not in against)
+    return Row(name, slot["value"], own, others, status)
 
 
 def _alternative(other: Any) -> tuple[Any, tuple[int, ...]]:
