@@ -248,7 +248,7 @@ def changes(old: Json, new: Json) -> Json:
 
 
 def _said(answer: Json) -> dict[str, None]:
-    report = answer["report"] or {"sections": [], "conflicts": []}
+    report = answer.get("report") or {"sections": [], "conflicts": []}
     parts = [answer["claims"], *(part["sentences"] for part in report["sections"])]
     return dict.fromkeys(claim["text"] for part in [*parts, report["conflicts"]] for claim in part)
 

@@ -116,7 +116,11 @@ class Answer(Frozen):
     citations: tuple[Citation, ...] = ()
     claims: tuple[Claim, ...] = ()
     slots: dict[str, SlotAnswer] = Field(default_factory=dict)
-    report: ReportAnswer | None = None
+    report: ReportAnswer | None = Field(
+        None,
+        exclude_if=lambda report: report is None,
+        description="with the strategy report only: `claims` are its executive summary",
+    )
     sources: SourceCounts = SourceCounts()
     attempts: tuple[Attempt, ...] = ()
     warnings: tuple[str, ...] = ()

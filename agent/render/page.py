@@ -148,7 +148,7 @@ def _worded(text: str) -> Markup:
 def markers(numbers: Iterable[int]) -> Markup:
     """`[1][2]`, each of which leads to the quotes of its source."""
     return joined(
-        tag("a", f"[{n}]", href=f"#source-{n}", class_="marker", aria_label=f"source {n}")
+        tag("a", f"[{n}]", href=f"#source-{n}", class_="marker", aria_label=f"[{n}], source {n}")
         for n in numbers
     )
 
