@@ -71,7 +71,7 @@ def audit(answer: Json, journal: Path | None = None) -> Json:
             *_citations(typed, evidence),
             *_markers(typed),
             *_claims(typed, evidence),
-            *_report(typed),
+            *_report(typed, evidence),
         ]
         leaning = list(_leaning(typed, evidence))
         counts = {
@@ -94,9 +94,10 @@ def _shape(answer: Json) -> Iterator[Failure]:
 
 
 class _Evidence(NamedTuple):
-    """What a journal holds: every text by its SHA-256, and what models said of claims."""
+    """What a journal holds: texts by SHA-256, what was searched, what models said of claims."""
 
     pages: dict[str, list[Json]]
+    searched: list[str]
     judged: dict[str, Verdict]
 
     def places(self, citations: Sequence[Citation]) -> tuple[Place, ...]:
@@ -114,7 +115,8 @@ def _evidence(journal: Path | str | None) -> _Evidence:
     from agent.steps.verify import judgements
 
     calls = list(read(Path(journal)).calls.values()) if journal else []
-    return _Evidence(_pages(calls), judgements(calls))
+    searched = [line["request"].get("query") for line in calls if line["call"] == "search"]
+    return _Evidence(_pages(calls), searched, judgements(calls))
 
 
 def _pages(calls: Sequence[Json]) -> dict[str, list[Json]]:
@@ -194,7 +196,7 @@ def _sentences(answer: Answer) -> Iterator[tuple[str, Claim]]:
             yield f"{place}[{i}]", claim
 
 
-def _report(answer: Answer) -> Iterator[Failure]:
+def _report(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
     """The report says what its values say, and counts what the answer counts."""
     from agent.render import document
 
@@ -206,6 +208,9 @@ def _report(answer: Answer) -> Iterator[Failure]:
     told, counts = report.methodology, answer.sources
     if told.question != answer.topic:
         yield "report.methodology.question", "it is not the question of the answer"
+    for query in told.searches:
+        if query not in evidence.searched:
+            yield "report.methodology.searches", f"the journal holds no search for: {query}"
     for field, counted in (
         ("candidates", counts.found),
         ("analysed", counts.read),

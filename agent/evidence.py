@@ -471,5 +471,5 @@ def link(url: str, quote: str) -> str:
     last = others[-1] if others else first
     short = not others and len(first) <= 12
     ends = [quote.strip()] if short else [" ".join(first[:5]), " ".join(last[-5:])]
-    directive = ",".join(percent(end, safe="").replace("-", "%2D") for end in ends)
+    directive = ",".join(percent(end, "", errors="replace").replace("-", "%2D") for end in ends)
     return f"{url.split('#')[0]}#:~:text={directive}"

@@ -45,6 +45,7 @@ EVIL = [
     "\\[not escaped\\](x) \\\\",
     "</blockquote></main><h1>",
     "wow!",
+    "half a pair: \ud800",
 ]
 
 

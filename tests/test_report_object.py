@@ -13,7 +13,18 @@ from agent.audit import audit, changes
 from agent.output import Answer, schema, to_json
 from agent.render.document import report as written
 from agent.research import Claim, Report, Section
-from tests.reports import FINAL, NEWS, TOPIC, UNCITED, Said, Written, world_cup
+from tests.reports import (
+    ARABIC,
+    CHINESE,
+    FINAL,
+    NEWS,
+    SNIPPET,
+    TOPIC,
+    UNCITED,
+    Said,
+    Written,
+    world_cup,
+)
 
 Json = dict[str, Any]
 BEAT = Said("Argentina beat France.", [(1, "Argentina beat France 4-2 on penalties")])
@@ -108,19 +119,16 @@ def test_an_answer_without_a_report_has_none() -> None:
 @pytest.fixture(scope="module")
 def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A journal that holds the pages of the report."""
-    from agent.journal import Journal  # noqa: F401 - its format is what is written here
-    from tests.reports import ARABIC, CHINESE, SNIPPET
-
     path = tmp_path_factory.mktemp("runs") / "monday.jsonl"
     lines: list[Json] = [{"journal": 1, "run": "monday", "topic": TOPIC}]
     for page in (FINAL, NEWS, UNCITED, CHINESE, ARABIC):
         response = page.event().page.model_dump(mode="json")
         lines.append({"call": "read", "key": page.url, "request": {}, "response": response})
     hit = {"url": SNIPPET.url, "title": SNIPPET.title, "snippet": SNIPPET.text}
-    at = SNIPPET.event().page.retrieved_at
-    lines.append(
-        {"call": "search", "key": "s", "request": {}, "response": {"at": at, "hits": [hit]}}
-    )
+    found = {"at": SNIPPET.event().page.retrieved_at, "hits": [hit]}
+    for query in (TOPIC, "2022 final attendance"):
+        request = {"query": query}
+        lines.append({"call": "search", "key": query, "request": request, "response": found})
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     return path
 
@@ -156,6 +164,7 @@ TAMPERINGS: list[tuple[str, Any, str]] = [
     ("report.conflicts.0.citations", [9], "report.conflicts[0]"),
     ("report.methodology.question", "Why?", "report.methodology.question"),
     ("report.methodology.searches", [], "report.markdown"),
+    ("report.methodology.searches", ["cats"], "report.methodology.searches"),
     ("report.methodology.analysed", 50, "report.methodology.analysed"),
     ("report.methodology.candidates", 50, "report.methodology.candidates"),
     ("report.methodology.blocked", 0, "report.methodology.blocked"),

@@ -50,7 +50,7 @@ def address(url: str) -> str:
 
 def target(url: str) -> str:
     """`<URL>`, with nothing in it that could end that place; "" for another scheme than http(s)."""
-    return f"<{quote(url.strip(), safe=_KEPT)}>" if scheme(url) in LINKED else ""
+    return f"<{quote(url.strip(), _KEPT, errors='replace')}>" if scheme(url) in LINKED else ""
 
 
 def plain(number: int) -> str:

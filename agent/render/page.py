@@ -48,7 +48,7 @@ def _head(answer: Answer, title: str) -> Markup:
     return tag(
         "header",
         tag("h1", title, **spoken(title)),
-        asked if answer.report else NOTHING,
+        asked if title != answer.topic else NOTHING,
         badges(answer, phrases.STATUSES[answer.status]),
         trouble(answer),
         _contents(answer.report) if answer.report else NOTHING,
