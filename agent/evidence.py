@@ -464,9 +464,12 @@ def _border(text: str, at: int) -> bool:
 def link(url: str, quote: str) -> str:
     """The URL that opens a page at a quote: a text fragment (WICG, URL Fragment Text Directives).
 
-    A long quote is named by its first and last words, since the whole must match the page's own.
+    A long quote is named by its first and last words, since the whole must match the page's own;
+    so is one of several lines, since a browser finds no words that stand in two blocks.
     """
-    pieces = quote.split()
-    ends = [quote.strip()] if len(pieces) <= 12 else [" ".join(pieces[:5]), " ".join(pieces[-5:])]
-    directive = ",".join(percent(end, safe="").replace("-", "%2D") for end in ends)
+    first, *others = [line.split() for line in quote.splitlines() if line.strip()] or [[""]]
+    last = others[-1] if others else first
+    short = not others and len(first) <= 12
+    ends = [quote.strip()] if short else [" ".join(first[:5]), " ".join(last[-5:])]
+    directive = ",".join(percent(end, "", errors="replace").replace("-", "%2D") for end in ends)
     return f"{url.split('#')[0]}#:~:text={directive}"

@@ -14,7 +14,7 @@ from agent.errors import UsageError
 
 if TYPE_CHECKING:
     from agent.output import Answer, Citation
-    from agent.research import Verdict
+    from agent.research import Claim, Verdict
     from agent.steps.claims import Place
 
 Json = dict[str, Any]
@@ -34,11 +34,16 @@ def audit(answer: Json, journal: Path | None = None) -> Json:
 
         typed = Answer.model_validate(answer)
         evidence = _evidence(journal or (typed.run.journal if typed.run else None))
-        failures = [*_citations(typed, evidence), *_markers(typed), *_claims(typed, evidence)]
+        failures = [
+            *_citations(typed, evidence),
+            *_markers(typed),
+            *_claims(typed, evidence),
+            *_report(typed, evidence),
+        ]
         leaning = list(_leaning(typed, evidence))
         counts = {
             "citations": len(typed.citations),
-            "claims": len(typed.claims),
+            "claims": len(list(_sentences(typed))),
             "pages": len({citation.page_sha256 for citation in typed.citations}),
         }
     told = [{"where": where, "what": what} for where, what in failures]
@@ -56,9 +61,10 @@ def _shape(answer: Json) -> Iterator[Failure]:
 
 
 class _Evidence(NamedTuple):
-    """What a journal holds: every text by its SHA-256, and what models said of claims."""
+    """What a journal holds: texts by SHA-256, what was searched, what models said of claims."""
 
     pages: dict[str, list[Json]]
+    searched: list[str]
     judged: dict[str, Verdict]
 
     def places(self, citations: Sequence[Citation]) -> tuple[Place, ...]:
@@ -76,7 +82,8 @@ def _evidence(journal: Path | str | None) -> _Evidence:
     from agent.steps.verify import judgements
 
     calls = list(read(Path(journal)).calls.values()) if journal else []
-    return _Evidence(_pages(calls), judgements(calls))
+    searched = [line["request"].get("query") for line in calls if line["call"] == "search"]
+    return _Evidence(_pages(calls), searched, judgements(calls))
 
 
 def _pages(calls: Sequence[Json]) -> dict[str, list[Json]]:
@@ -134,25 +141,62 @@ def _claims(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
     text = " ".join(written(claim) for claim in answer.claims)
     if answer.claims and text != answer.answer:
         yield "answer", "it is not what its claims say"
-    for i, claim in enumerate(answer.claims):
+    for where, claim in _sentences(answer):
         cited = [c for c in answer.citations if c.id in claim.citations]
-        missing = set(claim.citations) - {c.id for c in answer.citations}
-        for n in sorted(missing):
-            yield f"claims[{i}]", f"{n} is not among the citations"
+        for n in sorted(set(claim.citations) - {c.id for c in cited}):
+            yield where, f"{n} is not among the citations"
         judged = evidence.judged.get(claim.text)
         if verdict(claim.text, evidence.places(cited), judged) != claim.verdict:
-            yield f"claims[{i}].verdict", f"{claim.verdict} is not what checking it says"
+            yield f"{where}.verdict", f"{claim.verdict} is not what checking it says"
+
+
+def _sentences(answer: Answer) -> Iterator[tuple[str, Claim]]:
+    """Every sentence of an answer and of its report, with its place."""
+    report = answer.report
+    parts = {"claims": answer.claims}
+    if report:
+        for i, section in enumerate(report.sections):
+            parts[f"report.sections[{i}].sentences"] = section.sentences
+        parts["report.conflicts"] = report.conflicts
+    for place, claims in parts.items():
+        for i, claim in enumerate(claims):
+            yield f"{place}[{i}]", claim
+
+
+def _report(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
+    """The report says what its values say, and counts what the answer counts."""
+    from agent.render import document
+
+    report = answer.report
+    if report is None:
+        return
+    if report.markdown != document.report(report, answer.claims, answer.citations):
+        yield "report.markdown", "it is not what the report's values and the citations say"
+    told, counts = report.methodology, answer.sources
+    if told.question != answer.topic:
+        yield "report.methodology.question", "it is not the question of the answer"
+    for query in told.searches:
+        if query not in evidence.searched:
+            yield "report.methodology.searches", f"the journal holds no search for: {query}"
+    for field, counted in (
+        ("candidates", counts.found),
+        ("analysed", counts.read),
+        ("blocked", counts.blocked),
+        ("failed", counts.failed),
+    ):
+        if getattr(told, field) != counted:
+            yield f"report.methodology.{field}", f"the answer counts {counted}"
 
 
 def _leaning(answer: Answer, evidence: _Evidence) -> Iterator[Json]:
     """Verdicts for which a model's word was needed: what the rules alone say, for a third party."""
     from agent.steps.claims import checked
 
-    for i, claim in enumerate(answer.claims):
+    for where, claim in _sentences(answer):
         cited = [c for c in answer.citations if c.id in claim.citations]
         rules = checked(claim.text, evidence.places(cited))
         if rules.verdict != claim.verdict:
-            yield {"where": f"claims[{i}]", "verdict": claim.verdict, "rules": rules.verdict}
+            yield {"where": where, "verdict": claim.verdict, "rules": rules.verdict}
 
 
 def changes(old: Json, new: Json) -> Json:
@@ -176,7 +220,9 @@ def changes(old: Json, new: Json) -> Json:
 
 
 def _said(answer: Json) -> dict[str, None]:
-    return dict.fromkeys(claim["text"] for claim in answer["claims"])
+    report = answer.get("report") or {"sections": [], "conflicts": []}
+    parts = [answer["claims"], *(part["sentences"] for part in report["sections"])]
+    return dict.fromkeys(claim["text"] for part in [*parts, report["conflicts"]] for claim in part)
 
 
 def _value(answer: Json, name: str) -> Any:

@@ -23,7 +23,8 @@ from agent.compose import chosen_models, now
 from agent.errors import AgentError, Busy, JournalError, Stopped
 from agent.journal import read
 from agent.outside import spawn
-from agent.render import FrameType, frames, markdown
+from agent.render import FrameType, frames
+from agent.render.document import document
 from agent.research import Frozen
 from agent.run import Run, clean, journal_path, new_name, research
 from agent.settings import Settings
@@ -120,7 +121,7 @@ class Live:
         if answer.error:
             self._tell("error", f"{answer.error.message} {answer.error.remedy}".strip())
         else:
-            self._tell("report", markdown(answer))
+            self._tell("report", answer.report.markdown if answer.report else document(answer))
             self._tell("answer", text)
         self._tell("end", answer.status)
 

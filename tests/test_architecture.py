@@ -24,7 +24,7 @@ ROOMS = [
     {"checking"},
     {"steps"},
     {"strategies"},
-    {"output", "render", "telemetry"},
+    {"output", "report", "render", "telemetry"},
     {"proof"},
     {"compose"},
     {"assembly"},

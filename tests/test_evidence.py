@@ -160,5 +160,6 @@ def test_a_whole_sentence_of_a_page_is_found_exactly(parts: list[str], data: st.
 
 def test_link_opens_at_the_quote() -> None:
     assert link("https://e.org/a#b", "4-2, or so") == "https://e.org/a#:~:text=4%2D2%2C%20or%20so"
+    assert link("https://e.org", "A line\n\nand one") == "https://e.org#:~:text=A%20line,and%20one"
     long = " ".join(f"w{i}" for i in range(40))
     assert re.search(r"text=w0%20w1.*,w35%20.*w39$", link("https://e.org", long))

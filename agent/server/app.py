@@ -12,11 +12,13 @@ from fastapi.responses import FileResponse, JSONResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from agent import __version__, output, render
+from agent import __version__, output
 from agent.asked import Configure, Question
 from agent.compose import chosen_models
 from agent.errors import AgentError, Busy, JournalError, NotConfigured, UsageError
 from agent.output import Answer
+from agent.render.document import document
+from agent.render.page import page
 from agent.runs import MOST_LISTED, NAME, Live, Runs, Summary
 from agent.server import body
 from agent.server.metrics import KIND, Metrics
@@ -25,6 +27,7 @@ from agent.web import logs
 from agent.web.guard import Guard
 from agent.web.serve import guarded
 
+Form = Literal["json", "markdown", "html"]
 PAGE = Path(__file__).parents[1] / "ui"
 PARTS = {".html", ".css", ".js", ".svg", ".png", ".ico", ".woff2"}
 RETRY_AFTER = "5"  # seconds
@@ -214,7 +217,7 @@ def _add_runs(app: FastAPI, door: Door) -> None:
         return EventStream(live, door.own.api_linger, min(after, len(live.frames)))
 
     @app.get("/api/runs/{name}/answer", response_model=Answer, responses=MISSING)
-    async def answer(name: Name, format: Literal["json", "markdown"] = "json") -> Response:
+    async def answer(name: Name, format: Form = "json") -> Response:
         """The answer of a run that has ended, as a file."""
         live = await door.find(name)
         if live.answer is None:
@@ -224,14 +227,16 @@ def _add_runs(app: FastAPI, door: Door) -> None:
 
 def result(answer: Answer) -> dict[str, Any]:
     """The answer object with what HTTP adds to it."""
-    told = {"report": render.markdown(answer), "question": answer.topic}
+    report = answer.report.markdown if answer.report else document(answer)
+    told = {"report": report, "question": answer.topic}
     return answer.model_dump(mode="json") | told
 
 
-def _file(name: str, answer: Answer, format: Literal["json", "markdown"]) -> Response:
+def _file(name: str, answer: Answer, format: Form) -> Response:
     text, kind, ending = {
         "json": (output.to_json, "application/json", "json"),
-        "markdown": (render.markdown, "text/markdown; charset=utf-8", "md"),
+        "markdown": (document, "text/markdown; charset=utf-8", "md"),
+        "html": (page, "text/html; charset=utf-8", "html"),
     }[format]
     headers = {
         "Content-Type": kind,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from agent.research import (
     Answered,
@@ -22,9 +22,6 @@ from agent.research import (
     Verified,
     Warned,
 )
-
-if TYPE_CHECKING:
-    from agent.output import Answer, Citation
 
 #: What a run tells while it goes. `report` and `answer`, or `error`, come once; `end` is the last.
 FrameType = Literal[
@@ -42,6 +39,7 @@ FrameType = Literal[
     "end",
 ]
 LONGEST_DETAIL = 2000  # characters of a frame's detail, but for the report and the answer
+JOINERS = "\u200c\u200d"
 
 
 def line(event: Event) -> str:
@@ -88,8 +86,18 @@ def as_json(event: Event) -> str:
 
 
 def printable(text: str) -> str:
-    """A text that cannot command a terminal: on one line, without control characters."""
-    return "".join(char if char.isprintable() else " " for char in text)
+    """A text that cannot command a terminal or a page: on one line, without control characters.
+
+    What has no width is left out, such as what turns the direction of writing; joiners stay,
+    which Persian and Indic scripts are spelled with.
+    """
+    return "".join(
+        char if char.isprintable() or char in JOINERS else _in_place(char) for char in text
+    )
+
+
+def _in_place(char: str) -> str:
+    return "" if unicodedata.category(char) == "Cf" else " "
 
 
 def frames(event: Event) -> Iterator[tuple[FrameType, str]]:
@@ -122,62 +130,3 @@ def _frame_type(event: Event) -> FrameType:
 def _short(text: str) -> str:
     line = printable(text)
     return line if len(line) <= LONGEST_DETAIL else line[: LONGEST_DETAIL - 1] + "…"
-
-
-def markdown(answer: Answer) -> str:
-    """An answer as Markdown: the text, the facts, each source with its quotes, the warnings.
-
-    What pages say is escaped: it is shown as it was written and is never markup.
-    """
-    parts = [f"# {_escaped(answer.topic)}"]
-    if answer.error:
-        parts.append(f"**{_escaped(answer.error.message)}** {_escaped(answer.error.remedy)}")
-    parts += [_text(answer.answer), _facts(answer), _sources(answer.citations)]
-    if answer.warnings:
-        parts.append("## Notes\n\n" + "\n".join(f"- {_escaped(one)}" for one in answer.warnings))
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def _text(answer: str) -> str:
-    """The answer's own text, whose `[1]` stay as they are, but never begin a link."""
-    return re.sub(r"\\\[(\d+)\\\]([(:])?", _marker, _escaped(answer))
-
-
-def _marker(found: re.Match[str]) -> str:
-    return f"[{found[1]}]" + (f"\\{found[2]}" if found[2] else "")
-
-
-def _facts(answer: Answer) -> str:
-    lines = [
-        f"- {_escaped(name)}: {_escaped(slot.value or slot.status)}"
-        + "".join(f" [{n}]" for n in slot.citations)
-        for name, slot in answer.slots.items()
-    ]
-    return "\n".join(["## Facts\n", *lines]) if lines else ""
-
-
-def _sources(citations: tuple[Citation, ...]) -> str:
-    """Each source once, with its quotes below it, each a link that opens the page there."""
-    lines: list[str] = []
-    for n, first in {citation.id: citation for citation in reversed(citations)}.items():
-        quotes = [citation for citation in citations if citation.id == n]
-        told = [f"   > {_escaped(c.quote)} ([open](<{_address(c.link)}>))\n" for c in quotes]
-        head = f"{n}. [{_escaped(first.title or first.url)}](<{_address(first.url)}>)\n"
-        lines = [head, *told, *lines]
-    return "\n".join(["## Sources\n", *lines]).rstrip() if lines else ""
-
-
-def _escaped(text: str) -> str:
-    """Text on one line in which no character is Markdown or HTML."""
-    line = re.sub(r"([\\`*_{}\[\]<>#!|~&])", r"\\\1", printable(text).strip())
-    return re.sub(r"^([-+=]|\d+(?=[.)]))", _at_the_start, line)
-
-
-def _at_the_start(found: re.Match[str]) -> str:
-    """What would begin a list: `-` as `\\-`, `1.` with a mark of no width before the dot."""
-    return f"\\{found[1]}" if not found[1].isdigit() else f"{found[1]}\u200b"
-
-
-def _address(url: str) -> str:
-    """An address that cannot leave its `<...>`."""
-    return re.sub(r"[<>\s\\]", "", url)
