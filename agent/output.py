@@ -195,7 +195,7 @@ def answer(
         answer=answered.text if answered else "",
         citations=citations,
         claims=claims,
-        slots={name: _slot(f, research.sources) for name, f in research.findings.items()},
+        slots=slots(research),
         report=_report(research, claims, citations),
         sources=_counts(research),
         attempts=research.attempts + tuple(getattr(error, "attempts", ())),
@@ -254,6 +254,11 @@ def _citation(quote: Quote, research: Research, run: RunInfo) -> Citation:
         via=page.via,
         credibility=credibility(research.topic, source.hit, int(run.started_at[:4])),
     )
+
+
+def slots(research: Research) -> dict[str, SlotAnswer]:
+    """What is known of each slot, also while the run goes on."""
+    return {name: _slot(f, research.sources) for name, f in research.findings.items()}
 
 
 def _slot(finding: Finding, sources: tuple[Source, ...]) -> SlotAnswer:

@@ -28,7 +28,7 @@ from agent.research import Event, Halted, Research, Slot, Started, Warned
 from agent.settings import SHAPE, Settings
 
 if TYPE_CHECKING:
-    from agent.output import Answer
+    from agent.output import Answer, SlotAnswer, Usage
 
 LONGEST_TOPIC = 2000  # characters
 
@@ -154,13 +154,24 @@ class Run:
             started_at=header["at"],
             journal=str(path) if path else None,
         )
-        counts = spent(self._journal.calls).model_dump()
-        seconds = round(time.monotonic() - self._begun, 3)
-        usage = output.Usage(**counts, rounds=self.research.round, seconds=seconds)
         unsent = (self._unsent,) if self._unsent else ()
         return output.answer(
-            self.research, usage=usage, run=info, warnings=unsent, error=self._error
+            self.research, usage=self.usage(), run=info, warnings=unsent, error=self._error
         )
+
+    def usage(self) -> Usage:
+        """What it has spent so far. Any thread may ask."""
+        from agent import output
+
+        counts = spent(self._journal.calls).model_dump()
+        seconds = round(time.monotonic() - self._begun, 3)
+        return output.Usage(**counts, rounds=self.research.round, seconds=seconds)
+
+    def slots(self) -> dict[str, SlotAnswer]:
+        """What is known of its slots so far. Any thread may ask."""
+        from agent import output
+
+        return output.slots(self.research)
 
 
 def clean(topic: str) -> str:

@@ -30,7 +30,7 @@ from agent.run import Run, clean, journal_path, new_name, research
 from agent.settings import Settings
 
 if TYPE_CHECKING:
-    from agent.output import Answer
+    from agent.output import Answer, SlotAnswer, Usage
 
 KEPT = 64  # ended runs whose frames and answer stay in memory; of others the journal is read
 MOST_LISTED = 200
@@ -94,6 +94,16 @@ class Live:
     def ended(self) -> bool:
         """Whether its last frame is there."""
         return bool(self.frames) and self.frames[-1].type == "end"
+
+    def so_far(self) -> tuple[Usage, dict[str, SlotAnswer]]:
+        """What it has spent and what it knows, while it goes and after it."""
+        from agent import output
+
+        with self._lock:
+            run = self._run
+        if self.answer:
+            return self.answer.usage, self.answer.slots
+        return (run.usage(), run.slots()) if run else (output.Usage(), {})
 
     def go(self) -> None:
         """Run to the end. Raises AgentError if it cannot begin."""

@@ -13,6 +13,7 @@ from agent.research import (
     Asked,
     Event,
     Failed,
+    Finding,
     Halted,
     PageRead,
     Queried,
@@ -105,11 +106,24 @@ def frames(event: Event) -> Iterator[tuple[FrameType, str]]:
     if isinstance(event, Answered):
         return  # the answer object is told when the run has ended
     if isinstance(event, Reflected):
-        yield from (("slot", _short(f"{f.slot}: {f.value or f.status}")) for f in event.findings)
+        yield from (("slot", _short(_known(finding))) for finding in event.findings)
         if event.need_more:
             yield "gaps", _short(" | ".join(event.new_queries))
     else:
-        yield _frame_type(event), _short(detail(event))
+        yield _frame_type(event), _short(_missed(event) or detail(event))
+
+
+def _known(finding: Finding) -> str:
+    told = finding.status if finding.value is None else finding.value
+    return f"{finding.slot}: {told}" + (" (in conflict)" if finding.status == "conflict" else "")
+
+
+def _missed(event: Event) -> str:
+    """Why something was skipped, in a sentence; what stood in, where something did."""
+    if not isinstance(event, Failed):
+        return ""
+    stood_in = f" Used instead: {event.stand_in}." if event.stand_in else ""
+    return f"{event.subject}: {event.message}{stood_in}"
 
 
 def _frame_type(event: Event) -> FrameType:
