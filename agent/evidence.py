@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import quote as percent
 
 from agent.outside import Excerpt
 from agent.research import Quote, Source
@@ -398,14 +397,3 @@ def _border(text: str, at: int) -> bool:
     if re.match(f"[{CJK}]", left) or re.match(f"[{CJK}]", right):
         return True
     return not (left.isalnum() and right.isalnum())
-
-
-def link(url: str, quote: str) -> str:
-    """The URL that opens a page at a quote: a text fragment (WICG, URL Fragment Text Directives).
-
-    A long quote is named by its first and last words, since the whole must match the page's own.
-    """
-    pieces = quote.split()
-    ends = [quote.strip()] if len(pieces) <= 12 else [" ".join(pieces[:5]), " ".join(pieces[-5:])]
-    directive = ",".join(percent(end, safe="").replace("-", "%2D") for end in ends)
-    return f"{url.split('#')[0]}#:~:text={directive}"
