@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evals import claims, credibility, extractive, links, slots, wire
+from evals import claims, credibility, extractive, injection, links, slots, wire
 from evals.extractive import ROOT
 
 PAGE = ROOT / "evals/RESULTS.md"
@@ -68,6 +68,7 @@ SUITES = (
     Suite("slots", "Slots without a model: long real pages", "worldcup", _slots),
     Suite("wire", "Rounds, calls and tokens with a scripted model", "", _wire),
     Suite("claims", "Claims against what they cite, without a model", "claims", _claims),
+    Suite("injection", "Hostile pages", "injection", injection.report),
     Suite("links", "Links that open at the quote, in a browser", "pages", _links),
     Suite("credibility", "Credibility of domains", "credibility", _credibility),
 )
