@@ -13,8 +13,8 @@ demo: $(VENV)/runtime ## Answer a question with no key, no model and no network
 	@$(PY) -m compileall -q agent >&2
 	@$(PY) -m agent.cli --offline --topic "Who won the 2022 FIFA World Cup?"
 
-test: $(VENV)/dev ## Run the tests; ARGS="-k name" for some of them
-	@$(PY) -m pytest $(ARGS)
+test: $(VENV)/dev ## Run the tests on all cores; ARGS="-k name" for some of them
+	@$(PY) -m pytest -n auto --dist worksteal $(ARGS)
 
 check: $(VENV)/dev ## Style, types and the direction of imports
 	@$(PY) -m ruff check .

@@ -59,7 +59,9 @@ def link(url: str, text: str, start: int = 0, end: int | None = None) -> str:
 
 def _written(text: str, given: Terms) -> Iterator[str]:
     def encoded(span: Span) -> str:
-        return percent(" ".join(text[slice(*span)].split()), safe="").replace("-", "%2D")
+        return percent(" ".join(text[slice(*span)].split()), "", errors="replace").replace(
+            "-", "%2D"
+        )
 
     if given.prefix:
         yield f"{encoded(given.prefix)}-"

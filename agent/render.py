@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from agent.research import (
@@ -16,6 +17,7 @@ from agent.research import (
     Reflected,
     Searched,
     Started,
+    Verified,
     Warned,
 )
 
@@ -42,6 +44,10 @@ def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer th
             return ", ".join(f"{f.slot}={f.value or f.status}" for f in event.findings)
         case Answered():
             return event.text
+        case Verified():
+            counts = Counter(claim.verdict for claim in event.claims)
+            told = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+            return f"{told or 'no claims'}; {len(event.dropped)} dropped"
         case Failed():
             return f"{event.what} {event.subject}: {event.message}"
         case Warned():

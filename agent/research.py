@@ -113,6 +113,23 @@ class Claim(Frozen):
     verdict: Verdict = "unchecked"
 
 
+class Section(Frozen):
+    """Sentences of a report under their heading."""
+
+    heading: str
+    claims: tuple[Claim, ...]
+
+
+class Report(Frozen):
+    """What a report says beside its summary; numbers and sources are counted from the run."""
+
+    title: str
+    themes: tuple[Section, ...]
+    conflicts: tuple[Claim, ...] = ()
+    confidence: Literal["Low", "Medium", "High"]
+    rationale: str = ""
+
+
 # --- events: past participles; everything a run remembers arrives as one of these --------------
 
 
@@ -163,13 +180,29 @@ class Reflected(Frozen):
     new_queries: tuple[str, ...] = ()
 
 
-class Answered(Frozen):
-    """The answer: text with `[n]` markers, each of which has a quote. No quotes: insufficient."""
+class Composed(Frozen):
+    """An answer: text with `[n]` markers, each of which has a quote. No quotes: insufficient.
 
-    type: Literal["answered"] = "answered"
+    With a `report`, `text` and `claims` are its executive summary.
+    """
+
     text: str
     quotes: tuple[Quote, ...]
     claims: tuple[Claim, ...]
+    report: Report | None = None
+
+
+class Answered(Composed):
+    """The answer was written; its claims are not yet judged."""
+
+    type: Literal["answered"] = "answered"
+
+
+class Verified(Composed):
+    """The answer was checked: every claim has its verdict; `dropped` are those left out."""
+
+    type: Literal["verified"] = "verified"
+    dropped: tuple[Claim, ...] = ()
 
 
 class Failed(Frozen):
@@ -205,6 +238,7 @@ Event = Annotated[
     | PageRead
     | Reflected
     | Answered
+    | Verified
     | Failed
     | Warned
     | Halted,
@@ -303,9 +337,9 @@ class Research:
         return bool(kinds) and kinds[-1] == "reflected"
 
     @property
-    def answer(self) -> Answered | None:
-        """The answer, once there is one."""
-        answers = self.of(Answered)
+    def answer(self) -> Composed | None:
+        """The answer, once there is one; checked, once it is."""
+        answers = self.of(Composed)
         return answers[-1] if answers else None
 
     @property

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent.assembly import assembled
 from agent.budget import spent
 from agent.compose import (
     NOWHERE,
     Ways,
     chosen_models,
     chosen_ways,
-    extract,
     now,
     outside,
     user_folder,
@@ -26,11 +26,6 @@ from agent.llm import Model
 from agent.outside import spawn
 from agent.research import Event, Halted, Research, Slot, Started, Warned
 from agent.settings import SHAPE, Settings
-from agent.steps.generate_queries import GenerateQueries
-from agent.steps.reflect import Reflect
-from agent.steps.synthesize import Synthesize
-from agent.steps.web_search import WebSearchTool
-from agent.strategies.slots import Slots
 
 if TYPE_CHECKING:
     from agent.output import Answer
@@ -81,18 +76,7 @@ class Run:
         self._settings = settings
         self._journal = journal
         self._outside = outside(settings, journal, models, ways)
-        ask, tokens, lang = self._outside.ask, settings.evidence_tokens, settings.lang
-        self._search = WebSearchTool(
-            self._outside.search, self._outside.read, settings.pages_per_query
-        )
-        self._synthesize = Synthesize(ask, extract, tokens, settings.max_words, lang)
-        self._strategy = Slots(
-            GenerateQueries(ask, lang),
-            self._search,
-            Reflect(ask, extract, tokens, lang),
-            self._synthesize,
-            settings.max_rounds,
-        )
+        self._strategy = assembled(self._outside, settings)
         slots = tuple(Slot(name=name) for name in settings.slots)
         self.research = Research(clean(str(journal.header["topic"])), slots)
 
@@ -119,14 +103,9 @@ class Run:
         yield from self._warnings()
 
     def _cut_short(self, halt: Halt) -> Iterator[Event]:
-        """The best answer from what there is; by a model only if the budget kept that back."""
-        research = self.research
-        if not research.halted:
+        if not self.research.halted:
             yield Halted(reason=halt.message)
-        yield from self._search.salvage(research)
-        if research.sources and not research.findings_are_new:
-            yield from Reflect(extract, extract, self._settings.evidence_tokens)(research)
-        yield from self._synthesize(research)
+        yield from self._strategy.finish(self.research)
 
     def _warnings(self) -> Iterator[Event]:
         """What the user should know and was not yet told."""
@@ -206,7 +185,7 @@ def _header(path: Path, topic: str, settings: Settings) -> dict[str, Any]:
     return {
         "run": path.stem,
         "topic": topic,
-        "strategy": Slots.name,
+        "strategy": settings.strategy,
         "at": now(),
         "settings": settings.model_dump(mode="json", include=set(SHAPE)),
     }

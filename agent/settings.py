@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr, ValidationError
 
@@ -61,6 +61,7 @@ class Settings(Frozen):
     user_agent: str = ""  # how pages and Wikipedia are asked; empty: the program's name
 
     # how far to go
+    strategy: Literal["slots"] = "slots"
     offline: bool = False
     slots: tuple[str, ...] = ()
     max_rounds: int = Field(2, ge=1, le=10)
@@ -69,6 +70,8 @@ class Settings(Frozen):
     evidence_tokens: int = Field(3000, ge=200)  # what a prompt shows of the pages
     patience: float = Field(2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
+    verify: Literal["unsure", "all", "rules"] = "unsure"  # which claims a model is asked to judge
+    on_unsupported: Literal["drop", "flag"] = "drop"
 
     # what it may take; None: no limit
     max_seconds: float | None = Field(None, gt=0)
@@ -91,7 +94,17 @@ class Settings(Frozen):
 
 
 #: What shapes prompts and answer, and is recorded with a run, so that a replay repeats it.
-SHAPE = ("slots", "max_rounds", "max_words", "pages_per_query", "evidence_tokens", "lang")
+SHAPE = (
+    "strategy",
+    "slots",
+    "max_rounds",
+    "max_words",
+    "pages_per_query",
+    "evidence_tokens",
+    "lang",
+    "verify",
+    "on_unsupported",
+)
 
 #: Environment name -> field. A list is written with commas.
 ENVIRONMENT = {

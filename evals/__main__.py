@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evals import claims, credibility, extractive, injection, links, slots, wire
+from evals import claims, credibility, extractive, injection, lies, links, slots, wire
 from evals.extractive import ROOT
 
 PAGE = ROOT / "evals/RESULTS.md"
@@ -47,6 +47,10 @@ def _links(data: Path) -> str:
     return links.report(links.measure(data, 60))
 
 
+def _lies(data: Path) -> str:
+    return lies.report(lies.measure(data))
+
+
 def _credibility(data: Path) -> str:
     heads = ("set", "n", "reliable", "plain AUC", "our AUC", "gain", "interval of 95%")
     parts = credibility.report(data / "credibility")
@@ -70,6 +74,7 @@ SUITES = (
     Suite("claims", "Claims against what they cite, without a model", "claims", _claims),
     Suite("injection", "Hostile pages", "injection", injection.report),
     Suite("links", "Links that open at the quote, in a browser", "pages", _links),
+    Suite("lies", "What reaches the user of what a model makes up", "multihop", _lies),
     Suite("credibility", "Credibility of domains", "credibility", _credibility),
 )
 

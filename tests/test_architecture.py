@@ -26,6 +26,7 @@ ROOMS = [
     {"strategies"},
     {"output", "render", "telemetry"},
     {"compose"},
+    {"assembly"},
     {"run"},
     {"estimate"},
 ]

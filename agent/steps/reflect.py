@@ -101,6 +101,10 @@ class Reflect:
         self._budget = budget
         self._language = language
 
+    def without_model(self, research: Research) -> Iterator[Event]:
+        """The same by `stand_in` alone, as when nothing may be spent any more."""
+        yield from Reflect(self._stand_in, self._stand_in, self._budget)(research)
+
     def __call__(self, research: Research) -> Iterator[Event]:
         if not research.sources:
             yield _reflected(research, Coverage(slots=[]))
