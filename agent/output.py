@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 
 from agent.budget import Spent
 from agent.errors import AgentError
-from agent.evidence import link
+from agent.links import link
 from agent.pages.credibility import Credibility, credibility
 from agent.render import document
 from agent.report import ReportAnswer, cited, report
@@ -248,7 +248,7 @@ def _citation(quote: Quote, research: Research, run: RunInfo) -> Citation:
         start=quote.start,
         end=quote.end,
         match=quote.match,
-        link=link(page.url, quote.text),
+        link=link(page.url, page.text, quote.start, quote.end),
         page_sha256=page.sha256,
         retrieved_at=page.retrieved_at,
         via=page.via,

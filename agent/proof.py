@@ -105,7 +105,7 @@ def _pages(calls: Sequence[Json]) -> dict[str, list[Json]]:
 
 
 def _citations(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
-    from agent.evidence import link
+    from agent.links import link
 
     for i, citation in enumerate(answer.citations):
         where = f"citations[{i}]"
@@ -117,7 +117,8 @@ def _citations(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
         for field in ("url", "title", "retrieved_at") if held else ():
             if getattr(citation, field) not in [page.get(field) for page in held]:
                 yield f"{where}.{field}", "it is not that of the page in the journal"
-        if citation.link != link(citation.url, citation.quote):
+        opens = held and link(citation.url, held[0]["text"], citation.start, citation.end)
+        if held and citation.link != opens:
             yield f"{where}.link", "the link does not open this page at this quote"
         if citation.match == "none":
             yield f"{where}.match", "a quote that is on no page is cited"

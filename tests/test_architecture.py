@@ -21,7 +21,7 @@ ROOMS = [
     {"outside", "settings", "budget", "foreign"},
     {"http", "journal"},
     {"llm", "search", "pages", "evidence", "recorded", "cache"},
-    {"checking"},
+    {"checking", "links"},
     {"steps"},
     {"strategies"},
     {"output", "report", "render", "telemetry"},

@@ -8,7 +8,18 @@ from concurrent.futures import Future
 
 from agent.errors import OutsideError, SearchFailed
 from agent.outside import Read, Search
-from agent.research import Event, Failed, Found, Hit, Page, PageRead, Research, Searched
+from agent.pages.instructions import warning
+from agent.research import (
+    Event,
+    Failed,
+    Found,
+    Hit,
+    Page,
+    PageRead,
+    Research,
+    Searched,
+    Warned,
+)
 
 
 class WebSearchTool:
@@ -38,7 +49,7 @@ class WebSearchTool:
         """Pages that had been read when gathering ended early; of others, what the search said."""
         for hit in research.unread(self._pages_per_query):
             if page := self._read.ready(hit.url) or _snippet(hit, research):
-                yield PageRead(page=page, hit=hit)
+                yield from _became_source(page, hit)
 
     def __call__(self, research: Research) -> Iterator[Event]:
         yield from self._searched(research)
@@ -67,9 +78,16 @@ class WebSearchTool:
                 stand_in = "its snippet" if snippet else ""
                 yield _failure("page", hit.url, outcome, stand_in)
                 if snippet:
-                    yield PageRead(page=snippet, hit=hit)
+                    yield from _became_source(snippet, hit)
             else:
-                yield PageRead(page=outcome, hit=hit)
+                yield from _became_source(outcome, hit)
+
+
+def _became_source(page: Page, hit: Hit) -> Iterator[Event]:
+    """A page as a source, with a warning where its text speaks to a model."""
+    yield PageRead(page=page, hit=hit)
+    if said := warning(page, hit):
+        yield Warned(message=said)
 
 
 def _snippet(hit: Hit, research: Research) -> Page | None:
