@@ -9,6 +9,8 @@ from typing import Any
 from agent.research import (
     Answered,
     Asked,
+    Browsed,
+    Decided,
     Event,
     Failed,
     Halted,
@@ -31,11 +33,16 @@ def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer th
     """What an event says, in a few words."""
     match event:
         case Started():
-            return event.topic
+            why = f": {event.reason}" if event.reason else ""
+            return f"{event.topic} ({event.strategy}{why})"
         case Asked():
             return f"{event.task}: {event.model}"
         case Queried():
             return f"round {event.round}: {' | '.join(event.queries)}"
+        case Decided():
+            return f"step {event.step}: {event.action} {event.note}".rstrip()
+        case Browsed():
+            return f"{len(event.quotes)} helpful passages"
         case Searched(found=found):
             return f"{found.query}: {len(found.hits)} hits from {found.provider}"
         case PageRead(page=page):

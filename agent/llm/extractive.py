@@ -43,6 +43,7 @@ class Extractive:
         answers: dict[str, Callable[[Task[Any]], dict[str, Any]]] = {
             "generate_queries": _queries,
             "reflect": _reflect,
+            "decide": _decide,
             "synthesize": _synthesize,
         }
         if task.name not in answers:
@@ -179,6 +180,28 @@ def _hops(question: Question, ranked: Sequence[Scored], task: Task[Any]) -> list
     found = [name for s in best for name in names(s.line.text)]
     fresh = [n for n in found if n.casefold() not in titles and n.casefold() not in told]
     return list(dict.fromkeys(fresh))[:2]
+
+
+# --- decide ------------------------------------------------------------------------------
+
+
+def _decide(task: Task[Any]) -> dict[str, Any]:
+    """Answer where the evidence does; else follow the names that it gives; else give up."""
+    task = task.model_copy(update={"slots": task.slots or suggested(understood(task.topic))})
+    draft = _synthesize(task)
+    if draft["answer"]:
+        return {"action": "return_answer", **draft}
+    fresh = _unsearched(task)[:MORE]
+    return {"action": "search_web" if fresh else "return_answer", "queries": fresh}
+
+
+def _unsearched(task: Task[Any]) -> list[str]:
+    """What there is to search for, best first, that was not: names first, then other angles."""
+    before = tuple(getattr(task, "queries", ()))
+    plan = _queries(task)["queries"]
+    more = [*_reflect(task)["new_queries"], *plan] if task.evidence else plan
+    known = {query.casefold() for query in before}
+    return [query for query in _distinct(more) if query.casefold() not in known]
 
 
 # --- synthesize ---------------------------------------------------------------------------
