@@ -152,14 +152,14 @@ def _settings(options: dict[str, Any]) -> Settings:
         load_dotenv(Path.cwd() / ".env")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from None
-    names = "strategy depth max_steps slots llm search corpus max_rounds max_words lang resume replay retry_failed "
-    names += "max_seconds max_usd max_tokens max_calls"
+    names = "strategy slots llm search corpus max_rounds max_words lang resume replay retry_failed "
+    names += "depth max_steps max_seconds max_usd max_tokens max_calls"
     given = {name: options[name] for name in names.split()}
     given["since"] = options["since"] and options["since"].date()
     given["allow_domains"] = options["allow_domain"]
     given["block_domains"] = options["block_domain"]
     given["cache"] = False if options["no_cache"] else None
-    return settings.load(os.environ, offline=options["offline"], **given)
+    return settings.load_environment(offline=options["offline"], **given)
 
 
 def _watch(run: Run, options: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
@@ -206,6 +207,11 @@ def load(environment: Mapping[str, str], **given: Any) -> Settings:
         first = error.errors()[0]
         field = str(first["loc"][0])
         raise UsageError(f"{_spelled(field)}: {first['msg']}", "Correct or unset it.") from None
+
+
+def load_environment(**given: Any) -> Settings:
+    """`load` from the variables of this process."""
+    return load(os.environ, **given)
 
 
 def _is_list(field: str) -> bool:

@@ -17,7 +17,7 @@ FILES = sorted(AGENT.rglob("*.py"))
 
 #: A room may import from itself and from the rooms before it. Doors never import each other.
 ROOMS = [
-    {"", "demo", "errors", "urls", "research"},
+    {"demo", "errors", "urls", "research"},
     {"outside", "settings", "budget", "foreign"},
     {"http", "journal"},
     {"llm", "search", "pages", "evidence", "recorded", "cache"},
@@ -30,7 +30,7 @@ ROOMS = [
     {"run"},
     {"estimate"},
 ]
-DOORS = {"cli", "doctor", "trace", "audit"}
+DOORS = {"", "cli", "doctor", "trace", "audit"}
 NETWORK = {
     "socket",
     "ssl",

@@ -93,7 +93,8 @@ class Browse:
 
 def _head(source: Source, budget: int) -> Excerpt:
     """The beginning of a page within a budget of tokens."""
-    text, shown = source.page.text, []
+    text = source.page.text
+    shown: list[str] = []
     for start, end in passages(text):
         budget -= tokens(text[start:end])
         if budget < 0 and shown:
