@@ -227,7 +227,7 @@ _FENCE = re.compile(r"^\s*```[a-zA-Z]*\s*\n?|\n?\s*```\s*$")
 def read(generated: Generated, task: Task[A]) -> A:
     """A reply to a task: JSON, or tagged text where the task takes it. Raises ValueError."""
     within_limits = not generated.problem and len(generated.text) <= REPLY_LIMIT
-    value = task.tagged(generated.text) if within_limits else None
+    value = task.tagged(_FENCE.sub("", generated.text)) if within_limits else None
     return parse(generated, task.answer) if value is None else _fitting(value, task.answer)
 
 

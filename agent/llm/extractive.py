@@ -186,22 +186,24 @@ def _hops(question: Question, ranked: Sequence[Scored], task: Task[Any]) -> list
 
 
 def _decide(task: Task[Any]) -> dict[str, Any]:
-    """Answer where the evidence does; else follow the names that it gives; else give up."""
+    """Answer where the evidence does; else follow the names that it gives; else give up.
+
+    While the asked facts are not all found, names are followed once, though some answer would do.
+    """
     task = task.model_copy(update={"slots": task.slots or suggested(understood(task.topic))})
-    draft = _synthesize(task)
-    if draft["answer"]:
+    before = tuple(getattr(task, "queries", ()))
+    draft, reflected = _synthesize(task), _reflect(task)
+    hops = reflected["new_queries"] if task.evidence else []
+    fresh = _unsearched([*hops, *_queries(task)["queries"]], before)[:MORE]
+    early = reflected["need_more"] and len(before) <= MORE and bool(_unsearched(hops, before))
+    if draft["answer"] and not early:
         return {"action": "return_answer", **draft}
-    fresh = _unsearched(task)[:MORE]
     return {"action": "search_web" if fresh else "return_answer", "queries": fresh}
 
 
-def _unsearched(task: Task[Any]) -> list[str]:
-    """What there is to search for, best first, that was not: names first, then other angles."""
-    before = tuple(getattr(task, "queries", ()))
-    plan = _queries(task)["queries"]
-    more = [*_reflect(task)["new_queries"], *plan] if task.evidence else plan
+def _unsearched(queries: Sequence[str], before: Sequence[str]) -> list[str]:
     known = {query.casefold() for query in before}
-    return [query for query in _distinct(more) if query.casefold() not in known]
+    return [query for query in _distinct(queries) if query.casefold() not in known]
 
 
 # --- synthesize ---------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def begins(text: str) -> bool:
 def _tagged(text: str) -> Iterator[tuple[str, str]]:
     """Each open tag with the text up to the next tag of the format, whichever that is."""
     tags = list(_TAG.finditer(text))
-    ends = [tag.start() for tag in tags[1:]] + [len(text)]
-    for tag, end in zip(tags, ends, strict=True):
+    ends = [*(tag.start() for tag in tags[1:]), len(text)]
+    for tag, end in zip(tags, ends, strict=False):  # with no tag there is an end all the same
         if not tag[1]:
             yield tag[2].lower(), text[tag.end() : end].strip()
