@@ -12,6 +12,7 @@ from agent.steps.decide import Decide, Limits
 from agent.steps.generate_queries import GenerateQueries
 from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize
+from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 from agent.strategies import Strategy
 from agent.strategies.loop import Loop, Steps
@@ -30,6 +31,7 @@ def _slots(outside: Outside, settings: Settings) -> Strategy:
         WebSearchTool(outside.search, outside.read, settings.pages_per_query),
         Reflect(ask, extract, tokens, lang),
         Synthesize(ask, extract, tokens, settings.max_words, lang),
+        _verify(outside, settings),
         settings.max_rounds,
     )
 
@@ -44,8 +46,22 @@ def _loop(outside: Outside, settings: Settings) -> Strategy:
         Browse(outside.read, settings.pages_per_step, tokens, helper),
         Reflect(ask, extract, tokens, lang),
         Conclude(ask, extract, limits, lang),
+        _verify(outside, settings),
     )
     return Loop(steps, settings.max_steps, settings.double_check)
 
 
-STRATEGIES: dict[str, Callable[[Outside, Settings], Strategy]] = {"slots": _slots, "loop": _loop}
+def _verify(outside: Outside, settings: Settings) -> Verify:
+    return Verify(
+        outside.ask,
+        settings.evidence_tokens,
+        settings.lang,
+        by=settings.verify,
+        on_unsupported=settings.on_unsupported,
+    )
+
+
+STRATEGIES: dict[str, Callable[[Outside, Settings], Strategy]] = {
+    "slots": _slots,
+    "loop": _loop,
+}

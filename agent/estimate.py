@@ -58,15 +58,22 @@ class Work(NamedTuple):
 def _slots(settings: Settings) -> tuple[Work, Work]:
     rounds = settings.max_rounds
     searches = MOST_QUERIES + MOST_NEW_QUERIES * (rounds - 1)
-    most = Work(rounds + 2, rounds, searches, searches * settings.pages_per_query)
+    asks = rounds + 2 + _checks(settings)
+    most = Work(asks, rounds, searches, searches * settings.pages_per_query)
     return Work(3, 1, 1, 1), most
 
 
 def _loop(settings: Settings) -> tuple[Work, Work]:
     steps, twice = settings.max_steps, int(settings.double_check)
     asks = steps + 1 + twice + steps * settings.browse_with_model + bool(settings.slots)
+    asks += _checks(settings)
     most = Work(asks, steps, steps * MOST_STEP_QUERIES, steps * settings.pages_per_step)
     return Work(2 + twice, 1, 1, 1), most
+
+
+def _checks(settings: Settings) -> int:
+    """What checking the sentences asks at most: one judgement of all, one turn to mend."""
+    return 0 if settings.verify == "rules" else 2
 
 
 #: The least and the most that a strategy does.

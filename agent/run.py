@@ -38,9 +38,10 @@ LONGEST_TOPIC = 2000  # characters
 def research(topic: str, settings: Settings | None = None) -> Run:
     """A run, not yet begun: iterate over it for its events, or ask at once for its `answer()`.
 
-    Without settings, those of the environment. With `settings.resume` it goes on with a journal, with `settings.replay` it repeats one, without
-    going outside; the topic may then be empty. Raises UsageError for a topic that cannot be
-    researched, NotConfigured for an absent key, JournalError for a journal that cannot be used.
+    Without settings, those of the environment. With `settings.resume` it goes on with a journal,
+    with `settings.replay` it repeats one, without going outside; the topic may then be empty.
+    Raises UsageError for a topic that cannot be researched, NotConfigured for an absent key,
+    JournalError for a journal that cannot be used.
     """
     settings = settings or load_environment()
     if settings.replay:

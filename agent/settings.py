@@ -78,6 +78,8 @@ class Settings(Frozen):
     evidence_tokens: int = Field(3000, ge=200)  # what a prompt shows of the pages
     patience: float = Field(2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
+    verify: Literal["unsure", "all", "rules"] = "unsure"  # which claims a model is asked to judge
+    on_unsupported: Literal["drop", "flag"] = "drop"
 
     # what it may take; None: no limit
     max_seconds: float | None = Field(None, gt=0)
@@ -116,6 +118,7 @@ DEPTHS: dict[str, dict[str, Any]] = {
         "pages_per_step": 4,
         "evidence_tokens": 2000,
         "max_words": 60,
+        "verify": "rules",
         "max_tokens": 25_000,
         "max_seconds": 60.0,
     },
@@ -127,6 +130,7 @@ DEPTHS: dict[str, dict[str, Any]] = {
         "evidence_tokens": 8000,
         "max_words": 160,
         "double_check": True,
+        "verify": "all",
         "max_tokens": 400_000,
         "max_seconds": 600.0,
     },
@@ -146,6 +150,8 @@ SHAPE = (
     "double_check",
     "browse_with_model",
     "lang",
+    "verify",
+    "on_unsupported",
 )
 
 #: Environment name -> field. A list is written with commas.

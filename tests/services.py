@@ -225,8 +225,14 @@ def _asked(model: str, body: dict[str, Any]) -> Asked:
 
 def _task_in(request: str) -> str:
     """Which task a request is, by a field that only its answer has."""
-    tasks = {"return_answer": "decide", "useful": "browse", "need_more": "reflect"}
-    tasks |= {"citations": "synthesize", "queries": "generate_queries"}
+    tasks = {
+        "return_answer": "decide",
+        "useful": "browse",
+        "need_more": "reflect",
+        "verdicts": "verify",
+        "citations": "synthesize",
+        "queries": "generate_queries",
+    }
     return next(name for field, name in tasks.items() if re.search(rf"\b{field}\b", request))
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from agent.evidence import passages, rank, sentences, words
 from agent.research import Answered, Source
-from agent.steps.synthesize import Cited, Draft, cited_in, compose, verdict
+from agent.steps.claims import Place, checked
+from agent.steps.synthesize import Cited, Draft, cited_in, compose
 
 LOOKED_AT = 6  # passages that fit a claim best, which are then checked
 _LIST = re.compile(r"[\[【][\s\d,;，、]{1,40}[\]】]")
@@ -18,7 +19,17 @@ _POLAR = frozenset("yes no true false both neither 是 否 不是 有 没有 对
 
 class _Piece(NamedTuple):
     source: Source
-    text: str
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.source.page.text[self.start : self.end]
+
+    @property
+    def place(self) -> Place:
+        page = self.source.page
+        return Place(page.text, page.title, self.start, self.end)
 
 
 def grounded(
@@ -49,7 +60,7 @@ def _support(claim: str, sources: Sequence[Source], topic: str) -> Iterator[_Pie
     """The passage that says a claim in answer to the question: a sentence, else a longer one."""
     polar = claim.casefold().strip(" .!。！") in _POLAR
     for cut in (sentences, passages):
-        pieces = [_Piece(s, s.page.text[a:b]) for s in sources for a, b in cut(s.page.text)]
+        pieces = [_Piece(s, a, b) for s in sources for a, b in cut(s.page.text)]
         best = _best(pieces, f"{topic} {claim}")
         for piece in best[:LOOKED_AT]:
             if polar or _says(piece, claim, topic):
@@ -68,4 +79,4 @@ def _says(piece: _Piece, claim: str, topic: str) -> bool:
     title = piece.source.page.title
     asked = set(words(topic)) - set(words(claim))
     near = not asked or asked & set(words(f"{title} {piece.text}"))
-    return bool(near) and verdict(claim, [piece.text], [title]) == "supported"
+    return bool(near) and checked(claim, (piece.place,)).verdict == "supported"

@@ -10,6 +10,7 @@ from agent.steps.browse import Browse
 from agent.steps.conclude import Conclude
 from agent.steps.decide import Decide
 from agent.steps.reflect import Reflect
+from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 
 
@@ -21,6 +22,7 @@ class Steps(NamedTuple):
     browse: Browse
     reflect: Reflect  # only for slots that the caller named
     conclude: Conclude
+    verify: Verify
 
 
 class Loop:
@@ -42,6 +44,7 @@ class Loop:
             yield from self._do.reflect(research)
         if not _answered(research):
             yield from self._do.conclude(research)
+        yield from self._do.verify(research)
 
     def _gathered(self, research: Research) -> Iterator[Event]:
         while len(research.of(Decided)) < self._max_steps and not research.halted:
@@ -66,6 +69,7 @@ class Loop:
             yield from self._do.reflect.without_model(research)
         if not research.answer:
             yield from self._do.conclude(research)
+        yield from self._do.verify(research)
 
 
 def _answered(research: Research) -> bool:
