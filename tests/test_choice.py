@@ -1,4 +1,4 @@
-"""What a run does when it is told less: `--strategy auto`, `--depth`, and `research` from Python."""
+"""What a run does when it is told less: `--strategy auto`, `--depth`, `research` from Python."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_an_estimate_knows_strategy_and_depth() -> None:
     assert calls("auto", "normal") == calls("slots", "normal") != calls("loop", "normal")
 
 
-# --- from Python -----------------------------------------------------------------------------------
+# --- from Python -------------------------------------------------------------------------------
 
 
 def test_the_function_has_the_name_of_a_module_and_both_work() -> None:

@@ -344,7 +344,11 @@ def test_a_second_look_may_search_once_more(world: Services, loop: Settings) -> 
 def test_a_model_reads_only_where_ranking_finds_nothing(world: Services, loop: Settings) -> None:
     world.pages["swedish"] = "Hon föddes där borta. Katter sover."
     world.hits = {"Velmora Works founder": ["firm"], "hometown": ["swedish"]}
-    decide = script(FOUNDER, search("hometown"), answer("Hon föddes där borta [2].", (2, "Hon föddes där borta.")))
+    decide = script(
+        FOUNDER,
+        search("hometown"),
+        answer("Hon föddes där borta [2].", (2, "Hon föddes där borta.")),
+    )
     rows = [{"source": 2, "quote": "Hon föddes där borta."}, {"source": 2, "quote": "invented"}]
     world.think = lambda asked: {"useful": rows} if asked.task == "browse" else decide(asked)
     run, given = ended(loop.model_copy(update={"browse_with_model": True}))

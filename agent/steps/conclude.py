@@ -8,7 +8,7 @@ from typing import Any
 
 from agent.outside import Ask
 from agent.research import Answered, Event, Research, Warned
-from agent.steps import answered, tags
+from agent.steps import answered, language_rule, tags
 from agent.steps.decide import Limits
 from agent.steps.grounding import grounded
 from agent.steps.synthesize import WriteAnswer
@@ -22,7 +22,8 @@ class ForceAnswer(WriteAnswer):
     trajectory: str = ""
 
     def system(self) -> str:
-        return wording(self.topic, self.language).final_system.format(words=self.max_words)
+        said = wording(self.topic, self.language).final_system.format(words=self.max_words)
+        return f"{said} {language_rule(self.language)}"
 
     def prompt(self) -> str:
         topic = html.escape(self.topic, quote=False)

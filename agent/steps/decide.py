@@ -13,7 +13,7 @@ from agent.errors import FINAL, Halt, ModelFailed
 from agent.evidence import fold
 from agent.outside import Ask, Reply, Task
 from agent.research import Decided, Event, Frozen, Halted, Queried, Research, Warned
-from agent.steps import asked, failed, tags
+from agent.steps import asked, failed, language_rule, tags
 from agent.steps.generate_queries import distinct
 from agent.steps.grounding import grounded
 from agent.steps.synthesize import Cited, Draft
@@ -56,7 +56,8 @@ class ChooseAction(Task[Decision]):
         return Decision
 
     def system(self) -> str:
-        return self._wording.decide_system.format(words=self.max_words)
+        said = self._wording.decide_system.format(words=self.max_words)
+        return f"{said} {language_rule(self.language)}"
 
     def prompt(self) -> str:
         topic = html.escape(self.topic, quote=False)

@@ -22,13 +22,14 @@ class Choice(NamedTuple):
 
 _BROAD = re.compile(
     r"^(?:(?:please|can you|could you|give|write|provide|prepare|me|us|an?|the)\s+)*"
-    r"(?:overview|survey|report|summar(?:y|i[sz]e)|compare|comparison|contrast|explain|describe|discuss"
-    r"|analy[sz]e|analysis|assess|evaluate|review|explore|investigate|outline|research|why|pros and cons)\b"
-    r"|\bstate of (?:the )?(?!art\b.{0,3}$)(?:art|research|play|knowledge|\w+ (?:research|market|technology))\b"
-    r"|^how (?:do|does|did|is|are|has|have|can|could|should|might|will)\b.*\b(?:differ|compare|affect|"
-    r"influence|impact|shape|chang\w+|evolv\w+|work|develop\w*)\b"
-    r"|\b(?:advantages|disadvantages|pros and cons|implications|trade-?offs|trends|impacts?|effects?|"
-    r"causes|consequences|challenges|differences?) (?:of|in|on|for|between)\b"
+    r"(?:overview|survey|report|summar(?:y|i[sz]e)|compare|comparison|contrast|explain|describe|"
+    r"discuss|analy[sz]e|analysis|assess|evaluate|review|explore|investigate|outline|research|why|"
+    r"pros and cons)\b"
+    r"|\bstate of (?:the )?(?:art|research|play|knowledge|\w+ (?:research|market|technology))\b"
+    r"|^how (?:do|does|did|is|are|has|have|can|could|should|might|will)\b.*"
+    r"\b(?:differ|compare|affect|influence|impact|shape|chang\w+|evolv\w+|work|develop\w*)\b"
+    r"|\b(?:advantages|disadvantages|pros and cons|implications|trade-?offs|trends|impacts?|"
+    r"effects?|causes|consequences|challenges|differences?) (?:of|in|on|for|between)\b"
     r"|概述|综述|概况|比较|对比|分析|为什么|为何|现状|趋势|影响|优缺点|利弊|区别|有何不同|介绍|总结|如何(?:影响|改变|发展)",
     re.I,
 )
@@ -40,15 +41,18 @@ _EITHER = re.compile(
     re.I,
 )
 #: What ties one thing to another: "the director of", "whose", "that was written by", "'s father".
+_MADE = (
+    "direct|writ|wrot|found|produc|creat|compos|perform|star|play|publish|releas|own|design|locat|"
+    "bas|form|born|situat|serv|belong|nam|cover|record|featur|develop"
+)
+_WORK = "film|song|movie|album|book|novel"
 _LINK = re.compile(
-    r"\b\w+ (?=of (?:film|song|movie|album|book|novel)\b)"
-    r"|['’]s?\s(?=\w)|\bof (?:the|an?|his|her|its|film|song|movie|album|book|novel|[A-Z\d\"“])|\b(?:whose|whom)\b"
+    rf"\b\w+ (?=of (?:{_WORK})\b)"
+    rf"|['’]s?\s(?=\w)|\bof (?:the|an?|his|her|its|{_WORK}|[A-Z\d\"“])|\b(?:whose|whom)\b"
     r"|(?<=\w )(?:that|which|who|where|in which|for which)\b(?! (?:is|are|was|were) the\b)"
-    r"|\b(?:direct|writ|wrot|found|produc|creat|compos|perform|star|play|publish|releas|own|design|"
-    r"locat|bas|form|born|situat|serv|belong|nam|cover|record|releas|featur|develop)\w*"
-    r" (?:by|in|at|for|from|with|to|as|on|after)\b"
-    r"|\bin the (?:\w+ )?(?:city|country|state|county|town|place|year|province|district|region|film|"
-    r"series|band|company|team)\b",
+    rf"|\b(?:{_MADE})\w* (?:by|in|at|for|from|with|to|as|on|after)\b"
+    r"|\bin the (?:\w+ )?(?:city|country|state|county|town|place|year|province|district|region|"
+    r"film|series|band|company|team)\b",
 )
 _ZH_LINK = re.compile(r"的|所在|出生于|位于|由|创立|导演|写的")
 CHAIN = 2  # links from which on a question is a chain; a long question counts as one
