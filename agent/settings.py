@@ -70,9 +70,7 @@ class Settings(Frozen):
     max_words: int = Field(80, ge=10, le=2000)
     max_steps: int = Field(5, ge=1, le=20)  # decisions of strategy `loop`
     pages_per_query: int = Field(3, ge=1, le=10)
-    pages_per_step: int = Field(
-        6, ge=1, le=30
-    )  # the same for a step of `loop`, for all its queries
+    pages_per_step: int = Field(9, ge=1, le=30)  # the same for all queries of a step of `loop`
     double_check: bool = False  # `loop` looks at its answer once more before it returns it
     browse_with_model: bool = False  # `loop` asks a model what helps where ranking finds nothing
     evidence_tokens: int = Field(3000, ge=200)  # what a prompt shows of the pages
@@ -115,7 +113,7 @@ DEPTHS: dict[str, dict[str, Any]] = {
         "max_rounds": 1,
         "max_steps": 3,
         "pages_per_query": 2,
-        "pages_per_step": 4,
+        "pages_per_step": 5,
         "evidence_tokens": 2000,
         "max_words": 60,
         "verify": "rules",
@@ -126,7 +124,7 @@ DEPTHS: dict[str, dict[str, Any]] = {
         "max_rounds": 4,
         "max_steps": 8,
         "pages_per_query": 5,
-        "pages_per_step": 12,
+        "pages_per_step": 18,
         "evidence_tokens": 8000,
         "max_words": 160,
         "double_check": True,

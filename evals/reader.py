@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from agent.evidence import fold, rank, sentences, tokens, words
+from agent.evidence import STOP_WORDS, fold, rank, sentences, tokens, words
 from agent.llm import Generated
 from agent.llm.question import understood
 from agent.llm.values import names
@@ -107,8 +107,9 @@ class Reader:
     def _about(self, name: str) -> str:
         """What to search for of a name: what the relations ask of what came before."""
         left = [relation for relation in self._relations if not _depends_on_none(relation)]
-        said = " ".join(re.sub(r"#\d", " ", relation) for relation in left).replace(">>", " ")
-        return f"{name} {said}".strip()
+        said = " ".join(re.sub(r"#\d", " ", relation) for relation in left)
+        plain = (word for word in re.findall(r"\w+", said) if word.casefold() not in STOP_WORDS)
+        return " ".join([name, *plain])
 
     def _names(self, shown: Sequence[Shown]) -> list[str]:
         """The names in the passages without a page of their own, best first."""
