@@ -226,6 +226,8 @@ def _asked(model: str, body: dict[str, Any]) -> Asked:
 def _task_in(request: str) -> str:
     """Which task a request is, by a field that only its answer has."""
     tasks = {
+        "return_answer": "decide",
+        "useful": "browse",
         "need_more": "reflect",
         "verdicts": "verify",
         "citations": "synthesize",
