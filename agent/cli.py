@@ -44,7 +44,7 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("question", required=False)
 @click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
-@click.option("--strategy", type=click.Choice(["slots"]), help="How to research.  [default: slots]")
+@click.option("--strategy", type=click.Choice(["slots", "report"]), help="How to research.  [default: slots]")
 @click.option("--slots", callback=_listed, help="Facts to find, with commas: winner,score.")
 @click.option("--llm", callback=_listed, help="Models in order: gemini, openai:MODEL, extractive.")
 @click.option("--search", callback=_listed, help="Search providers in order.")

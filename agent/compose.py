@@ -20,6 +20,7 @@ from agent.outside import A, Ask, Read, Reply, Search, Task, spawn
 from agent.recorded import Recorded
 from agent.research import Found, Frozen, Page
 from agent.settings import Settings
+from agent.tools import transcript
 from agent.urls import canonical
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ V = TypeVar("V", bound=Frozen)
 
 MOST_SKIPPED = 10  # files of a corpus that are named as unreadable
 SAMPLE = Generated(text="", input_tokens=1, output_tokens=1)
-LAST = "synthesize"  # the task that may use what the budget keeps back
+LAST = ("synthesize", "draft")  # the tasks that may use what the budget keeps back
 FRAME = 700  # tokens of a prompt around its evidence: instructions, topic, slots, schema
 SCHEMA = 200  # tokens of an answer's JSON schema, about
 REPLY = 1500  # tokens that a reply may take, thoughts included: five times what tests have seen
@@ -116,7 +117,8 @@ def cost(models: Sequence[Model], prompt_tokens: int) -> Cost:
 
 def task_tokens(task: Task[Any]) -> int:
     """About how many tokens a task's prompt is, a tenth added for what the estimate misses."""
-    return math.ceil(1.1 * (tokens(task.system()) + tokens(task.prompt()))) + SCHEMA
+    said = tokens(task.system()) + tokens(task.prompt()) + tokens(transcript(task.exchanges))
+    return math.ceil(1.1 * said) + SCHEMA
 
 
 def outside(settings: Settings, journal: Journal, chosen: Sequence[Model], ways: Ways) -> Outside:
@@ -144,12 +146,12 @@ def outside(settings: Settings, journal: Journal, chosen: Sequence[Model], ways:
         journal,
         "ask",
         models,
-        request=lambda task: {"task": task.name, "system": task.system(), "prompt": task.prompt()},
+        request=_request,
         encode=lambda reply: reply.model_dump(mode="json", serialize_as_any=True),
         decode=_reply,
         recalled=lambda reply: models.move_to(reply.model),
-        permit=lambda task: budget.take(cost(chosen, task_tokens(task)), last=task.name == LAST),
-        go_on=lambda task: budget.in_time(last=task.name == LAST),
+        permit=lambda task: budget.take(cost(chosen, task_tokens(task)), last=task.name in LAST),
+        go_on=lambda task: budget.in_time(last=task.name in LAST),
         limit=LONGEST_ASK,
         patience=settings.patience,
     )
@@ -188,6 +190,13 @@ class _Gathering(NamedTuple):
             limit=limit,
             patience=self.patience,
         )
+
+
+def _request(task: Task[Any]) -> dict[str, Any]:
+    """What identifies a task. Turns with tools are part of it, as they were recorded."""
+    asked = {"task": task.name, "system": task.system(), "prompt": task.prompt()}
+    turns = [exchange.model_dump(mode="json") for exchange in task.exchanges]
+    return {**asked, "exchanges": turns} if turns else asked
 
 
 def _reply(task: Task[A], line: dict[str, Any]) -> Reply[A]:

@@ -16,6 +16,7 @@ from agent.pages.credibility import Credibility, credibility
 from agent.research import (
     Asked,
     Attempt,
+    Blocked,
     Claim,
     Failed,
     Finding,
@@ -271,7 +272,8 @@ def _counts(research: Research) -> SourceCounts:
     return SourceCounts(
         found=len(research.hits),
         read=sum(event.page.via == "page" for event in research.of(PageRead)),
-        blocked=sum(event.outcome in ("blocked", "forbidden") for event in unread),
+        blocked=sum(event.outcome in ("blocked", "forbidden") for event in unread)
+        + len(research.of(Blocked)),
         failed=sum(event.outcome not in ("blocked", "forbidden") for event in unread),
     )
 

@@ -9,10 +9,13 @@ from typing import Any
 from agent.research import (
     Answered,
     Asked,
+    Blocked,
+    Doubted,
     Event,
     Failed,
     Halted,
     PageRead,
+    Planned,
     Queried,
     Reflected,
     Searched,
@@ -34,12 +37,19 @@ def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer th
             return event.topic
         case Asked():
             return f"{event.task}: {event.model}"
+        case Planned():
+            queries = " | ".join(f"{sub.query} ({sub.priority})" for sub in event.sub_queries)
+            return f"{event.question_type}, {event.search_strategy}: {queries}"
         case Queried():
             return f"round {event.round}: {' | '.join(event.queries)}"
         case Searched(found=found):
             return f"{found.query}: {len(found.hits)} hits from {found.provider}"
         case PageRead(page=page):
             return f"{page.url} ({len(page.text)} characters, {page.via})"
+        case Blocked():
+            return f"{event.hit.url}: credibility {event.score:g}, not above {event.threshold:g}"
+        case Doubted():
+            return " | ".join(event.gaps) or "no gaps"
         case Reflected():
             return ", ".join(f"{f.slot}={f.value or f.status}" for f in event.findings)
         case Answered():

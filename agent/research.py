@@ -102,6 +102,14 @@ class Finding(Frozen):
     alternatives: tuple[str, ...] = ()
 
 
+class SubQuery(Frozen):
+    """A question that a report must answer on its way, as its plan has it."""
+
+    query: str
+    priority: Literal["High", "Medium", "Low"] = "Medium"
+    reasoning: str = ""
+
+
 Verdict = Literal["supported", "partial", "unsupported", "unchecked"]
 
 
@@ -149,6 +157,15 @@ class Asked(Frozen):
     attempts: tuple[Attempt, ...] = ()
 
 
+class Planned(Frozen):
+    """A report was planned; its sub-queries stand in the order of their priority."""
+
+    type: Literal["planned"] = "planned"
+    question_type: Literal["factual", "comparative", "exploratory", "technical"]
+    search_strategy: str
+    sub_queries: tuple[SubQuery, ...]
+
+
 class Queried(Frozen):
     """The queries of a round are known; in the first round the slots too."""
 
@@ -170,6 +187,23 @@ class PageRead(Frozen):
     type: Literal["page_read"] = "page_read"
     page: Page
     hit: Hit
+
+
+class Blocked(Frozen):
+    """A page was not read, because its credibility is not above the threshold."""
+
+    type: Literal["blocked"] = "blocked"
+    hit: Hit
+    score: float
+    threshold: float
+
+
+class Doubted(Frozen):
+    """What the sources leave open, and what would close it; nothing open: no second round."""
+
+    type: Literal["doubted"] = "doubted"
+    gaps: tuple[str, ...]
+    follow_up_queries: tuple[str, ...] = ()
 
 
 class Reflected(Frozen):
@@ -233,9 +267,12 @@ class Halted(Frozen):
 Event = Annotated[
     Started
     | Asked
+    | Planned
     | Queried
     | Searched
     | PageRead
+    | Blocked
+    | Doubted
     | Reflected
     | Answered
     | Verified
@@ -307,6 +344,7 @@ class Research:
         """The best `per_query` hits of each query of this round that were not tried before."""
         tried = {canonical(e.hit.url) for e in self.of(PageRead)}
         tried |= {canonical(e.subject) for e in self.of(Failed) if e.what == "page"}
+        tried |= {canonical(e.hit.url) for e in self.of(Blocked)}
         chosen: dict[str, Hit] = {}
         for event in self.of(Searched):
             if event.round == self.round:

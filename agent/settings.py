@@ -61,13 +61,16 @@ class Settings(Frozen):
     user_agent: str = ""  # how pages and Wikipedia are asked; empty: the program's name
 
     # how far to go
-    strategy: Literal["slots"] = "slots"
+    strategy: Literal["slots", "report"] = "slots"
     offline: bool = False
     slots: tuple[str, ...] = ()
     max_rounds: int = Field(2, ge=1, le=10)
     max_words: int = Field(80, ge=10, le=2000)
     pages_per_query: int = Field(3, ge=1, le=10)
     evidence_tokens: int = Field(3000, ge=200)  # what a prompt shows of the pages
+    report_tokens: int = Field(8000, ge=200)  # the same, for the gaps and the draft of a report
+    max_iterations: int = Field(10, ge=2, le=100)  # turns with tools of a report: half a round
+    min_credibility: float = Field(0.5, ge=0, le=1)  # at or below it a report reads no page
     patience: float = Field(2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
 
@@ -99,6 +102,9 @@ SHAPE = (
     "max_words",
     "pages_per_query",
     "evidence_tokens",
+    "report_tokens",
+    "max_iterations",
+    "min_credibility",
     "lang",
 )
 
@@ -135,6 +141,9 @@ ENVIRONMENT = {
     "FETCH_THROUGH_PROXY": "fetch_through_proxy",
     "RESPECT_ROBOTS": "respect_robots",
     "USER_AGENT": "user_agent",
+    "MAX_ITERATIONS": "max_iterations",
+    "MIN_CREDIBILITY": "min_credibility",
+    "REPORT_TOKENS": "report_tokens",
     "RUNS_DIR": "runs_dir",
     "CACHE_DIR": "cache_dir",
     "CACHE_URL": "cache_url",

@@ -5,6 +5,7 @@ The SDK has no total deadline and its retries ignore `Retry-After`, so both are 
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -13,14 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agent.errors import ModelFailed, Outcome
 from agent.http import retry_after
 from agent.llm import Generated
+from agent.llm.conversation import opening
 from agent.llm.prices import Price
 from agent.llm.schemas import lean
 from agent.outside import Task
+from agent.tools import Exchange
 
 if TYPE_CHECKING:
     from google.genai import Client
     from google.genai.errors import APIError
-    from google.genai.types import GenerateContentResponse
+    from google.genai.types import Content, GenerateContentResponse, Part
 
 T = TypeVar("T")
 
@@ -33,6 +36,7 @@ REMEDIES: dict[Outcome, str] = {
     "unavailable": "Try again later.",
 }
 FIRST_CALL = 0.3  # seconds: the SDK builds its validators at the first call, for some 40 ms
+MISCALLED = {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"}
 SAFE = {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"}
 
 
@@ -102,7 +106,8 @@ class Gemini:
 
     def generate(self, task: Task[Any], correction: str) -> Generated:
         """Answer a task. Raises ModelFailed with the outcome of this one try."""
-        return self._told(lambda client: _generated(self._send(client, task, correction)))
+        read = _turn if task.tools else _text
+        return self._told(lambda client: _generated(self._send(client, task, correction), read))
 
     def probe(self) -> str:
         """Whether the key works and the model exists, in words; costs nothing. Raises ModelFailed.
@@ -141,16 +146,13 @@ class Gemini:
     def _send(self, client: Client, task: Task[Any], correction: str) -> GenerateContentResponse:
         from google.genai import types
 
-        prompt = task.prompt()
-        if correction:
-            prompt += f"\n\nYour last reply could not be used: {correction}. Answer again."
         config = types.GenerateContentConfig(
             system_instruction=task.system(),
-            response_mime_type="application/json",
-            response_json_schema=lean(task.answer.model_json_schema()),
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+            **_form(task),
         )
-        return client.models.generate_content(model=self.name, contents=prompt, config=config)
+        contents = _contents(task, self.name, correction)
+        return client.models.generate_content(model=self.name, contents=contents, config=config)
 
     def _refusal(self, error: APIError) -> ModelFailed:
         outcome = _outcome(error)
@@ -175,7 +177,85 @@ class Gemini:
         return self._price.usd(generated.input_tokens, generated.output_tokens)
 
 
-def _generated(response: GenerateContentResponse) -> Generated:
+def _form(task: Task[Any]) -> dict[str, Any]:
+    """What a reply may be: calls of tools, or JSON of a schema.
+
+    No temperature: Gemini 3 is made for its default, and may repeat itself for ever below that.
+    """
+    from google.genai import types
+
+    if not task.tools:
+        schema = lean(task.answer.model_json_schema())
+        return {"response_mime_type": "application/json", "response_json_schema": schema}
+    declared = [
+        types.FunctionDeclaration(
+            name=tool.name, description=tool.description, parameters_json_schema=tool.parameters
+        )
+        for tool in task.tools
+    ]
+    return {"tools": [types.Tool(function_declarations=declared)]}
+
+
+def _contents(task: Task[Any], model: str, correction: str) -> list[Content]:
+    """The prompt, and the turns so far: this model's own as they came, another's as text.
+
+    A turn's thought signatures must come back with it, else Gemini 3 answers 400, and they are
+    worth nothing to another model.
+    """
+    from google.genai import types
+
+    prompt, own = opening(task, model)
+    contents = [types.Content(role="user", parts=[types.Part(text=prompt)])]
+    for exchange in own:
+        contents.append(types.Content.model_validate(exchange.turn.verbatim))
+        contents.append(types.Content(role="user", parts=_results(exchange)))
+    if correction:
+        again = f"Your last reply could not be used: {correction}. Answer again."
+        contents[-1] = contents[-1].model_copy(
+            update={"parts": [*(contents[-1].parts or ()), types.Part(text=f"\n\n{again}")]}
+        )
+    return contents
+
+
+def _results(exchange: Exchange) -> list[Part]:
+    from google.genai import types
+
+    return [
+        types.Part(
+            function_response=types.FunctionResponse(
+                id=call.id or None, name=call.name, response={"result": result}
+            )
+        )
+        for call, result in zip(exchange.turn.calls, exchange.results, strict=True)
+    ]
+
+
+Read = Callable[["Content"], str]
+
+
+def _text(content: Content) -> str:
+    """What a reply says, without its thoughts."""
+    return "".join(part.text or "" for part in content.parts or () if not part.thought)
+
+
+def _turn(content: Content) -> str:
+    """A reply with its calls, as JSON of a `Turn`."""
+    called = [part.function_call for part in content.parts or () if part.function_call]
+    return json.dumps(
+        {
+            "calls": [
+                {"name": call.name or "", "arguments": call.args or {}, "id": call.id or ""}
+                for call in called
+            ],
+            "text": _text(content),
+            "verbatim": content.model_dump(mode="json", by_alias=True, exclude_none=True)
+            if called
+            else None,
+        }
+    )
+
+
+def _generated(response: GenerateContentResponse, read: Read) -> Generated:
     usage = response.usage_metadata
     spent = {
         "input_tokens": (usage and usage.prompt_token_count) or 0,
@@ -190,10 +270,11 @@ def _generated(response: GenerateContentResponse) -> Generated:
         return Generated(text="", problem="the reply was empty", **spent)
     candidate = candidates[0]
     reason = candidate.finish_reason.name if candidate.finish_reason else "STOP"
+    if reason in MISCALLED:
+        return Generated(text="", problem="the call of a tool was malformed", **spent)
     if reason not in SAFE:
         raise _blocked(reason)
-    parts = (candidate.content and candidate.content.parts) or []
-    text = "".join(part.text or "" for part in parts if not part.thought)
+    text = read(candidate.content) if candidate.content and candidate.content.parts else ""
     problem = "" if text.strip() else "the reply was empty"
     if reason == "MAX_TOKENS":
         problem = "the reply was cut off at the output limit; be shorter"
