@@ -6,11 +6,17 @@ from collections.abc import Callable
 
 from agent.compose import Outside, extract
 from agent.settings import Settings
+from agent.steps.draft import Draft
+from agent.steps.gaps import DetectGaps
+from agent.steps.gather import Gather, Limits
 from agent.steps.generate_queries import GenerateQueries
+from agent.steps.plan import Plan
 from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize
+from agent.steps.tool_use import UseTools
 from agent.steps.web_search import WebSearchTool
 from agent.strategies import Strategy
+from agent.strategies.report import Reporting
 from agent.strategies.slots import Slots
 
 
@@ -30,4 +36,19 @@ def _slots(outside: Outside, settings: Settings) -> Strategy:
     )
 
 
-STRATEGIES: dict[str, Callable[[Outside, Settings], Strategy]] = {"slots": _slots}
+def _report(outside: Outside, settings: Settings) -> Strategy:
+    ask, tokens, lang = outside.ask, settings.report_tokens, settings.lang
+    limits = Limits(settings.max_iterations // 2, settings.pages_per_query, tokens)
+    use = UseTools(outside.search, outside.read, settings.min_credibility)
+    return Reporting(
+        Plan(ask, lang),
+        Gather(ask, extract, use, limits),
+        DetectGaps(ask, extract, tokens, lang),
+        Draft(ask, extract, tokens, lang),
+    )
+
+
+STRATEGIES: dict[str, Callable[[Outside, Settings], Strategy]] = {
+    "slots": _slots,
+    "report": _report,
+}

@@ -44,7 +44,9 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("question", required=False)
 @click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
-@click.option("--strategy", type=click.Choice(["slots", "report"]), help="How to research.  [default: slots]")
+@click.option(
+    "--strategy", type=click.Choice(["slots", "report"]), help="How to research.  [default: slots]"
+)
 @click.option("--slots", callback=_listed, help="Facts to find, with commas: winner,score.")
 @click.option("--llm", callback=_listed, help="Models in order: gemini, openai:MODEL, extractive.")
 @click.option("--search", callback=_listed, help="Search providers in order.")
@@ -155,11 +157,14 @@ def _settings(options: dict[str, Any]) -> Settings:
 def _watch(run: Run, options: dict[str, Any]) -> None:
     """Go through the run, showing its events as was asked."""
     from agent import render
+    from agent.research import Halted
 
     events: Iterable[Event] = run
     if sys.stderr.isatty() and not (options["verbose"] or options["events"]):
         events = _with_progress(run)
     for event in events:
+        if isinstance(event, Halted) and not options["events"]:
+            click.echo(f"Warning: {render.printable(event.reason)}", err=True)
         if options["verbose"]:
             click.echo(render.line(event), err=True)
         if options["events"]:

@@ -103,7 +103,8 @@ def _budget(settings: Settings, journal: Journal, models: Sequence[Model]) -> Bu
         tokens=settings.max_tokens,
         calls=settings.max_calls,
     )
-    kept = cost(models, settings.evidence_tokens + FRAME)
+    shown = settings.report_tokens if settings.strategy == "report" else settings.evidence_tokens
+    kept = cost(models, shown + FRAME)
     return Budget(caps, lambda: spent(journal.calls), lambda: journal.recalled, kept)
 
 

@@ -360,6 +360,17 @@ class Research:
         return reflections[-1].new_queries if reflections and reflections[-1].need_more else ()
 
     @property
+    def plan(self) -> Planned | None:
+        """How a report is researched."""
+        plans = self.of(Planned)
+        return plans[-1] if plans else None
+
+    @property
+    def doubts(self) -> Doubted:
+        """What the sources leave open, as last said; nothing if nobody asked."""
+        return self.of(Doubted)[-1] if self.of(Doubted) else Doubted(gaps=())
+
+    @property
     def findings(self) -> dict[str, Finding]:
         """What is known of each slot, as last reflected; a slot not yet looked at is missing."""
         known = {f.slot: f for event in self.of(Reflected) for f in event.findings}

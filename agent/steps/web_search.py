@@ -37,7 +37,7 @@ class WebSearchTool:
     def salvage(self, research: Research) -> Iterator[Event]:
         """Pages that had been read when gathering ended early; of others, what the search said."""
         for hit in research.unread(self._pages_per_query):
-            if page := self._read.ready(hit.url) or _snippet(hit, research):
+            if page := self._read.ready(hit.url) or snippet_of(hit, research):
                 yield PageRead(page=page, hit=hit)
 
     def __call__(self, research: Research) -> Iterator[Event]:
@@ -52,7 +52,7 @@ class WebSearchTool:
         for query, outcome in zip(queries, self._search.collect(queries), strict=True):
             if isinstance(outcome, OutsideError):
                 failures.append(outcome)
-                yield _failure("search", query, outcome)
+                yield skipped("search", query, outcome)
             else:
                 yield Searched(round=research.round, found=outcome)
         if len(failures) == len(queries) and not research.hits:
@@ -63,16 +63,16 @@ class WebSearchTool:
         outcomes = self._read.collect([hit.url for hit in hits])
         for hit, outcome in zip(hits, outcomes, strict=True):
             if isinstance(outcome, OutsideError):
-                snippet = _snippet(hit, research)
+                snippet = snippet_of(hit, research)
                 stand_in = "its snippet" if snippet else ""
-                yield _failure("page", hit.url, outcome, stand_in)
+                yield skipped("page", hit.url, outcome, stand_in)
                 if snippet:
                     yield PageRead(page=snippet, hit=hit)
             else:
                 yield PageRead(page=outcome, hit=hit)
 
 
-def _snippet(hit: Hit, research: Research) -> Page | None:
+def snippet_of(hit: Hit, research: Research) -> Page | None:
     """What the search said of a page, as a source that is marked as such."""
     if not hit.snippet.strip():
         return None
@@ -87,7 +87,8 @@ def _snippet(hit: Hit, research: Research) -> Page | None:
     )
 
 
-def _failure(what: str, subject: str, error: OutsideError, stand_in: str = "") -> Failed:
+def skipped(what: str, subject: str, error: OutsideError, stand_in: str = "") -> Failed:
+    """The event of a query or a page that is gone on without."""
     return Failed.model_validate(
         {
             "what": what,

@@ -1,0 +1,234 @@
+"""Draft: a report as a model drafts it, made into one whose every citation stands."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field, field_validator
+
+from agent.evidence import anchor, select, show
+from agent.foreign import plain
+from agent.outside import Ask, Task
+from agent.research import (
+    Answered,
+    Blocked,
+    Claim,
+    Event,
+    Frozen,
+    Quote,
+    Report,
+    Research,
+    Section,
+    Source,
+    Warned,
+)
+from agent.steps import DATA_RULE, answered, language_rule
+from agent.steps.synthesize import Cited, nothing_found, verdict, written
+
+SUMMARY = 5  # sentences of the executive summary, as the design of the report has it
+MOST_THEMES = 12
+MOST_SENTENCES = 30  # of a theme
+LONGEST = 2000  # characters of a sentence
+Confidence = Literal["Low", "Medium", "High"]
+
+
+class Sentence(Frozen):
+    """A sentence, and the words of sources that it stands on."""
+
+    text: str = Field(description="one sentence, without [n]")
+    citations: list[Cited] = Field(default_factory=list, description="a quote for each source")
+
+
+class Theme(Frozen):
+    """What the sources say of one theme."""
+
+    heading: str
+    sentences: list[Sentence]
+
+
+class ReportDraft(Frozen):
+    """A report as a model drafts it. All empty if the sources do not say."""
+
+    title: str = ""
+    summary: list[Sentence] = Field(default_factory=list, description="3 to 5 sentences")
+    themes: list[Theme] = Field(default_factory=list, description="findings by theme")
+    conflicts: list[Sentence] = Field(
+        default_factory=list, description="where sources contradict each other; empty if nowhere"
+    )
+    confidence: Confidence = "Low"
+    rationale: str = Field("", description="why, by the sources' number, quality and agreement")
+
+    @field_validator("confidence", mode="before")
+    @classmethod
+    def _known(cls, value: Any) -> Any:
+        return value.strip().capitalize() if isinstance(value, str) else value
+
+
+class DraftReport(Task[ReportDraft]):
+    """Asks for the report."""
+
+    queries: tuple[str, ...] = ()  # what was asked on the way: themes are made of the answers
+    gaps: tuple[str, ...] = ()
+    kept_away: int = 0  # pages that were blocked
+
+    @property
+    def name(self) -> str:
+        return "draft"
+
+    @property
+    def answer(self) -> type[ReportDraft]:
+        return ReportDraft
+
+    @property
+    def temperature(self) -> float:
+        return 0.3
+
+    def system(self) -> str:
+        return (
+            "You write a research report from sources: a title, a summary of 3 to 5 sentences, "
+            "findings grouped by theme (not by query), where sources contradict each other, and "
+            "how confident one may be and why. Write each sentence so that it stands alone, and "
+            "give for each a short quote, copied exactly, of every source that it stands on. If "
+            f"the sources do not answer the topic, return empty lists. {DATA_RULE} "
+            + language_rule(self.language)
+        )
+
+    def prompt(self) -> str:
+        lines = [show(self.evidence), f"<topic>{html.escape(self.topic, quote=False)}</topic>"]
+        for title, rows in (("Sub-queries", self.queries), ("Gaps found on the way", self.gaps)):
+            if rows:
+                lines += [f"{title}:", *(f"- {html.escape(row, quote=False)}" for row in rows)]
+        if self.kept_away:
+            lines.append(f"Pages left out for their low credibility: {self.kept_away}")
+        return "\n".join(lines)
+
+
+class Draft:
+    """Writes the report; order, numbers and sources are made in code, invented citations dropped.
+
+    With no sources no model is asked. Where no model answers, `stand_in` does.
+    """
+
+    def __init__(self, ask: Ask, stand_in: Ask, budget: int, language: str = "") -> None:
+        self._ask = ask
+        self._stand_in = stand_in
+        self._budget = budget
+        self._language = language
+
+    def __call__(self, research: Research) -> Iterator[Event]:
+        if not research.sources:
+            yield nothing_found(research)
+            return
+        wanted = " ".join((research.topic, *research.queries))
+        task = DraftReport(
+            topic=research.topic,
+            evidence=select(research.sources, wanted, self._budget),
+            language=self._language,
+            queries=research.queries,
+            gaps=research.doubts.gaps,
+            kept_away=len(research.of(Blocked)),
+        )
+        draft = yield from answered(task, self._ask, self._stand_in)
+        answer, warnings = drafted(draft, research)
+        yield from (Warned(message=warning) for warning in warnings)
+        yield answer if answer.quotes else nothing_found(research)
+
+
+# --- from a draft to a report ----------------------------------------------------------------
+
+
+class Stated(NamedTuple):
+    """A sentence as a claim, with the quotes that it stands on, and how many were invented."""
+
+    claim: Claim
+    quotes: tuple[Quote, ...]
+    invented: int
+
+    @property
+    def stands(self) -> bool:
+        """Not if all that it cites was invented."""
+        return bool(self.claim.text) and (bool(self.quotes) or not self.invented)
+
+
+_MARKER = re.compile(r"\s*[\[【](?:sources?\s*)?\d{1,4}(?:\s*[,;，、]\s*\d{1,4})*[\]】]", re.I)
+
+
+def stated(sentence: Sentence, sources: Sequence[Source]) -> Stated:
+    """A sentence judged by those of its quotes that stand in their sources."""
+    numbered = {source.n: source for source in sources}
+    named = [(numbered.get(cited.source), cited.quote) for cited in sentence.citations]
+    found = [anchor(quote, source) for source, quote in named if source]
+    quotes = tuple(dict.fromkeys(quote for quote in found if quote))
+    text = _bare(sentence.text, LONGEST)
+    cited = tuple(dict.fromkeys(quote.source for quote in quotes))
+    titles = [numbered[n].page.title for n in cited]
+    judged = verdict(text, [quote.text for quote in quotes], titles)
+    claim = Claim(text=text, citations=cited, verdict=judged)
+    return Stated(claim, quotes, len(named) - sum(quote is not None for quote in found))
+
+
+def _bare(text: str, limit: int) -> str:
+    """A text on one line, without markers of its own: those are ours to set."""
+    return plain(_MARKER.sub("", text), limit)
+
+
+def drafted(draft: ReportDraft, research: Research) -> tuple[Answered, tuple[str, ...]]:
+    """The report of a draft, with warnings about what was left out of it."""
+    made = _Making(research.sources)
+    summary = made.claims(draft.summary)[:SUMMARY]
+    themes = tuple(
+        Section(heading=_bare(theme.heading, 200) or research.topic, claims=claims)
+        for theme in draft.themes[:MOST_THEMES]
+        if (claims := made.claims(theme.sentences))
+    )
+    conflicts = made.claims(draft.conflicts)
+    summary = summary or tuple(theme.claims[0] for theme in themes[:SUMMARY])
+    report = Report(
+        title=_bare(draft.title, 200) or research.topic,
+        themes=themes,
+        conflicts=conflicts,
+        confidence=draft.confidence,
+        rationale=_bare(draft.rationale, 1000),
+    )
+    claims = (*summary, *conflicts, *(claim for theme in themes for claim in theme.claims))
+    answered = Answered(
+        text=" ".join(written(claim) for claim in summary),
+        quotes=made.behind(claims),
+        claims=summary,
+        report=report,
+    )
+    return answered, made.warnings(claims)
+
+
+class _Making:
+    """Sentences on their way into a report: what stands, what was left out."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+        self._stated: list[Stated] = []
+
+    def claims(self, sentences: Sequence[Sentence]) -> tuple[Claim, ...]:
+        """The claims of those sentences that stand."""
+        some = [stated(sentence, self._sources) for sentence in sentences[:MOST_SENTENCES]]
+        self._stated += some
+        return tuple(one.claim for one in some if one.stands)
+
+    def behind(self, claims: Sequence[Claim]) -> tuple[Quote, ...]:
+        """The quotes of claims, each once, by source and place."""
+        quotes = {q for one in self._stated if one.claim in claims for q in one.quotes}
+        return tuple(sorted(quotes, key=lambda q: (q.source, q.start, q.end, q.match)))
+
+    def warnings(self, claims: Sequence[Claim]) -> tuple[str, ...]:
+        gone = (one.claim.text for one in self._stated if not one.stands and one.claim.text)
+        lines = [f"Left out of the answer: {text}" for text in dict.fromkeys(gone)]
+        if invented := sum(one.invented for one in self._stated):
+            lines.append(f"{invented} citations were dropped: their quotes are not on their pages.")
+        for claim in dict.fromkeys(claims):
+            if not claim.citations:
+                lines.append(f"No citation stands behind: {claim.text}")
+            elif claim.verdict == "unsupported":
+                lines.append(f"Its quotes do not say: {claim.text}")
+        return tuple(lines)
