@@ -27,6 +27,8 @@ from agent.research import (
 )
 from agent.steps import DATA_RULE, answered, language_rule
 from agent.steps.synthesize import Cited, nothing_found, verdict, written
+from agent.steps.tool_use import scores
+from agent.urls import canonical
 
 SUMMARY = 5  # sentences of the executive summary, as the design of the report has it
 MOST_THEMES = 12
@@ -72,6 +74,7 @@ class DraftReport(Task[ReportDraft]):
 
     queries: tuple[str, ...] = ()  # what was asked on the way: themes are made of the answers
     gaps: tuple[str, ...] = ()
+    trust: tuple[str, ...] = ()  # how credible each source is, as `[1] 0.8, an encyclopaedia`
     kept_away: int = 0  # pages that were blocked
 
     @property
@@ -98,7 +101,8 @@ class DraftReport(Task[ReportDraft]):
 
     def prompt(self) -> str:
         lines = [show(self.evidence), f"<topic>{html.escape(self.topic, quote=False)}</topic>"]
-        for title, rows in (("Sub-queries", self.queries), ("Gaps found on the way", self.gaps)):
+        lists = {"Sub-queries": self.queries, "Gaps found on the way": self.gaps}
+        for title, rows in {**lists, "Credibility of the sources": self.trust}.items():
             if rows:
                 lines += [f"{title}:", *(f"- {html.escape(row, quote=False)}" for row in rows)]
         if self.kept_away:
@@ -129,12 +133,21 @@ class Draft:
             language=self._language,
             queries=research.queries,
             gaps=research.doubts.gaps,
+            trust=_trust(research),
             kept_away=len(research.of(Blocked)),
         )
         draft = yield from answered(task, self._ask, self._stand_in)
         answer, warnings = drafted(draft, research)
         yield from (Warned(message=warning) for warning in warnings)
         yield answer if answer.quotes else nothing_found(research)
+
+
+def _trust(research: Research) -> tuple[str, ...]:
+    known = scores(research)
+    rows = (
+        (s.n, known[key][1]) for s in research.sources if (key := canonical(s.hit.url)) in known
+    )
+    return tuple(f"[{n}] {found.score:g}, {found.reason}" for n, found in rows)
 
 
 # --- from a draft to a report ----------------------------------------------------------------

@@ -109,18 +109,18 @@ class UseTools:
         self, hits: list[Hit], research: Research
     ) -> Generator[Event, None, list[Hit]]:
         """The pages that may be read; of the others it is recorded that they were blocked."""
-        scores = _scores(research)
-        judged = allowed(list(scores.values()), self._threshold)
+        known = scores(research)
+        judged = allowed(list(known.values()), self._threshold)
         passed = {canonical(hit.url) for hit, _ in judged.passed}
         chosen = []
         for hit in hits:
             key = canonical(hit.url)
-            if key in scores and key not in passed:
-                score = scores[key][1].score
+            if key in known and key not in passed:
+                score = known[key][1].score
                 yield Blocked(hit=hit, score=score, threshold=self._threshold)
             else:
                 chosen.append(hit)
-        if judged.note and any(canonical(hit.url) in scores for hit in chosen):
+        if judged.note and any(canonical(hit.url) in known for hit in chosen):
             yield from _once(judged.note, research)
         return chosen
 
@@ -193,7 +193,7 @@ def _outcome(key: str, research: Research) -> PageRead | Blocked | Failed | None
     return None
 
 
-def _scores(research: Research) -> dict[str, tuple[Hit, Credibility]]:
+def scores(research: Research) -> dict[str, tuple[Hit, Credibility]]:
     """How far each page that was found may be trusted; a corpus is trusted by who named it."""
     found: dict[str, tuple[Hit, Credibility]] = {}
     for event in research.of(Searched):
@@ -218,20 +218,20 @@ def _error(message: str) -> str:
 
 
 def _told_search(query: str, research: Research) -> str:
-    key, scores = fold(query)[0], _scores(research)
+    key, known = fold(query)[0], scores(research)
     for event in research.of(Searched):
         if fold(event.found.query)[0] == key:
-            hits = (_shown(hit, scores) for hit in event.found.hits)
+            hits = (_shown(hit, known) for hit in event.found.hits)
             return "\n".join(hits) or "No results."
     failed = (e for e in research.of(Failed) if e.what == "search" and fold(e.subject)[0] == key)
     reason = next((event.message for event in failed), "it was not made")
     return _error(f"no results: {plain(reason, 300)}")
 
 
-def _shown(hit: Hit, scores: dict[str, tuple[Hit, Credibility]]) -> str:
+def _shown(hit: Hit, known: dict[str, tuple[Hit, Credibility]]) -> str:
     """A hit as every prompt shows it, escaped like a source."""
-    known = scores.get(canonical(hit.url))
-    trust = f' credibility="{known[1].score:g}"' if known else ""
+    score = known.get(canonical(hit.url))
+    trust = f' credibility="{score[1].score:g}"' if score else ""
     head = f'<hit url="{html.escape(hit.url)}" title="{html.escape(hit.title)}"{trust}>'
     return f"{head}{html.escape(hit.snippet, quote=False)}</hit>"
 
