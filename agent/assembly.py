@@ -14,6 +14,7 @@ from agent.steps.plan import Plan
 from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize
 from agent.steps.tool_use import UseTools
+from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 from agent.strategies import Strategy
 from agent.strategies.report import Reporting
@@ -32,6 +33,7 @@ def _slots(outside: Outside, settings: Settings) -> Strategy:
         WebSearchTool(outside.search, outside.read, settings.pages_per_query),
         Reflect(ask, extract, tokens, lang),
         Synthesize(ask, extract, tokens, settings.max_words, lang),
+        _verify(outside, settings),
         settings.max_rounds,
     )
 
@@ -45,6 +47,17 @@ def _report(outside: Outside, settings: Settings) -> Strategy:
         Gather(ask, extract, use, limits),
         DetectGaps(ask, extract, tokens, lang),
         Draft(ask, extract, tokens, lang),
+        _verify(outside, settings),
+    )
+
+
+def _verify(outside: Outside, settings: Settings) -> Verify:
+    return Verify(
+        outside.ask,
+        settings.evidence_tokens,
+        settings.lang,
+        by=settings.verify,
+        on_unsupported=settings.on_unsupported,
     )
 
 

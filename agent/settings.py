@@ -73,6 +73,8 @@ class Settings(Frozen):
     min_credibility: float = Field(0.5, ge=0, le=1)  # at or below it a report reads no page
     patience: float = Field(2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
+    verify: Literal["unsure", "all", "rules"] = "unsure"  # which claims a model is asked to judge
+    on_unsupported: Literal["drop", "flag"] = "drop"
 
     # what it may take; None: no limit
     max_seconds: float | None = Field(None, gt=0)
@@ -106,6 +108,8 @@ SHAPE = (
     "max_iterations",
     "min_credibility",
     "lang",
+    "verify",
+    "on_unsupported",
 )
 
 #: Environment name -> field. A list is written with commas.

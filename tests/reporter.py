@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from tests.services import Asked, Reply, source_ids
-from tests.thinker import Fact, find
+from tests.thinker import Fact, Thinker, find
 
 Calls = list[dict[str, Any]]
 
@@ -53,6 +53,7 @@ class Reporter:
             "gather": self.gather,
             "gaps": self.gaps,
             "draft": self.draft,
+            "verify": Thinker(self._facts, []),
         }[asked.task](asked)
 
     def plan(self, asked: Asked) -> dict[str, Any]:

@@ -250,8 +250,11 @@ def _task_in(request: str) -> str:
         "prioritized_sub_queries": "plan",
         "follow_up_queries": "gaps",
         "themes": "draft",
+        "need_more": "reflect",
+        "verdicts": "verify",
+        "citations": "synthesize",
+        "queries": "generate_queries",
     }
-    tasks |= {"need_more": "reflect", "citations": "synthesize", "queries": "generate_queries"}
     return next(name for field, name in tasks.items() if re.search(rf"\b{field}\b", request))
 
 

@@ -198,10 +198,10 @@ HOSTILE += ["Ada beat Bo not " * 4000, "Ada beat Bo not. " * 4000, "阿根廷击
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_texts_take_no_time(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     for claim, quote in ((text, text), ("Ada beat Bo in 1920.", text), (text, "Ada beat Bo.")):
         assert 0 <= check(claim, [quote], [quote]).score <= 1
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
     assert check(text, [text]).verdict != "supported" and len(text) > LONGEST_CLAIM
 
 

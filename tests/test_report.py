@@ -43,7 +43,7 @@ from tests.worlds import World, calls, reported, requests, subject, told
 TOPIC = "In which city was the founder of Velmora Works born?"
 FIRM, BORN = "velmora-works-founder-city", "velmora-works-founder-born"
 GATHER = ["gather"] * 3  # a round of the scripted model: search, read, done
-STAGES = ["plan", *GATHER, "gaps", *GATHER, "draft"]
+STAGES = ["plan", *GATHER, "gaps", *GATHER, "draft", "verify"]
 ONE_ROUND = ["plan", *GATHER, "gaps", "draft"]
 
 
@@ -328,7 +328,7 @@ def test_row_gemini_is_busy(status: int, world: Services, settings: Settings) ->
     run, answer = ended(TOPIC, settings)
     models = [asked.model for asked in world.asked]
     first, second = settings.gemini_model, settings.gemini_fallback_models[0]
-    assert models == [first] * 2 + [first] * 4 + [second] * 8
+    assert models == [first] * 2 + [first] * 4 + [second] * 9
     assert answer.status == "complete" and not answer.degraded
     moved = world.asked[6]
     # the new model is told in words what the old one did: its signatures are worth nothing here
@@ -558,7 +558,7 @@ def test_a_budget_ends_in_a_report_from_what_there_is(
 ) -> None:
     run, answer = ended(TOPIC, settings.model_copy(update=cap))
     assert answer.status == "partial" and run.research.of(Halted)
-    assert world.tasks()[-1] == "draft" or answer.degraded
+    assert {"draft", "verify"} & set(world.tasks()[-2:]) or answer.degraded
     made = answer.usage.llm_calls + answer.usage.searches + len(world.read)
     assert made <= cap.get("max_calls", made)
     if FIRM in world.read:
@@ -642,32 +642,52 @@ def sentence(text: str, *cited: tuple[int, str]) -> Sentence:
     return Sentence(text=text, citations=[Cited(source=n, quote=quote) for n, quote in cited])
 
 
-GOOD = sentence("Argentina won the cup [4].", (1, "Argentina won the cup."), (7, "Brazil won"))
-LIE = sentence("Brazil won the cup [1].", (1, "Brazil won the cup"), (9, "Brazil"))
-BARE = sentence("Everybody knows it.")
+WON = "Argentina won the cup."
+GOOD = sentence("Argentina won the cup [4].", (1, WON), (7, "Brazil won"))
 
 
-def test_invented_citations_go_and_what_stands_on_nothing_else_with_them() -> None:
+def test_a_draft_keeps_only_citations_that_stand_and_no_marker_of_its_own() -> None:
+    lie = sentence("Brazil won the cup [1].", (1, "Brazil won the cup"))
+    themes = [Theme(heading="Won [3]", sentences=[GOOD, lie]), Theme(heading="None", sentences=[])]
     draft = ReportDraft(
-        title="The cup [1]",
-        summary=[GOOD, LIE],
-        themes=[
-            Theme(heading="Lies", sentences=[LIE]),
-            Theme(heading="Won [3]", sentences=[GOOD, BARE]),
-        ],
-        conflicts=[LIE],
-        confidence="high",  # type: ignore[arg-type]
-        rationale="As [2] says.",
+        title="The cup [1]", summary=[GOOD], themes=themes, confidence="Low", rationale="As [2]."
     )
     answer, warnings = drafted(draft, known())
     assert answer.text == "Argentina won the cup [1]." and answer.report
     assert [(theme.heading, len(theme.claims)) for theme in answer.report.themes] == [("Won", 2)]
-    assert answer.report.themes[0].claims[1].verdict == "unsupported"
-    assert answer.report.title == "The cup" and answer.report.rationale == "As says."
-    assert not answer.report.conflicts and answer.report.confidence == "High"
-    assert "Left out of the answer: Brazil won the cup." in warnings
-    assert "No citation stands behind: Everybody knows it." in warnings
-    assert any("citations were dropped" in warning for warning in warnings)
+    assert [claim.citations for claim in answer.report.themes[0].claims] == [(1,), ()]
+    assert answer.report.title == "The cup" and answer.report.rationale == "As."
+    assert [quote.text for quote in answer.quotes] == [WON]
+    assert warnings[0] == "A citation was dropped: there is no source 7."
+    assert warnings[1].startswith('A citation was dropped: [1] does not say "Brazil won the cup".')
+
+
+def test_sentences_of_a_report_are_checked_like_any_other(
+    world: Services, settings: Settings
+) -> None:
+    """What nothing supports is left out, wherever it stands; a theme of nothing else goes."""
+    quote = "Velmora Works was founded by Ada Lindqvist."
+    good = {"text": quote, "citations": [{"source": 1, "quote": quote}]}
+    lie = {"text": "Brazil bought the firm in 1999.", "citations": [{"source": 1, "quote": quote}]}
+    invented = {"text": "Oslo is its seat.", "citations": [{"source": 7, "quote": "Oslo"}]}
+    draft = {
+        "title": "The firm",
+        "summary": [lie, good],
+        "themes": [
+            {"heading": "Sale", "sentences": [lie, invented]},
+            {"heading": "Founder", "sentences": [good, invented]},
+        ],
+        "conflicts": [lie],
+        "confidence": "high",
+        "rationale": "One source.",
+    }
+    scripted(world, draft, task="draft")
+    run, answer = ended(TOPIC, settings)
+    report = the_report(run)
+    assert answer.answer == "Velmora Works was founded by Ada Lindqvist [1]."
+    assert [theme.heading for theme in report.themes] == ["Founder"]
+    assert len(report.themes[0].claims) == 1 and not report.conflicts
+    assert report.confidence == "High" and any("Brazil" in warning for warning in answer.warnings)
 
 
 def test_the_summary_has_five_sentences_at_most_and_is_never_missing() -> None:
@@ -705,7 +725,7 @@ def test_whatever_is_drafted_every_number_has_a_quote(draft: ReportDraft) -> Non
     assert isinstance(answer, Answered) and answer.report
     quoted = {quote.source for quote in answer.quotes}
     claims = [*answer.claims, *said(answer.report)]
-    assert quoted == {n for claim in claims for n in claim.citations} <= {1}
+    assert {n for claim in claims for n in claim.citations} == quoted <= {1}
     assert all(TEXT[quote.start : quote.end] == quote.text for quote in answer.quotes)
     shown = [answer.report.title, answer.report.rationale, *(claim.text for claim in claims)]
     assert not any(re.search(r"\[\d+\]|【\d+】", text) for text in shown)

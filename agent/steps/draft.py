@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from agent.evidence import anchor, select, show
+from agent.evidence import select, show
 from agent.foreign import plain
 from agent.outside import Ask, Task
 from agent.research import (
@@ -26,7 +26,7 @@ from agent.research import (
     Warned,
 )
 from agent.steps import DATA_RULE, answered, language_rule
-from agent.steps.synthesize import Cited, nothing_found, verdict, written
+from agent.steps.synthesize import Cited, anchored, lost_citations, nothing_found, ordered, told
 from agent.steps.tool_use import scores
 from agent.urls import canonical
 
@@ -139,7 +139,7 @@ class Draft:
         draft = yield from answered(task, self._ask, self._stand_in)
         answer, warnings = drafted(draft, research)
         yield from (Warned(message=warning) for warning in warnings)
-        yield answer if answer.quotes else nothing_found(research)
+        yield answer if answer.claims else nothing_found(research)
 
 
 def _trust(research: Research) -> tuple[str, ...]:
@@ -152,96 +152,64 @@ def _trust(research: Research) -> tuple[str, ...]:
 
 # --- from a draft to a report ----------------------------------------------------------------
 
-
-class Stated(NamedTuple):
-    """A sentence as a claim, with the quotes that it stands on, and how many were invented."""
-
-    claim: Claim
-    quotes: tuple[Quote, ...]
-    invented: int
-
-    @property
-    def stands(self) -> bool:
-        """Not if all that it cites was invented."""
-        return bool(self.claim.text) and (bool(self.quotes) or not self.invented)
-
-
-_MARKER = re.compile(r"\s*[\[【](?:sources?\s*)?\d{1,4}(?:\s*[,;，、]\s*\d{1,4})*[\]】]", re.I)
-
-
-def stated(sentence: Sentence, sources: Sequence[Source]) -> Stated:
-    """A sentence judged by those of its quotes that stand in their sources."""
-    numbered = {source.n: source for source in sources}
-    named = [(numbered.get(cited.source), cited.quote) for cited in sentence.citations]
-    found = [anchor(quote, source) for source, quote in named if source]
-    quotes = tuple(dict.fromkeys(quote for quote in found if quote))
-    text = _bare(sentence.text, LONGEST)
-    cited = tuple(dict.fromkeys(quote.source for quote in quotes))
-    titles = [numbered[n].page.title for n in cited]
-    judged = verdict(text, [quote.text for quote in quotes], titles)
-    claim = Claim(text=text, citations=cited, verdict=judged)
-    return Stated(claim, quotes, len(named) - sum(quote is not None for quote in found))
-
-
-def _bare(text: str, limit: int) -> str:
-    """A text on one line, without markers of its own: those are ours to set."""
-    return plain(_MARKER.sub("", text), limit)
+_MARKER = re.compile(
+    r"\s*[\[【]\s*(?:sources?\s*)?\d{1,4}(?:\s*[,;，、]\s*\d{1,4})*\s*[\]】]", re.I
+)
 
 
 def drafted(draft: ReportDraft, research: Research) -> tuple[Answered, tuple[str, ...]]:
-    """The report of a draft, with warnings about what was left out of it."""
+    """The report of a draft, its claims not yet judged, with warnings about lost citations.
+
+    A citation counts only if its quote stands on its page; what a sentence stands on then is for
+    the check to say. Titles and headings have no markers of their own.
+    """
     made = _Making(research.sources)
-    summary = made.claims(draft.summary)[:SUMMARY]
+    summary = made.claims(draft.summary[:SUMMARY])
     themes = tuple(
         Section(heading=_bare(theme.heading, 200) or research.topic, claims=claims)
         for theme in draft.themes[:MOST_THEMES]
         if (claims := made.claims(theme.sentences))
     )
-    conflicts = made.claims(draft.conflicts)
     summary = summary or tuple(theme.claims[0] for theme in themes[:SUMMARY])
     report = Report(
         title=_bare(draft.title, 200) or research.topic,
         themes=themes,
-        conflicts=conflicts,
+        conflicts=made.claims(draft.conflicts),
         confidence=draft.confidence,
         rationale=_bare(draft.rationale, 1000),
     )
-    claims = (*summary, *conflicts, *(claim for theme in themes for claim in theme.claims))
     answered = Answered(
-        text=" ".join(written(claim) for claim in summary),
-        quotes=made.behind(claims),
+        text=told(summary, ()).text,
+        quotes=ordered(made.quotes) if summary else (),
         claims=summary,
         report=report,
     )
-    return answered, made.warnings(claims)
+    return answered, tuple(dict.fromkeys(lost_citations(made.lost, research.sources)))
 
 
 class _Making:
-    """Sentences on their way into a report: what stands, what was left out."""
+    """Sentences on their way into a report, with the quotes that stand and those that do not."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
-        self._stated: list[Stated] = []
+        self.quotes: list[Quote] = []
+        self.lost: list[Cited] = []
 
     def claims(self, sentences: Sequence[Sentence]) -> tuple[Claim, ...]:
-        """The claims of those sentences that stand."""
-        some = [stated(sentence, self._sources) for sentence in sentences[:MOST_SENTENCES]]
-        self._stated += some
-        return tuple(one.claim for one in some if one.stands)
+        """Sentences as claims that cite what their quotes stand on."""
+        return tuple(filter(None, map(self._claim, sentences[:MOST_SENTENCES])))
 
-    def behind(self, claims: Sequence[Claim]) -> tuple[Quote, ...]:
-        """The quotes of claims, each once, by source and place."""
-        quotes = {q for one in self._stated if one.claim in claims for q in one.quotes}
-        return tuple(sorted(quotes, key=lambda q: (q.source, q.start, q.end, q.match)))
+    def _claim(self, sentence: Sentence) -> Claim | None:
+        text = _bare(sentence.text, LONGEST)
+        if not text:
+            return None
+        found = [(cited, anchored(cited, self._sources)) for cited in sentence.citations]
+        quotes = [quote for _, quote in found if quote]
+        self.lost += [cited for cited, quote in found if quote is None and cited not in self.lost]
+        self.quotes += quotes
+        return Claim(text=text, citations=tuple(dict.fromkeys(quote.source for quote in quotes)))
 
-    def warnings(self, claims: Sequence[Claim]) -> tuple[str, ...]:
-        gone = (one.claim.text for one in self._stated if not one.stands and one.claim.text)
-        lines = [f"Left out of the answer: {text}" for text in dict.fromkeys(gone)]
-        if invented := sum(one.invented for one in self._stated):
-            lines.append(f"{invented} citations were dropped: their quotes are not on their pages.")
-        for claim in dict.fromkeys(claims):
-            if not claim.citations:
-                lines.append(f"No citation stands behind: {claim.text}")
-            elif claim.verdict == "unsupported":
-                lines.append(f"Its quotes do not say: {claim.text}")
-        return tuple(lines)
+
+def _bare(text: str, limit: int) -> str:
+    """A text on one line, without markers of its own: those are ours to set."""
+    return plain(_MARKER.sub("", text), limit)
