@@ -26,7 +26,7 @@ from agent.research import (
     Warned,
 )
 from agent.steps import DATA_RULE, answered, language_rule
-from agent.steps.synthesize import Cited, anchored, lost_citations, nothing_found, ordered, told
+from agent.steps.synthesize import Cited, lost_citations, nothing_found, ordered, quote_of, told
 from agent.steps.tool_use import scores
 from agent.urls import canonical
 
@@ -203,7 +203,7 @@ class _Making:
         text = _bare(sentence.text, LONGEST)
         if not text:
             return None
-        found = [(cited, anchored(cited, self._sources)) for cited in sentence.citations]
+        found = [(cited, quote_of(cited, self._sources)) for cited in sentence.citations]
         quotes = [quote for _, quote in found if quote]
         self.lost += [cited for cited, quote in found if quote is None and cited not in self.lost]
         self.quotes += quotes

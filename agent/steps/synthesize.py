@@ -149,7 +149,7 @@ def compose(
     Returns it, its claims not yet judged, with warnings about what was left out: citations whose
     quote is not on their page, and sentences beyond `max_words`.
     """
-    anchored = [anchored(cited, sources) for cited in draft.citations]
+    anchored = [quote_of(cited, sources) for cited in draft.citations]
     quotes = ordered(quote for quote in anchored if quote)
     text = _with_markers(draft.answer, {quote.source for quote in quotes})
     claims: list[Claim] = []
@@ -181,7 +181,7 @@ def ordered(quotes: Iterable[Quote]) -> tuple[Quote, ...]:
     return tuple(sorted(set(quotes), key=lambda q: (q.source, q.start, q.end, q.match)))
 
 
-def anchored(cited: Cited, sources: Sequence[Source]) -> Quote | None:
+def quote_of(cited: Cited, sources: Sequence[Source]) -> Quote | None:
     """A citation's quote on its page; None for one that is not there."""
     source = next((source for source in sources if source.n == cited.source), None)
     return anchor(cited.quote, source) if source else None
