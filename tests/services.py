@@ -70,6 +70,7 @@ class Services:
             "embedding-1": ["embedContent"],
         }
         self.asked: list[Asked] = []
+        self.bodies: list[dict[str, Any]] = []  # what each model request said
         self.forms: list[str] = []  # how each OpenAI request asked for JSON
         self.openai_forms = {"json_schema", "json_object", "prompt"}  # those that are taken
         self.openai_needs_key = True
@@ -286,6 +287,7 @@ def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
             length = int(self.headers.get("Content-Length", 0))
             body = json.loads(self.rfile.read(length))
             services.posted.append(self.path)
+            services.bodies.append(body)
             if self.path.startswith("/openai"):
                 self._answer(services.openai(body, self.headers.get("Authorization")))
                 return

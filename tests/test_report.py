@@ -36,6 +36,9 @@ from agent.settings import Settings, load
 from agent.steps.draft import ReportDraft, Sentence, Theme, drafted
 from agent.steps.synthesize import Cited
 from agent.strategies.report import CAPPED
+from agent.trace.__main__ import traced
+from agent.trace.tree import lines as branches
+from agent.trace.tree import tree
 from tests.reporter import Calls, fetch, hits, search
 from tests.services import OPENAI_KEY, Asked, Raw, Reply, Services, as_html, source_ids
 from tests.worlds import World, calls, reported, requests, subject, told
@@ -505,6 +508,47 @@ def test_a_server_without_tools_is_asked_for_calls_as_json(
     assert answer.answer == "The founder is Ada Lindqvist [1]. The city is Uppsala [2]."
     assert world.forms.count("tools") == 1  # refused once, given up for the run
     assert "fetch_page" in world.asked[2].prompt and "JSON Schema" not in world.asked[2].prompt
+
+
+def test_the_temperature_of_the_draft(world: Services, openai: Settings) -> None:
+    """0.3 as its design has it; a server that refuses it is asked without, for the whole run."""
+    ended(TOPIC, openai)
+    sent = [(asked.task, body.get("temperature")) for asked, body in zip(*seen(world), strict=True)]
+    assert {task for task, heat in sent if heat is not None} == {"draft"}
+    assert ("draft", 0.3) in sent
+    refusals = iter([Raw(400, json.dumps({"error": {"message": "temperature: only 1"}}))])
+    honest = world.think
+    world.think = lambda asked: (asked.task == "draft" and next(refusals, None)) or honest(asked)
+    world.asked.clear(), world.bodies.clear()
+    _, answer = ended(TOPIC, openai)
+    asked = [
+        body.get("temperature") for a, body in zip(*seen(world), strict=True) if a.task == "draft"
+    ]
+    assert asked == [0.3, None] and answer.status == "complete"
+    assert world.forms[-1] == "json_schema"  # the form of the reply was not given up for it
+
+
+def seen(world: Services) -> tuple[list[Asked], list[dict[str, Any]]]:
+    return world.asked, world.bodies
+
+
+def test_no_temperature_for_gemini(world: Services, settings: Settings) -> None:
+    ended(TOPIC, settings)
+    assert world.bodies and all(
+        "temperature" not in body.get("generationConfig", {}) for body in world.bodies
+    )
+
+
+def test_a_trace_of_a_report(world: Services, settings: Settings) -> None:
+    """Every call stands in its round, and plan, gaps and blocks are told."""
+    _, answer = ended(TOPIC, settings)
+    assert answer.run
+    shown = tree(traced(settings, answer.run.id))
+    text = "\n".join(line for line, _ in branches(shown, None))
+    parts = [node.what for node in shown.children]
+    assert parts == ["Plan", "Round 1", "Round 2", "Answer", "Cost"]  # nothing is left over
+    assert "plan: factual, breadth-first" in text and "gap: the city" in text
+    assert "blocked: " in text and "credibility 0.16" in text
 
 
 def test_broken_arguments_are_told_to_the_model(world: Services, openai: Settings) -> None:
