@@ -214,7 +214,7 @@ def _once(note: str, research: Research) -> Generator[Event, None, None]:
 
 
 def _error(message: str) -> str:
-    return json.dumps({"error": message}, ensure_ascii=False)
+    return html.escape(json.dumps({"error": message}, ensure_ascii=False), quote=False)
 
 
 def _told_search(query: str, research: Research) -> str:
