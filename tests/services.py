@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-from tests.tool_wire import Issued
+from tests.tool_wire import Issued, Told
 
 GEMINI_KEY = "gemini-secret-key"
 SERPAPI_KEY = "serpapi-secret-key"
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
     model: str
     system: str
     prompt: str
-    results: list[list[str]] = []  # of tools, for each turn so far
+    results: Told = ()  # of tools, for each turn so far
 
 
 #: A reply: an answer object, text as it stands, or raw bytes.
@@ -235,7 +235,7 @@ def gemini_reply(text: str, asked: Asked, reason: str = "STOP") -> dict[str, Any
     }
 
 
-def _asked(model: str, body: dict[str, Any], told: list[list[str]]) -> Asked:
+def _asked(model: str, body: dict[str, Any], told: Told) -> Asked:
     config = body.get("generationConfig", {})
     known = config.get("responseJsonSchema") or config.get("response_json_schema")
     task = _task_in(json.dumps(body.get("tools") or known))

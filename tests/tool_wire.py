@@ -11,6 +11,9 @@ import json
 from itertools import count
 from typing import Any
 
+#: What each turn of a conversation was told of its calls.
+Told = tuple[tuple[str, ...], ...]
+
 
 class Issued:
     """What a service has sent: every call with its id, and the signature of its turn."""
@@ -41,7 +44,7 @@ class Issued:
             parts.append(part)
         return parts or [{"text": ""}]
 
-    def gemini_results(self, contents: list[dict[str, Any]]) -> list[list[str]] | str:
+    def gemini_results(self, contents: list[dict[str, Any]]) -> Told | str:
         """What each turn of a conversation was told; a text if the conversation is refused."""
         told: list[list[str]] = []
         for said, answered in zip(contents[1::2], contents[2::2], strict=True):
@@ -56,7 +59,7 @@ class Issued:
             if asked != [(result["id"], result["name"]) for result in results]:
                 return "The function response parts must equal the function call parts."
             told.append([result["response"]["result"] for result in results])
-        return told
+        return tuple(map(tuple, told))
 
     # --- OpenAI ------------------------------------------------------------------------------
 
@@ -77,7 +80,7 @@ class Issued:
         message = {"role": "assistant", "content": reply.get("text"), "refusal": None}
         return {**message, "tool_calls": calls} if calls else message
 
-    def openai_results(self, messages: list[dict[str, Any]]) -> list[list[str]] | str:
+    def openai_results(self, messages: list[dict[str, Any]]) -> Told | str:
         """What each turn of a conversation was told; a text if the conversation is refused."""
         told: list[list[str]] = []
         left: list[str] = []
@@ -93,7 +96,7 @@ class Issued:
                     return f"No tool call {message['tool_call_id']}."
                 left.remove(message["tool_call_id"])
                 told[-1].append(message["content"])
-        return "Results are missing." if left else told
+        return "Results are missing." if left else tuple(map(tuple, told))
 
     def _changed(self, calls: list[dict[str, Any]]) -> str:
         for call in calls:

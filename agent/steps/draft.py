@@ -170,17 +170,18 @@ def drafted(draft: ReportDraft, research: Research) -> tuple[Answered, tuple[str
         for theme in draft.themes[:MOST_THEMES]
         if (claims := made.claims(theme.sentences))
     )
-    summary = summary or tuple(theme.claims[0] for theme in themes[:SUMMARY])
+    conflicts = made.claims(draft.conflicts)
+    summary = summary or tuple(theme.claims[0] for theme in themes[:SUMMARY]) or conflicts
     report = Report(
         title=_bare(draft.title, 200) or research.topic,
         themes=themes,
-        conflicts=made.claims(draft.conflicts),
+        conflicts=conflicts,
         confidence=draft.confidence,
         rationale=_bare(draft.rationale, 1000),
     )
     answered = Answered(
         text=told(summary, ()).text,
-        quotes=ordered(made.quotes) if summary else (),
+        quotes=ordered(made.quotes),
         claims=summary,
         report=report,
     )
