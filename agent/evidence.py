@@ -44,7 +44,7 @@ def sentences(text: str) -> tuple[Span, ...]:
     spans: list[Span] = []
     start = 0
     for border in _BORDER.finditer(text):
-        if border[0][0] == "." and _joins(text, start, border):
+        if border[0][0] in ".?!" and _joins(text, start, border):
             continue
         spans.append((start, border.end()))
         start = border.end()
@@ -53,7 +53,7 @@ def sentences(text: str) -> tuple[Span, ...]:
 
 
 def _joins(text: str, start: int, border: re.Match[str]) -> bool:
-    """Whether a full stop belongs to an abbreviation or an ordinal, not to the sentence's end."""
+    """Whether a stop belongs to an abbreviation, an ordinal or a title, not to a sentence's end."""
     before = text[max(start, border.start() - 12) : border.start() + 1]
     after = text[border.end() : border.end() + 8].lstrip(" ")[:1]
     return bool(_ABBREVIATION.search(before)) or after.islower() or after in tuple("|,;:–—/")

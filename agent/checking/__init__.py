@@ -15,7 +15,8 @@ from agent.checking.conflicts import conflict, hedged
 from agent.checking.facts import facts
 from agent.checking.likeness import Comparison, Evidence, Likeness, evidence
 from agent.checking.reading import LONGEST_SENTENCE, normal, read
-from agent.checking.words import Sentence, listed, weight
+from agent.checking.roles import undated, unsaid
+from agent.checking.words import Sentence, is_common, listed, weight
 from agent.research import Frozen
 
 LONGEST_CLAIM = 2_000  # characters; a longer claim is never supported
@@ -99,16 +100,31 @@ def _judged(found: Comparison, around: Evidence, cut: bool) -> Checked:
     against, hedge = _said_against(found)
     if against:
         return _barred(score * CONFLICTING, against)
+    if any(undated(sentence) for sentence in found.claim):
+        return _barred(score * CONFLICTING, "it names no date")
     stated = facts(found, around)
-    lacking = [fact.text for fact in stated if not fact.there]
+    lacking = [fact for fact in stated if not fact.there]
     if lacking:
-        most = PARTIAL if 3 * len(lacking) >= len(stated) else SUPPORTED
-        return _barred(score * (most - 0.01), f"{lacking[0]} is not in its quotes")
+        # A name may be another word for the same; a number that is not there is another number.
+        wrong = 3 * len(lacking) >= len(stated) or any(fact.exact for fact in lacking)
+        most = PARTIAL if wrong else SUPPORTED
+        return _barred(score * (most - 0.01), f"{lacking[0].text} is not in its quotes")
+    if found.likeness.all and (silent := _unspoken(found)):
+        return _barred(min(score, SUPPORTED - 0.01), f"its quotes do not speak of {silent}")
+    if role := next((r for s in found.claim if (r := unsaid(s, found.hits))), ""):
+        return _barred(min(score, SUPPORTED - 0.01), f"its quotes do not speak of the {role}")
     if hedge:
         return _barred(min(score, SUPPORTED - 0.01), f"its quotes are less sure: {hedge}")
     if cut:
         return _barred(min(score, SUPPORTED - 0.01), "it is too long to be checked whole")
     return _checked(score, _why(score, found))
+
+
+def _unspoken(found: Comparison) -> str:
+    """What a claim with no number says of its names, where its evidence has no word of it."""
+    said = [word for word in found.words if word.kind == "word" and not is_common(word)]
+    numbered = any(word.kind == "number" for word in found.words)
+    return said[0].text if said and not numbered and not any(map(found.hits, said)) else ""
 
 
 def _said_against(found: Comparison) -> tuple[str, str]:

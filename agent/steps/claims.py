@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 WORST: tuple[Verdict, ...] = ("unsupported", "partial", "supported", "unchecked")  # worst first
 
 
+#: The rules' score from which on a model's word makes a claim supported. Chosen on made-up
+#: sentences about subjects that the page does name: `python -m evals.lies`; run it after a change.
+LIFTED = 0.65
+
+
 class Place(NamedTuple):
     """Where a quote stands: offsets into the text of a page with this title."""
 
@@ -30,15 +35,15 @@ def verdict(claim: str, places: tuple[Place, ...], judged: Verdict | None = None
     """Whether quotes support a claim: as a model judged it, within what the rules allow.
 
     A number, name or date that the quotes lack, or a contradiction, bars the claim: then the worse
-    of both holds. What the words alone make unlikely is at most partial, and a sentence that stands
-    there as it is supported, whatever a model says. With no model the rules judge alone.
+    of both holds. What the words make unlikely (LIFTED) is at most partial, and a sentence that
+    stands there as it is supported, whatever a model says. With no model the rules judge alone.
     """
     rules = checked(claim, places)
     if judged is None or rules.score == 1:
         return rules.verdict
     if rules.barred:
         return min(rules.verdict, judged, key=WORST.index)
-    if rules.verdict == "unsupported":
+    if rules.score < LIFTED:
         return min("partial", judged, key=WORST.index)
     return judged
 
@@ -77,10 +82,8 @@ def _ruled(claim: str, places: Sequence[Place]) -> Checked:
         for more, barred in ((before, False), (around, True)):
             wider = check(claim, quotes, [*titles, *more])
             if not wider.barred and wider.verdict != "unsupported":
-                why = "a name in it stands only near its quotes"
-                return wider.model_copy(
-                    update={"verdict": "partial", "barred": barred, "reason": why, "score": 0.5}
-                )
+                found = {"verdict": "partial", "barred": barred, "score": LIFTED}
+                return wider.model_copy(update=found | {"reason": "a name in it is only near them"})
     return rules.model_copy(update={"score": min(rules.score, 0.999)})
 
 
