@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -280,6 +281,19 @@ def test_calls_of_one_turn_run_side_by_side(world: Services, settings: Settings)
     reads = [c for c in calls(Path(answer.run.journal)) if c["call"] == "read"]
     begun = [call["began"] for call in reads[:5]]
     assert max(begun) < min(call["began"] + call["seconds"] for call in reads[:5])
+
+
+def test_nothing_depends_on_who_answers_first(world: Services, settings: Settings) -> None:
+    world.hits = lambda query: [FIRM, BORN, "noise"]
+    seen = []
+    for seed in range(3):
+        chance = Random(seed)
+        world.latency = lambda chance=chance: chance.random() / 20
+        world.asked.clear()
+        run, _ = ended(TOPIC, settings)
+        shown = [event for event in told(run) if event["type"] != "asked"]
+        seen.append((shown, [asked.prompt for asked in world.asked]))
+    assert seen[0] == seen[1] == seen[2]
 
 
 def test_more_calls_than_a_turn_may_have(world: Services, settings: Settings) -> None:

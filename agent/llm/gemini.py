@@ -5,7 +5,6 @@ The SDK has no total deadline and its retries ignore `Retry-After`, so both are 
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -14,16 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agent.errors import ModelFailed, Outcome
 from agent.http import retry_after
 from agent.llm import Generated
-from agent.llm.conversation import opening
+from agent.llm.gemini_turns import contents, form, text_of, turn_of
 from agent.llm.prices import Price
-from agent.llm.schemas import lean
 from agent.outside import Task
-from agent.tools import Exchange
 
 if TYPE_CHECKING:
     from google.genai import Client
     from google.genai.errors import APIError
-    from google.genai.types import Content, GenerateContentResponse, Part
+    from google.genai.types import Content, GenerateContentResponse
 
 T = TypeVar("T")
 
@@ -106,7 +103,7 @@ class Gemini:
 
     def generate(self, task: Task[Any], correction: str) -> Generated:
         """Answer a task. Raises ModelFailed with the outcome of this one try."""
-        read = _turn if task.tools else _text
+        read = turn_of if task.tools else text_of
         return self._told(lambda client: _generated(self._send(client, task, correction), read))
 
     def probe(self) -> str:
@@ -149,10 +146,10 @@ class Gemini:
         config = types.GenerateContentConfig(
             system_instruction=task.system(),
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
-            **_form(task),
+            **form(task),
         )
-        contents = _contents(task, self.name, correction)
-        return client.models.generate_content(model=self.name, contents=contents, config=config)
+        said = contents(task, self.name, correction)
+        return client.models.generate_content(model=self.name, contents=said, config=config)
 
     def _refusal(self, error: APIError) -> ModelFailed:
         outcome = _outcome(error)
@@ -177,85 +174,7 @@ class Gemini:
         return self._price.usd(generated.input_tokens, generated.output_tokens)
 
 
-def _form(task: Task[Any]) -> dict[str, Any]:
-    """What a reply may be: calls of tools, or JSON of a schema.
-
-    No temperature: Gemini 3 is made for its default, and may repeat itself for ever below that.
-    """
-    from google.genai import types
-
-    if not task.tools:
-        schema = lean(task.answer.model_json_schema())
-        return {"response_mime_type": "application/json", "response_json_schema": schema}
-    declared = [
-        types.FunctionDeclaration(
-            name=tool.name, description=tool.description, parameters_json_schema=tool.parameters
-        )
-        for tool in task.tools
-    ]
-    return {"tools": [types.Tool(function_declarations=declared)]}
-
-
-def _contents(task: Task[Any], model: str, correction: str) -> list[Content]:
-    """The prompt, and the turns so far: this model's own as they came, another's as text.
-
-    A turn's thought signatures must come back with it, else Gemini 3 answers 400, and they are
-    worth nothing to another model.
-    """
-    from google.genai import types
-
-    prompt, own = opening(task, model)
-    contents = [types.Content(role="user", parts=[types.Part(text=prompt)])]
-    for exchange in own:
-        contents.append(types.Content.model_validate(exchange.turn.verbatim))
-        contents.append(types.Content(role="user", parts=_results(exchange)))
-    if correction:
-        again = f"Your last reply could not be used: {correction}. Answer again."
-        contents[-1] = contents[-1].model_copy(
-            update={"parts": [*(contents[-1].parts or ()), types.Part(text=f"\n\n{again}")]}
-        )
-    return contents
-
-
-def _results(exchange: Exchange) -> list[Part]:
-    from google.genai import types
-
-    return [
-        types.Part(
-            function_response=types.FunctionResponse(
-                id=call.id or None, name=call.name, response={"result": result}
-            )
-        )
-        for call, result in zip(exchange.turn.calls, exchange.results, strict=True)
-    ]
-
-
-Read = Callable[["Content"], str]
-
-
-def _text(content: Content) -> str:
-    """What a reply says, without its thoughts."""
-    return "".join(part.text or "" for part in content.parts or () if not part.thought)
-
-
-def _turn(content: Content) -> str:
-    """A reply with its calls, as JSON of a `Turn`."""
-    called = [part.function_call for part in content.parts or () if part.function_call]
-    return json.dumps(
-        {
-            "calls": [
-                {"name": call.name or "", "arguments": call.args or {}, "id": call.id or ""}
-                for call in called
-            ],
-            "text": _text(content),
-            "verbatim": content.model_dump(mode="json", by_alias=True, exclude_none=True)
-            if called
-            else None,
-        }
-    )
-
-
-def _generated(response: GenerateContentResponse, read: Read) -> Generated:
+def _generated(response: GenerateContentResponse, read: Callable[[Content], str]) -> Generated:
     usage = response.usage_metadata
     spent = {
         "input_tokens": (usage and usage.prompt_token_count) or 0,
