@@ -1,4 +1,4 @@
-"""What is said to Gemini and what it says, as its SDK has it: prompts, turns with tools, replies."""
+"""What is said to Gemini and what it says, as its SDK has it: prompts, turns, replies."""
 
 from __future__ import annotations
 
