@@ -9,13 +9,19 @@ from agent.settings import Settings
 from agent.steps.browse import Browse
 from agent.steps.conclude import Conclude
 from agent.steps.decide import Decide, Limits
+from agent.steps.draft import Draft
+from agent.steps.gaps import DetectGaps
+from agent.steps.gather import Gather, Turns
 from agent.steps.generate_queries import GenerateQueries
+from agent.steps.plan import Plan
 from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize
+from agent.steps.tool_use import UseTools
 from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 from agent.strategies import Strategy
 from agent.strategies.loop import Loop, Steps
+from agent.strategies.report import Reporting
 from agent.strategies.slots import Slots
 
 
@@ -51,6 +57,19 @@ def _loop(outside: Outside, settings: Settings) -> Strategy:
     return Loop(steps, settings.max_steps, settings.double_check)
 
 
+def _report(outside: Outside, settings: Settings) -> Strategy:
+    ask, tokens, lang = outside.ask, settings.report_tokens, settings.lang
+    limits = Turns(settings.max_iterations // 2, settings.pages_per_query, tokens)
+    use = UseTools(outside.search, outside.read, settings.min_credibility)
+    return Reporting(
+        Plan(ask, lang),
+        Gather(ask, extract, use, limits),
+        DetectGaps(ask, extract, tokens, lang),
+        Draft(ask, extract, tokens, lang),
+        _verify(outside, settings),
+    )
+
+
 def _verify(outside: Outside, settings: Settings) -> Verify:
     return Verify(
         outside.ask,
@@ -64,4 +83,5 @@ def _verify(outside: Outside, settings: Settings) -> Verify:
 STRATEGIES: dict[str, Callable[[Outside, Settings], Strategy]] = {
     "slots": _slots,
     "loop": _loop,
+    "report": _report,
 }

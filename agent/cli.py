@@ -49,7 +49,7 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
 @click.option(
     "--strategy",
-    type=click.Choice(["slots", "loop", "auto"]),
+    type=click.Choice(["slots", "report", "loop", "auto"]),
     help="How to research; auto: by the kind of question.  [default: slots]",
 )
 @click.option(
@@ -179,11 +179,14 @@ def _settings(options: dict[str, Any]) -> Settings:
 def _watch(run: Run, options: dict[str, Any]) -> None:
     """Go through the run, showing its events as was asked."""
     from agent import render
+    from agent.research import Halted
 
     events: Iterable[Event] = run
     if sys.stderr.isatty() and not (options["verbose"] or options["events"]):
         events = _with_progress(run)
     for event in events:
+        if isinstance(event, Halted) and not options["events"]:
+            click.echo(f"Warning: {render.printable(event.reason)}", err=True)
         if options["verbose"]:
             click.echo(render.line(event), err=True)
         if options["events"]:

@@ -11,12 +11,15 @@ from agent.research import Frozen, Slot
 from agent.run import chosen_strategy
 from agent.settings import Settings
 from agent.steps.decide import MOST_QUERIES as MOST_STEP_QUERIES
+from agent.steps.gather import MOST_IDLE
 from agent.steps.generate_queries import MOST_QUERIES, MakeQueries
 from agent.steps.reflect import MOST_NEW_QUERIES
+from agent.steps.tool_use import AT_ONCE, PAGE_TOKENS
 
 #: Seconds that one call of a kind takes, from quick to slow, as seen with services of each kind.
 #: Calls of one kind go out together, so a round takes one search and one page.
 LATENCY = {"model": (1.0, 10.0), "search": (0.5, 3.0), "page": (0.3, 5.0)}
+CALLS = 3  # of a turn with tools, about
 SHORT_REPLY = 150  # tokens of a reply that says little
 
 
@@ -49,6 +52,7 @@ class Work(NamedTuple):
     rounds: int
     searches: int
     pages: int
+    shown: int  # tokens of evidence in a prompt
 
     @property
     def calls(self) -> int:
@@ -56,19 +60,29 @@ class Work(NamedTuple):
 
 
 def _slots(settings: Settings) -> tuple[Work, Work]:
-    rounds = settings.max_rounds
+    rounds, shown = settings.max_rounds, settings.evidence_tokens
     searches = MOST_QUERIES + MOST_NEW_QUERIES * (rounds - 1)
     asks = rounds + 2 + _checks(settings)
-    most = Work(asks, rounds, searches, searches * settings.pages_per_query)
-    return Work(3, 1, 1, 1), most
+    most = Work(asks, rounds, searches, searches * settings.pages_per_query, shown)
+    return Work(3, 1, 1, 1, shown), most
 
 
 def _loop(settings: Settings) -> tuple[Work, Work]:
     steps, twice = settings.max_steps, int(settings.double_check)
+    shown = settings.evidence_tokens
     asks = steps + 1 + twice + steps * settings.browse_with_model + bool(settings.slots)
     asks += _checks(settings)
-    most = Work(asks, steps, steps * MOST_STEP_QUERIES, steps * settings.pages_per_step)
-    return Work(2 + twice, 1, 1, 1), most
+    most = Work(asks, steps, steps * MOST_STEP_QUERIES, steps * settings.pages_per_step, shown)
+    return Work(2 + twice, 1, 1, 1, shown), most
+
+
+def _report(settings: Settings) -> tuple[Work, Work]:
+    """At the least a turn to search, one to read and one to end; all turns are seldom full."""
+    turns = settings.max_iterations
+    told = turns // 2 * CALLS * PAGE_TOKENS  # what tools have answered by the end of a round
+    shown = settings.report_tokens + told // 2
+    asks = turns + 2 * MOST_IDLE + 3 + _checks(settings)
+    return Work(6, 1, 1, 1, shown), Work(asks, turns, turns * AT_ONCE, 0, shown)
 
 
 def _checks(settings: Settings) -> int:
@@ -77,7 +91,11 @@ def _checks(settings: Settings) -> int:
 
 
 #: The least and the most that a strategy does.
-WORK: dict[str, Callable[[Settings], tuple[Work, Work]]] = {"slots": _slots, "loop": _loop}
+WORK: dict[str, Callable[[Settings], tuple[Work, Work]]] = {
+    "slots": _slots,
+    "report": _report,
+    "loop": _loop,
+}
 
 
 def estimate(topic: str, settings: Settings) -> Estimate:
@@ -87,7 +105,7 @@ def estimate(topic: str, settings: Settings) -> Estimate:
     strategy = chosen_strategy(topic, settings).strategy
     least, most = (_free(work) if free else work for work in WORK[strategy](settings))
     quick = _generated(topic, settings, least, FRAME, SHORT_REPLY)
-    slow = _generated(topic, settings, most, FRAME + settings.evidence_tokens, REPLY)
+    slow = _generated(topic, settings, most, FRAME + most.shown, REPLY)
     prices = models[0].price(quick), models[0].price(slow)
     tokens = (0, 0) if free else (_total(quick), _total(slow))
     return Estimate(

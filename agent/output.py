@@ -18,6 +18,7 @@ from agent.report import ReportAnswer, cited, report
 from agent.research import (
     Asked,
     Attempt,
+    Blocked,
     Claim,
     Failed,
     Finding,
@@ -296,7 +297,8 @@ def _counts(research: Research) -> SourceCounts:
     return SourceCounts(
         found=len(research.hits),
         read=sum(event.page.via == "page" for event in research.of(PageRead)),
-        blocked=sum(event.outcome in ("blocked", "forbidden") for event in unread),
+        blocked=sum(event.outcome in ("blocked", "forbidden") for event in unread)
+        + len(research.of(Blocked)),
         failed=sum(event.outcome not in ("blocked", "forbidden") for event in unread),
     )
 

@@ -104,6 +104,14 @@ class Finding(Frozen):
     alternatives: tuple[str, ...] = ()
 
 
+class SubQuery(Frozen):
+    """A question that a report must answer on its way, as its plan has it."""
+
+    query: str
+    priority: Literal["High", "Medium", "Low"] = "Medium"
+    reasoning: str = ""
+
+
 Verdict = Literal["supported", "partial", "unsupported", "unchecked"]
 
 
@@ -152,6 +160,15 @@ class Asked(Frozen):
     attempts: tuple[Attempt, ...] = ()
 
 
+class Planned(Frozen):
+    """A report was planned; its sub-queries stand in the order of their priority."""
+
+    type: Literal["planned"] = "planned"
+    question_type: Literal["factual", "comparative", "exploratory", "technical"]
+    search_strategy: str
+    sub_queries: tuple[SubQuery, ...]
+
+
 class Queried(Frozen):
     """The queries of a round are known; in the first round the slots too."""
 
@@ -190,6 +207,23 @@ class PageRead(Frozen):
     type: Literal["page_read"] = "page_read"
     page: Page
     hit: Hit
+
+
+class Blocked(Frozen):
+    """A page was not read, because its credibility is not above the threshold."""
+
+    type: Literal["blocked"] = "blocked"
+    hit: Hit
+    score: float
+    threshold: float
+
+
+class Doubted(Frozen):
+    """What the sources leave open, and what would close it; nothing open: no second round."""
+
+    type: Literal["doubted"] = "doubted"
+    gaps: tuple[str, ...]
+    follow_up_queries: tuple[str, ...] = ()
 
 
 class Reflected(Frozen):
@@ -253,11 +287,14 @@ class Halted(Frozen):
 Event = Annotated[
     Started
     | Asked
+    | Planned
     | Queried
     | Decided
     | Browsed
     | Searched
     | PageRead
+    | Blocked
+    | Doubted
     | Reflected
     | Answered
     | Verified
@@ -342,6 +379,7 @@ class Research:
     def _untried(self, hits: Iterable[Hit]) -> list[Hit]:
         tried = {canonical(e.hit.url) for e in self.of(PageRead)}
         tried |= {canonical(e.subject) for e in self.of(Failed) if e.what == "page"}
+        tried |= {canonical(e.hit.url) for e in self.of(Blocked)}
         chosen: dict[str, Hit] = {}
         for hit in hits:
             if (key := canonical(hit.url)) not in tried:
@@ -353,6 +391,17 @@ class Research:
         """What the last reflection wants searched; empty when nothing more is needed."""
         reflections = self.of(Reflected)
         return reflections[-1].new_queries if reflections and reflections[-1].need_more else ()
+
+    @property
+    def plan(self) -> Planned | None:
+        """How a report is researched."""
+        plans = self.of(Planned)
+        return plans[-1] if plans else None
+
+    @property
+    def doubts(self) -> Doubted:
+        """What the sources leave open, as last said; nothing if nobody asked."""
+        return self.of(Doubted)[-1] if self.of(Doubted) else Doubted(gaps=())
 
     @property
     def findings(self) -> dict[str, Finding]:

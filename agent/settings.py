@@ -62,7 +62,7 @@ class Settings(Frozen):
     user_agent: str = ""  # how pages and Wikipedia are asked; empty: the program's name
 
     # how far to go
-    strategy: Literal["slots", "loop", "auto"] = "slots"
+    strategy: Literal["slots", "report", "loop", "auto"] = "slots"
     depth: Literal["quick", "normal", "deep"] = "normal"  # sets what is not given: `DEPTHS`
     offline: bool = False
     slots: tuple[str, ...] = ()
@@ -74,6 +74,9 @@ class Settings(Frozen):
     double_check: bool = False  # `loop` looks at its answer once more before it returns it
     browse_with_model: bool = False  # `loop` asks a model what helps where ranking finds nothing
     evidence_tokens: int = Field(3000, ge=200)  # what a prompt shows of the pages
+    report_tokens: int = Field(8000, ge=200)  # the same, for the gaps and the draft of a report
+    max_iterations: int = Field(10, ge=2, le=100)  # turns with tools of a report: half a round
+    min_credibility: float = Field(0.5, ge=0, le=1)  # at or below it a report reads no page
     patience: float = Field(2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
     verify: Literal["unsure", "all", "rules"] = "unsure"  # which claims a model is asked to judge
@@ -156,6 +159,9 @@ SHAPE = (
     "evidence_tokens",
     "double_check",
     "browse_with_model",
+    "report_tokens",
+    "max_iterations",
+    "min_credibility",
     "lang",
     "verify",
     "on_unsupported",
@@ -196,6 +202,9 @@ ENVIRONMENT = {
     "FETCH_THROUGH_PROXY": "fetch_through_proxy",
     "RESPECT_ROBOTS": "respect_robots",
     "USER_AGENT": "user_agent",
+    "MAX_ITERATIONS": "max_iterations",
+    "MIN_CREDIBILITY": "min_credibility",
+    "REPORT_TOKENS": "report_tokens",
     "RUNS_DIR": "runs_dir",
     "CACHE_DIR": "cache_dir",
     "CACHE_URL": "cache_url",

@@ -18,7 +18,7 @@ FILES = sorted(AGENT.rglob("*.py"))
 #: A room may import from itself and from the rooms before it. Doors never import each other.
 ROOMS = [
     {"demo", "ui", "errors", "urls", "research"},
-    {"outside", "settings", "budget", "foreign"},
+    {"tools", "outside", "settings", "budget", "foreign"},
     {"http", "journal"},
     {"llm", "search", "pages", "evidence", "recorded", "cache"},
     {"checking", "links"},

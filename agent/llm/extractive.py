@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.errors import ModelFailed
 from agent.evidence import CJK, STOP_WORDS, is_row
-from agent.llm import Generated
+from agent.llm import Generated, reports
 from agent.llm.facts import generic, sided, suggested
 from agent.llm.question import Question, opponents, understood
 from agent.llm.ranking import Line, Scored, lines, scored
@@ -45,6 +45,10 @@ class Extractive:
             "reflect": _reflect,
             "decide": _decide,
             "synthesize": _synthesize,
+            "plan": lambda task: reports.plan(task.topic, _queries(task)["queries"]),
+            "gather": reports.calls,
+            "gaps": _gaps,
+            "draft": lambda task: reports.draft(task, _synthesize(_slotted(task))["citations"]),
             "verify": lambda _: {"verdicts": []},  # the rules judge
             "mend": lambda _: _NOTHING,
         }
@@ -172,6 +176,19 @@ def _reflect(task: Task[Any]) -> dict[str, Any]:
         "need_more": bool(missing),
         "new_queries": (_distinct(more) or fallback)[:MORE],
     }
+
+
+def _gaps(task: Task[Any]) -> dict[str, Any]:
+    """The facts that an answer would need and that the evidence does not say."""
+    known = _reflect(_slotted(task))
+    missing = [row["name"].replace("_", " ") for row in known["slots"] if row["value"] is None]
+    return {"gaps": missing, "follow_up_queries": known["new_queries"] if missing else []}
+
+
+def _slotted(task: Task[Any]) -> Task[Any]:
+    """A task whose slots are those that its topic suggests, unless it has some."""
+    slots = task.slots or suggested(understood(task.topic))
+    return task.model_copy(update={"slots": slots})
 
 
 def _hops(question: Question, ranked: Sequence[Scored], task: Task[Any]) -> list[str]:

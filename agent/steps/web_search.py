@@ -61,7 +61,7 @@ class WebSearchTool:
         for query, outcome in zip(queries, self._search.collect(queries), strict=True):
             if isinstance(outcome, OutsideError):
                 failures.append(outcome)
-                yield _failure("search", query, outcome)
+                yield skipped("search", query, outcome)
             else:
                 yield Searched(round=research.round, found=outcome)
         if len(failures) == len(queries) and not research.hits:
@@ -76,9 +76,9 @@ def read_pages(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[
     outcomes = read.collect([hit.url for hit in hits])
     for hit, outcome in zip(hits, outcomes, strict=True):
         if isinstance(outcome, OutsideError):
-            snippet = _snippet(hit, research)
+            snippet = snippet_of(hit, research)
             stand_in = "its snippet" if snippet else ""
-            yield _failure("page", hit.url, outcome, stand_in)
+            yield skipped("page", hit.url, outcome, stand_in)
             if snippet:
                 yield from became_source(snippet, hit)
         else:
@@ -88,7 +88,7 @@ def read_pages(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[
 def salvaged(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[Event]:
     """Pages that had been read when gathering ended early; of others, what the search said."""
     for hit in hits:
-        if page := read.ready(hit.url) or _snippet(hit, research):
+        if page := read.ready(hit.url) or snippet_of(hit, research):
             yield from became_source(page, hit)
 
 
@@ -99,7 +99,7 @@ def became_source(page: Page, hit: Hit) -> Iterator[Event]:
         yield Warned(message=said)
 
 
-def _snippet(hit: Hit, research: Research) -> Page | None:
+def snippet_of(hit: Hit, research: Research) -> Page | None:
     """What the search said of a page, as a source that is marked as such."""
     if not hit.snippet.strip():
         return None
@@ -114,7 +114,8 @@ def _snippet(hit: Hit, research: Research) -> Page | None:
     )
 
 
-def _failure(what: str, subject: str, error: OutsideError, stand_in: str = "") -> Failed:
+def skipped(what: str, subject: str, error: OutsideError, stand_in: str = "") -> Failed:
+    """The event of a query or a page that is gone on without."""
     return Failed.model_validate(
         {
             "what": what,

@@ -13,11 +13,14 @@ from agent.research import (
     Answered,
     Asked,
     Attempt,
+    Blocked,
+    Doubted,
     Event,
     Failed,
     Finding,
     Halted,
     PageRead,
+    Planned,
     Queried,
     Reflected,
     Searched,
@@ -113,7 +116,7 @@ def _parts(events: Sequence[Event]) -> Iterator[tuple[str, list[Event]]]:
 def _gathers(event: Event) -> bool:
     if isinstance(event, Failed):
         return event.what != "llm"
-    return isinstance(event, Queried | Searched | PageRead | Reflected)
+    return isinstance(event, Queried | Searched | PageRead | Blocked | Doubted | Reflected)
 
 
 # --- one node an event ---------------------------------------------------------------------------
@@ -156,6 +159,8 @@ def _node(event: Event, book: _Book, trace: Trace) -> Iterator[Node]:  # noqa: C
                 yield Node("slots asked for", ", ".join(slot.name for slot in event.slots))
         case Asked():
             yield _asked(event, book)
+        case Planned():
+            yield Node("plan", f"{event.question_type}, {event.search_strategy}")
         case Queried():
             yield Node("queries", " | ".join(event.queries))
             if event.round == 1 and event.slots:
@@ -166,6 +171,11 @@ def _node(event: Event, book: _Book, trace: Trace) -> Iterator[Node]:  # noqa: C
             yield _page(event, book)
         case Failed():
             yield _failed(event, book)
+        case Blocked():
+            yield Node("blocked", detail(event), mark="quiet", link=event.hit.url)
+        case Doubted():
+            gaps = tuple(Node("gap", gap) for gap in event.gaps)
+            yield Node("gaps", "" if gaps else "none: nothing more is needed", children=gaps)
         case Reflected():
             slots = tuple(map(_slot, event.findings))
             yield Node("known so far", "" if slots else "no slots were named", children=slots)
