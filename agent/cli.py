@@ -1,4 +1,4 @@
-"""The command line: a question in, one JSON object out. Everything else goes to stderr."""
+"""The command line: a question in, one JSON object out, or a document; the rest goes to stderr."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +24,13 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.run import Run
     from agent.settings import Settings
 
+FORMATS = ("json", "markdown", "html")
 EXAMPLES = """\b
 Examples:
   research-agent --offline "Who won the 2022 FIFA World Cup?"
   research-agent --topic "..." --slots founded,founders | jq .slots
   echo "..." | research-agent - --corpus ~/notes --compact
+  research-agent --topic "..." --format html > answer.html
 
 \b
 Exit status: 0 an answer; 1 could not run; 2 wrong usage; 3 the sources do not say;
@@ -77,8 +80,9 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.option("--block-domain", callback=_listed, help="No pages of these sites, with commas.")
 @click.option("--no-cache", is_flag=True, help="Search and read anew what is in the cache.")
 @click.option("--lang", help="Language of the answer.  [default: the question's own]")
+@click.option("--format", type=click.Choice(FORMATS), default="json", help="How the answer looks.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the answer to this file too.")
-@click.option("--compact", is_flag=True, help="The answer on one line.")
+@click.option("--compact", is_flag=True, help="JSON on one line.")
 @click.option("--strict", is_flag=True, help="Exit 4 for partial, degraded, unsupported.")
 @click.option("--verbose", is_flag=True, help="[EVENT] detail lines on stderr.")
 @click.option("--events", is_flag=True, help="Events as JSON lines on stderr.")
@@ -214,9 +218,7 @@ def _interruptible(run: Run) -> Iterator[None]:
 
 def _finish(answer: Answer, options: dict[str, Any]) -> int:
     """Print the answer, and say by the exit status what it is worth."""
-    from agent import output
-
-    text = output.to_json(answer, compact=options["compact"])
+    text = _text(answer, options)
     out: Path | None = options["out"]
     if out:
         try:
@@ -228,6 +230,22 @@ def _finish(answer: Answer, options: dict[str, Any]) -> int:
     if answer.error:
         click.echo(f"Error: {answer.error.message}\n{answer.error.remedy}", err=True)
     return _print(text) or _status(answer, options["strict"])
+
+
+def _text(answer: Answer, options: dict[str, Any]) -> str:
+    """The answer in the form that was asked for; in every form it fits the schema."""
+    from agent import output
+
+    text = output.to_json(answer, compact=options["compact"])
+    if options["format"] == "markdown":
+        from agent.render.document import document
+
+        return document(answer)
+    if options["format"] == "html":
+        from agent.render.page import page
+
+        return page(answer)
+    return text
 
 
 def _refuse(topic: str, error: AgentError, options: dict[str, Any]) -> int:
@@ -266,14 +284,22 @@ def _print(text: str) -> int:
 
 
 def run_cli(arguments: list[str]) -> int:
-    """The exit status of a command line; wrong usage gets a JSON object on stdout as well."""
+    """The exit status of a command line; wrong usage gets an answer on stdout as well."""
     try:
         return int(command.main(arguments, standalone_mode=False) or 0)
     except click.ClickException as error:
         fault: AgentError = UsageError(error.format_message(), "See --help.")
     except click.exceptions.Abort:
         return 130
-    return _refuse("", fault, {"out": None, "compact": False, "strict": False})
+    options = {"out": None, "compact": False, "strict": False, "format": _form(arguments)}
+    return _refuse("", fault, options)
+
+
+def _form(arguments: list[str]) -> str:
+    """The form that a command line asks for, which click could not read for another fault."""
+    words = [part for word in arguments for part in word.split("=", 1)]
+    named = [form for flag, form in pairwise(words) if flag == "--format" and form in FORMATS]
+    return named[-1] if named else "json"
 
 
 def main() -> None:

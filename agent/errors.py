@@ -3,6 +3,7 @@
 AgentError               kind, message, remedy: shown to the user as `error` in the answer
 ├── UsageError           the request itself is wrong                                  exit 2
 ├── NotConfigured        a key or a setting that the run needs is absent              exit 1
+├── Busy                 too many runs are under way and waiting                      HTTP 429
 ├── JournalError         the journal cannot be read, or is in use                     exit 1
 │   └── JournalDamaged   a line of it cannot be used
 ├── Halt                 gathering ends early; the answer comes from what there is
@@ -66,6 +67,12 @@ class NotConfigured(AgentError):
     """A key or a setting that the run needs is absent."""
 
     kind = "not_configured"
+
+
+class Busy(AgentError):
+    """Too many runs are under way and waiting."""
+
+    kind = "busy"
 
 
 class JournalError(AgentError):

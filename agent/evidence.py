@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import quote as percent
 
 from agent.outside import Excerpt
 from agent.research import Quote, Source
@@ -31,11 +30,19 @@ PASSAGE = 500  # characters: some three sentences, enough to stand alone and few
 
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Lt|Col|Gen|Capt|Rev|Hon|No|Nos|Vol|vs|cf|ca|approx|Inc|Ltd|"
-    r"Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|al|etc|e\.g|i\.e|z\.B|bzw|Nr|Abs|Bd)"
-    r"|\b[A-Z]|\b\w\.\w)\.$"
+    r"Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|al|etc|e\.g|i\.e|z\.B|bzw|Nr|Abs|Bd|"
+    r"bspw|geb|gegr|gest|vgl|Fa|Hrsg|Mio|Mrd|Okt|Dez|Str)"
+    r"|\b[A-Z]|\b\w\.\w|\b[du]|\b(?:u\. ?a|d\. ?h)|(?<!\w)[\u0621-\u064a])\.$"
+)
+#: A German ordinal: after an article, or before a month.
+_ORDINAL = re.compile(r"(\b(?:im|vom|zum|zur|der|das|den|dem|des|seit|bis) )?\b\d{1,2}\.$", re.I)
+_MONTH = re.compile(
+    r" ?(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
 )
 #: Begins only where a run of stops begins, so that a long one is looked at once.
-_BORDER = re.compile(r"(?<![.!?…؟۔।])[.!?…؟۔।]++[\"'”’»)\]]*+(?=\s)|[。！？｡]++[”’」』）]*+|\n++")
+_BORDER = re.compile(
+    r"(?<![.!?…؟۔।])[.!?…؟۔।]++[\"'”’»“‘«)\]]*+(?=\s)|[。！？｡]++[”’」』）]*+|\n++"
+)
 
 
 @lru_cache(maxsize=512)
@@ -56,6 +63,8 @@ def _joins(text: str, start: int, border: re.Match[str]) -> bool:
     """Whether a stop belongs to an abbreviation, an ordinal or a title, not to a sentence's end."""
     before = text[max(start, border.start() - 12) : border.start() + 1]
     after = text[border.end() : border.end() + 8].lstrip(" ")[:1]
+    if (ordinal := _ORDINAL.search(before)) and (ordinal[1] or _MONTH.match(text, border.end())):
+        return True
     return bool(_ABBREVIATION.search(before)) or after.islower() or after in tuple("|,;:–—/")
 
 
@@ -332,7 +341,13 @@ _SAME = str.maketrans(
     {
         **dict.fromkeys('‘’‚‛′`´“”„‟″«»「」『』"', "'"),
         **dict.fromkeys("‐‑‒–—―−", "-"),
+        # nothing to be seen: zero-width characters, marks of direction
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
+        **dict.fromkeys(
+            "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069", ""
+        ),
+        # Arabic is written with or without its vowels, and stretched to fill a line
+        **dict.fromkeys(map(chr, (0x640, 0x670, *range(0x64B, 0x660))), ""),
     }
 )
 
@@ -369,7 +384,10 @@ def anchor(quote: str, source: Source) -> Quote | None:
     start = _at_words(folded, wanted) if any(c.isalnum() for c in wanted) else None
     if start is None:
         return None
-    return _quote(source, origin[start], origin[start + len(wanted) - 1] + 1, "normalized")
+    end = origin[start + len(wanted) - 1] + 1
+    while end < len(text) and unicodedata.combining(text[end]):
+        end += 1
+    return _quote(source, origin[start], end, "normalized")
 
 
 def nearest(quote: str, source: Source) -> str:
@@ -459,14 +477,3 @@ def _border(text: str, at: int) -> bool:
     if re.match(f"[{CJK}]", left) or re.match(f"[{CJK}]", right):
         return True
     return not (left.isalnum() and right.isalnum())
-
-
-def link(url: str, quote: str) -> str:
-    """The URL that opens a page at a quote: a text fragment (WICG, URL Fragment Text Directives).
-
-    A long quote is named by its first and last words, since the whole must match the page's own.
-    """
-    pieces = quote.split()
-    ends = [quote.strip()] if len(pieces) <= 12 else [" ".join(pieces[:5]), " ".join(pieces[-5:])]
-    directive = ",".join(percent(end, safe="").replace("-", "%2D") for end in ends)
-    return f"{url.split('#')[0]}#:~:text={directive}"

@@ -11,8 +11,10 @@ from pydantic import ConfigDict, Field
 
 from agent.budget import Spent
 from agent.errors import AgentError
-from agent.evidence import link
+from agent.links import link
 from agent.pages.credibility import Credibility, credibility
+from agent.render import document
+from agent.report import ReportAnswer, cited, report
 from agent.research import (
     Asked,
     Attempt,
@@ -115,6 +117,11 @@ class Answer(Frozen):
     citations: tuple[Citation, ...] = ()
     claims: tuple[Claim, ...] = ()
     slots: dict[str, SlotAnswer] = Field(default_factory=dict)
+    report: ReportAnswer | None = Field(
+        None,
+        exclude_if=lambda report: report is None,
+        description="with the strategy report only: `claims` are its executive summary",
+    )
     sources: SourceCounts = SourceCounts()
     attempts: tuple[Attempt, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -180,15 +187,17 @@ def answer(
 ) -> Answer:
     """The answer object of a run that ended."""
     answered = research.answer
-    quotes = _quotes(research)
+    claims = answered.claims if answered else ()
+    citations = tuple(_citation(quote, research, run) for quote in _quotes(research))
     return Answer(
         topic=research.topic,
         status=_status(research, error),
         degraded=_degraded(research),
         answer=answered.text if answered else "",
-        citations=tuple(_citation(quote, research, run) for quote in quotes),
-        claims=answered.claims if answered else (),
+        citations=citations,
+        claims=claims,
         slots={name: _slot(f, research.sources) for name, f in research.findings.items()},
+        report=_report(research, claims, citations),
         sources=_counts(research),
         attempts=research.attempts + tuple(getattr(error, "attempts", ())),
         warnings=(*_warnings(research), *warnings),
@@ -219,9 +228,11 @@ def _degraded(research: Research) -> bool:
 
 
 def _quotes(research: Research) -> list[Quote]:
-    """Every quote that the answer or a slot stands on, once, by source and place."""
+    """Every quote that the answer, its report or a slot stands on, once, by source and place."""
     answered = research.answer
     quotes = set(answered.quotes if answered else ())
+    if answered and answered.report:  # whose draft may have quotes for what was left out
+        quotes = {quote for quote in quotes if quote.source in cited(answered)}
     for finding in research.findings.values():
         quotes.update(finding.quotes)
     return sorted(quotes, key=lambda quote: (quote.source, quote.start, quote.end, quote.match))
@@ -238,7 +249,7 @@ def _citation(quote: Quote, research: Research, run: RunInfo) -> Citation:
         start=quote.start,
         end=quote.end,
         match=quote.match,
-        link=link(page.url, quote.text),
+        link=link(page.url, page.text, quote.start, quote.end),
         page_sha256=page.sha256,
         retrieved_at=page.retrieved_at,
         via=page.via,
@@ -265,6 +276,16 @@ def _confidence(finding: Finding, sources: tuple[Source, ...]) -> float:
         return 0.5 if finding.status == "conflict" else 0.0
     witnesses = {sources[quote.source - 1].page.sha256 for quote in finding.quotes}
     return {1: 0.7, 2: 0.85}.get(len(witnesses), 0.95)
+
+
+def _report(
+    research: Research, claims: tuple[Claim, ...], citations: tuple[Citation, ...]
+) -> ReportAnswer | None:
+    """The report with its Markdown, made of nothing but what the answer object holds."""
+    counts = _counts(research)
+    told = report(research, blocked=counts.blocked, failed=counts.failed)
+    written = told and document.report(told, claims, citations)
+    return told and told.model_copy(update={"markdown": written})
 
 
 def _counts(research: Research) -> SourceCounts:

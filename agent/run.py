@@ -44,7 +44,7 @@ def research(topic: str, settings: Settings) -> Run:
         journal = Journal.replay(settings.replay)
         _agreed(topic, journal.header)
         return Run(_shaped(settings, journal.header), journal, [], NOWHERE)
-    path = journal_path(settings, settings.resume or _new_name())
+    path = journal_path(settings, settings.resume or new_name())
     if settings.resume and is_begun(path):
         header = read(path).header
         _agreed(topic, header)
@@ -176,7 +176,8 @@ def clean(topic: str) -> str:
     return line
 
 
-def _new_name() -> str:
+def new_name() -> str:
+    """A name for a run that no other has."""
     return f"{now().replace(':', '').replace('-', '')}-{os.urandom(4).hex()}"
 
 
@@ -188,6 +189,7 @@ def _header(path: Path, topic: str, settings: Settings) -> dict[str, Any]:
         "strategy": settings.strategy,
         "at": now(),
         "settings": settings.model_dump(mode="json", include=set(SHAPE)),
+        **({"request": settings.request_id} if settings.request_id else {}),
     }
 
 

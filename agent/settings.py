@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
@@ -86,6 +87,7 @@ class Settings(Frozen):
     resume: str = ""  # a run's name or journal: go on with it; a new name begins it
     replay: Path | None = None  # a journal: repeat it without going outside
     retry_failed: bool = False  # on resume, make the calls again that failed
+    request_id: str = ""  # who asked for it, as a door names it; stands in the journal's header
 
     # where things are kept; empty: under the user's data and cache directories
     runs_dir: Path | None = None
@@ -94,6 +96,14 @@ class Settings(Frozen):
     cache_url: SecretStr = SecretStr("")  # redis:// or rediss://; empty: SQLite in `cache_dir`
     cache_ttl: float = Field(86_400.0, ge=0, allow_inf_nan=False)  # seconds; 0: no cache
     otel_endpoint: SecretStr = SecretStr("")  # a run's spans go there; empty: nowhere
+
+    # the HTTP server, and the MCP server over HTTP
+    api_token: SecretStr = SecretStr("")  # needed to ask; beyond loopback there must be one
+    api_hosts: tuple[str, ...] = ()  # names by which it may be asked, besides its own address
+    api_max_runs: int = Field(8, ge=1, le=1000)  # at once
+    api_max_queue: int = Field(64, ge=0, le=10_000)  # runs that wait; one more is refused
+    api_linger: float = Field(0.0, ge=0)  # seconds that a run goes on with nobody listening
+    api_log: Literal["text", "json"] = "text"
 
 
 #: What shapes prompts and answer, and is recorded with a run, so that a replay repeats it.
@@ -153,6 +163,16 @@ ENVIRONMENT = {
     "CACHE_URL": "cache_url",
     "CACHE_TTL": "cache_ttl",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "otel_endpoint",
+    "MAX_SECONDS": "max_seconds",
+    "MAX_USD": "max_usd",
+    "MAX_TOKENS": "max_tokens",
+    "MAX_CALLS": "max_calls",
+    "AGENT_API_TOKEN": "api_token",
+    "API_HOSTS": "api_hosts",
+    "API_MAX_RUNS": "api_max_runs",
+    "API_MAX_QUEUE": "api_max_queue",
+    "API_LINGER": "api_linger",
+    "API_LOG": "api_log",
 }
 
 
@@ -172,6 +192,20 @@ def load(environment: Mapping[str, str], **given: Any) -> Settings:
         first = error.errors()[0]
         field = str(first["loc"][0])
         raise UsageError(f"{_spelled(field)}: {first['msg']}", "Correct or unset it.") from None
+
+
+def here(**given: Any) -> Settings:
+    """Settings from the environment, where that is silent from `.env` in the working directory.
+
+    Raises UsageError as `load` does, and for a `.env` that cannot be read.
+    """
+    from dotenv import load_dotenv
+
+    try:
+        load_dotenv(Path.cwd() / ".env")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from None
+    return load(os.environ, **given)
 
 
 def _is_list(field: str) -> bool:

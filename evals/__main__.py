@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evals import claims, credibility, extractive, lies, slots, wire
+from evals import claims, credibility, extractive, injection, lies, links, slots, wire
 from evals.extractive import ROOT
 
 PAGE = ROOT / "evals/RESULTS.md"
@@ -43,6 +43,10 @@ def _claims(data: Path) -> str:
     return claims.table(claims.measure(data / "claims"))
 
 
+def _links(data: Path) -> str:
+    return links.report(links.measure(data, 60))
+
+
 def _lies(data: Path) -> str:
     return lies.report(lies.measure(data))
 
@@ -68,6 +72,8 @@ SUITES = (
     Suite("slots", "Slots without a model: long real pages", "worldcup", _slots),
     Suite("wire", "Rounds, calls and tokens with a scripted model", "", _wire),
     Suite("claims", "Claims against what they cite, without a model", "claims", _claims),
+    Suite("injection", "Hostile pages", "injection", injection.report),
+    Suite("links", "Links that open at the quote, in a browser", "pages", _links),
     Suite("lies", "What reaches the user of what a model makes up", "multihop", _lies),
     Suite("credibility", "Credibility of domains", "credibility", _credibility),
 )

@@ -9,6 +9,7 @@ import pytest
 from pytest_socket import socket_allow_hosts
 
 from agent.settings import Settings, load
+from tests.browser import Browser, executable
 from tests.services import Services
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -41,6 +42,16 @@ def services() -> Iterator[Services]:
 def settings(services: Services, tmp_path: Path) -> Settings:
     """Settings for a run against `services`, with no waiting between retries."""
     return load(services.environment(tmp_path, CACHE_TTL="0"))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium, started once."""
+    program = executable()
+    if program is None:
+        pytest.skip("chromium is not installed: what a browser shows is not tested")
+    with Browser(program) as running:
+        yield running
 
 
 @pytest.fixture

@@ -17,20 +17,22 @@ FILES = sorted(AGENT.rglob("*.py"))
 
 #: A room may import from itself and from the rooms before it. Doors never import each other.
 ROOMS = [
-    {"", "demo", "errors", "urls", "research"},
+    {"", "demo", "ui", "errors", "urls", "research"},
     {"tools", "outside", "settings", "budget", "foreign"},
     {"http", "journal"},
     {"llm", "search", "pages", "evidence", "recorded", "cache"},
-    {"checking"},
+    {"checking", "links"},
     {"steps"},
     {"strategies"},
-    {"output", "render", "telemetry"},
+    {"output", "report", "render", "telemetry"},
+    {"proof"},
     {"compose"},
     {"assembly"},
     {"run"},
-    {"estimate"},
+    {"estimate", "runs"},
+    {"asked", "web"},
 ]
-DOORS = {"cli", "doctor", "trace", "audit"}
+DOORS = {"cli", "doctor", "trace", "audit", "server", "mcp_server"}
 NETWORK = {
     "socket",
     "ssl",

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from agent.audit import audit, changes
 from agent.errors import JournalError, UsageError
 from agent.output import to_json
+from agent.proof import audit, changes
 from agent.run import research
 from agent.settings import Settings
 from tests.services import Raw, Services

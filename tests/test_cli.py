@@ -17,6 +17,7 @@ import jsonschema
 import pytest
 
 from agent import __version__
+from agent.cli import run_cli
 from tests.services import GEMINI_KEY, SERPAPI_KEY, Raw, Services
 from tests.thinker import Fact, Thinker
 
@@ -303,3 +304,33 @@ def wait_for(condition: Any) -> None:
 def test_version() -> None:
     done = cli("--version", cwd=ROOT)
     assert done.stdout.decode().strip().endswith(__version__)
+
+
+@pytest.mark.parametrize("form, begin", [("markdown", "# "), ("html", "<!doctype html>\n")])
+def test_the_answer_as_a_document(
+    form: str,
+    begin: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Alone on stdout, and in --out; what is insufficient and what is wrong is told in it too."""
+    monkeypatch.chdir(tmp_path)
+    asked = ["--offline", TOPIC, "--out", "answer", "--format", form]
+    for arguments, status, told in (
+        (asked, 0, "Argentina"),
+        (["--offline", "Who invented the flux capacitor?", "--format", form], 3, "insufficient"),
+        ([TOPIC, f"--format={form}"], 1, "GEMINI"),
+        (["--nonsense", "--format", form], 2, "No such option"),
+    ):
+        assert run_cli(arguments) == status
+        shown = capfd.readouterr()
+        assert shown.out.startswith(begin) and told in shown.out
+        assert bool(shown.err) == (status in (1, 2))
+        if status == 0:
+            assert (tmp_path / "answer").read_text("utf-8") == shown.out
+
+
+def test_a_form_that_there_is_not_is_an_error_in_json(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_cli([TOPIC, "--format", "pdf"]) == 2
+    assert "markdown" in json.loads(capfd.readouterr().out)["error"]["message"]

@@ -25,6 +25,7 @@ from agent.errors import JournalError
 from agent.journal import Journal
 from agent.output import Answer, Citation, RunInfo, SlotAnswer
 from agent.pages.credibility import Credibility
+from agent.render.html import link
 from agent.research import (
     Answered,
     Asked,
@@ -45,7 +46,7 @@ from agent.research import (
 from agent.run import research
 from agent.settings import Settings
 from agent.trace.calls import Call, calls
-from agent.trace.page import link, page
+from agent.trace.page import page
 from agent.trace.tree import Node, Trace, columns, lines, tree
 from tests.services import Raw, Services
 from tests.thinker import Fact, Thinker
@@ -366,8 +367,8 @@ class Elements(HTMLParser):
 
 
 KNOWN = set(
-    "html head meta title style body main header section h1 h2 h3 p ul ol li span a b div table tr "
-    "th td blockquote details summary svg line rect text".split()
+    "html head meta title style body main header section h1 h2 h3 p ul li span a b div table thead "
+    "tbody tr th td dl dt dd wbr blockquote details summary svg line rect text".split()
 )
 
 

@@ -8,7 +8,18 @@ from concurrent.futures import Future
 
 from agent.errors import OutsideError, SearchFailed
 from agent.outside import Read, Search
-from agent.research import Event, Failed, Found, Hit, Page, PageRead, Research, Searched
+from agent.pages.instructions import warning
+from agent.research import (
+    Event,
+    Failed,
+    Found,
+    Hit,
+    Page,
+    PageRead,
+    Research,
+    Searched,
+    Warned,
+)
 
 
 class WebSearchTool:
@@ -37,8 +48,8 @@ class WebSearchTool:
     def salvage(self, research: Research) -> Iterator[Event]:
         """Pages that had been read when gathering ended early; of others, what the search said."""
         for hit in research.unread(self._pages_per_query):
-            if page := self._read.ready(hit.url) or snippet_of(hit, research):
-                yield PageRead(page=page, hit=hit)
+            if page := self._read.ready(hit.url) or _snippet(hit, research):
+                yield from became_source(page, hit)
 
     def __call__(self, research: Research) -> Iterator[Event]:
         yield from self._searched(research)
@@ -63,16 +74,23 @@ class WebSearchTool:
         outcomes = self._read.collect([hit.url for hit in hits])
         for hit, outcome in zip(hits, outcomes, strict=True):
             if isinstance(outcome, OutsideError):
-                snippet = snippet_of(hit, research)
+                snippet = _snippet(hit, research)
                 stand_in = "its snippet" if snippet else ""
                 yield skipped("page", hit.url, outcome, stand_in)
                 if snippet:
-                    yield PageRead(page=snippet, hit=hit)
+                    yield from became_source(snippet, hit)
             else:
-                yield PageRead(page=outcome, hit=hit)
+                yield from became_source(outcome, hit)
 
 
-def snippet_of(hit: Hit, research: Research) -> Page | None:
+def became_source(page: Page, hit: Hit) -> Iterator[Event]:
+    """A page as a source, with a warning where its text speaks to a model."""
+    yield PageRead(page=page, hit=hit)
+    if said := warning(page, hit):
+        yield Warned(message=said)
+
+
+def _snippet(hit: Hit, research: Research) -> Page | None:
     """What the search said of a page, as a source that is marked as such."""
     if not hit.snippet.strip():
         return None

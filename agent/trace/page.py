@@ -1,88 +1,24 @@
-"""A run as one page that stands alone: no script, no request, everything escaped."""
+"""A run as one page that stands alone."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
-from urllib.parse import urlsplit
 
-from agent.output import Answer, Citation, SlotAnswer
-from agent.render import printable
+from agent.render.html import NOTHING, Markup, joined, link, spoken, tag, whole
+from agent.render.page import BASE, badges, parts, trouble
 from agent.trace.calls import Call, seconds
 from agent.trace.tree import Node, Trace, spent, tree
 
 LANES = {"ask": "Models", "search": "Searches", "read": "Pages"}
-LINKED = ("http", "https", "file")
 TICKS = 5  # parts of the time axis, about
-
-
-class Markup(str):
-    """Markup already; whatever else goes into a page is text, and is escaped on its way in."""
-
-
-def tag(name: str, *inside: str, **attributes: str) -> Markup:
-    """An element. `class_` is `class`, `stroke_width` is `stroke-width`."""
-    given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_text(value)}"'
-        for key, value in attributes.items()
-    )
-    return Markup(f"<{name}{given}>{''.join(map(_safe, inside))}</{name}>")
-
-
-def _safe(part: str) -> str:
-    return part if isinstance(part, Markup) else _text(part)
-
-
-def _text(text: str) -> str:
-    return html.escape(printable(text))
-
-
-def joined(parts: Iterable[str]) -> Markup:
-    """Parts one after the other."""
-    return Markup("".join(map(_safe, parts)))
-
-
-def link(url: str, text: str, **attributes: str) -> Markup:
-    """A link, if its scheme is one that only shows a document; else the text alone."""
-    try:
-        scheme = urlsplit(url.strip()).scheme.lower()
-    except ValueError:
-        scheme = ""
-    if scheme not in LINKED:
-        return tag("span", text, **attributes)
-    return tag("a", text, href=url.strip(), rel="noopener noreferrer", **attributes)
 
 
 def page(trace: Trace) -> str:
     """The whole page, as HTML."""
-    style = (files("agent.trace") / "page.css").read_text("utf-8")
     root = tree(trace)
     body = joined([_head(trace), _answer(trace), _timeline(trace), _tree(root)])
-    return (
-        "<!doctype html>\n"
-        + tag("html", _meta(root.what, style), tag("body", tag("main", body)), lang="en")
-        + "\n"
-    )
-
-
-def _meta(title: str, style: str) -> Markup:
-    """The head; its policy allows this page's own style and nothing else."""
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return tag(
-        "head",
-        Markup('<meta charset="utf-8">'),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">'),
-        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        Markup('<meta name="referrer" content="no-referrer">'),
-        Markup('<meta name="color-scheme" content="light dark">'),
-        tag("title", title),
-        tag("style", Markup(style)),
-    )
+    return whole(root.what, tag("main", body), BASE, "agent.trace/page.css")
 
 
 # --- the question and the answer -----------------------------------------------------------------
@@ -90,16 +26,13 @@ def _meta(title: str, style: str) -> Markup:
 
 def _head(trace: Trace) -> Markup:
     answer, run = trace.answer, trace.answer.run
-    status = "unfinished" if trace.unfinished else answer.status
-    badges = [tag("span", status, class_=f"badge {status}")]
-    badges += [tag("span", "degraded", class_="badge partial")] * answer.degraded
     told = (f"strategy {run.strategy}", run.started_at, *run.models, *run.providers) if run else ()
     cost = spent(trace).figures
     figures = joined(tag("li", figure) for figure in (*told, *cost))
     return tag(
         "header",
-        tag("h1", answer.topic, dir="auto"),
-        tag("p", *badges),
+        tag("h1", answer.topic, **spoken(answer.topic)),
+        badges(answer, "unfinished" if trace.unfinished else answer.status),
         tag("ul", figures, class_="facts"),
         _trouble(trace),
     )
@@ -109,71 +42,11 @@ def _trouble(trace: Trace) -> Markup:
     """Why there is no whole answer."""
     if trace.unfinished:
         return tag("p", "The journal ends early. ", trace.unfinished, class_="trouble")
-    error = trace.answer.error
-    if error:
-        return tag("p", error.message, " ", error.remedy, class_="trouble")
-    return Markup()
+    return trouble(trace.answer)
 
 
 def _answer(trace: Trace) -> Markup:
-    answer = trace.answer
-    if not answer.answer:
-        return Markup()
-    ids = [citation.id for citation in answer.citations]
-    cited = [
-        tag("li", *_citation(citation), **({} if n in ids[:i] else {"id": f"source-{n}"}))
-        for i, (n, citation) in enumerate(zip(ids, answer.citations, strict=True))
-    ]
-    return tag(
-        "section",
-        tag("h2", "Answer"),
-        tag("p", _with_markers(answer), class_="answer", dir="auto"),
-        _slots(answer),
-        tag("ol", *cited, class_="citations") if cited else Markup(),
-        _warnings(answer),
-    )
-
-
-def _with_markers(answer: Answer) -> Markup:
-    """The answer's text, each `[n]` of which leads to its quote."""
-    text = _text(answer.answer)
-    for n in {citation.id for citation in answer.citations}:
-        text = text.replace(f"[{n}]", tag("a", f"[{n}]", href=f"#source-{n}", class_="marker"))
-    return Markup(text)
-
-
-def _citation(citation: Citation) -> Iterator[Markup]:
-    """A quote in its place, and the link that opens the page there."""
-    how = "" if citation.match == "exact" else f"{citation.match} match"
-    via = "only the search's snippet was read" if citation.via == "snippet" else ""
-    worth = f"credibility {citation.credibility.score:.2f}"
-    told = " · ".join(filter(None, (citation.url, citation.retrieved_at, how, via, worth)))
-    yield tag("span", f"[{citation.id}]", class_="number")
-    yield tag("blockquote", citation.quote, dir="auto")
-    yield tag("p", link(citation.link, citation.title or citation.url), class_="source")
-    yield tag("p", told, class_="quiet")
-
-
-def _slots(answer: Answer) -> Markup:
-    if not answer.slots:
-        return Markup()
-    return tag("table", *(_slot(name, slot) for name, slot in answer.slots.items()), class_="slots")
-
-
-def _slot(name: str, slot: SlotAnswer) -> Markup:
-    against = tuple(tag("span", f" or {other}", class_="quiet") for other in slot.alternatives)
-    value = tag("td", slot.value or "", *against, dir="auto")
-    cited = "".join(f"[{n}]" for n in slot.citations)
-    status = tag("td", tag("span", slot.status, class_=f"badge {slot.status}"))
-    return tag("tr", tag("th", name, scope="row"), value, tag("td", cited), status)
-
-
-def _warnings(answer: Answer) -> Markup:
-    if not answer.warnings:
-        return Markup()
-    told = tag("ul", *(tag("li", warning) for warning in answer.warnings))
-    name = f"Warnings: {len(answer.warnings)}"
-    return tag("details", tag("summary", name), told, class_="warnings")
+    return joined(parts(trace.answer)) if trace.answer.answer else NOTHING
 
 
 # --- the timeline --------------------------------------------------------------------------------
@@ -182,7 +55,7 @@ def _warnings(answer: Answer) -> Markup:
 def _timeline(trace: Trace) -> Markup:
     """A row for each outside call, in lanes by kind: a bar from its beginning to its end."""
     if not trace.calls:
-        return Markup()
+        return NOTHING
     end = max(call.ended for call in trace.calls) or 1.0
     step = _step(end)
     lanes = [
@@ -274,9 +147,9 @@ def _tree(root: Node) -> Markup:
 
 def _part(node: Node) -> Markup:
     if not node.children:
-        return Markup()
+        return NOTHING
     summary = tag("summary", tag("b", node.what), *_told(node.figures))
-    return tag("details", summary, _list(node.children), Markup(), class_="part", open="")
+    return tag("details", summary, _list(node.children), class_="part", open="")
 
 
 def _list(nodes: Sequence[Node]) -> Markup:

@@ -1,10 +1,12 @@
-"""How a run looks to a person: events as lines."""
+"""How a run looks to a person: events as lines and frames, an answer as Markdown."""
 
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal
 
 from agent.research import (
     Answered,
@@ -23,6 +25,24 @@ from agent.research import (
     Verified,
     Warned,
 )
+
+#: What a run tells while it goes. `report` and `answer`, or `error`, come once; `end` is the last.
+FrameType = Literal[
+    "start",
+    "plan",
+    "thinking",
+    "search",
+    "fetch",
+    "block",
+    "gaps",
+    "slot",
+    "report",
+    "answer",
+    "error",
+    "end",
+]
+LONGEST_DETAIL = 2000  # characters of a frame's detail, but for the report and the answer
+JOINERS = "\u200c\u200d"
 
 
 def line(event: Event) -> str:
@@ -76,5 +96,51 @@ def as_json(event: Event) -> str:
 
 
 def printable(text: str) -> str:
-    """A text that cannot command a terminal: on one line, without control characters."""
-    return "".join(char if char.isprintable() else " " for char in text)
+    """A text that cannot command a terminal or a page: on one line, without control characters.
+
+    What has no width is left out, such as what turns the direction of writing; joiners stay,
+    which Persian and Indic scripts are spelled with.
+    """
+    return "".join(
+        char if char.isprintable() or char in JOINERS else _in_place(char) for char in text
+    )
+
+
+def _in_place(char: str) -> str:
+    return "" if unicodedata.category(char) == "Cf" else " "
+
+
+def frames(event: Event) -> Iterator[tuple[FrameType, str]]:
+    """An event as the frames of a stream: a type of a closed set, and a few words."""
+    if isinstance(event, Answered):
+        return  # the answer object is told when the run has ended
+    if isinstance(event, Reflected):
+        yield from (("slot", _short(f"{f.slot}: {f.value or f.status}")) for f in event.findings)
+        if event.need_more:
+            yield "gaps", _short(" | ".join(event.new_queries))
+    else:
+        yield _frame_type(event), _short(detail(event))
+
+
+def _frame_type(event: Event) -> FrameType:
+    match event:
+        case Started():
+            return "start"
+        case Planned() | Queried():
+            return "plan"
+        case Doubted():
+            return "gaps"
+        case Blocked():
+            return "block"
+        case Searched() | Failed(what="search"):
+            return "search"
+        case Failed(what="page", outcome="blocked" | "forbidden"):
+            return "block"
+        case PageRead() | Failed(what="page"):
+            return "fetch"
+    return "thinking"
+
+
+def _short(text: str) -> str:
+    line = printable(text)
+    return line if len(line) <= LONGEST_DETAIL else line[: LONGEST_DETAIL - 1] + "…"

@@ -1,0 +1,379 @@
+"""Runs side by side: each in a thread of its own, its events as frames that anyone can follow.
+
+What the doors that serve many askers share. A run under way is followed by position in its list of
+frames, so that a slow follower holds no buffer and one that comes back misses nothing. A run that
+an earlier process made is read from its journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import AsyncGenerator, Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from agent.compose import chosen_models, now
+from agent.errors import AgentError, Busy, JournalError, Stopped
+from agent.journal import read
+from agent.outside import spawn
+from agent.render import FrameType, frames
+from agent.render.document import document
+from agent.research import Frozen
+from agent.run import Run, clean, journal_path, new_name, research
+from agent.settings import Settings
+
+if TYPE_CHECKING:
+    from agent.output import Answer
+
+KEPT = 64  # ended runs whose frames and answer stay in memory; of others the journal is read
+MOST_LISTED = 200
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")  # of a run that can be asked for
+State = Literal["queued", "running", "ended", "past"]  # past: an earlier process made it
+
+
+class Frame(NamedTuple):
+    """What a follower is told; `n` counts a run's frames from 1.
+
+    The detail of `answer` is the answer object as JSON, of `report` Markdown, of others one line.
+    """
+
+    n: int
+    type: FrameType
+    detail: str
+
+
+class Summary(Frozen):
+    """A run in a list. `status` is its answer's, once there is one; times are UTC, ISO 8601."""
+
+    id: str
+    question: str
+    state: State
+    status: str | None = None
+    cancelled: bool = False
+    started_at: str
+    request_id: str = ""
+
+
+class Live:
+    """A run, before, while and after it goes. Threads may share it."""
+
+    def __init__(self, summary: Summary, settings: Settings, *, detached: bool = True) -> None:
+        self.id = summary.id
+        self.detached = detached  # it goes on when nobody listens any more
+        self.frames: list[Frame] = []
+        self.answer: Answer | None = None
+        self.steps: dict[str, float] = {}  # seconds until each kind of frame came, added up
+        self.seconds = 0.0
+        self.begun = False
+        self.cancelled = False
+        self._summary = summary
+        self._settings = settings
+        self._run: Run | None = None
+        self._lock = threading.Lock()
+        self._watchers: set[Callable[[], None]] = set()
+        self._listeners = 0
+
+    @property
+    def summary(self) -> Summary:
+        """What it is, as of now."""
+        status = self.answer.status if self.answer else None
+        state: State = "running" if self.begun else "queued"
+        if self._summary.state == "past" or self.ended:
+            state = "past" if self._summary.state == "past" else "ended"
+        changed = {"state": state, "status": status, "cancelled": self.cancelled}
+        return self._summary.model_copy(update=changed)
+
+    @property
+    def ended(self) -> bool:
+        """Whether its last frame is there."""
+        return bool(self.frames) and self.frames[-1].type == "end"
+
+    def go(self) -> None:
+        """Run to the end. Raises AgentError if it cannot begin."""
+        begun = last = time.monotonic()
+        run = research(self._summary.question, self._settings)
+        with self._lock:
+            self._run = run
+        if self.cancelled:
+            run.stop()
+        for event in run:
+            for kind, detail in frames(event):
+                self._tell(kind, detail)
+            taken, last = time.monotonic() - last, time.monotonic()
+            self.steps[event.type] = self.steps.get(event.type, 0.0) + taken
+        answer = run.answer()
+        self.seconds = time.monotonic() - begun
+        self.end(answer)
+
+    def end(self, answer: Answer) -> None:
+        """Tell the answer, and that this was all."""
+        from agent import output
+
+        text = output.to_json(answer, compact=True).strip()
+        self.answer = answer
+        if answer.error:
+            self._tell("error", f"{answer.error.message} {answer.error.remedy}".strip())
+        else:
+            self._tell("report", answer.report.markdown if answer.report else document(answer))
+            self._tell("answer", text)
+        self._tell("end", answer.status)
+
+    def fail(self, error: BaseException) -> None:
+        """End without having run to the end; a bug is told like any other error."""
+        from agent import output
+
+        if not isinstance(error, AgentError):
+            error = AgentError(f"Internal error: {type(error).__name__}", "Please report this.")
+        self.end(output.failure(self._summary.question, error))
+
+    def stop(self) -> None:
+        """Let nothing more go outside; it ends within one outside call with what there is."""
+        with self._lock:
+            self.cancelled = self.cancelled or not self.ended
+            run = self._run
+        if run:
+            run.stop()
+
+    def _tell(self, kind: FrameType, detail: str) -> None:
+        with self._lock:
+            self.frames.append(Frame(len(self.frames) + 1, kind, detail))
+            watchers = tuple(self._watchers)
+        for wake in watchers:
+            wake()
+
+    @contextmanager
+    def attended(self, linger: float) -> Iterator[None]:
+        """While somebody listens; a run that is not detached stops `linger` s after the last."""
+        with self._lock:
+            self._listeners += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listeners -= 1
+            if not (self.detached or self.ended):
+                self._leave_after(linger)
+
+    def _leave_after(self, linger: float) -> None:
+        if not linger:
+            return self._leave()
+        timer = threading.Timer(min(linger, threading.TIMEOUT_MAX), self._leave)
+        timer.daemon = True
+        return timer.start()
+
+    def _leave(self) -> None:
+        if not self._listeners:
+            self.stop()
+
+    async def follow(self, after: int = 0, idle: float = 15.0) -> AsyncGenerator[Frame | None]:
+        """Its frames from the one after `after` to the end; None after `idle` s without one."""
+        loop, news = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the loop has ended, and so has whoever followed
+                loop.call_soon_threadsafe(news.set)
+
+        with self._lock:
+            self._watchers.add(wake)
+        try:
+            while True:
+                news.clear()
+                over = self.ended  # asked first: what is told after this wakes us
+                for frame in self.frames[after:]:
+                    yield frame
+                    after = frame.n
+                if over:
+                    return
+                try:
+                    await asyncio.wait_for(news.wait(), idle)
+                except TimeoutError:
+                    yield None
+        finally:
+            with self._lock:
+                self._watchers.discard(wake)
+
+
+class Runs:
+    """The runs of this process: some under way, some waiting, the last ones that ended.
+
+    `told` is called with each run as it ends, in the run's thread.
+    """
+
+    def __init__(self, settings: Settings, told: Callable[[Live], None] = lambda _: None) -> None:
+        self._settings = settings
+        self._told = told
+        self._folder = journal_path(settings, "any").parent
+        self._lock = threading.Lock()
+        self._under_way: dict[str, Live] = {}
+        self._queue: deque[Live] = deque()
+        self._ended: OrderedDict[str, Live] = OrderedDict()
+        self._closed = False
+
+    def begin(self, topic: str, settings: Settings, *, detached: bool = False) -> Live:
+        """A run that goes as soon as there is room for it.
+
+        Raises UsageError or NotConfigured for what cannot be run, Busy where the queue is full.
+        """
+        topic = clean(topic)
+        chosen_models(settings)  # what is not configured is told before anything is begun
+        name = new_name()
+        settings = settings.model_copy(update={"resume": name})
+        summary = Summary(
+            id=name,
+            question=topic,
+            state="queued",
+            started_at=now(),
+            request_id=settings.request_id,
+        )
+        live = Live(summary, settings, detached=detached)
+        with self._lock:
+            if self._closed:
+                raise Busy("The server is about to end.", "Ask again when it is back.")
+            if len(self._under_way) < self._settings.api_max_runs:
+                self._start(live)
+            elif len(self._queue) < self._settings.api_max_queue:
+                self._queue.append(live)
+            else:
+                raise Busy("Too many questions are being researched.", "Ask again later.")
+        return live
+
+    def _start(self, live: Live) -> None:
+        self._under_way[live.id], live.begun = live, True
+        spawn(live.go).add_done_callback(lambda future: self._finish(live, future))
+
+    def _finish(self, live: Live, future: Future[None]) -> None:
+        if error := future.exception():
+            live.fail(error)
+        with self._lock:
+            del self._under_way[live.id]
+            self._keep(live)
+            if self._queue and not self._closed:
+                self._start(self._queue.popleft())
+        self._told(live)
+
+    def _keep(self, live: Live) -> None:
+        self._ended[live.id] = live
+        while len(self._ended) > KEPT:
+            self._ended.popitem(last=False)
+
+    def cancel(self, live: Live) -> None:
+        """Stop a run within one outside call; one that waits never begins."""
+        live.stop()
+        with self._lock:
+            waits = live in self._queue
+            if waits:
+                self._queue.remove(live)
+                self._keep(live)
+        if waits:
+            live.fail(Stopped("The run was cancelled before it began.", "Ask again."))
+            self._told(live)
+
+    @property
+    def load(self) -> tuple[int, int]:
+        """How many runs are under way, and how many wait."""
+        with self._lock:
+            return len(self._under_way), len(self._queue)
+
+    def close(self) -> None:
+        """Begin nothing more and stop what goes; each run still tells its end."""
+        with self._lock:
+            self._closed = True
+            lives = [*self._queue, *self._under_way.values()]
+        for live in lives:
+            self.cancel(live)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until no run is under way; whether that came in time."""
+        until = time.monotonic() + seconds
+        while self.load[0] and time.monotonic() < until:
+            time.sleep(0.02)
+        return not self.load[0]
+
+    # --- those that were -------------------------------------------------------------------------
+
+    def find(self, name: str) -> Live | None:
+        """A run by its name: of this process, or from its journal. None if there is none.
+
+        Reads and replays a file: not for an event loop. Raises JournalError for a damaged one.
+        """
+        with self._lock:
+            waiting = {live.id: live for live in self._queue}
+            live = {**waiting, **self._ended, **self._under_way}.get(name)
+        if live or not NAME.fullmatch(name):
+            return live
+        path = self.journal(name)
+        if path is None:
+            return None
+        live = _replayed(path, self._settings)
+        if live.answer and not live.answer.error:  # else another process may still be writing it
+            with self._lock:
+                self._keep(live)
+        return live
+
+    def journal(self, name: str) -> Path | None:
+        """The journal of a run by its name, if there is one where journals lie."""
+        if not NAME.fullmatch(name):
+            return None
+        path = self._folder / f"{name}.jsonl"
+        return path if path.is_file() else None
+
+    def listed(self, most: int) -> list[Summary]:
+        """The newest runs first, of this process and of earlier ones."""
+        with self._lock:
+            lives = [*self._ended.values(), *self._under_way.values(), *self._queue]
+        known = {live.id: live.summary for live in lives}
+        for path in _newest(self._folder, most):
+            if path.stem not in known and (summary := _summary(path)):
+                known[path.stem] = summary
+        return sorted(known.values(), key=lambda one: one.started_at, reverse=True)[:most]
+
+
+def _newest(folder: Path, most: int) -> list[Path]:
+    """The journals that were written last."""
+    dated: list[tuple[float, Path]] = []
+    with suppress(OSError):
+        for path in folder.glob("*.jsonl"):
+            with suppress(OSError):  # it has gone meanwhile
+                dated.append((path.stat().st_mtime, path))
+    return [path for _, path in sorted(dated, reverse=True)[:most]]
+
+
+def _summary(path: Path) -> Summary | None:
+    """A run by its journal's header; None if the file is no journal."""
+    try:
+        with path.open("rb") as file:
+            header = json.loads(file.readline(100_000))
+        return Summary(
+            id=path.stem,
+            question=header["topic"],
+            state="past",
+            started_at=header["at"],
+            request_id=str(header.get("request", "")),
+        )
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _replayed(path: Path, settings: Settings) -> Live:
+    """A run of an earlier process, as its journal tells it. Raises JournalError."""
+    read(path)  # says what is wrong with it
+    summary = _summary(path)
+    if summary is None:
+        raise JournalError(f"{path.name} is not a journal of a run.", "Ask for another run.")
+    again = settings.model_copy(update={"resume": "", "replay": path, "request_id": ""})
+    live = Live(summary, again)
+    try:
+        live.go()
+    except AgentError as error:
+        live.fail(error)
+    except (ValueError, KeyError, TypeError) as error:  # lines of another shape than ours
+        fault = f"The journal of {path.stem} is damaged ({type(error).__name__})."
+        raise JournalError(fault, "Ask for another run.") from None
+    return live

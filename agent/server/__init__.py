@@ -1,0 +1,1 @@
+"""A door: research over HTTP."""

@@ -1,0 +1,74 @@
+"""What is answered over HTTP: the models that OpenAPI tells of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, create_model
+
+from agent.output import Answer
+from agent.render import FrameType
+from agent.research import Frozen
+from agent.runs import Summary
+
+if TYPE_CHECKING:
+    Result = Answer
+else:
+    Result = create_model(
+        "Result",
+        __base__=Answer,
+        __doc__="The answer object, the same as Markdown, and the question.",
+        report=(str, ...),
+        question=(str, ...),
+    )
+
+
+class Told(Frozen):
+    """A frame of a stream: `data:` of a server-sent event."""
+
+    type: FrameType
+    detail: str | Answer = Field(description="one line; Markdown in `report`; `answer`: the object")
+
+
+class Detail(Summary):
+    """A run, with its answer once there is one. `frames` is the number of its last frame."""
+
+    frames: int
+    answer: Result | None = None
+
+
+class Health(Frozen):
+    """That the server answers."""
+
+    status: Literal["ok"] = "ok"
+
+
+class Status(Frozen):
+    """Whether a question could be researched, by whom, and what is missing."""
+
+    ready: bool
+    provider: str | None = None
+    model: str | None = None
+    error: str | None = None
+
+
+class Fault(Frozen):
+    """Why a request was refused."""
+
+    detail: str
+    remedy: str = ""
+
+
+class Place(Frozen):
+    """What is wrong in a body, and where."""
+
+    loc: tuple[str | int, ...]
+    msg: str
+    type: str
+
+
+class Faults(Frozen):
+    """A body or a parameter that cannot be used."""
+
+    detail: tuple[Place, ...] | str
+    remedy: str = ""

@@ -1,0 +1,83 @@
+"""A run as server-sent events, and waiting for a run while the client is there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from contextlib import aclosing
+from typing import Any
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from agent.runs import Frame, Live
+
+KEEP_ALIVE = 15.0  # seconds between comments on a quiet stream, so that no proxy gives it up
+HEADERS = {
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",  # nginx would hold frames back
+    "Content-Type": "text/event-stream; charset=utf-8",
+}
+
+
+def encoded(frame: Frame | None) -> bytes:
+    """A frame as a server-sent event; none as a comment that keeps the connection alive."""
+    if frame is None:
+        return b": keep-alive\n\n"
+    detail = frame.detail if frame.type == "answer" else json.dumps(frame.detail)
+    data = f'{{"type": "{frame.type}", "detail": {detail}}}'
+    return f"id: {frame.n}\ndata: {data}\n\n".encode("utf-8", "replace")
+
+
+class EventStream(Response):
+    """The frames of a run from the one after `after`, until its end or until the client goes."""
+
+    def __init__(self, live: Live, linger: float, after: int = 0) -> None:
+        self.status_code = 200
+        self.background = None
+        self.init_headers({**HEADERS, "X-Run-ID": live.id})
+        self._live = live
+        self._linger = linger
+        self._after = after
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await attend(self._live, self._linger, receive, self._send_all(send))
+
+    async def _send_all(self, send: Send) -> None:
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        await send(start)
+        async with aclosing(self._live.follow(self._after, KEEP_ALIVE)) as frames:
+            async for frame in frames:
+                body = {"type": "http.response.body", "body": encoded(frame), "more_body": True}
+                await send(body)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def ended(live: Live) -> None:
+    """Wait for the end of a run."""
+    async with aclosing(live.follow()) as frames:
+        async for _ in frames:
+            pass
+
+
+async def attend(
+    live: Live, linger: float, receive: Receive, work: Coroutine[Any, Any, None]
+) -> None:
+    """Do some work on a run, to its end or until the client has gone."""
+    with live.attended(linger):
+        working, leaving = asyncio.create_task(work), asyncio.create_task(_left(receive))
+        try:
+            await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            working.cancel()
+            leaving.cancel()
+            await asyncio.gather(working, leaving, return_exceptions=True)
+    if not working.cancelled():
+        working.result()
+
+
+async def _left(receive: Receive) -> None:
+    """Wait until the client has gone away."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,1 @@
+"""Listening on a port: who may ask, what is logged, how it ends."""

@@ -1,0 +1,76 @@
+"""The process that listens: uvicorn, with limits, logs and an end that keeps journals whole."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from agent.errors import UsageError
+from agent.outside import spawn
+from agent.runs import Runs
+from agent.settings import Settings
+from agent.web.guard import MAX_BODY, Guard, policy
+from agent.web.protocol import PATIENCE, patient
+
+CONNECTIONS = 1000  # at once; one more is told 503
+GRACE = 10  # seconds for streams to end after the runs were stopped
+
+
+class Server(uvicorn.Server):
+    """Stops the runs before it waits for their streams."""
+
+    def __init__(self, config: uvicorn.Config, runs: Runs) -> None:
+        super().__init__(config)
+        self._runs = runs
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        spawn(self._runs.close)  # not here: what a signal interrupts may hold a lock of theirs
+
+
+def guarded(app: ASGIApp, host: str, settings: Settings, max_body: int = MAX_BODY) -> Guard:
+    """An application behind its guard. Raises UsageError for an address that needs a token."""
+    try:
+        allowed = policy(settings.api_token.get_secret_value(), host, settings.api_hosts)
+    except ValueError:
+        raise UsageError(
+            f"Listening on {host} needs a token.",
+            "Set AGENT_API_TOKEN to a long random text, or listen on 127.0.0.1.",
+        ) from None
+    return Guard(app, allowed, max_body)
+
+
+def configuration(
+    app: Guard, host: str, port: int, *, lifespan: bool = False, patience: float = PATIENCE
+) -> uvicorn.Config:
+    """How uvicorn serves it: bounded in connections, headers and time."""
+    return uvicorn.Config(
+        app,
+        host,
+        port,
+        http=patient(patience),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=CONNECTIONS,
+        timeout_graceful_shutdown=GRACE,
+        h11_max_incomplete_event_size=16_384,
+        ws="none",
+        lifespan="on" if lifespan else "off",
+    )
+
+
+def serve(app: Guard, runs: Runs, host: str, port: int, *, lifespan: bool = False) -> int:
+    """Serve until SIGTERM or SIGINT; the exit status. Set up the logs first."""
+    signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn raises it again once it has ended
+    try:
+        Server(configuration(app, host, port, lifespan=lifespan), runs).run()
+    except SystemExit as end:  # it could not listen, and has said why
+        return int(end.code or 0)
+    except KeyboardInterrupt:  # likewise
+        pass
+    runs.wait(GRACE)
+    return 0

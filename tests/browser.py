@@ -1,0 +1,249 @@
+"""A real browser for tests: headless Chromium over its DevTools protocol, cut off from the world.
+
+    with browser.tab(width=390, height=800, dark=True) as tab:
+        tab.open(f"{server.url}/page")
+        tab.click("button.cancel")
+        assert tab.wait("document.querySelector('#answer').textContent")
+        assert tab.outside() == []
+
+The fixture `browser` is in conftest.py; it skips with a clear word where no Chromium is installed.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from websockets.sync.client import connect
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",  # root in a container has no other way
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-extensions",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-proxy-server",
+    "--hide-scrollbars",
+    "--force-device-scale-factor=1",
+    "--remote-debugging-port=0",
+    # what a test forgot to serve on loopback is not found, anywhere
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+)
+TIMEOUT = 20.0  # seconds for one command, or for a page to load
+NAMED = ("blob", "data", "about", "chrome-error")  # schemes that ask no server
+
+
+def executable() -> str | None:
+    """The Chromium of this machine, if there is one."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+class Browser:
+    """One Chromium with a profile of its own; tabs do not share cookies or storage."""
+
+    def __init__(self, program: str) -> None:
+        self._open = ExitStack()
+        profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self._profile = Path(self._open.enter_context(profile))
+        command = [program, *FLAGS, f"--user-data-dir={self._profile}", "about:blank"]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        self._open.callback(self._process.wait, TIMEOUT)
+        socket = connect(self._address(), proxy=None, max_size=None, close_timeout=1)
+        self._socket = self._open.enter_context(socket)
+        self._sent = 0
+        self._listeners: dict[str, Callable[[str, dict[str, Any]], None]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.call("Browser.close")
+        self._open.close()
+
+    def tab(self, width: int = 1280, height: int = 800, *, dark: bool = False) -> Tab:
+        """A new empty tab in a context of its own."""
+        return Tab(self, width, height, dark=dark)
+
+    def call(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
+        """One command of the protocol; raises RuntimeError with what Chromium says of it."""
+        self._sent += 1
+        message = {"id": self._sent, "method": method, "params": params}
+        self._socket.send(json.dumps(message | ({"sessionId": session} if session else {})))
+        while True:
+            heard = self.hear(TIMEOUT)
+            if heard.get("id") == message["id"]:
+                if "error" in heard:
+                    raise RuntimeError(f"{method}: {heard['error']['message']}")
+                return dict(heard["result"])
+
+    def hear(self, seconds: float) -> dict[str, Any]:
+        """The next message; an event goes to the tab that it is of. Raises TimeoutError."""
+        heard = dict(json.loads(self._socket.recv(seconds)))
+        listener = self._listeners.get(heard.get("sessionId", ""))
+        if listener and "method" in heard:
+            listener(heard["method"], heard["params"])
+        return heard
+
+    def listen(self, session: str, listener: Callable[[str, dict[str, Any]], None]) -> None:
+        """Who hears the events of a session."""
+        self._listeners[session] = listener
+
+    def _address(self) -> str:
+        """Where the browser listens: it writes its port and path into its profile."""
+        file = self._profile / "DevToolsActivePort"
+        end = time.monotonic() + TIMEOUT
+        while time.monotonic() < end and self._process.poll() is None:
+            if file.exists() and len(lines := file.read_text().split()) == 2:
+                return f"ws://127.0.0.1:{lines[0]}{lines[1]}"
+            time.sleep(0.02)
+        raise RuntimeError(f"Chromium did not start (exit status {self._process.poll()})")
+
+
+class Tab:
+    """A page in the browser: what a user does with it, and what it asked for.
+
+    `requests` holds every URL asked for, `errors` what scripts threw or logged as an error.
+    """
+
+    def __init__(self, browser: Browser, width: int, height: int, *, dark: bool) -> None:
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        self._loaded = False
+        self._browser = browser
+        self._context = browser.call("Target.createBrowserContext")["browserContextId"]
+        target = browser.call(
+            "Target.createTarget", url="about:blank", browserContextId=self._context
+        )
+        self._session = browser.call(
+            "Target.attachToTarget", targetId=target["targetId"], flatten=True
+        )["sessionId"]
+        browser.listen(self._session, self._hear)
+        for domain in ("Page", "Network", "Runtime", "Log"):
+            self.call(f"{domain}.enable")
+        self.show(width, height, dark=dark)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._browser.call("Target.disposeBrowserContext", browserContextId=self._context)
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """A command of the protocol to this tab."""
+        return self._browser.call(method, self._session, **params)
+
+    def show(self, width: int, height: int, *, dark: bool = False, motion: bool = True) -> None:
+        """The size of the viewport in CSS pixels, and the user's preferences."""
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        prefers = {
+            "prefers-color-scheme": "dark" if dark else "light",
+            "prefers-reduced-motion": "no-preference" if motion else "reduce",
+        }
+        features = [{"name": name, "value": value} for name, value in prefers.items()]
+        self.call("Emulation.setEmulatedMedia", features=features)
+
+    def open(self, url: str) -> None:
+        """Go to a page as if its address was typed, and wait until it and its images are there."""
+        self._loaded = False
+        done = self.call("Page.navigate", url=url)
+        if "errorText" in done:
+            raise RuntimeError(f"{url}: {done['errorText']}")
+        end = time.monotonic() + TIMEOUT
+        while not self._loaded and done.get("loaderId"):  # no loader: the same page, elsewhere
+            self._browser.hear(max(0.0, end - time.monotonic()))
+
+    def run(self, script: str) -> Any:
+        """The value of an expression, awaited where it is a promise; raises what it throws."""
+        done = self.call(
+            "Runtime.evaluate",
+            expression=script,
+            awaitPromise=True,
+            returnByValue=True,
+            userGesture=True,
+        )
+        if fault := done.get("exceptionDetails"):
+            raise RuntimeError(fault.get("exception", fault).get("description", fault["text"]))
+        return done["result"].get("value")
+
+    def wait(self, script: str, seconds: float = 10.0) -> Any:
+        """The value of an expression, as soon as it is true; else its last value."""
+        end = time.monotonic() + seconds
+        while not (value := self.run(script)) and time.monotonic() < end:
+            time.sleep(0.02)
+        return value
+
+    def settle(self) -> None:
+        """Wait until what is due has been drawn."""
+        self.run("new Promise(d => requestAnimationFrame(() => requestAnimationFrame(() => d())))")
+
+    def click(self, selector: str) -> None:
+        """Press the mouse in the middle of an element, once it is scrolled into view."""
+        x, y = self.run(
+            f"(e => {{ e.scrollIntoView({{block: 'center', behavior: 'instant'}});"
+            " const r = e.getBoundingClientRect();"
+            " return [r.x + r.width / 2, r.y + r.height / 2]; })"
+            f"(document.querySelector({json.dumps(selector)}))"
+        )
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def type(self, text: str) -> None:
+        """Type into what has the focus."""
+        self.call("Input.insertText", text=text)
+
+    def press(self, key: str) -> None:
+        """Press a key by its name: `Tab`, `Enter`, `Escape`, `ArrowDown`."""
+        codes = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}
+        given: dict[str, Any] = {"key": key, "code": key, "windowsVirtualKeyCode": codes[key]}
+        for kind in ("keyDown", "keyUp"):
+            text = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
+            self.call("Input.dispatchKeyEvent", type=kind, **given, **text)
+
+    def screenshot(self, file: Path | None = None, *, whole: bool = False) -> bytes:
+        """A PNG of the viewport, or of the whole page; written to `file` too where given."""
+        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        image = base64.b64decode(shot["data"])
+        if file is not None:
+            file.write_bytes(image)
+        return image
+
+    def outside(self, *allowed: str) -> list[str]:
+        """The requests that went to no loopback address; `allowed` are further hosts."""
+        hosts = {"127.0.0.1", "localhost", *allowed}
+        asked = (urlsplit(url) for url in self.requests)
+        return [u.geturl() for u in asked if u.scheme not in NAMED and u.hostname not in hosts]
+
+    def _hear(self, method: str, params: dict[str, Any]) -> None:
+        if method == "Network.requestWillBeSent":
+            self.requests.append(params["request"]["url"])
+        elif method == "Page.loadEventFired":
+            self._loaded = True
+        elif method == "Runtime.exceptionThrown":
+            details = params["exceptionDetails"]
+            self.errors.append(str(details.get("exception", details).get("description", details)))
+        elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
+            self.errors.append(params["entry"]["text"])
+        elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "assert"):
+            self.errors.append(" ".join(str(arg.get("value")) for arg in params["args"]))

@@ -1,0 +1,191 @@
+"""Reports grown from hand-made events: what a strategy would leave behind, with no run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agent.evidence import anchor
+from agent.output import Answer, RunInfo, Usage, answer
+from agent.outside import A, Reply, Task
+from agent.research import (
+    Answered,
+    Claim,
+    Failed,
+    Finding,
+    Found,
+    Hit,
+    Page,
+    PageRead,
+    Queried,
+    Quote,
+    Reflected,
+    Report,
+    Research,
+    Searched,
+    Section,
+    Slot,
+)
+from agent.steps.synthesize import written
+from agent.steps.verify import Verify
+
+AT = "2026-01-02T03:04:05Z"
+RUN = RunInfo(id="monday", strategy="report", started_at=AT, journal="runs/monday.jsonl")
+USAGE = Usage(llm_calls=5, input_tokens=51_200, output_tokens=4_100, usd=0.0213, searches=4)
+
+
+@dataclass(frozen=True)
+class Read:
+    """A page as a run reads it."""
+
+    url: str
+    title: str
+    text: str
+    via: Literal["page", "snippet"] = "page"
+
+    def event(self) -> PageRead:
+        sha256 = hashlib.sha256(self.text.encode("utf-8", "replace")).hexdigest()
+        page = Page(
+            url=self.url, title=self.title, text=self.text, sha256=sha256, retrieved_at=AT,
+            via=self.via,
+        )  # fmt: skip
+        return PageRead(page=page, hit=Hit(url=self.url, title=self.title, snippet=self.text[:80]))
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence and the words that it stands on, as (source, quote)."""
+
+    text: str
+    quotes: Sequence[tuple[int, str]] = ()
+
+
+class Written:
+    """A run with its pages read, to which sentences are added."""
+
+    def __init__(self, topic: str, pages: Sequence[Read], slots: Sequence[Finding] = ()) -> None:
+        names = tuple(Slot(name=finding.slot) for finding in slots)
+        self.research = Research(topic, names)
+        queries = (topic, "2022 final attendance")
+        self.research.grow(Queried(round=1, queries=queries))
+        hits = tuple(page.event().hit for page in pages)
+        for query in queries:
+            found = Found(query=query, hits=hits, provider="corpus", at=AT)
+            self.research.grow(Searched(round=1, found=found))
+        for page in pages:
+            self.research.grow(page.event())
+        blocked = Failed(
+            what="page", subject="https://blog.example/", outcome="blocked", message="HTTP 403"
+        )
+        self.research.grow(blocked)
+        self.research.grow(Reflected(round=1, findings=tuple(slots), need_more=False))
+        self._quotes: list[Quote] = []
+
+    def quote(self, source: int, text: str) -> Quote:
+        found = anchor(text, self.research.sources[source - 1])
+        assert found is not None, text
+        return found
+
+    def claims(self, said: Sequence[Said]) -> tuple[Claim, ...]:
+        """Sentences as claims; their quotes are kept for the answer."""
+        for one in said:
+            self._quotes += [self.quote(*pair) for pair in one.quotes]
+        return tuple(
+            Claim(text=one.text, citations=tuple(dict.fromkeys(n for n, _ in one.quotes)))
+            for one in said
+        )
+
+    def answer(self, summary: Sequence[Said], report: Report | None = None) -> Answer:
+        """The answer object of the run, ended by this summary and this report, checked by rules."""
+        claims = self.claims(summary)
+        text = " ".join(map(written, claims))
+        quotes = tuple(self._quotes)
+        self.research.grow(Answered(text=text, quotes=quotes, claims=claims, report=report))
+        for event in Verify(_nobody, 0, by="rules", on_unsupported="flag")(self.research):
+            self.research.grow(event)
+        return answer(self.research, usage=USAGE, run=RUN)
+
+
+def _nobody(task: Task[A]) -> Reply[A]:
+    raise AssertionError(f"{task.name} was asked of a model")
+
+
+FINAL = Read(
+    "https://en.wikipedia.org/wiki/2022_FIFA_World_Cup_final",
+    "2022 FIFA World Cup final",
+    "The 2022 final was played at Lusail Stadium on 18 December 2022. Argentina beat France 4-2 on "
+    "penalties after a 3-3 draw. Lionel Messi scored twice. Kylian Mbappé scored a hat-trick. "
+    "The attendance was 88,966.",
+)
+NEWS = Read(
+    "https://news.example/world-cup?id=7&lang=en",
+    "Argentina win an unforgettable final | The Example Times",
+    "It was called the greatest final of all. Lionel Messi lifted the trophy. "
+    "Officials counted 89,000 people in the stadium.",
+)
+SNIPPET = Read("https://stats.example/", "Finals in figures", "The final had 6 goals.", "snippet")
+UNCITED = Read("https://unused.example/", "Never cited", "Cats sleep most of the day.")
+CHINESE = Read(
+    "https://zh.wikipedia.org/wiki/决赛",
+    "2022年世界杯决赛",
+    "阿根廷队击败法国队，夺得冠军。梅西攻入两球。",
+)
+ARABIC = Read(
+    "https://ar.wikipedia.org/wiki/نهائي",
+    "نهائي كأس العالم 2022",
+    "فازت الأرجنتين على فرنسا بركلات الترجيح. أقيمت المباراة في استاد لوسيل.",
+)
+TOPIC = "Who won the 2022 FIFA World Cup, and why is the final remembered?"
+
+
+def world_cup(topic: str = TOPIC) -> Answer:
+    """A report with all that one can have: themes in three scripts, verdicts, conflicts, slots."""
+    pages = [FINAL, NEWS, SNIPPET, UNCITED, CHINESE, ARABIC]
+    quoted = Written(topic, pages)
+    crowd = quoted.quote(1, "The attendance was 88,966.")
+    slots = [
+        Finding(slot="winner", status="filled", value="Argentina", quotes=(
+            quoted.quote(1, "Argentina beat France 4-2 on penalties after a 3-3 draw."),
+        )),
+        Finding(slot="attendance", status="conflict", value="88,966", quotes=(crowd,),
+                alternatives=("89,000",)),
+        Finding(slot="man_of_the_match", status="missing"),
+    ]  # fmt: skip
+    run = Written(topic, pages, slots)
+    beat = (1, "Argentina beat France 4-2 on penalties after a 3-3 draw.")
+    summary = [
+        Said("Argentina beat France 4-2 on penalties after a 3-3 draw.", [beat]),
+        Said("The match was played at Lusail Stadium on 18 December 2022.",
+             [(1, "The 2022 final was played at Lusail Stadium on 18 December 2022.")]),
+        Said("Many call it the greatest final.", [(2, "It was called the greatest final of all.")]),
+    ]  # fmt: skip
+    match = [
+        Said("Lionel Messi scored twice.", [(1, "Lionel Messi scored twice.")]),
+        Said("Kylian Mbappé scored a hat-trick, the second in a final.",
+             [(1, "Kylian Mbappé scored a hat-trick.")]),
+        Said("The final had 6 goals.", [(3, "The final had 6 goals.")]),
+        Said("Nobody slept that night."),
+    ]  # fmt: skip
+    chinese = [
+        Said(one, [(5, one)]) for one in ("阿根廷队击败法国队，夺得冠军。", "梅西攻入两球。")
+    ]
+    beaten, where = "فازت الأرجنتين على فرنسا بركلات الترجيح.", "أقيمت المباراة في استاد لوسيل."
+    arabic = [Said(one, [(6, one)]) for one in (beaten, where)]
+    conflict = Said(
+        "One source says that the attendance was 88,966, another 89,000.",
+        [(1, "The attendance was 88,966."), (2, "Officials counted 89,000 people in the stadium.")],
+    )
+    report = Report(
+        title="The 2022 FIFA World Cup final",
+        themes=(
+            Section(heading="The match", claims=run.claims(match)),
+            Section(heading="中文报道", claims=run.claims(chinese)),
+            Section(heading="بالعربية", claims=run.claims(arabic)),
+        ),
+        conflicts=run.claims([conflict]),
+        confidence="High",
+        rationale="Two independent pages agree on the winner [1][2]; only the crowd is disputed.",
+    )
+    return run.answer(summary, report)
