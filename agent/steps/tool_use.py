@@ -18,7 +18,7 @@ from agent.foreign import plain
 from agent.outside import Read, Search
 from agent.pages.credibility import Credibility, allowed, credibility
 from agent.research import Blocked, Event, Failed, Hit, PageRead, Research, Searched, Warned
-from agent.steps.web_search import WebSearchTool, skipped
+from agent.steps.web_search import WebSearchTool, became_source, skipped
 from agent.tools import Tool, ToolCall
 from agent.urls import canonical
 
@@ -103,7 +103,7 @@ class UseTools:
             if isinstance(outcome, OutsideError):
                 yield skipped("page", hit.url, outcome)
             else:
-                yield PageRead(page=outcome, hit=hit)
+                yield from became_source(outcome, hit)
 
     def _let_through(
         self, hits: list[Hit], research: Research
