@@ -16,6 +16,7 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -71,6 +72,7 @@ class Live:
         self.steps: dict[str, float] = {}  # seconds until each kind of frame came, added up
         self.seconds = 0.0
         self.begun = False
+        self.leave: Callable[[], None] = self.stop  # when nobody listens any more
         self.cancelled = False
         self._summary = summary
         self._settings = settings
@@ -117,6 +119,7 @@ class Live:
 
         text = output.to_json(answer, compact=True).strip()
         self.answer = answer
+        self._run = None  # with all its pages
         if answer.error:
             self._tell("error", f"{answer.error.message} {answer.error.remedy}".strip())
         else:
@@ -169,7 +172,7 @@ class Live:
 
     def _leave(self) -> None:
         if not self._listeners:
-            self.stop()
+            self.leave()
 
     async def follow(self, after: int = 0, idle: float = 15.0) -> AsyncGenerator[Frame | None]:
         """Its frames from the one after `after` to the end; None after `idle` s without one."""
@@ -232,6 +235,7 @@ class Runs:
             request_id=settings.request_id,
         )
         live = Live(summary, settings, detached=detached)
+        live.leave = partial(self.cancel, live)
         with self._lock:
             if self._closed:
                 raise Busy("The server is about to end.", "Ask again when it is back.")
