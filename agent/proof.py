@@ -6,40 +6,43 @@ Checked from the answer object and the journal alone: no key, no network.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.errors import UsageError
 
 if TYPE_CHECKING:
-    from agent.output import Answer
+    from agent.output import Answer, Citation
+    from agent.research import Verdict
+    from agent.steps.claims import Place
 
 Json = dict[str, Any]
 
 
 def audit(answer: Json, journal: Path | None = None) -> Json:
-    """`{"ok", "checked", "failures": [{"where", "what"}]}` for an answer object.
+    """`{"ok", "checked", "failures": [{"where", "what"}], "judged_by_model"}` for an answer object.
 
     Pages are those of `journal`, else of the file that the answer names. Raises JournalError if
     that cannot be read.
     """
     failures = [*_shape(answer)]
     counts = {"citations": 0, "claims": 0, "pages": 0}
+    leaning: list[Json] = []
     if not failures:
         from agent.output import Answer
 
         typed = Answer.model_validate(answer)
-        named = typed.run.journal if typed.run else None
-        pages = _pages(journal or named)
-        failures = [*_citations(typed, pages), *_markers(typed), *_claims(typed)]
+        evidence = _evidence(journal or (typed.run.journal if typed.run else None))
+        failures = [*_citations(typed, evidence), *_markers(typed), *_claims(typed, evidence)]
+        leaning = list(_leaning(typed, evidence))
         counts = {
             "citations": len(typed.citations),
             "claims": len(typed.claims),
             "pages": len({citation.page_sha256 for citation in typed.citations}),
         }
     told = [{"where": where, "what": what} for where, what in failures]
-    return {"ok": not told, "checked": counts, "failures": told}
+    return {"ok": not told, "checked": counts, "failures": told, "judged_by_model": leaning}
 
 
 Failure = tuple[str, str]
@@ -52,12 +55,34 @@ def _shape(answer: Json) -> Iterator[Failure]:
         yield error.json_path, error.message[:300]
 
 
-def _pages(journal: Path | str | None) -> dict[str, list[Json]]:
-    """Every text that the run had before it, of pages and of snippets, by its SHA-256."""
-    from agent.journal import read
+class _Evidence(NamedTuple):
+    """What a journal holds: every text by its SHA-256, and what models said of claims."""
 
+    pages: dict[str, list[Json]]
+    judged: dict[str, Verdict]
+
+    def places(self, citations: Sequence[Citation]) -> tuple[Place, ...]:
+        from agent.steps.claims import Place
+
+        texts = {c.page_sha256: self.pages.get(c.page_sha256, [{}])[0] for c in citations}
+        return tuple(
+            Place(str(texts[c.page_sha256].get("text", c.quote)), c.title, c.start, c.end)
+            for c in citations
+        )
+
+
+def _evidence(journal: Path | str | None) -> _Evidence:
+    from agent.journal import read
+    from agent.steps.verify import judgements
+
+    calls = list(read(Path(journal)).calls.values()) if journal else []
+    return _Evidence(_pages(calls), judgements(calls))
+
+
+def _pages(calls: Sequence[Json]) -> dict[str, list[Json]]:
+    """Every text that the run had before it, of pages and of snippets, by its SHA-256."""
     pages: dict[str, list[Json]] = {}
-    for line in read(Path(journal)).calls.values() if journal else ():
+    for line in calls:
         response = line.get("response", {})
         shown = [response] if line["call"] == "read" else []
         if line["call"] == "search":
@@ -72,12 +97,12 @@ def _pages(journal: Path | str | None) -> dict[str, list[Json]]:
     return pages
 
 
-def _citations(answer: Answer, pages: dict[str, list[Json]]) -> Iterator[Failure]:
+def _citations(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
     from agent.evidence import link
 
     for i, citation in enumerate(answer.citations):
         where = f"citations[{i}]"
-        held = pages.get(citation.page_sha256, [])
+        held = evidence.pages.get(citation.page_sha256, [])
         if not held:
             yield f"{where}.page_sha256", "the journal holds no page with this hash"
         elif held[0]["text"][citation.start : citation.end] != citation.quote:
@@ -102,20 +127,32 @@ def _markers(answer: Answer) -> Iterator[Failure]:
             yield f"slots.{name}", f"{n} is not among the citations"
 
 
-def _claims(answer: Answer) -> Iterator[Failure]:
-    from agent.steps.synthesize import verdict, written
+def _claims(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
+    from agent.steps.claims import verdict
+    from agent.steps.synthesize import written
 
     text = " ".join(written(claim) for claim in answer.claims)
     if answer.claims and text != answer.answer:
         yield "answer", "it is not what its claims say"
     for i, claim in enumerate(answer.claims):
         cited = [c for c in answer.citations if c.id in claim.citations]
-        quotes, titles = [c.quote for c in cited], [c.title for c in cited]
         missing = set(claim.citations) - {c.id for c in answer.citations}
         for n in sorted(missing):
             yield f"claims[{i}]", f"{n} is not among the citations"
-        if verdict(claim.text, quotes, titles) != claim.verdict:
+        judged = evidence.judged.get(claim.text)
+        if verdict(claim.text, evidence.places(cited), judged) != claim.verdict:
             yield f"claims[{i}].verdict", f"{claim.verdict} is not what checking it says"
+
+
+def _leaning(answer: Answer, evidence: _Evidence) -> Iterator[Json]:
+    """Verdicts for which a model's word was needed: what the rules alone say, for a third party."""
+    from agent.steps.claims import checked
+
+    for i, claim in enumerate(answer.claims):
+        cited = [c for c in answer.citations if c.id in claim.citations]
+        rules = checked(claim.text, evidence.places(cited))
+        if rules.verdict != claim.verdict:
+            yield {"where": f"claims[{i}]", "verdict": claim.verdict, "rules": rules.verdict}
 
 
 def changes(old: Json, new: Json) -> Json:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evals import claims, credibility, extractive, slots, wire
+from evals import claims, credibility, extractive, lies, slots, wire
 from evals.extractive import ROOT
 
 PAGE = ROOT / "evals/RESULTS.md"
@@ -43,6 +43,10 @@ def _claims(data: Path) -> str:
     return claims.table(claims.measure(data / "claims"))
 
 
+def _lies(data: Path) -> str:
+    return lies.report(lies.measure(data))
+
+
 def _credibility(data: Path) -> str:
     heads = ("set", "n", "reliable", "plain AUC", "our AUC", "gain", "interval of 95%")
     parts = credibility.report(data / "credibility")
@@ -64,6 +68,7 @@ SUITES = (
     Suite("slots", "Slots without a model: long real pages", "worldcup", _slots),
     Suite("wire", "Rounds, calls and tokens with a scripted model", "", _wire),
     Suite("claims", "Claims against what they cite, without a model", "claims", _claims),
+    Suite("lies", "What reaches the user of what a model makes up", "multihop", _lies),
     Suite("credibility", "Credibility of domains", "credibility", _credibility),
 )
 

@@ -31,11 +31,12 @@ AUDIT = (
 )
 AUDITED = {
     "type": "object",
-    "required": ["ok", "checked", "failures"],
+    "required": ["ok", "checked", "failures", "judged_by_model"],
     "properties": {
         "ok": {"type": "boolean"},
         "checked": {"type": "object"},
         "failures": {"type": "array"},
+        "judged_by_model": {"type": "array"},
     },
 }
 
