@@ -29,7 +29,8 @@ ROOMS = [
     {"compose"},
     {"assembly"},
     {"run"},
-    {"estimate", "runs"},
+    {"estimate", "live"},
+    {"runs"},
     {"asked", "web"},
 ]
 DOORS = {"cli", "doctor", "trace", "audit", "server", "mcp_server"}

@@ -16,8 +16,9 @@ from agent import __version__, output, render
 from agent.asked import Configure, Question
 from agent.compose import chosen_models
 from agent.errors import AgentError, Busy, JournalError, NotConfigured, UsageError
+from agent.live import Live, Summary
 from agent.output import Answer
-from agent.runs import MOST_LISTED, NAME, Live, Runs, Summary
+from agent.runs import MOST_LISTED, NAME, Runs
 from agent.server import body
 from agent.server.metrics import KIND, Metrics
 from agent.server.stream import EventStream, attend, ended
