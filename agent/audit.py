@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from agent.errors import AgentError, UsageError
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.output import Answer, Citation
     from agent.pages.fetch import PageReader
+    from agent.research import Scalar
 
 Json = dict[str, Any]
 
@@ -58,7 +59,7 @@ def audit(answer: Json, journal: Path | None = None) -> Json:
     that cannot be read.
     """
     failures = [*_shape(answer)]
-    counts = {"citations": 0, "claims": 0, "pages": 0}
+    counts = {"citations": 0, "claims": 0, "slots": 0, "pages": 0}
     if not failures:
         from agent.output import Answer
 
@@ -66,9 +67,11 @@ def audit(answer: Json, journal: Path | None = None) -> Json:
         named = typed.run.journal if typed.run else None
         pages = _pages(journal or named)
         failures = [*_citations(typed, pages), *_markers(typed), *_claims(typed)]
+        failures += [*_slots(typed, pages), *_data(typed, _schema(journal or named))]
         counts = {
             "citations": len(typed.citations),
             "claims": len(typed.claims),
+            "slots": len(typed.slots),
             "pages": len({citation.page_sha256 for citation in typed.citations}),
         }
     told = [{"where": where, "what": what} for where, what in failures]
@@ -131,7 +134,8 @@ def _markers(answer: Answer) -> Iterator[Failure]:
     for n in sorted(cited_in(answer.answer) - known):
         yield "answer", f"[{n}] is not among the citations"
     for name, slot in answer.slots.items():
-        for n in sorted(set(slot.citations) - known):
+        told = {n for other in slot.alternatives for n in other.citations}
+        for n in sorted({*slot.citations, *told} - known):
             yield f"slots.{name}", f"{n} is not among the citations"
 
 
@@ -151,6 +155,56 @@ def _claims(answer: Answer) -> Iterator[Failure]:
             yield f"claims[{i}].verdict", f"{claim.verdict} is not what checking it says"
 
 
+def _slots(answer: Answer, pages: dict[str, list[Json]]) -> Iterator[Failure]:
+    """Whether every value, and every alternative, stands in a quote that is cited for it."""
+    for name, slot in answer.slots.items():
+        if (slot.value is None) != (slot.status == "missing"):
+            yield f"slots.{name}.status", f"it is {slot.status}, and its value {slot.value!r}"
+        told = [(f".alternatives[{i}]", a) for i, a in enumerate(slot.alternatives)]
+        for where, said in (("", slot), *told):
+            if said.value is not None and not _stands(said.value, said.citations, answer, pages):
+                yield f"slots.{name}{where}.value", "it stands in none of its quotes"
+
+
+def _stands(
+    value: Scalar, cited: Sequence[int], answer: Answer, pages: dict[str, list[Json]]
+) -> bool:
+    from agent.slots.forms import holds
+
+    for citation in answer.citations:
+        page = next(iter(pages.get(citation.page_sha256, ())), {})
+        if citation.id in cited and holds(citation.quote, value, str(page.get("text", ""))):
+            return True
+    return False
+
+
+def _schema(journal: Path | str | None) -> Json | None:
+    """The schema of slots that the run was given."""
+    from agent.foreign import dig
+    from agent.journal import read
+
+    found = dig(read(Path(journal)).header, "settings", "slots_schema") if journal else None
+    return found if isinstance(found, dict) else None
+
+
+def _data(answer: Answer, schema: Json | None) -> Iterator[Failure]:
+    """Whether the plain object is what the slots say, and keeps the schema of the run."""
+    from agent.slots.data import faults, leaves
+
+    if schema is not None and answer.data is None:
+        yield "data", "the run had a schema of slots, and there is no data"
+    if answer.data is None:
+        return
+    plain = dict(leaves(answer.data))
+    said = {name: slot.value for name, slot in answer.slots.items()}
+    for path in dict.fromkeys((*plain, *said)):
+        known = path in plain and path in said
+        if not known or type(plain[path]) is not type(said[path]) or plain[path] != said[path]:
+            yield f"data.{path}", "it is not what the slots say"
+    for path, message in faults(schema, answer.data) if schema is not None else ():
+        yield f"data.{path}".rstrip("."), message
+
+
 def changes(old: Json, new: Json) -> Json:
     """What changed between two answers, claim by claim and slot by slot."""
     for name, answer in (("the old", old), ("the new", new)):
@@ -160,7 +214,7 @@ def changes(old: Json, new: Json) -> Json:
     slots = {
         name: {"old": _value(old, name), "new": _value(new, name)}
         for name in {**old["slots"], **new["slots"]}
-        if _value(old, name) != _value(new, name)
+        if _told(old, name) != _told(new, name)
     }
     claims = {
         "added": [text for text in after if text not in before],
@@ -177,7 +231,14 @@ def _said(answer: Json) -> dict[str, None]:
 
 def _value(answer: Json, name: str) -> Any:
     slot = answer["slots"].get(name)
-    return slot and {"value": slot["value"], "status": slot["status"]}
+    shown = ("value", "status", "confidence", "weight", "alternatives")
+    return slot and {key: slot[key] for key in shown}
+
+
+def _told(answer: Json, name: str) -> Any:
+    """What a slot says, however sure: who else says it is no change."""
+    slot = answer["slots"].get(name)
+    return slot and (slot["value"], slot["status"], [a["value"] for a in slot["alternatives"]])
 
 
 def _live(found: Json, file: Path) -> list[Json]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from agent.compose import FRAME, REPLY, chosen_models, task_tokens
 from agent.llm import Generated
-from agent.research import Frozen, Slot
+from agent.research import Frozen
+from agent.run import given_slots
 from agent.settings import Settings
 from agent.steps.generate_queries import MOST_QUERIES, MakeQueries
 from agent.steps.reflect import MOST_NEW_QUERIES
@@ -66,8 +67,9 @@ def _total(generated: Generated) -> int:
 
 def _generated(topic: str, settings: Settings, rounds: int, full: int, reply: int) -> Generated:
     """All model calls of a run as one: queries, a reflection a round, the answer."""
-    slots = tuple(Slot(name=name) for name in settings.slots)
-    first = task_tokens(MakeQueries(topic=topic, slots=slots, language=settings.lang))
+    first = task_tokens(
+        MakeQueries(topic=topic, slots=given_slots(settings), language=settings.lang)
+    )
     asked = rounds + 1
     return Generated(text="", input_tokens=first + asked * full, output_tokens=(asked + 1) * reply)
 

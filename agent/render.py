@@ -11,6 +11,7 @@ from agent.research import (
     Asked,
     Event,
     Failed,
+    Finding,
     Halted,
     PageRead,
     Queried,
@@ -41,7 +42,7 @@ def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer th
         case PageRead(page=page):
             return f"{page.url} ({len(page.text)} characters, {page.via})"
         case Reflected():
-            return ", ".join(f"{f.slot}={f.value or f.status}" for f in event.findings)
+            return ", ".join(map(_finding, event.findings))
         case Answered():
             return event.text
         case Verified():
@@ -54,6 +55,15 @@ def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer th
             return event.message
         case Halted():
             return event.reason
+
+
+def _finding(finding: Finding) -> str:
+    """`winner=Argentina`; where sources disagree, with what is said against it and the weights."""
+    told = finding.status if finding.value is None else str(finding.value)
+    against = "".join(f" or {a.value} ({a.weight:g})" for a in finding.alternatives)
+    weight = f" ({finding.weight:g})" if against else ""
+    mark = "?" if finding.status == "conflict" else ""
+    return f"{finding.slot}={told}{mark}{weight}{against}"
 
 
 def as_json(event: Event) -> str:

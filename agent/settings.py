@@ -64,6 +64,7 @@ class Settings(Frozen):
     strategy: Literal["slots"] = "slots"
     offline: bool = False
     slots: tuple[str, ...] = ()
+    slots_schema: dict[str, Any] | None = None  # a JSON Schema whose leaves are the slots
     max_rounds: int = Field(2, ge=1, le=10)
     max_words: int = Field(80, ge=10, le=2000)
     pages_per_query: int = Field(3, ge=1, le=10)
@@ -95,6 +96,7 @@ class Settings(Frozen):
 SHAPE = (
     "strategy",
     "slots",
+    "slots_schema",
     "max_rounds",
     "max_words",
     "pages_per_query",

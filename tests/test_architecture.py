@@ -20,7 +20,7 @@ ROOMS = [
     {"", "demo", "errors", "urls", "research"},
     {"outside", "settings", "budget", "foreign"},
     {"http", "journal"},
-    {"llm", "search", "pages", "evidence", "recorded", "cache"},
+    {"llm", "search", "pages", "evidence", "recorded", "cache", "slots"},
     {"checking"},
     {"steps"},
     {"strategies"},

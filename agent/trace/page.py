@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from agent.output import Answer, Citation, SlotAnswer
 from agent.render import printable
+from agent.research import Alternative
 from agent.trace.calls import Call, seconds
 from agent.trace.tree import Node, Trace, spent, tree
 
@@ -161,11 +162,16 @@ def _slots(answer: Answer) -> Markup:
 
 
 def _slot(name: str, slot: SlotAnswer) -> Markup:
-    against = tuple(tag("span", f" or {other}", class_="quiet") for other in slot.alternatives)
-    value = tag("td", slot.value or "", *against, dir="auto")
+    against = tuple(tag("span", _against(other), class_="quiet") for other in slot.alternatives)
+    value = tag("td", "" if slot.value is None else str(slot.value), *against, dir="auto")
     cited = "".join(f"[{n}]" for n in slot.citations)
     status = tag("td", tag("span", slot.status, class_=f"badge {slot.status}"))
     return tag("tr", tag("th", name, scope="row"), value, tag("td", cited), status)
+
+
+def _against(other: Alternative) -> str:
+    cited = "".join(f"[{n}]" for n in other.citations)
+    return f" or {other.value} {cited} (weight {other.weight:g})"
 
 
 def _warnings(answer: Answer) -> Markup:
