@@ -19,9 +19,9 @@ from agent import __version__
 from agent.errors import AgentError, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.output import Answer, Citation
+    from agent.output import Answer, Citation, SlotAnswer
     from agent.pages.fetch import PageReader
-    from agent.research import Scalar
+    from agent.research import Alternative, Scalar
 
 Json = dict[str, Any]
 
@@ -160,10 +160,14 @@ def _slots(answer: Answer, pages: dict[str, list[Json]]) -> Iterator[Failure]:
     for name, slot in answer.slots.items():
         if (slot.value is None) != (slot.status == "missing"):
             yield f"slots.{name}.status", f"it is {slot.status}, and its value {slot.value!r}"
-        told = [(f".alternatives[{i}]", a) for i, a in enumerate(slot.alternatives)]
-        for where, said in (("", slot), *told):
-            if said.value is not None and not _stands(said.value, said.citations, answer, pages):
+        told = [(f".alternatives[{i}]", *_witnessed(a)) for i, a in enumerate(slot.alternatives)]
+        for where, value, cited in (("", *_witnessed(slot)), *told):
+            if value is not None and not _stands(value, cited, answer, pages):
                 yield f"slots.{name}{where}.value", "it stands in none of its quotes"
+
+
+def _witnessed(one: SlotAnswer | Alternative) -> tuple[Scalar | None, Sequence[int]]:
+    return one.value, one.citations
 
 
 def _stands(

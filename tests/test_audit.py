@@ -53,7 +53,7 @@ def answer(services: Services, settings: Settings) -> Json:
 def test_a_whole_answer_stands(answer: Json) -> None:
     found = audit(answer)
     assert found["ok"] and found["failures"] == []
-    assert found["checked"] == {"citations": 2, "claims": 2, "pages": 2}
+    assert found["checked"] == {"citations": 2, "claims": 2, "slots": 2, "pages": 2}
 
 
 def put(path: str, value: Any) -> Callable[[Json], None]:
