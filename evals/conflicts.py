@@ -100,7 +100,7 @@ def _first(m: Match) -> str:
         f"see it, and the weather was kind to them. {m.home} against {m.away} ended {m.score}. "
         f"The referee of {m.home} against {m.away} was {m.referee}.\n\n"
         f"{_long(m.date)} | 16:00\n{m.home} | {m.score} | {m.away}\n"
-        f"{m.stadium}, {m.city} | Referee: {m.referee}\n"
+        f"{m.stadium} | Referee: {m.referee}\n"
     )
 
 
@@ -109,7 +109,7 @@ def _second(m: Match) -> str:
         f"Our look back at {m.cup} comes to the day when {m.away} had to face {m.home}. It was "
         f"{_american(m.date)}, and those who were there still talk about it.\n\n"
         f"{_american(m.date)} | afternoon\n{m.home} | {m.score.replace('-', '–')} | {m.away}\n"
-        f"{m.stadium}, {m.city} | Attendance: unknown | Referee: {m.referee}\n\n"
+        f"{m.stadium} | Attendance: unknown | Referee: {m.referee}\n\n"
         f"{m.referee} had the whistle that day. Nobody in {m.city} will have forgotten the result "
         f"of {m.score.replace('-', '–')} between {m.home} and {m.away}, nor the walk home from the "
         f"ground."
@@ -120,7 +120,7 @@ def _third(m: Match) -> str:
     return (
         f"Match file, {m.cup}.\n\nDate and hour: see below. Teams as announced an hour before.\n\n"
         f"{_long(m.date)} | local time\n{m.home} | {m.score} | {m.away}\n"
-        f"{m.stadium}, {m.city} | Referee: {m.referee}\n\n"
+        f"{m.stadium} | Referee: {m.referee}\n\n"
         f"We have this from a programme found in an attic in {m.city}, and thank its owner for the "
         f"loan. Corrections are welcome at the usual address; {m.home} and {m.away} have met on "
         f"other occasions, which have files of their own."
@@ -177,7 +177,7 @@ def cases(data: Path) -> list[Case]:
 def _match(row: dict[str, Any]) -> Match:
     cup = row["tournament"].replace("FIFA Men's", "FIFA")
     named = (row["home"], row["away"], cup, row["score"], row["date"])
-    return Match(*named, row["referee"][0], row["stadium"], row["city"])
+    return Match(*named, row["referee"][0], f"{row['stadium']}, {row['city']}", row["city"])
 
 
 # --- a model that reads ------------------------------------------------------------------------

@@ -17,9 +17,10 @@ from agent.slots.forms import typed
 from agent.slots.rows import named_numbers
 from agent.slots.sameness import same
 
-#: How much less sure than of the best source (log odds) it may be of another one whose value is
+#: How much less sure than of the best source (log odds) it may be of another one whose prose is
 #: told too. With more, pages about another match of the same sides come in; with less, real
-#: disagreement stays unseen. Run `python -m evals.conflicts` and `evals.slots` after a change.
+#: disagreement stays unseen. Set by hand; what tables say needs none, since their form tells
+#: what they are about. Run `python -m evals.conflicts` and `evals.slots` after a change.
 BESIDE = 1.0
 
 Row = dict[str, Any]
@@ -65,10 +66,11 @@ def _told(slot: Slot, question: Question, ranked: Sequence[Scored]) -> Iterator[
     own = {n: [s for s in ranked if s.line.source == n] for n in sources}
     sure = confidence(question, own[best.line.source])
     for n, lines in own.items():
-        if n != best.line.source and confidence(question, lines) >= sure - BESIDE:
-            found = filled(slot, question, lines)
-            if found and is_row(found.line.text) == is_row(best.line.text):
-                yield found
+        found = filled(slot, question, lines) if n != best.line.source else None
+        if not found or is_row(found.line.text) != is_row(best.line.text):
+            continue
+        if is_row(found.line.text) or confidence(question, lines) >= sure - BESIDE:
+            yield found
 
 
 def _row(name: str, leaves: Sequence[Slot], found: Filled) -> Row | None:
