@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evals import claims, credibility, extractive, slots, wire
+from evals import claims, conflicts, credibility, extractive, slots, wire
 from evals.extractive import ROOT
 
 PAGE = ROOT / "evals/RESULTS.md"
@@ -33,6 +33,10 @@ def _extractive(data: Path) -> str:
 
 def _slots(data: Path) -> str:
     return slots.report(slots.measure(data))
+
+
+def _conflicts(data: Path) -> str:
+    return conflicts.report(conflicts.measure(data))
 
 
 def _wire(_: Path) -> str:
@@ -62,6 +66,7 @@ def _rows(rows: Any, heads: tuple[str, ...]) -> str:
 SUITES = (
     Suite("extractive", "Answers without a model: short passages", "multihop", _extractive),
     Suite("slots", "Slots without a model: long real pages", "worldcup", _slots),
+    Suite("conflicts", "Sources that disagree: two hundred slots", "worldcup", _conflicts),
     Suite("wire", "Rounds, calls and tokens with a scripted model", "", _wire),
     Suite("claims", "Claims against what they cite, without a model", "claims", _claims),
     Suite("credibility", "Credibility of domains", "credibility", _credibility),

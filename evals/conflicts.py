@@ -105,6 +105,8 @@ def _first(m: Match) -> str:
 
 
 def _second(m: Match) -> str:
+    """The same seen from the other side, in shorter words."""
+    m = m._replace(home=m.away, away=m.home, **_short(m))
     return (
         f"Our look back at {m.cup} comes to the day when {m.away} had to face {m.home}. It was "
         f"{_american(m.date)}, and those who were there still talk about it.\n\n"
@@ -114,6 +116,15 @@ def _second(m: Match) -> str:
         f"of {m.score.replace('-', '–')} between {m.home} and {m.away}, nor the walk home from the "
         f"ground."
     )
+
+
+def _short(m: Match) -> dict[str, str]:
+    """The facts as the second wording has them: the other side first, names cut short."""
+    return {
+        "score": "-".join(reversed(m.score.split("-"))),
+        "referee": m.referee.split()[-1],
+        "stadium": m.stadium.partition(",")[0],
+    }
 
 
 def _third(m: Match) -> str:
@@ -201,7 +212,8 @@ def reader(case: Case) -> Any:
 def _read(case: Case, shown: dict[int, str]) -> Iterator[dict[str, Any]]:
     for n, text in shown.items():
         for slot in ALTERED:
-            for m in dict.fromkeys((case.match, case.altered)):
+            true, wrong = case.match, case.altered
+            for m in dict.fromkeys((true, wrong, true._replace(**_short(true)))):
                 if quote := _said(slot, m, text):
                     value = getattr(m, slot)
                     yield {"name": slot, "value": value, "source": n, "quote": quote}
@@ -231,6 +243,7 @@ class Outcome(NamedTuple):
     searched: bool  # a search that names both values was made
     other_conflicts: int  # in conflict, though all pages agree
     false_conflicts: int  # in the same case with nothing altered
+    false_others: int  # values told there against the one that all pages give
     filled: int  # slots that were filled there
 
     @property
@@ -285,6 +298,7 @@ def outcome(case: Case, folder: Path, model: Services | None) -> Outcome:
         asked and len(both) > 1,
         sum(s.status == "conflict" for name, s in slots.items() if name != case.slot),
         sum(slot.status == "conflict" for slot in plain.values()),
+        sum(len(slot.alternatives) for slot in plain.values()),
         sum(slot.status != "missing" for slot in plain.values()),
     )
 
@@ -329,10 +343,11 @@ def report(made: Sequence[Outcome]) -> str:
     for engine in ("scripted", "none"):
         rows = [o for o in made if o.engine == engine]
         false = sum(o.false_conflicts for o in rows), sum(o.filled for o in rows)
+        others = sum(o.false_others for o in rows)
         lines += [
             "",
             f"Model {engine}: of {false[1]} slots filled from the same pages unaltered, {false[0]} "
-            f"in conflict; {sum(o.other_conflicts for o in rows)} beside the altered ones.",
+            f"in conflict and {others} with a value told against them; {sum(o.other_conflicts for o in rows)} beside the altered ones.",
         ]
     return "\n".join([*lines, "", *NOTES])
 

@@ -116,8 +116,8 @@ def _parts(name: str) -> list[str | int | None]:
 
 def _part(place: str, word: str) -> str | int | None:
     if word:
-        return int(word) if word.isdigit() and len(word) < 5 else word.casefold()
-    return int(place) if place.isdigit() else None
+        return int(word) if word.isdecimal() and len(word) < 5 else word.casefold()
+    return int(place) if place.isdecimal() else None
 
 
 def _shape(path: Path) -> Path:
@@ -152,7 +152,7 @@ def _spread(path: Path, value: Any, slots: Sequence[Slot]) -> Iterator[tuple[Pat
     elif isinstance(value, dict):
         for key, child in list(value.items())[:MOST_ITEMS]:
             yield from _spread((*path, str(key).casefold()), child, slots)
-    elif path and path[-1] is None or isinstance(path[-1], int):
+    elif path and not isinstance(path[-1], str):
         yield from _of_words(path, value, below)
 
 

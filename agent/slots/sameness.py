@@ -17,7 +17,7 @@ _OTHER = frozenset(
     "north south east west northern southern eastern western new old equatorial republic "
     "democratic women woman men junior jr sr ii iii iv youth under reserves not no former".split()
 )
-_NAME = re.compile(r"[^\W\d_]{3,}")
+_NAME = re.compile(r"\b(?=[^\W\d_a-zà-ÿ])[^\W\d_]{3,}")
 
 
 def same(one: Scalar, other: Scalar) -> bool:
@@ -50,15 +50,23 @@ def _same(short: str, long: str) -> bool:
 
 
 def swapped(one: str, said: str, other: str, told: str) -> bool:
-    """Whether two scores are one, seen from either side: their quotes name the sides in turn."""
+    """Whether two scores are one, seen from either side.
+
+    They are if the lines that hold them name the same sides, and another one of them first.
+    """
     first, second = scores(one), scores(other)
     if not first or {(b, a) for a, b in first} != second:
         return False
-    ours, theirs = _NAME.findall(_plain(said)), _NAME.findall(_plain(told))
-    capital = {_plain(name) for name in re.findall(r"\b[^\W\d_a-z][\w'’-]{2,}", f"{said} {told}")}
-    common = capital & set(ours) & set(theirs)
-    both = [list(dict.fromkeys(n for n in names if n in common)) for names in (ours, theirs)]
-    return len(common) > 1 and both[0][:2] == both[1][1::-1]
+    ours, theirs = _named(said, first), _named(told, second)
+    common = set(ours) & set(theirs)
+    firsts = [next((name for name in names if name in common), "") for names in (ours, theirs)]
+    return len(common) > 1 and firsts[0] != firsts[1]
+
+
+def _named(text: str, wanted: set[tuple[int, int]]) -> list[str]:
+    """The words with a capital in the line of a text that holds a score."""
+    line = next((line for line in text.split("\n") if scores(line) & wanted), "")
+    return [_plain(name) for name in _NAME.findall(line)]
 
 
 def scores(text: str) -> set[tuple[int, int]]:
@@ -84,6 +92,8 @@ def _listed(a: str, b: str) -> bool:
 
 def _around(short: str, long: str) -> bool:
     """Whether the short one begins or ends the long one, and the rest changes nothing."""
+    if long.count(",") == 1:  # a place and what it lies in; a list of two says more than its first
+        long = long.replace(",", "")
     few, many = short.split(), long.split()
     if not few or len(few) >= len(many) or (len(short) < 3 and short.isascii()):
         return False
