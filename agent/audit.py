@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -21,7 +21,8 @@ from agent.errors import AgentError, UsageError
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.output import Answer, Citation, SlotAnswer
     from agent.pages.fetch import PageReader
-    from agent.research import Alternative, Scalar
+    from agent.research import Alternative, Scalar, Verdict
+    from agent.steps.claims import Place
 
 Json = dict[str, Any]
 
@@ -53,21 +54,22 @@ def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: 
 
 
 def audit(answer: Json, journal: Path | None = None) -> Json:
-    """`{"ok", "checked", "failures": [{"where", "what"}]}` for an answer object.
+    """`{"ok", "checked", "failures": [{"where", "what"}], "judged_by_model"}` for an answer object.
 
     Pages are those of `journal`, else of the file that the answer names. Raises JournalError if
     that cannot be read.
     """
     failures = [*_shape(answer)]
     counts = {"citations": 0, "claims": 0, "slots": 0, "pages": 0}
+    leaning: list[Json] = []
     if not failures:
         from agent.output import Answer
 
         typed = Answer.model_validate(answer)
-        named = typed.run.journal if typed.run else None
-        pages = _pages(journal or named)
-        failures = [*_citations(typed, pages), *_markers(typed), *_claims(typed)]
-        failures += [*_slots(typed, pages), *_data(typed, _schema(journal or named))]
+        evidence = _evidence(journal or (typed.run.journal if typed.run else None))
+        failures = [*_citations(typed, evidence), *_markers(typed), *_claims(typed, evidence)]
+        failures += [*_slots(typed, evidence), *_data(typed, evidence)]
+        leaning = list(_leaning(typed, evidence))
         counts = {
             "citations": len(typed.citations),
             "claims": len(typed.claims),
@@ -75,7 +77,7 @@ def audit(answer: Json, journal: Path | None = None) -> Json:
             "pages": len({citation.page_sha256 for citation in typed.citations}),
         }
     told = [{"where": where, "what": what} for where, what in failures]
-    return {"ok": not told, "checked": counts, "failures": told}
+    return {"ok": not told, "checked": counts, "failures": told, "judged_by_model": leaning}
 
 
 Failure = tuple[str, str]
@@ -88,12 +90,39 @@ def _shape(answer: Json) -> Iterator[Failure]:
         yield error.json_path, error.message[:300]
 
 
-def _pages(journal: Path | str | None) -> dict[str, list[Json]]:
-    """Every text that the run had before it, of pages and of snippets, by its SHA-256."""
-    from agent.journal import read
+class _Evidence(NamedTuple):
+    """What a journal holds: texts by SHA-256, what models said of claims, the slots' schema."""
 
+    pages: dict[str, list[Json]]
+    judged: dict[str, Verdict]
+    schema: Json | None = None  # of the slots, where the run was given one
+
+    def places(self, citations: Sequence[Citation]) -> tuple[Place, ...]:
+        from agent.steps.claims import Place
+
+        texts = {c.page_sha256: self.pages.get(c.page_sha256, [{}])[0] for c in citations}
+        return tuple(
+            Place(str(texts[c.page_sha256].get("text", c.quote)), c.title, c.start, c.end)
+            for c in citations
+        )
+
+
+def _evidence(journal: Path | str | None) -> _Evidence:
+    from agent.foreign import dig
+    from agent.journal import read
+    from agent.steps.verify import judgements
+
+    if not journal:
+        return _Evidence({}, judgements([]))
+    run = read(Path(journal))
+    calls, schema = list(run.calls.values()), dig(run.header, "settings", "slots_schema")
+    return _Evidence(_pages(calls), judgements(calls), schema if isinstance(schema, dict) else None)
+
+
+def _pages(calls: Sequence[Json]) -> dict[str, list[Json]]:
+    """Every text that the run had before it, of pages and of snippets, by its SHA-256."""
     pages: dict[str, list[Json]] = {}
-    for line in read(Path(journal)).calls.values() if journal else ():
+    for line in calls:
         response = line.get("response", {})
         shown = [response] if line["call"] == "read" else []
         if line["call"] == "search":
@@ -108,12 +137,12 @@ def _pages(journal: Path | str | None) -> dict[str, list[Json]]:
     return pages
 
 
-def _citations(answer: Answer, pages: dict[str, list[Json]]) -> Iterator[Failure]:
+def _citations(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
     from agent.evidence import link
 
     for i, citation in enumerate(answer.citations):
         where = f"citations[{i}]"
-        held = pages.get(citation.page_sha256, [])
+        held = evidence.pages.get(citation.page_sha256, [])
         if not held:
             yield f"{where}.page_sha256", "the journal holds no page with this hash"
         elif held[0]["text"][citation.start : citation.end] != citation.quote:
@@ -139,30 +168,31 @@ def _markers(answer: Answer) -> Iterator[Failure]:
             yield f"slots.{name}", f"{n} is not among the citations"
 
 
-def _claims(answer: Answer) -> Iterator[Failure]:
-    from agent.steps.synthesize import verdict, written
+def _claims(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
+    from agent.steps.claims import verdict
+    from agent.steps.synthesize import written
 
     text = " ".join(written(claim) for claim in answer.claims)
     if answer.claims and text != answer.answer:
         yield "answer", "it is not what its claims say"
     for i, claim in enumerate(answer.claims):
         cited = [c for c in answer.citations if c.id in claim.citations]
-        quotes, titles = [c.quote for c in cited], [c.title for c in cited]
         missing = set(claim.citations) - {c.id for c in answer.citations}
         for n in sorted(missing):
             yield f"claims[{i}]", f"{n} is not among the citations"
-        if verdict(claim.text, quotes, titles) != claim.verdict:
+        judged = evidence.judged.get(claim.text)
+        if verdict(claim.text, evidence.places(cited), judged) != claim.verdict:
             yield f"claims[{i}].verdict", f"{claim.verdict} is not what checking it says"
 
 
-def _slots(answer: Answer, pages: dict[str, list[Json]]) -> Iterator[Failure]:
+def _slots(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
     """Whether every value, and every alternative, stands in a quote that is cited for it."""
     for name, slot in answer.slots.items():
         if (slot.value is None) != (slot.status == "missing"):
             yield f"slots.{name}.status", f"it is {slot.status}, and its value {slot.value!r}"
         told = [(f".alternatives[{i}]", *_witnessed(a)) for i, a in enumerate(slot.alternatives)]
         for where, value, cited in (("", *_witnessed(slot)), *told):
-            if value is not None and not _stands(value, cited, answer, pages):
+            if value is not None and not _stands(value, cited, answer, evidence):
                 yield f"slots.{name}{where}.value", "it stands in none of its quotes"
 
 
@@ -170,43 +200,37 @@ def _witnessed(one: SlotAnswer | Alternative) -> tuple[Scalar | None, Sequence[i
     return one.value, one.citations
 
 
-def _stands(
-    value: Scalar, cited: Sequence[int], answer: Answer, pages: dict[str, list[Json]]
-) -> bool:
+def _stands(value: Scalar, cited: Sequence[int], answer: Answer, evidence: _Evidence) -> bool:
     from agent.slots.forms import holds
 
     for citation in answer.citations:
-        page = next(iter(pages.get(citation.page_sha256, ())), {})
+        page = next(iter(evidence.pages.get(citation.page_sha256, ())), {})
         if citation.id in cited and holds(citation.quote, value, str(page.get("text", ""))):
             return True
     return False
 
 
-def _schema(journal: Path | str | None) -> Json | None:
-    """The schema of slots that the run was given."""
-    from agent.foreign import dig
-    from agent.journal import read
-
-    found = dig(read(Path(journal)).header, "settings", "slots_schema") if journal else None
-    return found if isinstance(found, dict) else None
-
-
-def _data(answer: Answer, schema: Json | None) -> Iterator[Failure]:
+def _data(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
     """Whether the plain object is what the slots say, and keeps the schema of the run."""
-    from agent.slots.data import faults, leaves
+    from agent.slots.data import unlike
 
-    if schema is not None and answer.data is None:
+    if evidence.schema is not None and answer.data is None:
         yield "data", "the run had a schema of slots, and there is no data"
-    if answer.data is None:
-        return
-    plain = dict(leaves(answer.data))
-    said = {name: slot.value for name, slot in answer.slots.items()}
-    for path in dict.fromkeys((*plain, *said)):
-        known = path in plain and path in said
-        if not known or type(plain[path]) is not type(said[path]) or plain[path] != said[path]:
-            yield f"data.{path}", "it is not what the slots say"
-    for path, message in faults(schema, answer.data) if schema is not None else ():
-        yield f"data.{path}".rstrip("."), message
+    if answer.data is not None:
+        values = {name: slot.value for name, slot in answer.slots.items()}
+        for path, message in unlike(answer.data, values, evidence.schema):
+            yield f"data.{path}".rstrip("."), message
+
+
+def _leaning(answer: Answer, evidence: _Evidence) -> Iterator[Json]:
+    """Verdicts for which a model's word was needed: what the rules alone say, for a third party."""
+    from agent.steps.claims import checked
+
+    for i, claim in enumerate(answer.claims):
+        cited = [c for c in answer.citations if c.id in claim.citations]
+        rules = checked(claim.text, evidence.places(cited))
+        if rules.verdict != claim.verdict:
+            yield {"where": f"claims[{i}]", "verdict": claim.verdict, "rules": rules.verdict}
 
 
 def changes(old: Json, new: Json) -> Json:

@@ -54,6 +54,16 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.option("--offline", is_flag=True, help="No key, no model, no network: quote the corpus.")
 @click.option("--max-rounds", type=int, help="Rounds of searching, 1 to 10.  [default: 2]")
 @click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")
+@click.option(
+    "--verify",
+    type=click.Choice(["unsure", "all", "rules"]),
+    help="Claims a model judges: those rules leave open, all, none.  [default: unsure]",
+)
+@click.option(
+    "--on-unsupported",
+    type=click.Choice(["drop", "flag"]),
+    help="What becomes of a sentence that nothing supports.  [default: drop]",
+)
 @click.option("--max-seconds", type=float, help="Time for the whole run.")
 @click.option("--max-usd", type=float, help="Dollars for models.")
 @click.option("--max-tokens", type=int, help="Tokens of models, in and out together.")
@@ -144,8 +154,8 @@ def _settings(options: dict[str, Any]) -> Settings:
         load_dotenv(Path.cwd() / ".env")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from None
-    names = "strategy slots llm search corpus max_rounds max_words lang resume replay retry_failed "
-    names += "max_seconds max_usd max_tokens max_calls"
+    names = "strategy slots llm search corpus max_rounds max_words lang verify on_unsupported "
+    names += "resume replay retry_failed max_seconds max_usd max_tokens max_calls"
     given = {name: options[name] for name in names.split()}
     given["slots_schema"] = _schema(options["slots_schema"])
     given["since"] = options["since"] and options["since"].date()

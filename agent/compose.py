@@ -30,7 +30,7 @@ V = TypeVar("V", bound=Frozen)
 
 MOST_SKIPPED = 10  # files of a corpus that are named as unreadable
 SAMPLE = Generated(text="", input_tokens=1, output_tokens=1)
-LAST = "synthesize"  # the task that may use what the budget keeps back
+LAST = {"synthesize", "draft", "verify", "mend"}  # tasks that may use what the budget keeps back
 FRAME = 700  # tokens of a prompt around its evidence: instructions, topic, slots, schema
 SCHEMA = 200  # tokens of an answer's JSON schema, about
 REPLY = 1500  # tokens that a reply may take, thoughts included: five times what tests have seen
@@ -148,8 +148,8 @@ def outside(settings: Settings, journal: Journal, chosen: Sequence[Model], ways:
         encode=lambda reply: reply.model_dump(mode="json", serialize_as_any=True),
         decode=_reply,
         recalled=lambda reply: models.move_to(reply.model),
-        permit=lambda task: budget.take(cost(chosen, task_tokens(task)), last=task.name == LAST),
-        go_on=lambda task: budget.in_time(last=task.name == LAST),
+        permit=lambda task: budget.take(cost(chosen, task_tokens(task)), last=task.name in LAST),
+        go_on=lambda task: budget.in_time(last=task.name in LAST),
         limit=LONGEST_ASK,
         patience=settings.patience,
     )

@@ -44,7 +44,7 @@ def sentences(text: str) -> tuple[Span, ...]:
     spans: list[Span] = []
     start = 0
     for border in _BORDER.finditer(text):
-        if border[0][0] == "." and _joins(text, start, border):
+        if border[0][0] in ".?!" and _joins(text, start, border):
             continue
         spans.append((start, border.end()))
         start = border.end()
@@ -53,7 +53,7 @@ def sentences(text: str) -> tuple[Span, ...]:
 
 
 def _joins(text: str, start: int, border: re.Match[str]) -> bool:
-    """Whether a full stop belongs to an abbreviation or an ordinal, not to the sentence's end."""
+    """Whether a stop belongs to an abbreviation, an ordinal or a title, not to a sentence's end."""
     before = text[max(start, border.start() - 12) : border.start() + 1]
     after = text[border.end() : border.end() + 8].lstrip(" ")[:1]
     return bool(_ABBREVIATION.search(before)) or after.islower() or after in tuple("|,;:–—/")
@@ -409,6 +409,67 @@ def anchor(quote: str, source: Source) -> Quote | None:
     if start is None:
         return None
     return _quote(source, origin[start], origin[start + len(wanted) - 1] + 1, "normalized")
+
+
+def nearest(quote: str, source: Source) -> str:
+    """The passage of a source that is most like words which it does not hold; "" if none is."""
+    spans = passages(source.page.text, PASSAGE // 2)
+    texts = [source.page.text[a:b] for a, b in spans]
+    scores = rank(texts, quote)
+    best = max(range(len(texts)), key=scores.__getitem__, default=-1)
+    return texts[best] if best >= 0 and scores[best] else ""
+
+
+def closest(claim: str, sources: Sequence[Source], most: int = 10) -> list[Quote]:
+    """The sentences of sources that share most with a claim, best first."""
+    near = _best(claim, [(s, span) for s in sources for span in passages(s.page.text)], most)
+    found = _best(
+        claim,
+        [(s, (a + x, a + y)) for s, (a, b) in near for x, y in sentences(s.page.text[a:b])],
+        most,
+    )
+    quotes = (_quote(source, start, end, "exact") for source, (start, end) in found)
+    return [quote for quote in quotes if quote]
+
+
+def _best(claim: str, places: list[tuple[Source, Span]], most: int) -> list[tuple[Source, Span]]:
+    """Those of some places of sources that fit a claim at all, best first."""
+    scores = rank([source.page.text[a:b] for source, (a, b) in places], claim)
+    order = sorted(range(len(places)), key=lambda i: -scores[i])
+    return [places[i] for i in order[:most] if scores[i]]
+
+
+def lead(text: str, start: int) -> str:
+    """What stands before a place in its sentence."""
+    begin, _ = _sentence(text, start)
+    return text[begin:start]
+
+
+def antecedent(text: str, start: int) -> str:
+    """The sentence before the one at a place, if that one opens with a pronoun; else nothing."""
+    begin, end = _sentence(text, start)
+    return near(text, start, before=1) if _PRONOUN.match(text[begin:end]) else ""
+
+
+def near(text: str, start: int, before: int = 2, after: int = 0) -> str:
+    """The sentence at a place with so many before and after it."""
+    spans = sentences(text)
+    at = next((i for i, span in enumerate(spans) if span[0] <= start < span[1]), None)
+    if at is None:
+        return ""
+    shown = spans[max(0, at - before) : at + after + 1]
+    return text[shown[0][0] : shown[-1][1]]
+
+
+def _sentence(text: str, at: int) -> Span:
+    """The sentence that holds a place."""
+    return next((span for span in sentences(text) if span[0] <= at < span[1]), (at, at))
+
+
+_PRONOUN = re.compile(
+    r"(?:he|she|it|they|his|her|its|their|this|these|er|sie|es|sein|seine|ihr|ihre)\b|[他她它其这该]",
+    re.I,
+)
 
 
 def _quote(source: Source, start: int, end: int, match: str) -> Quote | None:

@@ -149,10 +149,10 @@ def validator() -> Any:
 
 def warm() -> None:
     """Make what answers are made with, which would otherwise be made at the first one."""
-    from agent.steps.synthesize import verdict
+    from agent.steps.claims import Place, verdict
 
     validator()
-    verdict("a claim", ["something else"])
+    verdict("a claim", (Place("something else", "", 0, 14),))
     credibility("", Hit(url="https://example.org/"), 2000)
     _build(Frozen)
 

@@ -71,6 +71,8 @@ class Settings(Frozen):
     evidence_tokens: int = Field(3000, ge=200)  # what a prompt shows of the pages
     patience: float = Field(2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
+    verify: Literal["unsure", "all", "rules"] = "unsure"  # which claims a model is asked to judge
+    on_unsupported: Literal["drop", "flag"] = "drop"
 
     # what it may take; None: no limit
     max_seconds: float | None = Field(None, gt=0)
@@ -102,6 +104,8 @@ SHAPE = (
     "pages_per_query",
     "evidence_tokens",
     "lang",
+    "verify",
+    "on_unsupported",
 )
 
 #: Environment name -> field. A list is written with commas.

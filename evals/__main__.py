@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evals import claims, conflicts, credibility, extractive, slots, wire
+from evals import claims, conflicts, credibility, extractive, lies, slots, wire
 from evals.extractive import ROOT
 
 PAGE = ROOT / "evals/RESULTS.md"
@@ -47,6 +47,10 @@ def _claims(data: Path) -> str:
     return claims.table(claims.measure(data / "claims"))
 
 
+def _lies(data: Path) -> str:
+    return lies.report(lies.measure(data))
+
+
 def _credibility(data: Path) -> str:
     heads = ("set", "n", "reliable", "plain AUC", "our AUC", "gain", "interval of 95%")
     parts = credibility.report(data / "credibility")
@@ -69,6 +73,7 @@ SUITES = (
     Suite("conflicts", "Sources that disagree: two hundred slots", "worldcup", _conflicts),
     Suite("wire", "Rounds, calls and tokens with a scripted model", "", _wire),
     Suite("claims", "Claims against what they cite, without a model", "claims", _claims),
+    Suite("lies", "What reaches the user of what a model makes up", "multihop", _lies),
     Suite("credibility", "Credibility of domains", "credibility", _credibility),
 )
 

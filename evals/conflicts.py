@@ -347,7 +347,8 @@ def report(made: Sequence[Outcome]) -> str:
         lines += [
             "",
             f"Model {engine}: of {false[1]} slots filled from the same pages unaltered, {false[0]} "
-            f"in conflict and {others} with a value told against them; {sum(o.other_conflicts for o in rows)} beside the altered ones.",
+            f"are in conflict and {others} have a value told against them. Beside the altered "
+            f"slots, {sum(o.other_conflicts for o in rows)} are in conflict.",
         ]
     return "\n".join([*lines, "", *NOTES])
 

@@ -225,7 +225,12 @@ def _asked(model: str, body: dict[str, Any]) -> Asked:
 
 def _task_in(request: str) -> str:
     """Which task a request is, by a field that only its answer has."""
-    tasks = {"need_more": "reflect", "citations": "synthesize", "queries": "generate_queries"}
+    tasks = {
+        "need_more": "reflect",
+        "verdicts": "verify",
+        "citations": "synthesize",
+        "queries": "generate_queries",
+    }
     return next(name for field, name in tasks.items() if re.search(rf"\b{field}\b", request))
 
 

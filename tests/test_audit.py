@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 @pytest.fixture
 def answer(services: Services, settings: Settings) -> Json:
-    """An answer with a page, a snippet and two claims, of which one is word for word."""
+    """An answer with a page, a snippet and two claims, the second judged by a model."""
     services.pages = {"final": FINAL}
     services.hits = {TOPIC: ["final", "gone"], "score": ["final"]}
     honest = Thinker(
@@ -39,12 +39,14 @@ def answer(services: Services, settings: Settings) -> Json:
         reply = honest(asked)
         if asked.task == "synthesize":
             reply["answer"] = "Argentina won the cup. [1] It is about something gone [2]."
+        if asked.task == "verify":
+            reply["verdicts"] = [{"claim": 1, "verdict": "supported", "source": 2}]
         return reply
 
     services.think = think
-    _, made = ended(TOPIC, settings)
+    _, made = ended(TOPIC, settings.model_copy(update={"verify": "all"}))
     value = json.loads(to_json(made))
-    assert [claim["verdict"] for claim in value["claims"]] == ["supported", "partial"]
+    assert [claim["verdict"] for claim in value["claims"]] == ["supported", "supported"]
     assert {citation["via"] for citation in value["citations"]} == {"page", "snippet"}
     assert isinstance(value, dict)
     return value
@@ -54,6 +56,8 @@ def test_a_whole_answer_stands(answer: Json) -> None:
     found = audit(answer)
     assert found["ok"] and found["failures"] == []
     assert found["checked"] == {"citations": 2, "claims": 2, "slots": 2, "pages": 2}
+    leaning = {"where": "claims[1]", "verdict": "supported", "rules": "partial"}
+    assert found["judged_by_model"] == [leaning]
 
 
 def put(path: str, value: Any) -> Callable[[Json], None]:
@@ -80,7 +84,8 @@ TAMPERINGS: list[tuple[Callable[[Json], None], str]] = [
     (put("citations.0.match", "none"), "citations[0].match"),
     (put("citations.0.id", 7), "answer"),
     (put("claims.0.text", "Brazil won the cup."), "answer"),
-    (put("claims.1.verdict", "supported"), "claims[1].verdict"),
+    (put("claims.1.verdict", "partial"), "claims[1].verdict"),
+    (put("claims.0.verdict", "partial"), "claims[0].verdict"),
     (put("claims.0.citations", [2]), "answer"),
     (put("claims.0.citations", []), "answer"),
     (put("slots.winner.citations", [9]), "slots.winner"),

@@ -198,10 +198,10 @@ HOSTILE += ["Ada beat Bo not " * 4000, "Ada beat Bo not. " * 4000, "阿根廷击
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_texts_take_no_time(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     for claim, quote in ((text, text), ("Ada beat Bo in 1920.", text), (text, "Ada beat Bo.")):
         assert 0 <= check(claim, [quote], [quote]).score <= 1
-    assert time.perf_counter() - began < 3
+    assert time.process_time() - began < 3
     assert check(text, [text]).verdict != "supported" and len(text) > LONGEST_CLAIM
 
 
@@ -257,3 +257,33 @@ def test_the_figures_of_a_small_set(tmp_path: Path) -> None:
     assert claims.table(found).count("\n") == 7
     weights, _ = claims.fit(claims.examples(tmp_path))
     assert weights[0] > 0
+
+
+FILM = "Bright Leaf is a 1950 film directed by Michael Curtiz and starring Gary Cooper."
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence", "holds"),
+    [
+        ("Bright Leaf was directed by Michael Curtiz.", FILM, True),
+        ("The director of Bright Leaf is Michael Curtiz.", FILM, True),
+        ("The director of Bright Leaf is Gary Cooper.", FILM, False),
+        ("Gary Cooper directed Bright Leaf.", FILM, False),
+        ("The date of Bright Leaf is Gary Cooper.", FILM, False),
+        ("The producer of Bright Leaf is Gary Cooper.", FILM, False),
+        ("Bright Leaf was admired in Texas.", FILM, False),
+        ("Bo Ek was born in Uppsala.", "Bo Ek (born 1950 in Uppsala) studied in Lund.", True),
+        ("Bo Ek was born in Lund.", "Bo Ek (born 1950 in Uppsala) studied in Lund.", False),
+        ("The capital of Velmora is Oskar.", "Oskar is the capital of Velmora.", True),
+        ("Paris is the capital of France.", "Paris, capital of France, lies in the north.", True),
+    ],
+)
+def test_a_role_belongs_to_its_name(claim: str, evidence: str, holds: bool) -> None:
+    assert (check(claim, [evidence]).verdict == "supported") is holds
+
+
+def test_a_number_that_is_not_there_is_never_half_right() -> None:
+    found = check(
+        "He built a pulp mill in Tampere in 1866.", ["He built a pulp mill in Tampere in 1865."]
+    )
+    assert found.verdict == "unsupported" and found.barred and "1866" in found.reason

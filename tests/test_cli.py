@@ -112,7 +112,8 @@ def test_verbose_and_events_go_to_stderr(world: Services, tmp_path: Path) -> Non
     environment = world.environment(tmp_path)
     done = cli(TOPIC, "--verbose", cwd=tmp_path, environment=environment)
     kinds = [line.split("]")[0][1:] for line in done.stderr.decode().splitlines()]
-    assert kinds[0] == "STARTED" and kinds[-1] == "ANSWERED" and "PAGE_READ" in kinds
+    assert kinds[0] == "STARTED" and kinds[-2:] == ["ANSWERED", "VERIFIED"]
+    assert "PAGE_READ" in kinds
     assert done.answer["status"] == "complete"
     done = cli(TOPIC, "--events", cwd=tmp_path, environment=environment)
     events = [json.loads(line) for line in done.stderr.splitlines()]
@@ -130,7 +131,7 @@ def test_a_terminal_gets_progress_and_stdout_does_not(tmp_path: Path) -> None:
             shown += piece
     os.close(master)
     out, _ = process.communicate(timeout=60)
-    assert b"[ANSWERED]" in shown and b"[" not in out[:1]
+    assert b"[VERIFIED]" in shown and b"[" not in out[:1]
     assert json.loads(out)["status"] == "complete"
 
 

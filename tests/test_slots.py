@@ -83,7 +83,7 @@ def test_two_round_supplement(world: Services, settings: Settings) -> None:
     run, answer = ended(TOPIC, settings)
     assert answer.status == "complete"
     assert "Rosario [2]" in answer.answer
-    assert world.tasks() == ["generate_queries", "reflect", "reflect", "synthesize"]
+    assert world.tasks() == ["generate_queries", "reflect", "reflect", "synthesize", "verify"]
     assert world.searched[-1] == "where was Messi born"
     assert [event.queries for event in run.research.of(Queried)] == [
         (TOPIC, "who won in 2022"),

@@ -207,7 +207,8 @@ SAME = [
     ("Berlin", "Berlin, Germany"), ("3-3, 4-2", "4–2 on penalties after a 3–3 draw"), (3, 3.0),
 ]  # fmt: skip
 OTHER = [
-    ("Korea", "South Korea"), ("4-2", "2-4"), ("Argentina", "France"), ("Messi", "Messi, Di María, Mbappé"),
+    ("Korea", "South Korea"), ("4-2", "2-4"), ("Argentina", "France"),
+    ("Messi", "Messi, Di María, Mbappé"),
     ("1986", "1987"), ("18 December 2022", "19 December 2022"), ("5 km", "5 miles"), (3, 4),
     ("Guinea", "Equatorial Guinea"), (True, 1), ("Pelé", "Pelé Jr"),
 ]  # fmt: skip

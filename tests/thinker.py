@@ -6,6 +6,8 @@ stands in a source of the prompt.
 
 from __future__ import annotations
 
+import html
+import re
 from typing import Any, NamedTuple
 
 from agent.evidence import sentences
@@ -32,6 +34,8 @@ class Thinker:
 
     def __call__(self, asked: Asked) -> dict[str, Any]:
         shown = source_ids(asked.prompt)
+        if asked.task == "verify":
+            return self._judge(claims_in(asked.prompt), shown)
         return {
             "generate_queries": self._plan,
             "reflect": self._reflect,
@@ -61,6 +65,25 @@ class Thinker:
             "answer": text,
             "citations": [{"source": n, "quote": sentence} for _, n, sentence in known],
         }
+
+    def _judge(self, claims: dict[int, tuple[list[int], str]], shown: dict[int, str]) -> Any:
+        """A claim holds if a source that it cites has the sentence of the fact that it tells."""
+        verdicts = []
+        for n, (cites, text) in claims.items():
+            facts = [f for f in self._facts if f.value in text and f.slot in text]
+            holds = [f for f in facts if any(f.said in shown.get(c, "") for c in cites)]
+            verdict = "supported" if holds else "unsupported"
+            verdicts.append({"claim": n, "verdict": verdict, "source": cites[0] if holds else None})
+        return {"verdicts": verdicts}
+
+
+def claims_in(prompt: str) -> dict[int, tuple[list[int], str]]:
+    """The claims that a prompt shows: number -> what it cites, its text unescaped."""
+    shown = re.findall(r'<claim id="(\d+)" cites="([\d,]*)">(.*?)</claim>', prompt, re.S)
+    return {
+        int(n): ([int(c) for c in cites.split(",") if c], html.unescape(text))
+        for n, cites, text in shown
+    }
 
 
 def _find(said: str, shown: dict[int, str]) -> tuple[int | None, str]:

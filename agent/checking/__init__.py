@@ -15,7 +15,8 @@ from agent.checking.conflicts import conflict, hedged
 from agent.checking.facts import facts
 from agent.checking.likeness import Comparison, Evidence, Likeness, evidence
 from agent.checking.reading import LONGEST_SENTENCE, normal, read
-from agent.checking.words import Sentence, weight
+from agent.checking.roles import undated, unsaid
+from agent.checking.words import Sentence, is_common, listed, weight
 from agent.research import Frozen
 
 LONGEST_CLAIM = 2_000  # characters; a longer claim is never supported
@@ -39,11 +40,15 @@ ALMOST = 0.85  # of the closest sentence's share: sentences as close are asked a
 
 
 class Checked(Frozen):
-    """A verdict on a claim, a score from 0 to 1 behind it, and why, in plain words."""
+    """A verdict on a claim, a score from 0 to 1 behind it, and why, in plain words.
+
+    `barred`: something that can be named speaks against it, so that no reading can better it.
+    """
 
     verdict: Literal["supported", "partial", "unsupported"]
     score: float
     reason: str
+    barred: bool = False
 
 
 def check(claim: str, quotes: Sequence[str], surroundings: Sequence[str] = ()) -> Checked:
@@ -59,6 +64,22 @@ def check(claim: str, quotes: Sequence[str], surroundings: Sequence[str] = ()) -
     if not found.words:
         return _checked(0.0, "it states nothing")
     return _judged(found, evidence(tuple(surroundings)), len(claim) > LONGEST_CLAIM)
+
+
+def turned(lead: str) -> str:
+    """The word in what leads up to a quote in its clause that turns it: "nobody thinks that".
+
+    A quote cut off from it is out of its context and supports nothing. Empty where there is none.
+    """
+    clause = _CLAUSE.split(lead)[-1].casefold().replace("’", "'")
+    known = frozenset().union(*(listed(of, "words") for of in ("turns", "negators", "hedges")))
+    said = (word for word in _LETTERS.findall(clause) if word in known or word.endswith("n't"))
+    chinese = listed("turns", "chinese") | listed("hedges", "chinese")
+    return next(said, "") or next((word for word in sorted(chinese) if word in clause), "")
+
+
+_CLAUSE = re.compile(r"[,;:，；：،؛–—]")
+_LETTERS = re.compile(r"[^\W\d_]+(?:'t)?")
 
 
 def likeness(claim: str, quotes: Sequence[str]) -> Likeness:
@@ -78,17 +99,32 @@ def _judged(found: Comparison, around: Evidence, cut: bool) -> Checked:
     score = max(_score(found.likeness), VERBATIM if found.verbatim else 0.0)
     against, hedge = _said_against(found)
     if against:
-        return _checked(score * CONFLICTING, against)
+        return _barred(score * CONFLICTING, against)
+    if any(undated(sentence) for sentence in found.claim):
+        return _barred(score * CONFLICTING, "it names no date")
     stated = facts(found, around)
-    lacking = [fact.text for fact in stated if not fact.there]
+    lacking = [fact for fact in stated if not fact.there]
     if lacking:
-        most = PARTIAL if 3 * len(lacking) >= len(stated) else SUPPORTED
-        return _checked(score * (most - 0.01), f"{lacking[0]} is not in its quotes")
+        # A name may be another word for the same; a number that is not there is another number.
+        wrong = 3 * len(lacking) >= len(stated) or any(fact.exact for fact in lacking)
+        most = PARTIAL if wrong else SUPPORTED
+        return _barred(score * (most - 0.01), f"{lacking[0].text} is not in its quotes")
+    if found.likeness.all and (silent := _unspoken(found)):
+        return _barred(min(score, SUPPORTED - 0.01), f"its quotes do not speak of {silent}")
+    if role := next((r for s in found.claim if (r := unsaid(s, found.hits))), ""):
+        return _barred(min(score, SUPPORTED - 0.01), f"its quotes do not speak of the {role}")
     if hedge:
-        return _checked(min(score, SUPPORTED - 0.01), f"its quotes are less sure: {hedge}")
+        return _barred(min(score, SUPPORTED - 0.01), f"its quotes are less sure: {hedge}")
     if cut:
-        return _checked(min(score, SUPPORTED - 0.01), "it is too long to be checked whole")
+        return _barred(min(score, SUPPORTED - 0.01), "it is too long to be checked whole")
     return _checked(score, _why(score, found))
+
+
+def _unspoken(found: Comparison) -> str:
+    """What a claim with no number says of its names, where its evidence has no word of it."""
+    said = [word for word in found.words if word.kind == "word" and not is_common(word)]
+    numbered = any(word.kind == "number" for word in found.words)
+    return said[0].text if said and not numbered and not any(map(found.hits, said)) else ""
 
 
 def _said_against(found: Comparison) -> tuple[str, str]:
@@ -114,6 +150,10 @@ def _checked(score: float, reason: str) -> Checked:
         "supported" if score >= SUPPORTED else "partial" if score >= PARTIAL else "unsupported"
     )
     return Checked.model_validate({"verdict": verdict, "score": round(score, 3), "reason": reason})
+
+
+def _barred(score: float, reason: str) -> Checked:
+    return _checked(score, reason).model_copy(update={"barred": True})
 
 
 def _why(score: float, found: Comparison) -> str:

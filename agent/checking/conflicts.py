@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from functools import cache
 
-from agent.checking.words import Sentence, Word, fold, is_common, listed, lists, stem
+from agent.checking.roles import misattached
+from agent.checking.words import Sentence, Word, alike, fold, is_common, listed, lists, stem
 
 SCOPE = 4  # words that a negation reaches: "did not win the cup"; the next comma ends it
 NEAR = 3  # content words on each side of a verb among which its doer and its sufferer are
@@ -20,7 +21,7 @@ def conflict(claim: Sentence, evidence: Sentence) -> str:
         return f"its quotes say the opposite: {opposite}"
     if negated := _negation(claim, evidence):
         return f"negated: {negated}"
-    return _swapped(claim, evidence)
+    return _swapped(claim, evidence) or misattached(claim, evidence)
 
 
 def hedged(claim: Sentence, evidence: Sentence) -> str:
@@ -29,7 +30,7 @@ def hedged(claim: Sentence, evidence: Sentence) -> str:
         return ""
     for at in (i for i, word in enumerate(evidence) if _is_hedge(word)):
         sure = [w for w in evidence[at + 1 : at + 1 + SCOPE] if not w.little and not _is_hedge(w)]
-        if any(_same(word, other) for word in sure[:2] for other in claim):
+        if any(alike(word, other) for word in sure[:2] for other in claim):
             return evidence[at].text
     return ""
 
@@ -83,7 +84,7 @@ def _negation(claim: Sentence, evidence: Sentence) -> str:
     words, others = (claim, evidence) if mine else (evidence, claim)
     for scope in mine or theirs:
         for i in _likeliest(words, scope):
-            if any(_same(words[i], other) for other in others):
+            if any(alike(words[i], other) for other in others):
                 return words[i].text
     return ""
 
@@ -93,10 +94,6 @@ def _likeliest(sentence: Sentence, scope: list[int]) -> list[int]:
     inflection or no spaces, any of the next three."""
     telling = [i for i in scope if not is_common(sentence[i])] or scope
     return telling[: 1 if telling and sentence[telling[0]].text.isascii() else 3]
-
-
-def _same(word: Word, other: Word) -> bool:
-    return word.keys[:1] == other.keys[:1] or bool(set(word.keys[1:]) & set(other.keys[1:]))
 
 
 # --- opposites ------------------------------------------------------------------------------------

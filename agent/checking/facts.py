@@ -14,10 +14,14 @@ APART = 3  # words between a day and its month
 
 
 class Fact(NamedTuple):
-    """A number, a date or a name of a claim, as it calls it, and whether its evidence has it."""
+    """A number, a date or a name of a claim, as it calls it, and whether its evidence has it.
+
+    `exact`: a number or a date, for which there is no other word.
+    """
 
     text: str
     there: bool
+    exact: bool = False
 
 
 def facts(found: Comparison, around: Evidence) -> list[Fact]:
@@ -25,7 +29,7 @@ def facts(found: Comparison, around: Evidence) -> list[Fact]:
     stated: list[Fact] = []
     for sentence in found.claim:
         stated += [
-            Fact(f"the {_called(word)} {word.text}", bool(found.hits(word)))
+            Fact(f"the {_called(word)} {word.text}", bool(found.hits(word)), True)
             for word in sentence
             if word.kind == "number" and word.keys
         ]
@@ -43,7 +47,7 @@ def _dates(found: Comparison, sentence: Sentence) -> list[Fact]:
         if _is_month(month) and day.kind == "number" and 0 < (day.value or 0) < 32:
             known = bool(found.hits(month) and found.hits(day))
             there = not known or found.meet(month, day, APART)
-            dates.append(Fact(f"the date {first.text} {second.text}", there))
+            dates.append(Fact(f"the date {first.text} {second.text}", there, True))
     return dates
 
 

@@ -121,6 +121,11 @@ def _spellings(word: str, name: bool) -> tuple[tuple[str, ...], tuple[str, ...]]
     return keys, (f"^{word.rstrip('s')}", *(alike if name else ()))
 
 
+def alike(word: Word, other: Word) -> bool:
+    """Whether two words are one, of one family, or synonyms."""
+    return word.keys[:1] == other.keys[:1] or bool(set(word.keys[1:]) & set(other.keys[1:]))
+
+
 def sought(word: Word) -> tuple[str, ...]:
     """The keys by which a word of a claim is looked for: a sure name only as it is written."""
     return word.also if word.kind == "name" and not word.rough else word.keys

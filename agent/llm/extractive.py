@@ -46,6 +46,8 @@ class Extractive:
             "generate_queries": _queries,
             "reflect": _reflect,
             "synthesize": _synthesize,
+            "verify": lambda _: {"verdicts": []},  # the rules judge
+            "mend": lambda _: _NOTHING,
         }
         if task.name not in answers:
             raise ModelFailed(

@@ -93,3 +93,14 @@ def leaves(data: Json, path: str = "") -> Iterator[tuple[str, Scalar | None]]:
             yield from leaves(value, f"{path}[{at}]")
     else:
         yield path, data
+
+
+def unlike(data: Json, values: Values, schema: Json | None) -> Iterator[tuple[str, str]]:
+    """Where data is not what the slots say, or does not keep the schema, and in what way."""
+    plain = dict(leaves(data))
+    for path in dict.fromkeys((*plain, *values)):
+        known = path in plain and path in values
+        ours, theirs = plain.get(path), values.get(path)
+        if not known or type(ours) is not type(theirs) or ours != theirs:
+            yield path, "it is not what the slots say"
+    yield from faults(schema, data) if schema is not None else ()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pydantic import Field, field_validator
 
-from agent.evidence import anchor, fold, select, sentences, show
+from agent.evidence import anchor, nearest, select, sentences, show
 from agent.outside import Ask, Task
 from agent.research import (
     Answered,
@@ -19,11 +19,19 @@ from agent.research import (
     Quote,
     Research,
     Source,
-    Verdict,
     Warned,
 )
 from agent.steps import DATA_RULE, answered, language_rule
 from agent.steps.reflect import wanted
+
+#: Said wherever sentences are to be written.
+CITE_RULE = (
+    "End each sentence with the [n] of every source it stands on, and give for each [n] a short "
+    "quote copied exactly."
+)
+
+
+MOST_TOLD = 5  # citations that are told of one by one
 
 
 class Cited(Frozen):
@@ -64,10 +72,10 @@ class WriteAnswer(Task[Draft]):
 
     def system(self) -> str:
         return (
-            f"You answer from sources, in at most {self.max_words} words. End each sentence with "
-            "the [n] of every source it stands on, and give for each [n] a short quote copied "
-            "exactly. If the sources do not answer the topic, return an empty answer and no "
-            f"citations. {DATA_RULE} " + language_rule(self.language)
+            f"You answer from sources, in at most {self.max_words} words. {CITE_RULE} If the "
+            "topic takes for granted what the sources deny, say first what they say instead. If "
+            "the sources do not answer the topic, return an empty answer and no citations. "
+            f"{DATA_RULE} " + language_rule(self.language)
         )
 
     def prompt(self) -> str:
@@ -107,7 +115,7 @@ class Synthesize:
         draft = yield from answered(task, self._ask, self._stand_in)
         answer, warnings = compose(draft, research.sources, self._max_words)
         yield from (Warned(message=warning) for warning in warnings)
-        yield answer if answer.quotes else nothing_found(research)
+        yield answer if answer.claims else nothing_found(research)
 
 
 def _settled(research: Research) -> tuple[str, ...]:
@@ -134,44 +142,68 @@ _LATE = re.compile(r"([.!?。！？]+[)\"'”’»]*)[ \t]*((?:\[\d+\][ \t]*)+)"
 
 
 def compose(
-    draft: Draft, sources: Sequence[Source], max_words: int
+    draft: Draft, sources: Sequence[Source], max_words: int | None = None
 ) -> tuple[Answered, tuple[str, ...]]:
     """The answer with only those markers that a quote of a source that was read stands behind.
 
-    Returns it with warnings about what was left out. A sentence all of whose citations were
-    invented goes with them; so do sentences beyond `max_words`.
+    Returns it, its claims not yet judged, with warnings about what was left out: citations whose
+    quote is not on their page, and sentences beyond `max_words`.
     """
-    anchored = _anchored(draft, sources)
-    found = set(filter(None, anchored))
-    quotes = sorted(found, key=lambda quote: (quote.source, quote.start, quote.end, quote.match))
+    anchored = [_anchored(cited, sources) for cited in draft.citations]
+    quotes = ordered(quote for quote in anchored if quote)
     text = _with_markers(draft.answer, {quote.source for quote in quotes})
     claims: list[Claim] = []
     dropped: list[str] = []
     words = 0
     for sentence in _sentences(text):
-        claim = _claim(sentence, quotes, sources)
+        claim = _claim(sentence, quotes)
         words += len(claim.text.split())
-        invented = bool(_MARKER.search(sentence)) and not claim.citations
-        if invented or (claims and words > max_words):
-            dropped.append(claim.text)
-        else:
+        if claims and max_words and words > max_words:
+            dropped.append(f"Left out of the answer, which is long enough: {claim.text}")
+        elif claim.text:
             claims.append(claim)
+    lost = [c for c, quote in zip(draft.citations, anchored, strict=True) if quote is None]
+    return told(claims, quotes), (*_lost(lost, sources), *dropped)
+
+
+def told(claims: Sequence[Claim], quotes: Iterable[Quote]) -> Answered:
+    """Claims as an answer, with those of the quotes that they cite."""
     cited = {n for claim in claims for n in claim.citations}
-    answered = Answered(
+    return Answered(
         text=" ".join(written(claim) for claim in claims),
-        quotes=tuple(quote for quote in quotes if quote.source in cited),
+        quotes=ordered(quote for quote in quotes if quote.source in cited),
         claims=tuple(claims),
     )
-    return answered, _warnings(anchored.count(None), claims, dropped)
 
 
-def _anchored(draft: Draft, sources: Sequence[Source]) -> list[Quote | None]:
-    """Each citation's quote on its page; None for one that is not there."""
-    numbered = {source.n: source for source in sources}
-    return [
-        anchor(cited.quote, source) if (source := numbered.get(cited.source)) else None
-        for cited in draft.citations
-    ]
+def ordered(quotes: Iterable[Quote]) -> tuple[Quote, ...]:
+    """Quotes by source and place, each once."""
+    return tuple(sorted(set(quotes), key=lambda q: (q.source, q.start, q.end, q.match)))
+
+
+def _anchored(cited: Cited, sources: Sequence[Source]) -> Quote | None:
+    """A citation's quote on its page; None for one that is not there."""
+    source = next((source for source in sources if source.n == cited.source), None)
+    return anchor(cited.quote, source) if source else None
+
+
+def _lost(citations: Sequence[Cited], sources: Sequence[Source]) -> Iterator[str]:
+    """What is told of citations that do not stand, with what their page has that is like them."""
+    for cited in citations[:MOST_TOLD]:
+        source = next((source for source in sources if source.n == cited.source), None)
+        if source is None:
+            yield f"A citation was dropped: there is no source {cited.source}."
+            continue
+        near = nearest(cited.quote, source)
+        there = f' Nearest on it: "{_short(near)}"' if near else ""
+        yield f'A citation was dropped: [{source.n}] does not say "{_short(cited.quote)}".{there}'
+    if rest := len(citations) - MOST_TOLD:
+        yield from (f"{rest} more citations were dropped like that.",) if rest > 0 else ()
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 160 else f"{line[:159]}…"
 
 
 def _with_markers(text: str, quoted: set[int]) -> str:
@@ -186,30 +218,12 @@ def _sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentences(text)]
 
 
-def _claim(sentence: str, quotes: Sequence[Quote], sources: Sequence[Source]) -> Claim:
+def _claim(sentence: str, quotes: Sequence[Quote]) -> Claim:
     quoted = {quote.source for quote in quotes}
     text = " ".join(_MARKER.sub("", sentence).split())
     text = re.sub(r" ([.,;:!?。，；：！？])", r"\1", text)
     cited = dict.fromkeys(int(n) for n in _MARKER.findall(sentence) if int(n) in quoted)
-    own = [quote.text for quote in quotes if quote.source in cited]
-    titles = [source.page.title for source in sources if source.n in cited]
-    return Claim(text=text, citations=tuple(cited), verdict=verdict(text, own, titles))
-
-
-def verdict(claim: str, quotes: Sequence[str], titles: Sequence[str] = ()) -> Verdict:
-    """Whether a claim is supported by the quotes that it cites, read under their pages' titles.
-
-    Word for word in one of them is; else the deterministic checker judges: a number or a name
-    that they lack is never supported.
-    """
-    from agent.checking import check
-
-    if not quotes:
-        return "unsupported"
-    words = fold(claim)[0].rstrip(".")
-    if any(words in fold(quote)[0] for quote in quotes):
-        return "supported"
-    return check(claim, quotes, titles).verdict
+    return Claim(text=text, citations=tuple(cited))
 
 
 def cited_in(text: str) -> set[int]:
@@ -226,16 +240,3 @@ def written(claim: Claim) -> str:
     end = claim.text[len(body) :]
     space = "" if end[:1] in "。！？" and end else " "
     return f"{body}{space}{markers}{end}"
-
-
-def _warnings(invented: int, claims: Sequence[Claim], dropped: Sequence[str]) -> tuple[str, ...]:
-    lines = [f"Left out of the answer: {text}" for text in dropped]
-    if invented:
-        lines.append(f"{invented} citations were dropped: their quotes are not on their pages.")
-    lines += [f"No citation stands behind: {c.text}" for c in claims if not c.citations]
-    lines += [
-        f"Its quotes do not say: {c.text}"
-        for c in claims
-        if c.citations and c.verdict == "unsupported"
-    ]
-    return tuple(lines)

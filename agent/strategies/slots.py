@@ -8,6 +8,7 @@ from agent.research import Event, Queried, Research
 from agent.steps.generate_queries import GenerateQueries
 from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize
+from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 
 
@@ -22,12 +23,14 @@ class Slots:
         search: WebSearchTool,
         reflect: Reflect,
         synthesize: Synthesize,
+        verify: Verify,
         max_rounds: int,
     ) -> None:
         self._generate = generate
         self._search = search
         self._reflect = reflect
         self._synthesize = synthesize
+        self._verify = verify
         self._max_rounds = max_rounds
 
     def __call__(self, research: Research) -> Iterator[Event]:
@@ -41,6 +44,7 @@ class Slots:
                 break
             yield Queried(round=research.round + 1, queries=research.new_queries)
         yield from self._synthesize(research)
+        yield from self._verify(research)
 
     def finish(self, research: Research) -> Iterator[Event]:
         """The best answer from what there is; by a model only if the budget kept that back."""
@@ -48,3 +52,4 @@ class Slots:
         if research.sources and not research.findings_are_new:
             yield from self._reflect.without_model(research)
         yield from self._synthesize(research)
+        yield from self._verify(research)
