@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agent.evidence import is_row
-from agent.llm.facts import PLAIN, fact_of
+from agent.llm.facts import fact_of
 from agent.llm.question import Question
 from agent.llm.ranking import Scored
 from agent.llm.selection import confidence
@@ -22,6 +22,9 @@ from agent.slots.sameness import same
 #: disagreement stays unseen. Set by hand; what tables say needs none, since their form tells
 #: what they are about. Run `python -m evals.conflicts` and `evals.slots` after a change.
 BESIDE = 1.0
+
+#: Kinds that every sentence has values of: of several pages, prose would often name others.
+NAMES = frozenset({"name", "names", "place"})
 
 Row = dict[str, Any]
 
@@ -60,8 +63,9 @@ def _told(slot: Slot, question: Question, ranked: Sequence[Scored]) -> Iterator[
     if best is None:
         return
     yield best
-    if fact_of(slot, part_of(slot, question)) == PLAIN:
-        return  # sentences that differ do not disagree
+    kind = fact_of(slot, part_of(slot, question)).kind
+    if kind == "text" or (kind in NAMES and not is_row(best.line.text)):
+        return  # sentences that differ do not disagree, and prose has many names
     sources = dict.fromkeys(s.line.source for s in ranked)
     own = {n: [s for s in ranked if s.line.source == n] for n in sources}
     sure = confidence(question, own[best.line.source])
