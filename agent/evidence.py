@@ -330,7 +330,7 @@ def _attribute(text: str) -> str:
 
 SHINGLE = 5  # words: two writers seldom hit on the same five in a row
 #: The share of the smaller text's shingles from which it repeats the other one: a copy keeps most
-#: of them under another heading or with a few words changed, texts of two writers share a tenth.
+#: of them under another heading or with a few words changed. Set by hand: `evals.conflicts`.
 REPEATED = 0.5
 _CHUNK = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 

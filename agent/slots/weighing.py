@@ -19,7 +19,7 @@ from agent.slots.sameness import same, swapped
 
 #: The share of the weight from which a value is taken for settled though others are said. With
 #: .6 one credible witness (.9) outweighs one of unknown standing (.4), and two of a kind one;
-#: .9 against .8 stays open. Swept on two hundred conflicts: run `python -m evals.conflicts`.
+#: .9 against .8 stays open. Chosen by those cases, not swept: run `python -m evals.conflicts`.
 SETTLED = 0.6
 MOST_FINDINGS = 400
 NEAR = 600  # characters of a page on either side of a quote, by which copies are told
