@@ -29,6 +29,7 @@ EXAMPLES = """\b
 Examples:
   research-agent --offline "Who won the 2022 FIFA World Cup?"
   research-agent --topic "..." --slots founded,founders | jq .slots
+  research-agent --topic "..." --slots-schema company.json | jq .data
   echo "..." | research-agent - --corpus ~/notes --compact
   research-agent --topic "..." --format html > answer.html
 
@@ -58,6 +59,7 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
     help="Rounds, steps, pages, words and caps at once.  [default: normal]",
 )
 @click.option("--slots", callback=_listed, help="Facts to find, with commas: winner,score.")
+@click.option("--slots-schema", metavar="FILE", help="JSON Schema, or its file: typed slots, data.")
 @click.option("--llm", callback=_listed, help="Models in order: gemini, openai:MODEL, extractive.")
 @click.option("--search", callback=_listed, help="Search providers in order.")
 @click.option("--corpus", type=click.Path(path_type=Path), help="Search this folder or .jsonl.")
@@ -169,11 +171,28 @@ def _settings(options: dict[str, Any]) -> Settings:
     names = "strategy depth slots llm search corpus max_rounds max_steps max_words lang verify "
     names += "on_unsupported resume replay retry_failed max_seconds max_usd max_tokens max_calls"
     given = {name: options[name] for name in names.split()}
+    given["slots_schema"] = _schema(options["slots_schema"])
     given["since"] = options["since"] and options["since"].date()
     given["allow_domains"] = options["allow_domain"]
     given["block_domains"] = options["block_domain"]
     given["cache"] = False if options["no_cache"] else None
     return settings.here(offline=options["offline"], **given)
+
+
+def _schema(given: str | None) -> Any:
+    """A schema of slots: the JSON itself, or the file that holds it."""
+    import json
+
+    if given is None:
+        return None
+    try:
+        text = given if given.lstrip()[:1] == "{" else Path(given).read_text("utf-8")
+        return json.loads(text)
+    except OSError as error:
+        fault = f"{given} cannot be read: {error.strerror}."
+    except (ValueError, RecursionError) as error:
+        fault = f"It is not JSON: {str(error)[:100]}."
+    raise UsageError(f"--slots-schema: {fault}", "Name a file with a JSON Schema of an object.")
 
 
 def _watch(run: Run, options: dict[str, Any]) -> None:

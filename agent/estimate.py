@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from agent.compose import FRAME, REPLY, chosen_models, task_tokens
 from agent.llm import Generated
-from agent.research import Frozen, Slot
-from agent.run import chosen_strategy
+from agent.research import Frozen
+from agent.run import chosen_strategy, given_slots
 from agent.settings import Settings
 from agent.steps.decide import MOST_QUERIES as MOST_STEP_QUERIES
 from agent.steps.gather import MOST_IDLE
@@ -135,7 +135,7 @@ def _total(generated: Generated) -> int:
 
 def _generated(topic: str, settings: Settings, work: Work, full: int, reply: int) -> Generated:
     """All model calls of a run as one: the first has nothing to show yet, the others have."""
-    slots = tuple(Slot(name=name) for name in settings.slots)
+    slots = given_slots(settings)
     first = task_tokens(MakeQueries(topic=topic, slots=slots, language=settings.lang))
     shown = max(0, work.asks - 1) * full
     return Generated(text="", input_tokens=first + shown, output_tokens=work.asks * reply)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import zip_longest
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,11 +25,29 @@ class Frozen(BaseModel):
 # --- values ----------------------------------------------------------------------------------
 
 
+Scalar = str | int | float | bool
+
+
+class Form(Frozen):
+    """What a slot's value must be: its type and, as JSON Schema has them, further limits.
+
+    `text` is a slot without a schema: whatever the sources say.
+    """
+
+    type: Literal["text", "string", "integer", "number", "boolean", "date", "date-time"] = "text"
+    options: tuple[Scalar, ...] = ()
+    limits: dict[str, Any] = Field(default_factory=dict)
+
+
 class Slot(Frozen):
-    """A fact that an answer needs: `goalscorers`, `founded`."""
+    """A fact that an answer needs: `goalscorers`, `final.date`, `goals[].minute`.
+
+    `[]` in a name stands for the items of a list: such a slot is found once for each of them.
+    """
 
     name: str
     description: str = ""
+    form: Form = Form()
 
 
 class Attempt(Frozen):
@@ -94,14 +112,41 @@ class Quote(Frozen):
     match: Literal["exact", "normalized"]
 
 
+class Said(Frozen):
+    """What one source says of a slot, in the words of `quote`.
+
+    Of a slot with `[]` in its name, `item` is the place in that source's list; it is `told` where
+    the reply numbered the items itself, so that one number is one item whoever tells of it.
+    """
+
+    slot: str
+    value: Scalar
+    quote: Quote
+    item: int = 0
+    told: bool = False
+
+
+class Alternative(Frozen):
+    """A value that sources give against the one that weighs most, who says it, and its weight."""
+
+    value: Scalar
+    citations: tuple[int, ...]
+    weight: float
+
+
 class Finding(Frozen):
-    """What is known of a slot. `alternatives` are values that sources give against `value`."""
+    """What is known of a leaf: `winner`, `goals[0].minute`; a list without items by its own name.
+
+    `weight` is that of `value`, `confidence` from 0 to 1: `agent/slots/weighing.py` says how.
+    """
 
     slot: str
     status: Literal["filled", "missing", "conflict"]
-    value: str | None = None
-    quotes: tuple[Quote, ...] = ()
-    alternatives: tuple[str, ...] = ()
+    value: Scalar | None = None
+    quotes: tuple[Quote, ...] = ()  # of the value first, then of the alternatives
+    alternatives: tuple[Alternative, ...] = ()
+    weight: float = 0.0
+    confidence: float = 0.0
 
 
 class SubQuery(Frozen):
@@ -227,9 +272,12 @@ class Doubted(Frozen):
 
 
 class Reflected(Frozen):
+    """The slots were looked at: what sources say of them now, and what all that was said makes."""
+
     type: Literal["reflected"] = "reflected"
     round: int
     findings: tuple[Finding, ...]
+    said: tuple[Said, ...] = ()
     need_more: bool
     new_queries: tuple[str, ...] = ()
 
@@ -405,12 +453,23 @@ class Research:
 
     @property
     def findings(self) -> dict[str, Finding]:
-        """What is known of each slot, as last reflected; a slot not yet looked at is missing."""
-        known = {f.slot: f for event in self.of(Reflected) for f in event.findings}
-        return {
-            slot.name: known.get(slot.name, Finding(slot=slot.name, status="missing"))
-            for slot in self.slots
-        }
+        """What is known of each leaf, as last reflected; what was not yet looked at is missing."""
+        reflections = self.of(Reflected)
+        if reflections:
+            return {finding.slot: finding for finding in reflections[-1].findings}
+        names = dict.fromkeys(slot.name.partition("[]")[0] for slot in self.slots)
+        return {name: Finding(slot=name, status="missing") for name in names}
+
+    def said(self, *more: Said) -> tuple[Said, ...]:
+        """What sources say of slots, with what is new; of a list or slot, a source's last word."""
+        last: dict[tuple[str, int], tuple[Said, ...]] = {}
+        for told in (*(event.said for event in self.of(Reflected)), more):
+            fresh: dict[tuple[str, int], tuple[Said, ...]] = {}
+            for one in told:
+                key = one.slot.partition("[]")[0], one.quote.source
+                fresh[key] = (*fresh.get(key, ()), one)
+            last |= fresh
+        return tuple(one for group in last.values() for one in group)
 
     @property
     def findings_are_new(self) -> bool:

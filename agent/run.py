@@ -40,8 +40,8 @@ def research(topic: str, settings: Settings | None = None) -> Run:
 
     Without settings, those of the environment. With `settings.resume` it goes on with a journal,
     with `settings.replay` it repeats one, without going outside; the topic may then be empty.
-    Raises UsageError for a topic that cannot be researched, NotConfigured for an absent key,
-    JournalError for a journal that cannot be used.
+    Raises UsageError for a topic or slots that cannot be researched, NotConfigured for an absent
+    key, JournalError for a journal that cannot be used.
     """
     settings = settings or here()
     if settings.replay:
@@ -56,6 +56,7 @@ def research(topic: str, settings: Settings | None = None) -> Run:
     else:
         header = _header(path, clean(topic), settings)
         settings = settings.model_copy(update={"strategy": header["strategy"]})
+    given_slots(settings)
     models, ways = chosen_models(settings), chosen_ways(settings)
     # last, so that what cannot run leaves no file
     if settings.resume:
@@ -83,8 +84,7 @@ class Run:
         self._journal = journal
         self._outside = outside(settings, journal, models, ways)
         self._strategy = assembled(self._outside, settings)
-        slots = tuple(Slot(name=name) for name in settings.slots)
-        self.research = Research(clean(str(journal.header["topic"])), slots)
+        self.research = Research(clean(str(journal.header["topic"])), given_slots(settings))
 
     def __iter__(self) -> Iterator[Event]:
         self._iterated = True
@@ -179,8 +179,24 @@ class Run:
         usage = output.Usage(**counts, rounds=self.research.round, seconds=seconds)
         unsent = (self._unsent,) if self._unsent else ()
         return output.answer(
-            self.research, usage=usage, run=info, warnings=unsent, error=self._error
+            self.research,
+            usage=usage,
+            run=info,
+            schema=self._settings.slots_schema,
+            warnings=unsent,
+            error=self._error,
         )
+
+
+def given_slots(settings: Settings) -> tuple[Slot, ...]:
+    """The slots that the caller gave, by name or by schema. Raises UsageError."""
+    if settings.slots_schema is None:
+        return tuple(Slot(name=name) for name in settings.slots)
+    if settings.slots:
+        raise UsageError("Slots and a schema of slots were given.", "Give one of them.")
+    from agent.slots.schema import slots_of
+
+    return slots_of(settings.slots_schema)
 
 
 def clean(topic: str) -> str:

@@ -66,6 +66,7 @@ class Settings(Frozen):
     depth: Literal["quick", "normal", "deep"] = "normal"  # sets what is not given: `DEPTHS`
     offline: bool = False
     slots: tuple[str, ...] = ()
+    slots_schema: dict[str, Any] | None = None  # a JSON Schema whose leaves are the slots
     max_rounds: int = Field(2, ge=1, le=10)
     max_words: int = Field(80, ge=10, le=2000)
     max_steps: int = Field(5, ge=1, le=20)  # decisions of strategy `loop`
@@ -151,6 +152,7 @@ SHAPE = (
     "strategy",
     "depth",
     "slots",
+    "slots_schema",
     "max_rounds",
     "max_steps",
     "max_words",

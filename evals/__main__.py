@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from evals import (
     claims,
+    conflicts,
     credibility,
     extractive,
     injection,
@@ -47,6 +48,10 @@ def _slots(data: Path) -> str:
 
 def _multihop(data: Path) -> str:
     return f"{multihop.report(multihop.measure(data))}\n\n{multihop.choices(data)}"
+
+
+def _conflicts(data: Path) -> str:
+    return conflicts.report(conflicts.measure(data))
 
 
 def _wire(_: Path) -> str:
@@ -85,6 +90,7 @@ SUITES = (
     Suite("extractive", "Answers without a model: short passages", "multihop", _extractive),
     Suite("slots", "Slots without a model: long real pages", "worldcup", _slots),
     Suite("multihop", "Questions of two and three hops, by strategy", "multihop", _multihop),
+    Suite("conflicts", "Sources that disagree: two hundred slots", "worldcup", _conflicts),
     Suite("wire", "Rounds, calls and tokens with a scripted model", "", _wire),
     Suite("claims", "Claims against what they cite, without a model", "claims", _claims),
     Suite("injection", "Hostile pages", "injection", injection.report),

@@ -11,14 +11,16 @@ from agent.errors import ModelFailed
 from agent.evidence import CJK, STOP_WORDS, is_row
 from agent.llm import Generated, reports
 from agent.llm.facts import generic, sided, suggested
+from agent.llm.filling import rows
 from agent.llm.question import Question, opponents, understood
 from agent.llm.ranking import Line, Scored, lines, scored
 from agent.llm.selection import SURE, chosen, confidence, of_type, pertinent, together
-from agent.llm.slots import as_answer, filled, in_prose, stated
+from agent.llm.slots import filled, in_prose, stated
 from agent.llm.synonyms import noun
 from agent.llm.values import names
 from agent.outside import Task
 from agent.research import Slot
+from agent.slots.forms import spoken
 
 QUERIES = (3, 5)  # at least where there are so many sensible ones, at most
 MORE = 3
@@ -167,12 +169,12 @@ def _fillers(question: Question, slots: Sequence[Slot]) -> list[str]:
 def _reflect(task: Task[Any]) -> dict[str, Any]:
     question = understood(task.topic)
     ranked = pertinent(scored(lines(task.evidence), question), question)
-    answers = [as_answer(slot, filled(slot, question, ranked)) for slot in task.slots]
-    missing = [s for s, a in zip(task.slots, answers, strict=True) if a["value"] is None]
+    told = rows(task.slots, question, ranked)
+    missing = [Slot(name=spoken(row["name"])) for row in told if row["value"] is None]
     more = [*_hops(question, ranked, task), *_fillers(question, missing)] if missing else []
     fallback = [" ".join(_plain(question)[:8]) or question.text] if missing else []
     return {
-        "slots": answers,
+        "slots": told,
         "need_more": bool(missing),
         "new_queries": (_distinct(more) or fallback)[:MORE],
     }
@@ -259,20 +261,20 @@ def _picked(
 ) -> list[Line]:
     """The sentences of the answer. A row that tells the fact is one, though no prose repeats it."""
     told = [(s, found) for s in task.slots if (found := filled(s, question, ranked))]
-    rows = [(slot, found) for slot, found in told if is_row(found.line.text)]
-    prose = [same for slot, found in rows if (same := in_prose(slot, found, question, ranked))]
+    tabled = [(slot, found) for slot, found in told if is_row(found.line.text)]
+    prose = [same for slot, found in tabled if (same := in_prose(slot, found, question, ranked))]
     known = {s.line for s in ranked}
     top = max((s.score for s in ranked), default=0.0)
     more = [
         Scored(line, top, 0.0, frozenset(), ())
-        for line in dict.fromkeys(found.line for _, found in rows)
+        for line in dict.fromkeys(found.line for _, found in tabled)
         if line not in known
     ]
     limit = int(getattr(task, "max_words", 80))
-    wanted = list(dict.fromkeys([*prose, *wanted, *(found.line for _, found in rows)]))
-    only = bool(wanted) and (question.final or bool(rows))
+    wanted = list(dict.fromkeys([*prose, *wanted, *(found.line for _, found in tabled)]))
+    only = bool(wanted) and (question.final or bool(tabled))
     picked = chosen(question, [*ranked, *more], limit, wanted, only=only)
-    return sorted(picked, key=wanted.index) if rows and set(picked) <= set(wanted) else picked
+    return sorted(picked, key=wanted.index) if tabled and set(picked) <= set(wanted) else picked
 
 
 _NOTHING: dict[str, Any] = {"answer": "", "citations": []}

@@ -17,6 +17,7 @@ from agent.research import (
     Doubted,
     Event,
     Failed,
+    Finding,
     Halted,
     PageRead,
     Planned,
@@ -78,7 +79,7 @@ def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer th
         case PageRead(page=page):
             return f"{page.url} ({len(page.text)} characters, {page.via})"
         case Reflected():
-            return ", ".join(f"{f.slot}={f.value or f.status}" for f in event.findings)
+            return ", ".join(map(_finding, event.findings))
         case Answered():
             return event.text
         case Verified():
@@ -91,6 +92,15 @@ def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer th
             return event.message
         case Halted():
             return event.reason
+
+
+def _finding(finding: Finding) -> str:
+    """`winner=Argentina`; where sources disagree, with what is said against it and the weights."""
+    told = finding.status if finding.value is None else str(finding.value)
+    against = "".join(f" or {a.value} ({a.weight:g})" for a in finding.alternatives)
+    weight = f" ({finding.weight:g})" if against else ""
+    mark = "?" if finding.status == "conflict" else ""
+    return f"{finding.slot}={told}{mark}{weight}{against}"
 
 
 def as_json(event: Event) -> str:
@@ -122,7 +132,7 @@ def frames(event: Event) -> Iterator[tuple[FrameType, str]]:
     if isinstance(event, Answered):
         return  # the answer object is told when the run has ended
     if isinstance(event, Reflected):
-        yield from (("slot", _short(f"{f.slot}: {f.value or f.status}")) for f in event.findings)
+        yield from (("slot", _short(_finding(f).replace("=", ": ", 1))) for f in event.findings)
         if event.need_more:
             yield "gaps", _short(" | ".join(event.new_queries))
     else:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from agent.output import Answer, Citation
 from agent.render import detail, printable
 from agent.research import (
+    Alternative,
     Answered,
     Asked,
     Attempt,
@@ -245,10 +246,17 @@ def _slot(finding: Finding) -> Node:
     cited = "".join(f"[{n}]" for n in sorted({quote.source for quote in finding.quotes}))
     if finding.status == "missing":
         return Node(finding.slot, "missing", mark="quiet")
-    against = tuple(f"or {value}" for value in finding.alternatives)
+    told = tuple(f"or {_weighing(other)}" for other in finding.alternatives)
+    against = (f"weight {finding.weight:g}", *told) if told else ()
     if finding.status == "conflict":
         return Node(finding.slot, f"in conflict: {finding.value} {cited}", against, "bad")
     return Node(finding.slot, f"{finding.value} {cited}", against, "good")
+
+
+def _weighing(other: Alternative) -> str:
+    """A value that is said against another: by whom, and how much that weighs."""
+    cited = "".join(f"[{n}]" for n in other.citations)
+    return f"{other.value} {cited}, weight {other.weight:g}"
 
 
 def _decision(event: Reflected, trace: Trace) -> Node:
