@@ -48,7 +48,14 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.argument("question", required=False)
 @click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
 @click.option(
-    "--strategy", type=click.Choice(["slots", "report"]), help="How to research.  [default: slots]"
+    "--strategy",
+    type=click.Choice(["slots", "report", "loop", "auto"]),
+    help="How to research; auto: by the kind of question.  [default: slots]",
+)
+@click.option(
+    "--depth",
+    type=click.Choice(["quick", "normal", "deep"]),
+    help="Rounds, steps, pages, words and caps at once.  [default: normal]",
 )
 @click.option("--slots", callback=_listed, help="Facts to find, with commas: winner,score.")
 @click.option("--llm", callback=_listed, help="Models in order: gemini, openai:MODEL, extractive.")
@@ -56,6 +63,7 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.option("--corpus", type=click.Path(path_type=Path), help="Search this folder or .jsonl.")
 @click.option("--offline", is_flag=True, help="No key, no model, no network: quote the corpus.")
 @click.option("--max-rounds", type=int, help="Rounds of searching, 1 to 10.  [default: 2]")
+@click.option("--max-steps", type=int, help="Decisions of loop, 1 to 20.  [default: 5]")
 @click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")
 @click.option(
     "--verify",
@@ -158,14 +166,14 @@ def _settings(options: dict[str, Any]) -> Settings:
         load_dotenv(Path.cwd() / ".env")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from None
-    names = "strategy slots llm search corpus max_rounds max_words lang verify on_unsupported "
-    names += "resume replay retry_failed max_seconds max_usd max_tokens max_calls"
+    names = "strategy depth slots llm search corpus max_rounds max_steps max_words lang verify "
+    names += "on_unsupported resume replay retry_failed max_seconds max_usd max_tokens max_calls"
     given = {name: options[name] for name in names.split()}
     given["since"] = options["since"] and options["since"].date()
     given["allow_domains"] = options["allow_domain"]
     given["block_domains"] = options["block_domain"]
     given["cache"] = False if options["no_cache"] else None
-    return settings.load(os.environ, offline=options["offline"], **given)
+    return settings.here(offline=options["offline"], **given)
 
 
 def _watch(run: Run, options: dict[str, Any]) -> None:

@@ -8,7 +8,9 @@ from typing import NamedTuple
 from agent.compose import FRAME, REPLY, chosen_models, task_tokens
 from agent.llm import Generated
 from agent.research import Frozen, Slot
+from agent.run import chosen_strategy
 from agent.settings import Settings
+from agent.steps.decide import MOST_QUERIES as MOST_STEP_QUERIES
 from agent.steps.gather import MOST_IDLE
 from agent.steps.generate_queries import MOST_QUERIES, MakeQueries
 from agent.steps.reflect import MOST_NEW_QUERIES
@@ -35,6 +37,7 @@ class Estimate(Frozen):
     """
 
     topic: str
+    strategy: str
     models: tuple[str, ...]
     calls: Range
     tokens: Range
@@ -42,52 +45,83 @@ class Estimate(Frozen):
     seconds: Range
 
 
-class Shape(NamedTuple):
-    """What a strategy does, at the least and at the most, beside its first model call."""
+class Work(NamedTuple):
+    """What a strategy does: model calls, one after another; rounds of gathering; what they ask."""
 
-    asks: tuple[int, int]
-    gathered: tuple[int, int]  # searches and pages
-    shown: int  # tokens of evidence in a prompt, at the most
-    rounds: int  # of searching, one after the other
+    asks: int
+    rounds: int
+    searches: int
+    pages: int
+    shown: int  # tokens of evidence in a prompt
+
+    @property
+    def calls(self) -> int:
+        return self.asks + self.searches + self.pages
+
+
+def _slots(settings: Settings) -> tuple[Work, Work]:
+    rounds, shown = settings.max_rounds, settings.evidence_tokens
+    searches = MOST_QUERIES + MOST_NEW_QUERIES * (rounds - 1)
+    asks = rounds + 2 + _checks(settings)
+    most = Work(asks, rounds, searches, searches * settings.pages_per_query, shown)
+    return Work(3, 1, 1, 1, shown), most
+
+
+def _loop(settings: Settings) -> tuple[Work, Work]:
+    steps, twice = settings.max_steps, int(settings.double_check)
+    shown = settings.evidence_tokens
+    asks = steps + 1 + twice + steps * settings.browse_with_model + bool(settings.slots)
+    asks += _checks(settings)
+    most = Work(asks, steps, steps * MOST_STEP_QUERIES, steps * settings.pages_per_step, shown)
+    return Work(2 + twice, 1, 1, 1, shown), most
+
+
+def _report(settings: Settings) -> tuple[Work, Work]:
+    """At the least a turn to search, one to read and one to end; all turns are seldom full."""
+    turns = settings.max_iterations
+    told = turns // 2 * CALLS * PAGE_TOKENS  # what tools have answered by the end of a round
+    shown = settings.report_tokens + told // 2
+    asks = turns + 2 * MOST_IDLE + 3 + _checks(settings)
+    return Work(6, 1, 1, 1, shown), Work(asks, turns, turns * AT_ONCE, 0, shown)
+
+
+def _checks(settings: Settings) -> int:
+    """What checking the sentences asks at most: one judgement of all, one turn to mend."""
+    return 0 if settings.verify == "rules" else 2
+
+
+#: The least and the most that a strategy does.
+WORK: dict[str, Callable[[Settings], tuple[Work, Work]]] = {
+    "slots": _slots,
+    "report": _report,
+    "loop": _loop,
+}
 
 
 def estimate(topic: str, settings: Settings) -> Estimate:
     """The range of price, time and calls. Raises UsageError, NotConfigured as a run would."""
     models = chosen_models(settings)
     free = models[0].provider == "extractive"
-    shape = SHAPES[settings.strategy](settings)
-    quick = _generated(topic, settings, shape.asks[0], FRAME, SHORT_REPLY)
-    slow = _generated(topic, settings, shape.asks[1], FRAME + shape.shown, REPLY)
+    strategy = chosen_strategy(topic, settings).strategy
+    least, most = (_free(work) if free else work for work in WORK[strategy](settings))
+    quick = _generated(topic, settings, least, FRAME, SHORT_REPLY)
+    slow = _generated(topic, settings, most, FRAME + most.shown, REPLY)
     prices = models[0].price(quick), models[0].price(slow)
     tokens = (0, 0) if free else (_total(quick), _total(slow))
     return Estimate(
         topic=topic,
+        strategy=strategy,
         models=tuple(model.name for model in models),
-        calls=_range(*_calls(shape, free), settings.max_calls),
+        calls=_range(least.calls, most.calls, settings.max_calls),
         tokens=_range(*tokens, settings.max_tokens),
         usd=None if None in prices else _range(prices[0] or 0, prices[1] or 0, settings.max_usd),
-        seconds=_range(*_seconds(shape, free), settings.max_seconds),
+        seconds=_range(*_seconds(least, most), settings.max_seconds),
     )
 
 
-def _slots(settings: Settings) -> Shape:
-    """A reflection a round, and the answer."""
-    rounds = settings.max_rounds
-    searches = MOST_QUERIES + MOST_NEW_QUERIES * (rounds - 1)
-    pages = searches * settings.pages_per_query
-    return Shape((2, rounds + 1), (2, searches + pages), settings.evidence_tokens, rounds)
-
-
-def _report(settings: Settings) -> Shape:
-    """At the least a turn to search, one to read and one to end; all turns are seldom full."""
-    turns = settings.max_iterations
-    idle = 2 * MOST_IDLE
-    told = turns // 2 * CALLS * PAGE_TOKENS  # what tools have answered by the end of a round
-    shown = settings.report_tokens + told // 2
-    return Shape((5, turns + idle + 2), (2, turns * AT_ONCE), shown, turns)
-
-
-SHAPES: dict[str, Callable[[Settings], Shape]] = {"slots": _slots, "report": _report}
+def _free(work: Work) -> Work:
+    """The same where no model is asked."""
+    return work._replace(asks=0)
 
 
 def _range(least: float, most: float, cap: float | None) -> Range:
@@ -99,22 +133,20 @@ def _total(generated: Generated) -> int:
     return generated.input_tokens + generated.output_tokens
 
 
-def _generated(topic: str, settings: Settings, asks: int, full: int, reply: int) -> Generated:
-    """All model calls of a run as one: the first, and `asks` more with a full prompt."""
+def _generated(topic: str, settings: Settings, work: Work, full: int, reply: int) -> Generated:
+    """All model calls of a run as one: the first has nothing to show yet, the others have."""
     slots = tuple(Slot(name=name) for name in settings.slots)
     first = task_tokens(MakeQueries(topic=topic, slots=slots, language=settings.lang))
-    return Generated(text="", input_tokens=first + asks * full, output_tokens=(asks + 1) * reply)
+    shown = max(0, work.asks - 1) * full
+    return Generated(text="", input_tokens=first + shown, output_tokens=work.asks * reply)
 
 
-def _calls(shape: Shape, free: bool) -> tuple[int, int]:
-    least, most = (0, 0) if free else (shape.asks[0] + 1, shape.asks[1] + 1)
-    return least + shape.gathered[0], most + shape.gathered[1]
-
-
-def _seconds(shape: Shape, free: bool) -> tuple[float, float]:
-    if free:
+def _seconds(least: Work, most: Work) -> tuple[float, float]:
+    if not most.asks:
         return 0.1, 2.0
     (model, slow_model), *gathering = LATENCY.values()
-    least, most = (sum(times) for times in zip(*gathering, strict=True))
-    asks = (shape.asks[0] + 1, shape.asks[1] + 1)
-    return asks[0] * model + least, asks[1] * slow_model + shape.rounds * most
+    quick, slow = (sum(times) for times in zip(*gathering, strict=True))
+    return (
+        least.asks * model + least.rounds * quick,
+        most.asks * slow_model + most.rounds * slow,
+    )

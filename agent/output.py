@@ -81,10 +81,14 @@ class Usage(Spent):
 
 
 class RunInfo(Frozen):
-    """Which run this was; `journal` is null where none could be written."""
+    """Which run this was; `journal` is null where none could be written.
+
+    `reason` says why `strategy` was chosen; it is empty where it was asked for by name.
+    """
 
     id: str
     strategy: str
+    reason: str = ""
     models: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
     started_at: str

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from agent.errors import OutsideError
 from agent.research import Attempt, Found, Frozen, Page, Slot
@@ -70,6 +70,10 @@ class Task(Frozen, Generic[A]):
     def prompt(self) -> str:
         """What is asked, with all inputs rendered."""
         raise NotImplementedError
+
+    def tagged(self, text: str) -> dict[str, Any] | None:
+        """The answer as JSON of a reply that is tagged text; None: this task takes JSON alone."""
+        return None
 
 
 class Reply(Frozen, Generic[A]):

@@ -6,6 +6,8 @@ from what is remembered is a property.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import zip_longest
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -145,6 +147,7 @@ class Started(Frozen):
     type: Literal["started"] = "started"
     topic: str
     strategy: str
+    reason: str = ""  # why this strategy, where none was asked for by name
     slots: tuple[Slot, ...] = ()
 
 
@@ -173,6 +176,23 @@ class Queried(Frozen):
     round: int
     queries: tuple[str, ...]
     slots: tuple[Slot, ...] = ()
+
+
+class Decided(Frozen):
+    """A step of the loop was chosen; with `none` nothing comes of it. `note`: why, in words."""
+
+    type: Literal["decided"] = "decided"
+    step: int
+    action: Literal["search_web", "return_answer", "none"]
+    note: str = ""
+
+
+class Browsed(Frozen):
+    """A model said which words of a round's pages help, since ranking had found none."""
+
+    type: Literal["browsed"] = "browsed"
+    round: int
+    quotes: tuple[Quote, ...]
 
 
 class Searched(Frozen):
@@ -269,6 +289,8 @@ Event = Annotated[
     | Asked
     | Planned
     | Queried
+    | Decided
+    | Browsed
     | Searched
     | PageRead
     | Blocked
@@ -342,15 +364,26 @@ class Research:
 
     def unread(self, per_query: int) -> list[Hit]:
         """The best `per_query` hits of each query of this round that were not tried before."""
+        ranked = (hit for found in self._found for hit in found.hits[:per_query])
+        return self._untried(ranked)
+
+    def unseen(self, most: int) -> list[Hit]:
+        """At most `most` hits of this round that were not tried before: by rank, then by query."""
+        rows = zip_longest(*(found.hits for found in self._found))
+        return self._untried(hit for row in rows for hit in row if hit)[:most]
+
+    @property
+    def _found(self) -> list[Found]:
+        return [event.found for event in self.of(Searched) if event.round == self.round]
+
+    def _untried(self, hits: Iterable[Hit]) -> list[Hit]:
         tried = {canonical(e.hit.url) for e in self.of(PageRead)}
         tried |= {canonical(e.subject) for e in self.of(Failed) if e.what == "page"}
         tried |= {canonical(e.hit.url) for e in self.of(Blocked)}
         chosen: dict[str, Hit] = {}
-        for event in self.of(Searched):
-            if event.round == self.round:
-                for hit in event.found.hits[:per_query]:
-                    if (key := canonical(hit.url)) not in tried:
-                        chosen.setdefault(key, hit)
+        for hit in hits:
+            if (key := canonical(hit.url)) not in tried:
+                chosen.setdefault(key, hit)
         return list(chosen.values())
 
     @property

@@ -12,7 +12,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evals import claims, credibility, extractive, injection, lies, links, slots, wire
+from evals import (
+    claims,
+    credibility,
+    extractive,
+    injection,
+    lies,
+    links,
+    multihop,
+    slots,
+    wire,
+)
 from evals.extractive import ROOT
 
 PAGE = ROOT / "evals/RESULTS.md"
@@ -33,6 +43,10 @@ def _extractive(data: Path) -> str:
 
 def _slots(data: Path) -> str:
     return slots.report(slots.measure(data))
+
+
+def _multihop(data: Path) -> str:
+    return f"{multihop.report(multihop.measure(data))}\n\n{multihop.choices(data)}"
 
 
 def _wire(_: Path) -> str:
@@ -70,6 +84,7 @@ def _rows(rows: Any, heads: tuple[str, ...]) -> str:
 SUITES = (
     Suite("extractive", "Answers without a model: short passages", "multihop", _extractive),
     Suite("slots", "Slots without a model: long real pages", "worldcup", _slots),
+    Suite("multihop", "Questions of two and three hops, by strategy", "multihop", _multihop),
     Suite("wire", "Rounds, calls and tokens with a scripted model", "", _wire),
     Suite("claims", "Claims against what they cite, without a model", "claims", _claims),
     Suite("injection", "Hostile pages", "injection", injection.report),

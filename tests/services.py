@@ -247,6 +247,8 @@ def _asked(model: str, body: dict[str, Any], told: Told) -> Asked:
 def _task_in(request: str) -> str:
     """Which task a request is, by a field that only its answer has."""
     tasks = {
+        "return_answer": "decide",
+        "useful": "browse",
         "fetch_page": "gather",
         "prioritized_sub_queries": "plan",
         "follow_up_queries": "gaps",

@@ -17,7 +17,7 @@ FILES = sorted(AGENT.rglob("*.py"))
 
 #: A room may import from itself and from the rooms before it. Doors never import each other.
 ROOMS = [
-    {"", "demo", "ui", "errors", "urls", "research"},
+    {"demo", "ui", "errors", "urls", "research"},
     {"tools", "outside", "settings", "budget", "foreign"},
     {"http", "journal"},
     {"llm", "search", "pages", "evidence", "recorded", "cache"},
@@ -32,7 +32,7 @@ ROOMS = [
     {"estimate", "runs"},
     {"asked", "web"},
 ]
-DOORS = {"cli", "doctor", "trace", "audit", "server", "mcp_server"}
+DOORS = {"", "cli", "doctor", "trace", "audit", "server", "mcp_server"}
 NETWORK = {
     "socket",
     "ssl",

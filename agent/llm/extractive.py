@@ -43,6 +43,7 @@ class Extractive:
         answers: dict[str, Callable[[Task[Any]], dict[str, Any]]] = {
             "generate_queries": _queries,
             "reflect": _reflect,
+            "decide": _decide,
             "synthesize": _synthesize,
             "plan": lambda task: reports.plan(task.topic, _queries(task)["queries"]),
             "gather": reports.calls,
@@ -198,6 +199,30 @@ def _hops(question: Question, ranked: Sequence[Scored], task: Task[Any]) -> list
     found = [name for s in best for name in names(s.line.text)]
     fresh = [n for n in found if n.casefold() not in titles and n.casefold() not in told]
     return list(dict.fromkeys(fresh))[:2]
+
+
+# --- decide ------------------------------------------------------------------------------
+
+
+def _decide(task: Task[Any]) -> dict[str, Any]:
+    """Answer where the evidence does; else follow the names that it gives; else give up.
+
+    While the asked facts are not all found, names are followed once, though some answer would do.
+    """
+    task = task.model_copy(update={"slots": task.slots or suggested(understood(task.topic))})
+    before = tuple(getattr(task, "queries", ()))
+    draft, reflected = _synthesize(task), _reflect(task)
+    hops = reflected["new_queries"] if task.evidence else []
+    fresh = _unsearched([*hops, *_queries(task)["queries"]], before)[:MORE]
+    early = reflected["need_more"] and len(before) <= MORE and bool(_unsearched(hops, before))
+    if draft["answer"] and not early:
+        return {"action": "return_answer", **draft}
+    return {"action": "search_web" if fresh else "return_answer", "queries": fresh}
+
+
+def _unsearched(queries: Sequence[str], before: Sequence[str]) -> list[str]:
+    known = {query.casefold() for query in before}
+    return [query for query in _distinct(queries) if query.casefold() not in known]
 
 
 # --- synthesize ---------------------------------------------------------------------------

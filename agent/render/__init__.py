@@ -12,6 +12,8 @@ from agent.research import (
     Answered,
     Asked,
     Blocked,
+    Browsed,
+    Decided,
     Doubted,
     Event,
     Failed,
@@ -54,7 +56,8 @@ def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer th
     """What an event says, in a few words."""
     match event:
         case Started():
-            return event.topic
+            why = f": {event.reason}" if event.reason else ""
+            return f"{event.topic} ({event.strategy}{why})"
         case Asked():
             return f"{event.task}: {event.model}"
         case Planned():
@@ -64,6 +67,14 @@ def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer th
             return f"round {event.round}: {' | '.join(event.queries)}"
         case Searched(found=found):
             return f"{found.query}: {len(found.hits)} hits from {found.provider}"
+        case Decided():
+            return f"step {event.step}: {event.action} {event.note}".rstrip()
+        case Browsed():
+            return f"{len(event.quotes)} helpful passages"
+        case Blocked():
+            return f"{event.hit.url}: credibility {event.score:g}, not above {event.threshold:g}"
+        case Doubted():
+            return " | ".join(event.gaps) or "no gaps"
         case PageRead(page=page):
             return f"{page.url} ({len(page.text)} characters, {page.via})"
         case Blocked():
@@ -134,8 +145,10 @@ def _frame_type(event: Event) -> FrameType:
             return "block"
         case Searched() | Failed(what="search"):
             return "search"
-        case Failed(what="page", outcome="blocked" | "forbidden"):
+        case Blocked() | Failed(what="page", outcome="blocked" | "forbidden"):
             return "block"
+        case Doubted():
+            return "gaps"
         case PageRead() | Failed(what="page"):
             return "fetch"
     return "thinking"

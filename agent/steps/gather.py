@@ -84,7 +84,7 @@ def _escaped(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-class Limits(NamedTuple):
+class Turns(NamedTuple):
     """How far a round goes: turns, pages of each query for who cannot judge, tokens shown."""
 
     turns: int
@@ -100,7 +100,7 @@ class Gather:
     SearchFailed when no search at all could be made.
     """
 
-    def __init__(self, ask: Ask, stand_in: Ask, use: UseTools, limits: Limits) -> None:
+    def __init__(self, ask: Ask, stand_in: Ask, use: UseTools, limits: Turns) -> None:
         self._ask = ask
         self._stand_in = stand_in
         self._use = use

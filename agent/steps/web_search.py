@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 
 from agent.errors import OutsideError, SearchFailed
@@ -46,10 +46,8 @@ class WebSearchTool:
                 self._read.start(hit.url)
 
     def salvage(self, research: Research) -> Iterator[Event]:
-        """Pages that had been read when gathering ended early; of others, what the search said."""
-        for hit in research.unread(self._pages_per_query):
-            if page := self._read.ready(hit.url) or _snippet(hit, research):
-                yield from became_source(page, hit)
+        """What of the round's pages can be had without reading any more."""
+        yield from salvaged(self._read, research.unread(self._pages_per_query), research)
 
     def __call__(self, research: Research) -> Iterator[Event]:
         yield from self._searched(research)
@@ -70,17 +68,28 @@ class WebSearchTool:
             raise SearchFailed(failures[0].message, failures[0].remedy, outcome=failures[0].outcome)
 
     def _pages(self, research: Research) -> Iterator[Event]:
-        hits = research.unread(self._pages_per_query)
-        outcomes = self._read.collect([hit.url for hit in hits])
-        for hit, outcome in zip(hits, outcomes, strict=True):
-            if isinstance(outcome, OutsideError):
-                snippet = _snippet(hit, research)
-                stand_in = "its snippet" if snippet else ""
-                yield skipped("page", hit.url, outcome, stand_in)
-                if snippet:
-                    yield from became_source(snippet, hit)
-            else:
-                yield from became_source(outcome, hit)
+        yield from read_pages(self._read, research.unread(self._pages_per_query), research)
+
+
+def read_pages(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[Event]:
+    """Pages side by side, as sources in the order of the hits; a snippet for one that fails."""
+    outcomes = read.collect([hit.url for hit in hits])
+    for hit, outcome in zip(hits, outcomes, strict=True):
+        if isinstance(outcome, OutsideError):
+            snippet = snippet_of(hit, research)
+            stand_in = "its snippet" if snippet else ""
+            yield skipped("page", hit.url, outcome, stand_in)
+            if snippet:
+                yield from became_source(snippet, hit)
+        else:
+            yield from became_source(outcome, hit)
+
+
+def salvaged(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[Event]:
+    """Pages that had been read when gathering ended early; of others, what the search said."""
+    for hit in hits:
+        if page := read.ready(hit.url) or snippet_of(hit, research):
+            yield from became_source(page, hit)
 
 
 def became_source(page: Page, hit: Hit) -> Iterator[Event]:
