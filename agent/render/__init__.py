@@ -77,10 +77,6 @@ def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer th
             return " | ".join(event.gaps) or "no gaps"
         case PageRead(page=page):
             return f"{page.url} ({len(page.text)} characters, {page.via})"
-        case Blocked():
-            return f"{event.hit.url}: credibility {event.score:g}, not above {event.threshold:g}"
-        case Doubted():
-            return " | ".join(event.gaps) or "no gaps"
         case Reflected():
             return ", ".join(f"{f.slot}={f.value or f.status}" for f in event.findings)
         case Answered():
@@ -139,10 +135,6 @@ def _frame_type(event: Event) -> FrameType:
             return "start"
         case Planned() | Queried():
             return "plan"
-        case Doubted():
-            return "gaps"
-        case Blocked():
-            return "block"
         case Searched() | Failed(what="search"):
             return "search"
         case Blocked() | Failed(what="page", outcome="blocked" | "forbidden"):

@@ -76,7 +76,7 @@ def read_pages(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[
     outcomes = read.collect([hit.url for hit in hits])
     for hit, outcome in zip(hits, outcomes, strict=True):
         if isinstance(outcome, OutsideError):
-            snippet = snippet_of(hit, research)
+            snippet = _snippet(hit, research)
             stand_in = "its snippet" if snippet else ""
             yield skipped("page", hit.url, outcome, stand_in)
             if snippet:
@@ -88,7 +88,7 @@ def read_pages(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[
 def salvaged(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[Event]:
     """Pages that had been read when gathering ended early; of others, what the search said."""
     for hit in hits:
-        if page := read.ready(hit.url) or snippet_of(hit, research):
+        if page := read.ready(hit.url) or _snippet(hit, research):
             yield from became_source(page, hit)
 
 
