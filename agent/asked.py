@@ -17,7 +17,7 @@ SHORTEST_QUESTION = 3  # characters
 #: What an asker may set, where the settings know it; everything else is the server's.
 ASKABLE = (
     "strategy slots slots_schema depth max_rounds max_words max_seconds max_usd max_tokens "
-    "max_calls lang since allow_domains block_domains cache"
+    "max_calls lang since allow_domains block_domains verify on_unsupported cache"
 ).split()
 #: Of these an asker may have less than the server has, never more.
 CAPPED = ("max_seconds", "max_usd", "max_tokens", "max_calls")

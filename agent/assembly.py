@@ -6,12 +6,22 @@ from collections.abc import Callable
 
 from agent.compose import Outside, extract
 from agent.settings import Settings
+from agent.steps.browse import Browse
+from agent.steps.conclude import Conclude
+from agent.steps.decide import Decide, Limits
+from agent.steps.draft import Draft
+from agent.steps.gaps import DetectGaps
+from agent.steps.gather import Gather, Turns
 from agent.steps.generate_queries import GenerateQueries
+from agent.steps.plan import Plan
 from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize
+from agent.steps.tool_use import UseTools
 from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 from agent.strategies import Strategy
+from agent.strategies.loop import Loop, Steps
+from agent.strategies.report import Reporting
 from agent.strategies.slots import Slots
 
 
@@ -32,6 +42,34 @@ def _slots(outside: Outside, settings: Settings) -> Strategy:
     )
 
 
+def _loop(outside: Outside, settings: Settings) -> Strategy:
+    ask, tokens, lang = outside.ask, settings.evidence_tokens, settings.lang
+    limits = Limits(settings.max_steps, settings.max_words, tokens)
+    helper = ask if settings.browse_with_model else None
+    steps = Steps(
+        Decide(ask, extract, limits, lang),
+        WebSearchTool(outside.search, outside.read, 0),
+        Browse(outside.read, settings.pages_per_step, tokens, helper),
+        Reflect(ask, extract, tokens, lang),
+        Conclude(ask, extract, limits, lang),
+        _verify(outside, settings),
+    )
+    return Loop(steps, settings.max_steps, settings.double_check)
+
+
+def _report(outside: Outside, settings: Settings) -> Strategy:
+    ask, tokens, lang = outside.ask, settings.report_tokens, settings.lang
+    limits = Turns(settings.max_iterations // 2, settings.pages_per_query, tokens)
+    use = UseTools(outside.search, outside.read, settings.min_credibility)
+    return Reporting(
+        Plan(ask, lang),
+        Gather(ask, extract, use, limits),
+        DetectGaps(ask, extract, tokens, lang),
+        Draft(ask, extract, tokens, lang),
+        _verify(outside, settings),
+    )
+
+
 def _verify(outside: Outside, settings: Settings) -> Verify:
     return Verify(
         outside.ask,
@@ -42,4 +80,8 @@ def _verify(outside: Outside, settings: Settings) -> Verify:
     )
 
 
-STRATEGIES: dict[str, Callable[[Outside, Settings], Strategy]] = {"slots": _slots}
+STRATEGIES: dict[str, Callable[[Outside, Settings], Strategy]] = {
+    "slots": _slots,
+    "loop": _loop,
+    "report": _report,
+}

@@ -35,7 +35,8 @@ def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: 
     Exit status: 0 everything stands (with --diff: nothing changed), 1 something does not, 2 wrong
     usage or a file that cannot be read.
     """
-    from agent.proof import audit, changes
+    from agent.changes import changes
+    from agent.proof import audit
 
     try:
         if len(answers) != (2 if diff else 1):

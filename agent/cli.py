@@ -29,6 +29,7 @@ EXAMPLES = """\b
 Examples:
   research-agent --offline "Who won the 2022 FIFA World Cup?"
   research-agent --topic "..." --slots founded,founders | jq .slots
+  research-agent --topic "..." --slots-schema company.json | jq .data
   echo "..." | research-agent - --corpus ~/notes --compact
   research-agent --topic "..." --format html > answer.html
 
@@ -47,13 +48,24 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("question", required=False)
 @click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
-@click.option("--strategy", type=click.Choice(["slots"]), help="How to research.  [default: slots]")
+@click.option(
+    "--strategy",
+    type=click.Choice(["slots", "report", "loop", "auto"]),
+    help="How to research; auto: by the kind of question.  [default: slots]",
+)
+@click.option(
+    "--depth",
+    type=click.Choice(["quick", "normal", "deep"]),
+    help="Rounds, steps, pages, words and caps at once.  [default: normal]",
+)
 @click.option("--slots", callback=_listed, help="Facts to find, with commas: winner,score.")
+@click.option("--slots-schema", metavar="FILE", help="JSON Schema, or its file: typed slots, data.")
 @click.option("--llm", callback=_listed, help="Models in order: gemini, openai:MODEL, extractive.")
 @click.option("--search", callback=_listed, help="Search providers in order.")
 @click.option("--corpus", type=click.Path(path_type=Path), help="Search this folder or .jsonl.")
 @click.option("--offline", is_flag=True, help="No key, no model, no network: quote the corpus.")
 @click.option("--max-rounds", type=int, help="Rounds of searching, 1 to 10.  [default: 2]")
+@click.option("--max-steps", type=int, help="Decisions of loop, 1 to 20.  [default: 5]")
 @click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")
 @click.option(
     "--verify",
@@ -156,24 +168,44 @@ def _settings(options: dict[str, Any]) -> Settings:
         load_dotenv(Path.cwd() / ".env")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from None
-    names = "strategy slots llm search corpus max_rounds max_words lang verify on_unsupported "
-    names += "resume replay retry_failed max_seconds max_usd max_tokens max_calls"
+    names = "strategy depth slots llm search corpus max_rounds max_steps max_words lang verify "
+    names += "on_unsupported resume replay retry_failed max_seconds max_usd max_tokens max_calls"
     given = {name: options[name] for name in names.split()}
+    given["slots_schema"] = _schema(options["slots_schema"])
     given["since"] = options["since"] and options["since"].date()
     given["allow_domains"] = options["allow_domain"]
     given["block_domains"] = options["block_domain"]
     given["cache"] = False if options["no_cache"] else None
-    return settings.load(os.environ, offline=options["offline"], **given)
+    return settings.here(offline=options["offline"], **given)
+
+
+def _schema(given: str | None) -> Any:
+    """A schema of slots: the JSON itself, or the file that holds it."""
+    import json
+
+    if given is None:
+        return None
+    try:
+        text = given if given.lstrip()[:1] == "{" else Path(given).read_text("utf-8")
+        return json.loads(text)
+    except OSError as error:
+        fault = f"{given} cannot be read: {error.strerror}."
+    except (ValueError, RecursionError) as error:
+        fault = f"It is not JSON: {str(error)[:100]}."
+    raise UsageError(f"--slots-schema: {fault}", "Name a file with a JSON Schema of an object.")
 
 
 def _watch(run: Run, options: dict[str, Any]) -> None:
     """Go through the run, showing its events as was asked."""
     from agent import render
+    from agent.research import Halted
 
     events: Iterable[Event] = run
     if sys.stderr.isatty() and not (options["verbose"] or options["events"]):
         events = _with_progress(run)
     for event in events:
+        if isinstance(event, Halted) and not options["events"]:
+            click.echo(f"Warning: {render.printable(event.reason)}", err=True)
         if options["verbose"]:
             click.echo(render.line(event), err=True)
         if options["events"]:

@@ -20,6 +20,7 @@ from agent.outside import A, Ask, Read, Reply, Search, Task, spawn
 from agent.recorded import Recorded
 from agent.research import Found, Frozen, Page
 from agent.settings import Settings
+from agent.tools import transcript
 from agent.urls import canonical
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def _budget(settings: Settings, journal: Journal, models: Sequence[Model]) -> Bu
         tokens=settings.max_tokens,
         calls=settings.max_calls,
     )
-    kept = cost(models, settings.evidence_tokens + FRAME)
+    shown = settings.report_tokens if settings.strategy == "report" else settings.evidence_tokens
+    kept = cost(models, shown + FRAME)
     return Budget(caps, lambda: spent(journal.calls), lambda: journal.recalled, kept)
 
 
@@ -116,7 +118,8 @@ def cost(models: Sequence[Model], prompt_tokens: int) -> Cost:
 
 def task_tokens(task: Task[Any]) -> int:
     """About how many tokens a task's prompt is, a tenth added for what the estimate misses."""
-    return math.ceil(1.1 * (tokens(task.system()) + tokens(task.prompt()))) + SCHEMA
+    said = tokens(task.system()) + tokens(task.prompt()) + tokens(transcript(task.exchanges))
+    return math.ceil(1.1 * said) + SCHEMA
 
 
 def outside(settings: Settings, journal: Journal, chosen: Sequence[Model], ways: Ways) -> Outside:
@@ -144,7 +147,7 @@ def outside(settings: Settings, journal: Journal, chosen: Sequence[Model], ways:
         journal,
         "ask",
         models,
-        request=lambda task: {"task": task.name, "system": task.system(), "prompt": task.prompt()},
+        request=_request,
         encode=lambda reply: reply.model_dump(mode="json", serialize_as_any=True),
         decode=_reply,
         recalled=lambda reply: models.move_to(reply.model),
@@ -188,6 +191,13 @@ class _Gathering(NamedTuple):
             limit=limit,
             patience=self.patience,
         )
+
+
+def _request(task: Task[Any]) -> dict[str, Any]:
+    """What identifies a task. Turns with tools are part of it, as they were recorded."""
+    asked = {"task": task.name, "system": task.system(), "prompt": task.prompt()}
+    turns = [exchange.model_dump(mode="json") for exchange in task.exchanges]
+    return {**asked, "exchanges": turns} if turns else asked
 
 
 def _reply(task: Task[A], line: dict[str, Any]) -> Reply[A]:

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import quote as percent
 
 from agent.outside import Excerpt
 from agent.research import Quote, Source
@@ -31,11 +30,19 @@ PASSAGE = 500  # characters: some three sentences, enough to stand alone and few
 
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Lt|Col|Gen|Capt|Rev|Hon|No|Nos|Vol|vs|cf|ca|approx|Inc|Ltd|"
-    r"Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|al|etc|e\.g|i\.e|z\.B|bzw|Nr|Abs|Bd)"
-    r"|\b[A-Z]|\b\w\.\w)\.$"
+    r"Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|al|etc|e\.g|i\.e|z\.B|bzw|Nr|Abs|Bd|"
+    r"bspw|geb|gegr|gest|vgl|Fa|Hrsg|Mio|Mrd|Okt|Dez|Str)"
+    r"|\b[A-Z]|\b\w\.\w|\b[du]|\b(?:u\. ?a|d\. ?h)|(?<!\w)[\u0621-\u064a])\.$"
+)
+#: A German ordinal: after an article, or before a month.
+_ORDINAL = re.compile(r"(\b(?:im|vom|zum|zur|der|das|den|dem|des|seit|bis) )?\b\d{1,2}\.$", re.I)
+_MONTH = re.compile(
+    r" ?(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
 )
 #: Begins only where a run of stops begins, so that a long one is looked at once.
-_BORDER = re.compile(r"(?<![.!?…؟۔।])[.!?…؟۔।]++[\"'”’»)\]]*+(?=\s)|[。！？｡]++[”’」』）]*+|\n++")
+_BORDER = re.compile(
+    r"(?<![.!?…؟۔।])[.!?…؟۔।]++[\"'”’»“‘«)\]]*+(?=\s)|[。！？｡]++[”’」』）]*+|\n++"
+)
 
 
 @lru_cache(maxsize=512)
@@ -56,6 +63,8 @@ def _joins(text: str, start: int, border: re.Match[str]) -> bool:
     """Whether a stop belongs to an abbreviation, an ordinal or a title, not to a sentence's end."""
     before = text[max(start, border.start() - 12) : border.start() + 1]
     after = text[border.end() : border.end() + 8].lstrip(" ")[:1]
+    if (ordinal := _ORDINAL.search(before)) and (ordinal[1] or _MONTH.match(text, border.end())):
+        return True
     return bool(_ABBREVIATION.search(before)) or after.islower() or after in tuple("|,;:–—/")
 
 
@@ -326,13 +335,58 @@ def _attribute(text: str) -> str:
     return html.escape(" ".join(text.split())[:300], quote=True)
 
 
+# --- copies ------------------------------------------------------------------------------------
+
+SHINGLE = 5  # words: two writers seldom hit on the same five in a row
+#: The share of the smaller text's shingles from which it repeats the other one: a copy keeps most
+#: of them under another heading or with a few words changed. Set by hand: `evals.conflicts`.
+REPEATED = 0.5
+_CHUNK = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
+
+
+def copies(sources: Sequence[Source]) -> dict[int, int]:
+    """For each source's number, that of the first source whose text it repeats; else its own.
+
+    Near-copies too: a text under another heading, shortened, or with some words changed. Each
+    text is compared by its shingles (`SHINGLE` words in a row, case and signs aside) with those
+    before it; the smaller one's share that both hold counts (containment; Broder, On the
+    resemblance and containment of documents, 1997). Fifty pages of 100 kB take two seconds.
+    """
+    held: dict[int, set[int]] = {}  # the shingles of the texts that repeat no other
+    first: dict[int, int] = {}
+    for source in sources:
+        own = _shingles(source.page.text)
+        same = (n for n, other in held.items() if _shared(own, other))
+        first[source.n] = n = next(same, source.n)
+        if n == source.n:
+            held[n] = own
+    return first
+
+
+def _shared(own: set[int], other: set[int]) -> bool:
+    return len(own & other) >= REPEATED * min(len(own), len(other))
+
+
+def _shingles(text: str) -> set[int]:
+    words = _CHUNK.findall(text.casefold())
+    if len(words) < SHINGLE:
+        return {hash(tuple(words))}
+    return set(map(hash, zip(*(words[i:] for i in range(SHINGLE)), strict=False)))
+
+
 # --- quoting -----------------------------------------------------------------------------------
 
 _SAME = str.maketrans(
     {
         **dict.fromkeys('‘’‚‛′`´“”„‟″«»「」『』"', "'"),
         **dict.fromkeys("‐‑‒–—―−", "-"),
+        # nothing to be seen: zero-width characters, marks of direction
         **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
+        **dict.fromkeys(
+            "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069", ""
+        ),
+        # Arabic is written with or without its vowels, and stretched to fill a line
+        **dict.fromkeys(map(chr, (0x640, 0x670, *range(0x64B, 0x660))), ""),
     }
 )
 
@@ -369,7 +423,10 @@ def anchor(quote: str, source: Source) -> Quote | None:
     start = _at_words(folded, wanted) if any(c.isalnum() for c in wanted) else None
     if start is None:
         return None
-    return _quote(source, origin[start], origin[start + len(wanted) - 1] + 1, "normalized")
+    end = origin[start + len(wanted) - 1] + 1
+    while end < len(text) and unicodedata.combining(text[end]):
+        end += 1
+    return _quote(source, origin[start], end, "normalized")
 
 
 def nearest(quote: str, source: Source) -> str:
@@ -459,17 +516,3 @@ def _border(text: str, at: int) -> bool:
     if re.match(f"[{CJK}]", left) or re.match(f"[{CJK}]", right):
         return True
     return not (left.isalnum() and right.isalnum())
-
-
-def link(url: str, quote: str) -> str:
-    """The URL that opens a page at a quote: a text fragment (WICG, URL Fragment Text Directives).
-
-    A long quote is named by its first and last words, since the whole must match the page's own;
-    so is one of several lines, since a browser finds no words that stand in two blocks.
-    """
-    first, *others = [line.split() for line in quote.splitlines() if line.strip()] or [[""]]
-    last = others[-1] if others else first
-    short = not others and len(first) <= 12
-    ends = [quote.strip()] if short else [" ".join(first[:5]), " ".join(last[-5:])]
-    directive = ",".join(percent(end, "", errors="replace").replace("-", "%2D") for end in ends)
-    return f"{url.split('#')[0]}#:~:text={directive}"

@@ -11,13 +11,15 @@ from pydantic import ConfigDict, Field
 
 from agent.budget import Spent
 from agent.errors import AgentError
-from agent.evidence import link
+from agent.links import link
 from agent.pages.credibility import Credibility, credibility
 from agent.render import document
 from agent.report import ReportAnswer, cited, report
 from agent.research import (
+    Alternative,
     Asked,
     Attempt,
+    Blocked,
     Claim,
     Failed,
     Finding,
@@ -27,10 +29,11 @@ from agent.research import (
     PageRead,
     Quote,
     Research,
+    Scalar,
     Searched,
-    Source,
     Warned,
 )
+from agent.slots.data import settled
 
 SCHEMA_URL = "https://json-schema.org/draft/2020-12/schema"
 Number = int | float
@@ -54,13 +57,17 @@ class Citation(Frozen):
 
 
 class SlotAnswer(Frozen):
-    """What is known of a slot; `citations` are the numbers of the sources that say it."""
+    """What is known of a slot; `citations` are the numbers of the sources that say a value of it.
 
-    value: str | None
+    Those that are not among the citations of an alternative say `value`.
+    """
+
+    value: Scalar | None
     status: Literal["filled", "missing", "conflict"]
     citations: tuple[int, ...] = ()
-    confidence: float = Field(ge=0, le=1)
-    alternatives: tuple[str, ...] = ()
+    confidence: float = Field(ge=0, le=1, description="a scale to sort by, not a probability")
+    weight: float = Field(0.0, description="credibility of the independent witnesses, summed")
+    alternatives: tuple[Alternative, ...] = Field((), description="what is said against it")
 
 
 class SourceCounts(Frozen):
@@ -80,10 +87,14 @@ class Usage(Spent):
 
 
 class RunInfo(Frozen):
-    """Which run this was; `journal` is null where none could be written."""
+    """Which run this was; `journal` is null where none could be written.
+
+    `reason` says why `strategy` was chosen; it is empty where it was asked for by name.
+    """
 
     id: str
     strategy: str
+    reason: str = ""
     models: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
     started_at: str
@@ -120,6 +131,12 @@ class Answer(Frozen):
         None,
         exclude_if=lambda report: report is None,
         description="with the strategy report only: `claims` are its executive summary",
+    )
+    data: dict[str, Any] | None = Field(
+        None,
+        exclude_if=lambda data: data is None,
+        description="with a schema of slots only: their values as one plain object in that schema, "
+        "null where not found",
     )
     sources: SourceCounts = SourceCounts()
     attempts: tuple[Attempt, ...] = ()
@@ -181,13 +198,19 @@ def answer(
     *,
     usage: Usage,
     run: RunInfo,
+    schema: dict[str, Any] | None = None,
     warnings: Iterable[str] = (),
     error: AgentError | None = None,
 ) -> Answer:
-    """The answer object of a run that ended."""
+    """The answer object of a run that ended; with `data` where its slots have a schema."""
     answered = research.answer
     claims = answered.claims if answered else ()
-    citations = tuple(_citation(quote, research, run) for quote in _quotes(research))
+    findings, data = research.findings, None
+    if schema is not None:
+        findings, data, misfits = settled(schema, findings)
+        warnings = (*misfits, *warnings)
+    quotes = _quotes(research, findings.values())
+    citations = tuple(_citation(quote, research, run) for quote in quotes)
     return Answer(
         topic=research.topic,
         status=_status(research, error),
@@ -195,7 +218,8 @@ def answer(
         answer=answered.text if answered else "",
         citations=citations,
         claims=claims,
-        slots=slots(research),
+        slots={name: _slot(finding) for name, finding in findings.items()},
+        data=data,
         report=_report(research, claims, citations),
         sources=_counts(research),
         attempts=research.attempts + tuple(getattr(error, "attempts", ())),
@@ -226,13 +250,13 @@ def _degraded(research: Research) -> bool:
     return stood_in or any(event.model == "extractive" for event in research.of(Asked))
 
 
-def _quotes(research: Research) -> list[Quote]:
+def _quotes(research: Research, findings: Iterable[Finding]) -> list[Quote]:
     """Every quote that the answer, its report or a slot stands on, once, by source and place."""
     answered = research.answer
     quotes = set(answered.quotes if answered else ())
     if answered and answered.report:  # whose draft may have quotes for what was left out
         quotes = {quote for quote in quotes if quote.source in cited(answered)}
-    for finding in research.findings.values():
+    for finding in findings:
         quotes.update(finding.quotes)
     return sorted(quotes, key=lambda quote: (quote.source, quote.start, quote.end, quote.match))
 
@@ -248,7 +272,7 @@ def _citation(quote: Quote, research: Research, run: RunInfo) -> Citation:
         start=quote.start,
         end=quote.end,
         match=quote.match,
-        link=link(page.url, quote.text),
+        link=link(page.url, page.text, quote.start, quote.end),
         page_sha256=page.sha256,
         retrieved_at=page.retrieved_at,
         via=page.via,
@@ -257,29 +281,19 @@ def _citation(quote: Quote, research: Research, run: RunInfo) -> Citation:
 
 
 def slots(research: Research) -> dict[str, SlotAnswer]:
-    """What is known of each slot, also while the run goes on."""
-    return {name: _slot(f, research.sources) for name, f in research.findings.items()}
+    """What is known of each slot while the run goes on."""
+    return {name: _slot(finding) for name, finding in research.findings.items()}
 
 
-def _slot(finding: Finding, sources: tuple[Source, ...]) -> SlotAnswer:
+def _slot(finding: Finding) -> SlotAnswer:
     return SlotAnswer(
         value=finding.value,
         status=finding.status,
         citations=tuple(sorted({quote.source for quote in finding.quotes})),
-        confidence=_confidence(finding, sources),
+        confidence=finding.confidence,
+        weight=finding.weight,
         alternatives=finding.alternatives,
     )
-
-
-def _confidence(finding: Finding, sources: tuple[Source, ...]) -> float:
-    """0 missing, 0.5 in conflict, else 0.7 for one witness, 0.85 for two, 0.95 for more.
-
-    Pages with one text are one witness. The figures are a scale to sort by, not probabilities.
-    """
-    if finding.status != "filled":
-        return 0.5 if finding.status == "conflict" else 0.0
-    witnesses = {sources[quote.source - 1].page.sha256 for quote in finding.quotes}
-    return {1: 0.7, 2: 0.85}.get(len(witnesses), 0.95)
 
 
 def _report(
@@ -297,7 +311,8 @@ def _counts(research: Research) -> SourceCounts:
     return SourceCounts(
         found=len(research.hits),
         read=sum(event.page.via == "page" for event in research.of(PageRead)),
-        blocked=sum(event.outcome in ("blocked", "forbidden") for event in unread),
+        blocked=sum(event.outcome in ("blocked", "forbidden") for event in unread)
+        + len(research.of(Blocked)),
         failed=sum(event.outcome not in ("blocked", "forbidden") for event in unread),
     )
 

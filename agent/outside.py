@@ -9,10 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from agent.errors import OutsideError
 from agent.research import Attempt, Found, Frozen, Page, Slot
+from agent.tools import Exchange, Tool
 
 A = TypeVar("A", bound=Frozen)
 T = TypeVar("T")
@@ -40,6 +41,17 @@ class Task(Frozen, Generic[A]):
     slots: tuple[Slot, ...] = ()
     evidence: tuple[Excerpt, ...] = ()
     language: str = ""  # a BCP 47 tag; empty: that of the topic
+    exchanges: tuple[Exchange, ...] = ()  # turns with tools so far; `answer` is then a `Turn`
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """What the model may call in its reply."""
+        return ()
+
+    @property
+    def temperature(self) -> float | None:
+        """How freely to write, where a service takes it well; None: its own default."""
+        return None
 
     @property
     def name(self) -> str:
@@ -58,6 +70,10 @@ class Task(Frozen, Generic[A]):
     def prompt(self) -> str:
         """What is asked, with all inputs rendered."""
         raise NotImplementedError
+
+    def tagged(self, text: str) -> dict[str, Any] | None:
+        """The answer as JSON of a reply that is tagged text; None: this task takes JSON alone."""
+        return None
 
 
 class Reply(Frozen, Generic[A]):

@@ -10,11 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agent.errors import UsageError
-
 if TYPE_CHECKING:
-    from agent.output import Answer, Citation
-    from agent.research import Claim, Verdict
+    from agent.output import Answer, Citation, SlotAnswer
+    from agent.research import Alternative, Claim, Scalar, Verdict
     from agent.steps.claims import Place
 
 Json = dict[str, Any]
@@ -26,8 +24,8 @@ def audit(answer: Json, journal: Path | None = None) -> Json:
     Pages are those of `journal`, else of the file that the answer names. Raises JournalError if
     that cannot be read.
     """
-    failures = [*_shape(answer)]
-    counts = {"citations": 0, "claims": 0, "pages": 0}
+    failures = [*misshapen(answer)]
+    counts = {"citations": 0, "claims": 0, "slots": 0, "pages": 0}
     leaning: list[Json] = []
     if not failures:
         from agent.output import Answer
@@ -39,11 +37,14 @@ def audit(answer: Json, journal: Path | None = None) -> Json:
             *_markers(typed),
             *_claims(typed, evidence),
             *_report(typed, evidence),
+            *_slots(typed, evidence),
+            *_data(typed, evidence),
         ]
         leaning = list(_leaning(typed, evidence))
         counts = {
             "citations": len(typed.citations),
             "claims": len(list(_sentences(typed))),
+            "slots": len(typed.slots),
             "pages": len({citation.page_sha256 for citation in typed.citations}),
         }
     told = [{"where": where, "what": what} for where, what in failures]
@@ -53,7 +54,8 @@ def audit(answer: Json, journal: Path | None = None) -> Json:
 Failure = tuple[str, str]
 
 
-def _shape(answer: Json) -> Iterator[Failure]:
+def misshapen(answer: Json) -> Iterator[Failure]:
+    """Where an answer object breaks its schema."""
     from agent import output
 
     for error in output.validator().iter_errors(answer):
@@ -66,6 +68,7 @@ class _Evidence(NamedTuple):
     pages: dict[str, list[Json]]
     searched: list[str]
     judged: dict[str, Verdict]
+    schema: Json | None = None  # of the slots, where the run was given one
 
     def places(self, citations: Sequence[Citation]) -> tuple[Place, ...]:
         from agent.steps.claims import Place
@@ -78,12 +81,20 @@ class _Evidence(NamedTuple):
 
 
 def _evidence(journal: Path | str | None) -> _Evidence:
+    from agent.foreign import dig
     from agent.journal import read
     from agent.steps.verify import judgements
 
-    calls = list(read(Path(journal)).calls.values()) if journal else []
-    searched = [line["request"].get("query") for line in calls if line["call"] == "search"]
-    return _Evidence(_pages(calls), searched, judgements(calls))
+    if not journal:
+        return _Evidence({}, [], {})
+    run = read(Path(journal))
+    calls, schema = list(run.calls.values()), dig(run.header, "settings", "slots_schema")
+    return _Evidence(
+        _pages(calls),
+        [line["request"].get("query") for line in calls if line["call"] == "search"],
+        judgements(calls),
+        schema if isinstance(schema, dict) else None,
+    )
 
 
 def _pages(calls: Sequence[Json]) -> dict[str, list[Json]]:
@@ -105,7 +116,7 @@ def _pages(calls: Sequence[Json]) -> dict[str, list[Json]]:
 
 
 def _citations(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
-    from agent.evidence import link
+    from agent.links import link
 
     for i, citation in enumerate(answer.citations):
         where = f"citations[{i}]"
@@ -117,7 +128,8 @@ def _citations(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
         for field in ("url", "title", "retrieved_at") if held else ():
             if getattr(citation, field) not in [page.get(field) for page in held]:
                 yield f"{where}.{field}", "it is not that of the page in the journal"
-        if citation.link != link(citation.url, citation.quote):
+        opens = held and link(citation.url, held[0]["text"], citation.start, citation.end)
+        if held and citation.link != opens:
             yield f"{where}.link", "the link does not open this page at this quote"
         if citation.match == "none":
             yield f"{where}.match", "a quote that is on no page is cited"
@@ -130,7 +142,8 @@ def _markers(answer: Answer) -> Iterator[Failure]:
     for n in sorted(cited_in(answer.answer) - known):
         yield "answer", f"[{n}] is not among the citations"
     for name, slot in answer.slots.items():
-        for n in sorted(set(slot.citations) - known):
+        told = {n for other in slot.alternatives for n in other.citations}
+        for n in sorted({*slot.citations, *told} - known):
             yield f"slots.{name}", f"{n} is not among the citations"
 
 
@@ -188,6 +201,43 @@ def _report(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
             yield f"report.methodology.{field}", f"the answer counts {counted}"
 
 
+def _slots(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
+    """Whether every value, and every alternative, stands in a quote that is cited for it."""
+    for name, slot in answer.slots.items():
+        if (slot.value is None) != (slot.status == "missing"):
+            yield f"slots.{name}.status", f"it is {slot.status}, and its value {slot.value!r}"
+        told = [(f".alternatives[{i}]", *_witnessed(a)) for i, a in enumerate(slot.alternatives)]
+        for where, value, cited in (("", *_witnessed(slot)), *told):
+            if value is not None and not _stands(value, cited, answer, evidence):
+                yield f"slots.{name}{where}.value", "it stands in none of its quotes"
+
+
+def _witnessed(one: SlotAnswer | Alternative) -> tuple[Scalar | None, Sequence[int]]:
+    return one.value, one.citations
+
+
+def _stands(value: Scalar, cited: Sequence[int], answer: Answer, evidence: _Evidence) -> bool:
+    from agent.slots.forms import holds
+
+    for citation in answer.citations:
+        page = next(iter(evidence.pages.get(citation.page_sha256, ())), {})
+        if citation.id in cited and holds(citation.quote, value, str(page.get("text", ""))):
+            return True
+    return False
+
+
+def _data(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
+    """Whether the plain object is what the slots say, and keeps the schema of the run."""
+    from agent.slots.data import unlike
+
+    if evidence.schema is not None and answer.data is None:
+        yield "data", "the run had a schema of slots, and there is no data"
+    if answer.data is not None:
+        values = {name: slot.value for name, slot in answer.slots.items()}
+        for path, message in unlike(answer.data, values, evidence.schema):
+            yield f"data.{path}".rstrip("."), message
+
+
 def _leaning(answer: Answer, evidence: _Evidence) -> Iterator[Json]:
     """Verdicts for which a model's word was needed: what the rules alone say, for a third party."""
     from agent.steps.claims import checked
@@ -197,34 +247,3 @@ def _leaning(answer: Answer, evidence: _Evidence) -> Iterator[Json]:
         rules = checked(claim.text, evidence.places(cited))
         if rules.verdict != claim.verdict:
             yield {"where": where, "verdict": claim.verdict, "rules": rules.verdict}
-
-
-def changes(old: Json, new: Json) -> Json:
-    """What changed between two answers, claim by claim and slot by slot."""
-    for name, answer in (("the old", old), ("the new", new)):
-        if fault := next(_shape(answer), None):
-            raise UsageError(f"In {name} answer, {fault[0]}: {fault[1]}", "Name answer files.")
-    before, after = (_said(answer) for answer in (old, new))
-    slots = {
-        name: {"old": _value(old, name), "new": _value(new, name)}
-        for name in {**old["slots"], **new["slots"]}
-        if _value(old, name) != _value(new, name)
-    }
-    claims = {
-        "added": [text for text in after if text not in before],
-        "removed": [text for text in before if text not in after],
-    }
-    status = {"old": old["status"], "new": new["status"]}
-    same = not (slots or claims["added"] or claims["removed"]) and old["status"] == new["status"]
-    return {"ok": same, "status": status, "claims": claims, "slots": slots}
-
-
-def _said(answer: Json) -> dict[str, None]:
-    report = answer.get("report") or {"sections": [], "conflicts": []}
-    parts = [answer["claims"], *(part["sentences"] for part in report["sections"])]
-    return dict.fromkeys(claim["text"] for part in [*parts, report["conflicts"]] for claim in part)
-
-
-def _value(answer: Json, name: str) -> Any:
-    slot = answer["slots"].get(name)
-    return slot and {"value": slot["value"], "status": slot["status"]}

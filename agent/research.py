@@ -6,7 +6,9 @@ from what is remembered is a property.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeVar
+from collections.abc import Iterable
+from itertools import zip_longest
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -23,11 +25,29 @@ class Frozen(BaseModel):
 # --- values ----------------------------------------------------------------------------------
 
 
+Scalar = str | int | float | bool
+
+
+class Form(Frozen):
+    """What a slot's value must be: its type and, as JSON Schema has them, further limits.
+
+    `text` is a slot without a schema: whatever the sources say.
+    """
+
+    type: Literal["text", "string", "integer", "number", "boolean", "date", "date-time"] = "text"
+    options: tuple[Scalar, ...] = ()
+    limits: dict[str, Any] = Field(default_factory=dict)
+
+
 class Slot(Frozen):
-    """A fact that an answer needs: `goalscorers`, `founded`."""
+    """A fact that an answer needs: `goalscorers`, `final.date`, `goals[].minute`.
+
+    `[]` in a name stands for the items of a list: such a slot is found once for each of them.
+    """
 
     name: str
     description: str = ""
+    form: Form = Form()
 
 
 class Attempt(Frozen):
@@ -92,14 +112,49 @@ class Quote(Frozen):
     match: Literal["exact", "normalized"]
 
 
+class Said(Frozen):
+    """What one source says of a slot, in the words of `quote`.
+
+    Of a slot with `[]` in its name, `item` is the place in that source's list; it is `told` where
+    the reply numbered the items itself, so that one number is one item whoever tells of it.
+    """
+
+    slot: str
+    value: Scalar
+    quote: Quote
+    item: int = 0
+    told: bool = False
+
+
+class Alternative(Frozen):
+    """A value that sources give against the one that weighs most, who says it, and its weight."""
+
+    value: Scalar
+    citations: tuple[int, ...]
+    weight: float
+
+
 class Finding(Frozen):
-    """What is known of a slot. `alternatives` are values that sources give against `value`."""
+    """What is known of a leaf: `winner`, `goals[0].minute`; a list without items by its own name.
+
+    `weight` is that of `value`, `confidence` from 0 to 1: `agent/slots/weighing.py` says how.
+    """
 
     slot: str
     status: Literal["filled", "missing", "conflict"]
-    value: str | None = None
-    quotes: tuple[Quote, ...] = ()
-    alternatives: tuple[str, ...] = ()
+    value: Scalar | None = None
+    quotes: tuple[Quote, ...] = ()  # of the value first, then of the alternatives
+    alternatives: tuple[Alternative, ...] = ()
+    weight: float = 0.0
+    confidence: float = 0.0
+
+
+class SubQuery(Frozen):
+    """A question that a report must answer on its way, as its plan has it."""
+
+    query: str
+    priority: Literal["High", "Medium", "Low"] = "Medium"
+    reasoning: str = ""
 
 
 Verdict = Literal["supported", "partial", "unsupported", "unchecked"]
@@ -137,6 +192,7 @@ class Started(Frozen):
     type: Literal["started"] = "started"
     topic: str
     strategy: str
+    reason: str = ""  # why this strategy, where none was asked for by name
     slots: tuple[Slot, ...] = ()
 
 
@@ -149,6 +205,15 @@ class Asked(Frozen):
     attempts: tuple[Attempt, ...] = ()
 
 
+class Planned(Frozen):
+    """A report was planned; its sub-queries stand in the order of their priority."""
+
+    type: Literal["planned"] = "planned"
+    question_type: Literal["factual", "comparative", "exploratory", "technical"]
+    search_strategy: str
+    sub_queries: tuple[SubQuery, ...]
+
+
 class Queried(Frozen):
     """The queries of a round are known; in the first round the slots too."""
 
@@ -156,6 +221,23 @@ class Queried(Frozen):
     round: int
     queries: tuple[str, ...]
     slots: tuple[Slot, ...] = ()
+
+
+class Decided(Frozen):
+    """A step of the loop was chosen; with `none` nothing comes of it. `note`: why, in words."""
+
+    type: Literal["decided"] = "decided"
+    step: int
+    action: Literal["search_web", "return_answer", "none"]
+    note: str = ""
+
+
+class Browsed(Frozen):
+    """A model said which words of a round's pages help, since ranking had found none."""
+
+    type: Literal["browsed"] = "browsed"
+    round: int
+    quotes: tuple[Quote, ...]
 
 
 class Searched(Frozen):
@@ -172,10 +254,30 @@ class PageRead(Frozen):
     hit: Hit
 
 
+class Blocked(Frozen):
+    """A page was not read, because its credibility is not above the threshold."""
+
+    type: Literal["blocked"] = "blocked"
+    hit: Hit
+    score: float
+    threshold: float
+
+
+class Doubted(Frozen):
+    """What the sources leave open, and what would close it; nothing open: no second round."""
+
+    type: Literal["doubted"] = "doubted"
+    gaps: tuple[str, ...]
+    follow_up_queries: tuple[str, ...] = ()
+
+
 class Reflected(Frozen):
+    """The slots were looked at: what sources say of them now, and what all that was said makes."""
+
     type: Literal["reflected"] = "reflected"
     round: int
     findings: tuple[Finding, ...]
+    said: tuple[Said, ...] = ()
     need_more: bool
     new_queries: tuple[str, ...] = ()
 
@@ -233,9 +335,14 @@ class Halted(Frozen):
 Event = Annotated[
     Started
     | Asked
+    | Planned
     | Queried
+    | Decided
+    | Browsed
     | Searched
     | PageRead
+    | Blocked
+    | Doubted
     | Reflected
     | Answered
     | Verified
@@ -305,14 +412,26 @@ class Research:
 
     def unread(self, per_query: int) -> list[Hit]:
         """The best `per_query` hits of each query of this round that were not tried before."""
+        ranked = (hit for found in self._found for hit in found.hits[:per_query])
+        return self._untried(ranked)
+
+    def unseen(self, most: int) -> list[Hit]:
+        """At most `most` hits of this round that were not tried before: by rank, then by query."""
+        rows = zip_longest(*(found.hits for found in self._found))
+        return self._untried(hit for row in rows for hit in row if hit)[:most]
+
+    @property
+    def _found(self) -> list[Found]:
+        return [event.found for event in self.of(Searched) if event.round == self.round]
+
+    def _untried(self, hits: Iterable[Hit]) -> list[Hit]:
         tried = {canonical(e.hit.url) for e in self.of(PageRead)}
         tried |= {canonical(e.subject) for e in self.of(Failed) if e.what == "page"}
+        tried |= {canonical(e.hit.url) for e in self.of(Blocked)}
         chosen: dict[str, Hit] = {}
-        for event in self.of(Searched):
-            if event.round == self.round:
-                for hit in event.found.hits[:per_query]:
-                    if (key := canonical(hit.url)) not in tried:
-                        chosen.setdefault(key, hit)
+        for hit in hits:
+            if (key := canonical(hit.url)) not in tried:
+                chosen.setdefault(key, hit)
         return list(chosen.values())
 
     @property
@@ -322,13 +441,35 @@ class Research:
         return reflections[-1].new_queries if reflections and reflections[-1].need_more else ()
 
     @property
+    def plan(self) -> Planned | None:
+        """How a report is researched."""
+        plans = self.of(Planned)
+        return plans[-1] if plans else None
+
+    @property
+    def doubts(self) -> Doubted:
+        """What the sources leave open, as last said; nothing if nobody asked."""
+        return self.of(Doubted)[-1] if self.of(Doubted) else Doubted(gaps=())
+
+    @property
     def findings(self) -> dict[str, Finding]:
-        """What is known of each slot, as last reflected; a slot not yet looked at is missing."""
-        known = {f.slot: f for event in self.of(Reflected) for f in event.findings}
-        return {
-            slot.name: known.get(slot.name, Finding(slot=slot.name, status="missing"))
-            for slot in self.slots
-        }
+        """What is known of each leaf, as last reflected; what was not yet looked at is missing."""
+        reflections = self.of(Reflected)
+        if reflections:
+            return {finding.slot: finding for finding in reflections[-1].findings}
+        names = dict.fromkeys(slot.name.partition("[]")[0] for slot in self.slots)
+        return {name: Finding(slot=name, status="missing") for name in names}
+
+    def said(self, *more: Said) -> tuple[Said, ...]:
+        """What sources say of slots, with what is new; of a list or slot, a source's last word."""
+        last: dict[tuple[str, int], tuple[Said, ...]] = {}
+        for told in (*(event.said for event in self.of(Reflected)), more):
+            fresh: dict[tuple[str, int], tuple[Said, ...]] = {}
+            for one in told:
+                key = one.slot.partition("[]")[0], one.quote.source
+                fresh[key] = (*fresh.get(key, ()), one)
+            last |= fresh
+        return tuple(one for group in last.values() for one in group)
 
     @property
     def findings_are_new(self) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.assembly import assembled
+from agent.assembly import STRATEGIES, assembled
 from agent.budget import spent
 from agent.compose import (
     NOWHERE,
@@ -25,7 +26,8 @@ from agent.journal import Journal, is_begun, read
 from agent.llm import Model
 from agent.outside import spawn
 from agent.research import Event, Halted, Research, Slot, Started, Warned
-from agent.settings import SHAPE, Settings
+from agent.settings import SHAPE, Settings, here
+from agent.strategies.choice import Choice, choice
 
 if TYPE_CHECKING:
     from agent.output import Answer, SlotAnswer, Usage
@@ -33,13 +35,15 @@ if TYPE_CHECKING:
 LONGEST_TOPIC = 2000  # characters
 
 
-def research(topic: str, settings: Settings) -> Run:
-    """A run, not yet begun: iterate over it for its events, then ask for its `answer()`.
+def research(topic: str, settings: Settings | None = None) -> Run:
+    """A run, not yet begun: iterate over it for its events, or ask at once for its `answer()`.
 
-    With `settings.resume` it goes on with a journal, with `settings.replay` it repeats one, without
-    going outside; the topic may then be empty. Raises UsageError for a topic that cannot be
-    researched, NotConfigured for an absent key, JournalError for a journal that cannot be used.
+    Without settings, those of the environment. With `settings.resume` it goes on with a journal,
+    with `settings.replay` it repeats one, without going outside; the topic may then be empty.
+    Raises UsageError for a topic or slots that cannot be researched, NotConfigured for an absent
+    key, JournalError for a journal that cannot be used.
     """
+    settings = settings or here()
     if settings.replay:
         journal = Journal.replay(settings.replay)
         _agreed(topic, journal.header)
@@ -51,6 +55,8 @@ def research(topic: str, settings: Settings) -> Run:
         settings = _shaped(settings, header)
     else:
         header = _header(path, clean(topic), settings)
+        settings = settings.model_copy(update={"strategy": header["strategy"]})
+    given_slots(settings)
     models, ways = chosen_models(settings), chosen_ways(settings)
     # last, so that what cannot run leaves no file
     if settings.resume:
@@ -72,15 +78,16 @@ class Run:
     ) -> None:
         self._begun = time.monotonic()
         self._error: AgentError | None = None
+        self._iterated = False
         self._unsent = ""  # why the run's spans could not be sent
         self._settings = settings
         self._journal = journal
         self._outside = outside(settings, journal, models, ways)
         self._strategy = assembled(self._outside, settings)
-        slots = tuple(Slot(name=name) for name in settings.slots)
-        self.research = Research(clean(str(journal.header["topic"])), slots)
+        self.research = Research(clean(str(journal.header["topic"])), given_slots(settings))
 
     def __iter__(self) -> Iterator[Event]:
+        self._iterated = True
         try:
             for event in self._events():
                 yield self.research.grow(event)
@@ -94,7 +101,12 @@ class Run:
     def _events(self) -> Iterator[Event]:
         research, strategy = self.research, self._strategy
         spawn(self._warm)
-        yield Started(topic=research.topic, strategy=strategy.name, slots=research.slots)
+        yield Started(
+            topic=research.topic,
+            strategy=strategy.name,
+            reason=self._reason,
+            slots=research.slots,
+        )
         yield from self._warnings()
         try:
             yield from strategy(research)
@@ -126,6 +138,11 @@ class Run:
             telemetry.warm()
 
     @property
+    def _reason(self) -> str:
+        """Why this strategy was chosen; empty where it was asked for by name."""
+        return str(self._journal.header.get("reason", ""))
+
+    @property
     def _endpoint(self) -> str:
         """Where spans go; a replay sends none, since nothing is done."""
         return "" if self._settings.replay else self._settings.otel_endpoint.get_secret_value()
@@ -144,19 +161,27 @@ class Run:
         self._journal.stop.set()
 
     def answer(self) -> Answer:
-        """The answer object, once the iteration has ended; an error is in it, not raised."""
+        """The answer object; an error is in it, not raised. Goes through the run if nobody has."""
         from agent import output
 
+        if not self._iterated:
+            deque(self, maxlen=0)
         header, path = self._journal.header, self._journal.path or self._settings.replay
         info = output.RunInfo(
             id=header["run"],
             strategy=header["strategy"],
+            reason=self._reason,
             started_at=header["at"],
             journal=str(path) if path else None,
         )
         unsent = (self._unsent,) if self._unsent else ()
         return output.answer(
-            self.research, usage=self.usage(), run=info, warnings=unsent, error=self._error
+            self.research,
+            usage=self.usage(),
+            run=info,
+            schema=self._settings.slots_schema,
+            warnings=unsent,
+            error=self._error,
         )
 
     def usage(self) -> Usage:
@@ -172,6 +197,17 @@ class Run:
         from agent import output
 
         return output.slots(self.research)
+
+
+def given_slots(settings: Settings) -> tuple[Slot, ...]:
+    """The slots that the caller gave, by name or by schema. Raises UsageError."""
+    if settings.slots_schema is None:
+        return tuple(Slot(name=name) for name in settings.slots)
+    if settings.slots:
+        raise UsageError("Slots and a schema of slots were given.", "Give one of them.")
+    from agent.slots.schema import slots_of
+
+    return slots_of(settings.slots_schema)
 
 
 def clean(topic: str) -> str:
@@ -193,15 +229,25 @@ def new_name() -> str:
 
 
 def _header(path: Path, topic: str, settings: Settings) -> dict[str, Any]:
-    """What a journal says of its run in its first line."""
+    """What a journal says of its run in its first line: the strategy is one that was chosen."""
+    fitting = chosen_strategy(topic, settings)
+    shape = settings.model_dump(mode="json", include=set(SHAPE))
     return {
         "run": path.stem,
         "topic": topic,
-        "strategy": settings.strategy,
+        "strategy": fitting.strategy,
+        "reason": fitting.reason,
         "at": now(),
-        "settings": settings.model_dump(mode="json", include=set(SHAPE)),
+        "settings": shape | {"strategy": fitting.strategy},
         **({"request": settings.request_id} if settings.request_id else {}),
     }
+
+
+def chosen_strategy(topic: str, settings: Settings) -> Choice:
+    """The strategy of a run, and why where it was left open (`auto`)."""
+    if settings.strategy != "auto":
+        return Choice(settings.strategy, "")
+    return choice(topic, STRATEGIES, slots=bool(settings.slots))
 
 
 def _agreed(topic: str, header: dict[str, Any]) -> None:

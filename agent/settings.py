@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, model_validator
 
 from agent.errors import UsageError
 from agent.research import Frozen
@@ -62,13 +62,22 @@ class Settings(Frozen):
     user_agent: str = ""  # how pages and Wikipedia are asked; empty: the program's name
 
     # how far to go
-    strategy: Literal["slots"] = "slots"
+    strategy: Literal["slots", "report", "loop", "auto"] = "slots"
+    depth: Literal["quick", "normal", "deep"] = "normal"  # sets what is not given: `DEPTHS`
     offline: bool = False
     slots: tuple[str, ...] = ()
+    slots_schema: dict[str, Any] | None = None  # a JSON Schema whose leaves are the slots
     max_rounds: int = Field(2, ge=1, le=10)
     max_words: int = Field(80, ge=10, le=2000)
+    max_steps: int = Field(5, ge=1, le=20)  # decisions of strategy `loop`
     pages_per_query: int = Field(3, ge=1, le=10)
+    pages_per_step: int = Field(9, ge=1, le=30)  # the same for all queries of a step of `loop`
+    double_check: bool = False  # `loop` looks at its answer once more before it returns it
+    browse_with_model: bool = False  # `loop` asks a model what helps where ranking finds nothing
     evidence_tokens: int = Field(3000, ge=200)  # what a prompt shows of the pages
+    report_tokens: int = Field(8000, ge=200)  # the same, for the gaps and the draft of a report
+    max_iterations: int = Field(10, ge=2, le=100)  # turns with tools of a report: half a round
+    min_credibility: float = Field(0.5, ge=0, le=1)  # at or below it a report reads no page
     patience: float = Field(2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
     verify: Literal["unsure", "all", "rules"] = "unsure"  # which claims a model is asked to judge
@@ -102,15 +111,59 @@ class Settings(Frozen):
     api_linger: float = Field(0.0, ge=0)  # seconds that a run goes on with nobody listening
     api_log: Literal["text", "json"] = "text"
 
+    @model_validator(mode="before")
+    @classmethod
+    def _as_deep_as(cls, values: Any) -> Any:
+        """What a depth sets, where it was not given by itself."""
+        given = dict(values)
+        return {**DEPTHS.get(given.get("depth", "normal"), {}), **given}
+
+
+#: What a depth sets, for every strategy; `normal` is what the fields above say. Caps of `deep`: 600
+#: seconds is what system D allows a question.
+DEPTHS: dict[str, dict[str, Any]] = {
+    "quick": {
+        "max_rounds": 1,
+        "max_steps": 3,
+        "pages_per_query": 2,
+        "pages_per_step": 5,
+        "evidence_tokens": 2000,
+        "max_words": 60,
+        "verify": "rules",
+        "max_tokens": 25_000,
+        "max_seconds": 60.0,
+    },
+    "deep": {
+        "max_rounds": 4,
+        "max_steps": 8,
+        "pages_per_query": 5,
+        "pages_per_step": 18,
+        "evidence_tokens": 8000,
+        "max_words": 160,
+        "double_check": True,
+        "verify": "all",
+        "max_tokens": 400_000,
+        "max_seconds": 600.0,
+    },
+}
 
 #: What shapes prompts and answer, and is recorded with a run, so that a replay repeats it.
 SHAPE = (
     "strategy",
+    "depth",
     "slots",
+    "slots_schema",
     "max_rounds",
+    "max_steps",
     "max_words",
     "pages_per_query",
+    "pages_per_step",
     "evidence_tokens",
+    "double_check",
+    "browse_with_model",
+    "report_tokens",
+    "max_iterations",
+    "min_credibility",
     "lang",
     "verify",
     "on_unsupported",
@@ -143,21 +196,26 @@ ENVIRONMENT = {
     "WIKIPEDIA_BASE_URL": "wikipedia_base_url",
     "SEARXNG_URL": "searxng_url",
     "SEARCH_TIMEOUT": "search_timeout",
+    "DOUBLE_CHECK": "double_check",
+    "BROWSE_WITH_MODEL": "browse_with_model",
     "PAGE_TIMEOUT": "page_timeout",
     "PAGE_MAX_BYTES": "page_max_bytes",
     "ALLOW_PRIVATE_NETWORK": "allow_private_network",
     "FETCH_THROUGH_PROXY": "fetch_through_proxy",
     "RESPECT_ROBOTS": "respect_robots",
     "USER_AGENT": "user_agent",
+    "MAX_ITERATIONS": "max_iterations",
+    "MIN_CREDIBILITY": "min_credibility",
+    "REPORT_TOKENS": "report_tokens",
     "RUNS_DIR": "runs_dir",
     "CACHE_DIR": "cache_dir",
     "CACHE_URL": "cache_url",
     "CACHE_TTL": "cache_ttl",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "otel_endpoint",
-    "MAX_SECONDS": "max_seconds",
-    "MAX_USD": "max_usd",
-    "MAX_TOKENS": "max_tokens",
-    "MAX_CALLS": "max_calls",
+    "AGENT_MAX_SECONDS": "max_seconds",
+    "AGENT_MAX_USD": "max_usd",
+    "AGENT_MAX_TOKENS": "max_tokens",
+    "AGENT_MAX_CALLS": "max_calls",
     "AGENT_API_TOKEN": "api_token",
     "API_HOSTS": "api_hosts",
     "API_MAX_RUNS": "api_max_runs",

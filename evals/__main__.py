@@ -12,7 +12,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evals import claims, credibility, extractive, lies, slots, wire
+from evals import (
+    claims,
+    conflicts,
+    credibility,
+    extractive,
+    injection,
+    lies,
+    links,
+    multihop,
+    slots,
+    wire,
+)
 from evals.extractive import ROOT
 
 PAGE = ROOT / "evals/RESULTS.md"
@@ -35,12 +46,24 @@ def _slots(data: Path) -> str:
     return slots.report(slots.measure(data))
 
 
+def _multihop(data: Path) -> str:
+    return f"{multihop.report(multihop.measure(data))}\n\n{multihop.choices(data)}"
+
+
+def _conflicts(data: Path) -> str:
+    return conflicts.report(conflicts.measure(data))
+
+
 def _wire(_: Path) -> str:
     return _rows(wire.measure().items(), ("measure", "value"))
 
 
 def _claims(data: Path) -> str:
     return claims.table(claims.measure(data / "claims"))
+
+
+def _links(data: Path) -> str:
+    return links.report(links.measure(data, 60))
 
 
 def _lies(data: Path) -> str:
@@ -66,8 +89,12 @@ def _rows(rows: Any, heads: tuple[str, ...]) -> str:
 SUITES = (
     Suite("extractive", "Answers without a model: short passages", "multihop", _extractive),
     Suite("slots", "Slots without a model: long real pages", "worldcup", _slots),
+    Suite("multihop", "Questions of two and three hops, by strategy", "multihop", _multihop),
+    Suite("conflicts", "Sources that disagree: two hundred slots", "worldcup", _conflicts),
     Suite("wire", "Rounds, calls and tokens with a scripted model", "", _wire),
     Suite("claims", "Claims against what they cite, without a model", "claims", _claims),
+    Suite("injection", "Hostile pages", "injection", injection.report),
+    Suite("links", "Links that open at the quote, in a browser", "pages", _links),
     Suite("lies", "What reaches the user of what a model makes up", "multihop", _lies),
     Suite("credibility", "Credibility of domains", "credibility", _credibility),
 )

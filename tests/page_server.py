@@ -139,7 +139,7 @@ class PageServer:
         return data.decode("latin-1")
 
     def _answer(self, sock: socket.socket, head: str) -> None:
-        path = head.split(" ")[1]
+        path = head.split(" ")[1].partition("?")[0]
         missing = reply(b"no", "404 Not Found") if path == "/robots.txt" else reply(html())
         answer = self.answers.get(path, missing)
         if isinstance(answer, bytes):

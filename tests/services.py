@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
+from tests.tool_wire import Issued, Told
+
 GEMINI_KEY = "gemini-secret-key"
 SERPAPI_KEY = "serpapi-secret-key"
 OPENAI_KEY = "openai-secret-key"
@@ -38,6 +40,7 @@ class Asked(NamedTuple):
     model: str
     system: str
     prompt: str
+    results: Told = ()  # of tools, for each turn so far
 
 
 #: A reply: an answer object, text as it stands, or raw bytes.
@@ -67,9 +70,12 @@ class Services:
             "embedding-1": ["embedContent"],
         }
         self.asked: list[Asked] = []
+        self.bodies: list[dict[str, Any]] = []  # what each model request said
         self.forms: list[str] = []  # how each OpenAI request asked for JSON
         self.openai_forms = {"json_schema", "json_object", "prompt"}  # those that are taken
         self.openai_needs_key = True
+        self.openai_takes_tools = True
+        self.issued = Issued()  # the calls of tools that models made
         self.posted: list[str] = []  # the paths of model requests
         self.searched: list[str] = []
         self.read: list[str] = []
@@ -113,7 +119,10 @@ class Services:
     # --- what the server answers ---------------------------------------------------------------
 
     def gemini(self, model: str, body: dict[str, Any], key: str | None) -> Raw:
-        asked = _asked(model, body)
+        told = self.issued.gemini_results(body["contents"])
+        if isinstance(told, str):
+            return Raw(400, json.dumps({"error": {"code": 400, "message": told}}))
+        asked = _asked(model, body, told)
         with self._lock:
             self.asked.append(asked)
         if key != GEMINI_KEY:
@@ -121,6 +130,10 @@ class Services:
         reply = self.think(asked)
         if isinstance(reply, Raw):
             return reply
+        if isinstance(reply, dict) and body.get("tools"):
+            turn = gemini_reply("", asked)
+            turn["candidates"][0]["content"]["parts"] = self.issued.gemini_parts(reply)
+            return Raw(200, json.dumps(turn), delay=self.latency())
         text = reply if isinstance(reply, str) else json.dumps(reply)
         return Raw(200, json.dumps(gemini_reply(text, asked)), delay=self.latency())
 
@@ -154,18 +167,26 @@ class Services:
 
     def openai(self, body: dict[str, Any], authorization: str | None) -> Raw:
         form = (body.get("response_format") or {}).get("type", "prompt")
-        system, prompt = (message["content"] for message in body["messages"])
-        asked = Asked(_task_in(json.dumps(body)), body["model"], system, prompt)
+        form = "tools" if body.get("tools") else form
+        told = self.issued.openai_results(body["messages"])
+        if isinstance(told, str):
+            return Raw(400, json.dumps({"error": {"message": told}}))
+        system, prompt = (message["content"] for message in body["messages"][:2])
+        asked = Asked(_task_in(json.dumps(body)), body["model"], system, prompt, told)
         with self._lock:
             self.asked.append(asked)
             self.forms.append(form)
         if authorization != (f"Bearer {OPENAI_KEY}" if self.openai_needs_key else None):
             return Raw(401, json.dumps({"error": {"message": f"Bad key {authorization}"}}))
-        if form not in self.openai_forms:
+        if form not in self.openai_forms | ({"tools"} if self.openai_takes_tools else set()):
             return Raw(400, json.dumps({"error": {"message": f"response_format {form}?"}}))
         reply = self.think(asked)
         if isinstance(reply, Raw):
             return reply
+        if isinstance(reply, dict) and form == "tools":
+            turn = openai_reply("", "tool_calls")
+            turn["choices"][0]["message"] = self.issued.openai_message(reply)
+            return Raw(200, json.dumps(turn), delay=self.latency())
         text = reply if isinstance(reply, str) else json.dumps(reply)
         return Raw(200, json.dumps(openai_reply(text)), delay=self.latency())
 
@@ -214,18 +235,24 @@ def gemini_reply(text: str, asked: Asked, reason: str = "STOP") -> dict[str, Any
     }
 
 
-def _asked(model: str, body: dict[str, Any]) -> Asked:
+def _asked(model: str, body: dict[str, Any], told: Told) -> Asked:
     config = body.get("generationConfig", {})
     known = config.get("responseJsonSchema") or config.get("response_json_schema")
-    task = _task_in(json.dumps(known))
+    task = _task_in(json.dumps(body.get("tools") or known))
     system = "".join(part["text"] for part in body["systemInstruction"]["parts"])
     prompt = "".join(part["text"] for part in body["contents"][0]["parts"])
-    return Asked(task, model, system, prompt)
+    return Asked(task, model, system, prompt, told)
 
 
 def _task_in(request: str) -> str:
     """Which task a request is, by a field that only its answer has."""
     tasks = {
+        "return_answer": "decide",
+        "useful": "browse",
+        "fetch_page": "gather",
+        "prioritized_sub_queries": "plan",
+        "follow_up_queries": "gaps",
+        "themes": "draft",
         "need_more": "reflect",
         "verdicts": "verify",
         "citations": "synthesize",
@@ -262,6 +289,7 @@ def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
             length = int(self.headers.get("Content-Length", 0))
             body = json.loads(self.rfile.read(length))
             services.posted.append(self.path)
+            services.bodies.append(body)
             if self.path.startswith("/openai"):
                 self._answer(services.openai(body, self.headers.get("Authorization")))
                 return

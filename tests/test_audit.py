@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from agent.changes import changes
 from agent.errors import JournalError, UsageError
 from agent.output import to_json
-from agent.proof import audit, changes
+from agent.proof import audit
 from agent.run import research
 from agent.settings import Settings
 from tests.services import Raw, Services
@@ -55,7 +56,7 @@ def answer(services: Services, settings: Settings) -> Json:
 def test_a_whole_answer_stands(answer: Json) -> None:
     found = audit(answer)
     assert found["ok"] and found["failures"] == []
-    assert found["checked"] == {"citations": 2, "claims": 2, "pages": 2}
+    assert found["checked"] == {"citations": 2, "claims": 2, "slots": 2, "pages": 2}
     leaning = {"where": "claims[1]", "verdict": "supported", "rules": "partial"}
     assert found["judged_by_model"] == [leaning]
 

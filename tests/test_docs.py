@@ -93,3 +93,14 @@ def test_the_answer_in_the_readme_has_the_fields_of_the_schema() -> None:
     told = {name for pair in fields for name in pair if name}
     schema = json.dumps(output.schema())
     assert told and all(f'"{name}"' in schema for name in told if name != "winner")
+
+
+def test_the_example_in_python_runs_as_written(tmp_path: Path) -> None:
+    code = README.split("```python\n")[1].split("```")[0]
+    assert len(code.strip().splitlines()) <= 10
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    events, answer = done.stdout.splitlines()[:-2], done.stdout.splitlines()[-2:]
+    assert events[0] == "started" and "answered" in events
+    assert answer[0].startswith("complete Argentina won") and "#:~:text=" in answer[1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import html
-import re
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from agent.evidence import (
     anchor,
     fold,
-    link,
     passages,
     rank,
     select,
@@ -156,10 +154,3 @@ def test_a_whole_sentence_of_a_page_is_found_exactly(parts: list[str], data: st.
         has_letters = any(char.isalnum() for char in text[start:end])
         assert (found is not None) == has_letters
         assert not found or found.match == "exact"
-
-
-def test_link_opens_at_the_quote() -> None:
-    assert link("https://e.org/a#b", "4-2, or so") == "https://e.org/a#:~:text=4%2D2%2C%20or%20so"
-    assert link("https://e.org", "A line\n\nand one") == "https://e.org#:~:text=A%20line,and%20one"
-    long = " ".join(f"w{i}" for i in range(40))
-    assert re.search(r"text=w0%20w1.*,w35%20.*w39$", link("https://e.org", long))

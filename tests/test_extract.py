@@ -107,14 +107,46 @@ def test_titles(head: str, title: str) -> None:
         "<noscript><p>SECRET words</p></noscript>",
         "<table><tr><td>seen</td><td style='display:none'>SECRET words</td></tr></table>",
         "<div hidden><table><tr><td>SECRET</td><td>words</td></tr></table></div>",
+        "<p style='font-size:1px'>SECRET words</p>",
+        "<p style='color:#FFF;background:white'>SECRET words</p>",
+        "<p><font color=white>SECRET words</font></p>",
+        "<div style='background-color:rgb(0,0,0)'><p style='color:#000'>SECRET words</p></div>",
+        "<p style='color:rgba(9,9,9,0)'>SECRET words</p>",
+        "<p style='position:absolute;left:-9999px'>SECRET words</p>",
+        "<p style='text-indent:-99em'>SECRET words</p>",
+        "<p style='position:fixed;clip:rect(0,0,0,0)'>SECRET words</p>",
+        "<p style='clip-path: inset(50%)'>SECRET words</p>",
+        "<p style='height:1px;overflow:hidden'>SECRET words</p>",
+        "<p style='transform:scale(0)'>SECRET words</p>",
+        "<style>.x, p.no {display:none}</style><p class='b no'>SECRET words</p>",
+        "<style>@media screen{#i{visibility:hidden}}</style><p id=i>SECRET words</p>",
+        "<style>aside{color:#fff}</style><aside><p>Near</p><aside>SECRET words</aside></aside>",
+        "<dialog>SECRET words</dialog><p popover>SECRET words</p>",
+        "<img src=a.png alt='SECRET words'><p title='SECRET words'>Seen</p>",
+        "<input type=hidden value='SECRET words'><p data-x='SECRET words'>Seen</p>",
+        "".join(chr(0xE0000 + ord(c)) for c in "SECRET"),
+        "<p>S\u200bE\u200bC</p><!-- <b>SECRET</b> -->" + "<div>" * 300 + "<p hidden>SECRET</p>",
     ],
 )
 def test_hidden_text_is_left_out(hidden: str) -> None:
     assert "SECRET" not in read(PROSE + hidden + PROSE.replace("peace", "silence"))
 
 
-def test_what_only_looks_hidden_is_kept() -> None:
-    shown = "<p style='font-size:0.9em;opacity:0.8;display:block'>These words are shown to all.</p>"
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "<p style='font-size:0.9em;opacity:0.8;display:block'>These words are shown to all.</p>",
+        "<div style='background:navy'><p style='color:#fff'>The words are shown to all.</p></div>",
+        "<div style='background:url(a.png)'><p style='color:#fff'>The words are shown.</p></div>",
+        "<link rel=stylesheet href=a.css><p style='color:#fff'>These words are shown to all.</p>",
+        "<style>@media print{.p{display:none}}</style><p class=p>These words are shown to all.</p>",
+        "<style>.p{display:none}.p{display:block}</style><p class=p>These words are shown.</p>",
+        "<style>.p{display:none}.p.on{display:block}</style><p class='p on'>The words are shown.",
+        "<p style='left:-20px;margin-top:-5px;position:relative'>These words are shown to all.</p>",
+        "<p style='height:1px'>These words are shown to all.</p>",
+    ],
+)
+def test_what_only_looks_hidden_is_kept(shown: str) -> None:
     assert "words are shown" in read(PROSE + shown + PROSE)
 
 
@@ -259,6 +291,10 @@ HOSTILE = {
     "marks": "a" + "\u0301\u0327" * 450_000,
     "blanks": "\n \t" * 700_000 + "a",
     "definitions": "<dl>" + "<dt>x<dd>yyy" * 150_000,
+    "sheet": f"<style>{'.a,.b{color:#fff}' * 20_000}</style>" + "<p class='a b'>x" * 50_000,
+    "braces": f"<style>{'@media screen{' * 10_000}{'.x{opacity:0}' * 9000}</style><p class=x>y",
+    "colours": ("<font color=red>" * 200 + "x" + "</font>" * 200) * 250,
+    "says hidden": "<div>" * 300 + "< hidden" * 2 + " hidden" * 250_000,
     "hidden": ("<div hidden>" * 200 + "x" + "</div>" * 200) * 600,
 }
 BOMB = "<!DOCTYPE html [<!ENTITY a0 'aaaaaaaaaa'>" + "".join(

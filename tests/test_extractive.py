@@ -346,13 +346,13 @@ def test_refuses_tasks_that_need_a_writer() -> None:
     class Answer(Frozen):
         text: str
 
-    class Draft(Task[Answer]):
+    class Poem(Task[Answer]):
         @property
         def name(self) -> str:
-            return "draft"
+            return "poem"
 
     with pytest.raises(ModelFailed) as caught:
-        ENGINE.generate(Draft(topic="x"), "")
+        ENGINE.generate(Poem(topic="x"), "")
     assert caught.value.outcome == "unsupported" and caught.value.remedy
 
 

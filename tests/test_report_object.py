@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from agent.changes import changes
 from agent.output import Answer, schema, to_json
-from agent.proof import audit, changes
+from agent.proof import audit
 from agent.render.document import report as written
 from agent.research import Claim, Report, Section
 from tests.reports import (

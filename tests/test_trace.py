@@ -27,6 +27,7 @@ from agent.output import Answer, Citation, RunInfo, SlotAnswer
 from agent.pages.credibility import Credibility
 from agent.render.html import link
 from agent.research import (
+    Alternative,
     Answered,
     Asked,
     Attempt,
@@ -308,9 +309,10 @@ def hostile() -> Trace:
     hit = Hit(url=BAD_URL, title=EVIL, snippet=EVIL)
     quote = Quote(source=1, text=EVIL, start=0, end=len(EVIL), match="exact")
     tried = Attempt(what="search", provider=EVIL, outcome="blocked", detail=EVIL)
+    other = Alternative(value=EVIL, citations=(1,), weight=0.4)
     findings = (
-        Finding(slot=EVIL, status="filled", value=EVIL, quotes=(quote,), alternatives=(EVIL,)),
-        Finding(slot="b" + EVIL, status="conflict", value=EVIL, alternatives=(EVIL,)),
+        Finding(slot=EVIL, status="filled", value=EVIL, quotes=(quote,), alternatives=(other,)),
+        Finding(slot="b" + EVIL, status="conflict", value=EVIL, alternatives=(other,)),
     )
     failed = Failed(what="page", subject=BAD_URL, outcome="blocked", message=EVIL, stand_in=EVIL)
     worth = Credibility(score=0.5, domain=0.5, relevance=0.5, recency=0.5, reason=EVIL)
@@ -318,7 +320,7 @@ def hostile() -> Trace:
         id=1, title=EVIL, url=BAD_URL, quote=EVIL, start=0, end=1, match="exact", link=BAD_URL,
         page_sha256="0", retrieved_at=EVIL, via="page", credibility=worth,
     )  # fmt: skip
-    slot = SlotAnswer(value=EVIL, status="filled", confidence=1, alternatives=(EVIL,))
+    slot = SlotAnswer(value=EVIL, status="filled", confidence=1, alternatives=(other,))
     return Trace(
         answer=Answer(
             topic=EVIL,

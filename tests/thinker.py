@@ -50,7 +50,7 @@ class Thinker:
         rows: list[dict[str, Any]] = []
         queries: list[str] = []
         for fact in self._facts:
-            n, sentence = _find(fact.said, shown)
+            n, sentence = find(fact.said, shown)
             value = fact.value if n else None
             rows.append({"name": fact.slot, "value": value, "source": n, "quote": sentence})
             if not n and fact.slot in self._follow:
@@ -58,7 +58,7 @@ class Thinker:
         return {"slots": rows, "need_more": bool(queries), "new_queries": queries}
 
     def _write(self, shown: dict[int, str]) -> dict[str, Any]:
-        found = [(fact, *_find(fact.said, shown)) for fact in self._facts]
+        found = [(fact, *find(fact.said, shown)) for fact in self._facts]
         known = [(fact, n, sentence) for fact, n, sentence in found if n]
         text = " ".join(f"The {fact.slot} is {fact.value} [{n}]." for fact, n, _ in known)
         return {
@@ -86,7 +86,7 @@ def claims_in(prompt: str) -> dict[int, tuple[list[int], str]]:
     }
 
 
-def _find(said: str, shown: dict[int, str]) -> tuple[int | None, str]:
+def find(said: str, shown: dict[int, str]) -> tuple[int | None, str]:
     for n, text in shown.items():
         for start, end in sentences(text):
             if said in text[start:end]:

@@ -16,6 +16,7 @@ from agent.journal import Json
 from agent.output import Answer
 from agent.run import Run, research
 from agent.settings import Settings
+from tests.reporter import Reporter
 from tests.services import Asked, Raw, Reply, Services
 from tests.thinker import Fact, Thinker
 
@@ -132,6 +133,29 @@ def conflict() -> World:
     return World(topic, pages, hits, lambda asked: answers[asked.task])
 
 
+def reported() -> World:
+    """A report of two rounds: a search and a page fail, a page is blocked."""
+    topic, person = "In which city was the founder of Velmora Works born?", "Ada Lindqvist"
+    facts = [
+        Fact("founder", person, "was founded by"),
+        Fact("city", "Uppsala", f"{person} was born"),
+    ]
+    queries = ["founder of Velmora Works", "a query that fails"]
+    follow = {"city": f"city where {person} was born"}
+    firm, born = "velmora-works-founder-city", "velmora-works-founder-born"  # so they are credible
+    pages = {
+        firm: f"{FILLER} Velmora Works was founded by {person}.",
+        born: f"{person} was born in Uppsala. She learned her trade in Lund.",
+        "noise": f"{FILLER} Cats sleep most of the day.",
+    }
+    hits: dict[str, list[str] | Raw] = {
+        queries[0]: [firm, "noise"],
+        queries[1]: DOWN,
+        follow["city"]: [born, firm, "velmora-works-founder-born-gone"],
+    }
+    return World(topic, pages, hits, Reporter(facts, queries, follow), frozenset({"draft"}))
+
+
 WORLDS: dict[str, Callable[[], World]] = {
     "one-hop": one_hop,
     "two-round": full,
@@ -150,7 +174,13 @@ def ended(topic: str, settings: Settings) -> tuple[Run, Answer]:
 
 def requests(services: Services) -> Counter[tuple[str, str]]:
     """What went outside to the services, as kind and subject of each request."""
-    asked = Counter(("ask", placeless(asked.prompt)) for asked in services.asked)
+    asked = Counter(
+        (
+            "ask",
+            placeless("".join([asked.prompt, *(told for turn in asked.results for told in turn)])),
+        )
+        for asked in services.asked
+    )
     return (
         asked
         + Counter(("search", query) for query in services.searched)
@@ -162,7 +192,8 @@ def subject(call: Json) -> tuple[str, str]:
     """The same of a call in a journal."""
     request = call["request"]
     told = request.get("prompt") or request.get("query") or request["url"].rpartition("/")[2]
-    return call["call"], placeless(told)
+    turns = (result for turn in request.get("exchanges", ()) for result in turn["results"])
+    return call["call"], placeless("".join([told, *turns]))
 
 
 def placeless(text: str) -> str:

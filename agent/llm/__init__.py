@@ -140,7 +140,7 @@ class Models:
             generated = self._persistent(model, asking, correction)
             asking.pay(model, generated)
             try:
-                answer = parse(generated, asking.task.answer)
+                answer = read(generated, asking.task)
             except ValueError as error:
                 correction = str(error)
                 asking.note(model, "invalid", correction)
@@ -224,6 +224,13 @@ class _Asking(Generic[A]):
 _FENCE = re.compile(r"^\s*```[a-zA-Z]*\s*\n?|\n?\s*```\s*$")
 
 
+def read(generated: Generated, task: Task[A]) -> A:
+    """A reply to a task: JSON, or tagged text where the task takes it. Raises ValueError."""
+    within_limits = not generated.problem and len(generated.text) <= REPLY_LIMIT
+    value = task.tagged(_FENCE.sub("", generated.text)) if within_limits else None
+    return parse(generated, task.answer) if value is None else _fitting(value, task.answer)
+
+
 def parse(generated: Generated, answer: type[A]) -> A:
     """A reply as the answer that was asked for. Raises ValueError saying what is wrong with it.
 
@@ -239,9 +246,14 @@ def parse(generated: Generated, answer: type[A]) -> A:
         raise ValueError("the reply holds no JSON object")
     try:
         value, _ = json.JSONDecoder().raw_decode(text, begin)
-        return answer.model_validate(value)
     except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"the reply is not valid JSON: {error}") from None
+    return _fitting(value, answer)
+
+
+def _fitting(value: Any, answer: type[A]) -> A:
+    try:
+        return answer.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

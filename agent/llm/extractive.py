@@ -9,16 +9,18 @@ from typing import Any
 
 from agent.errors import ModelFailed
 from agent.evidence import CJK, STOP_WORDS, is_row
-from agent.llm import Generated
+from agent.llm import Generated, reports
 from agent.llm.facts import generic, sided, suggested
+from agent.llm.filling import rows
 from agent.llm.question import Question, opponents, understood
 from agent.llm.ranking import Line, Scored, lines, scored
 from agent.llm.selection import SURE, chosen, confidence, of_type, pertinent, together
-from agent.llm.slots import as_answer, filled, in_prose, stated
+from agent.llm.slots import filled, in_prose, stated
 from agent.llm.synonyms import noun
 from agent.llm.values import names
 from agent.outside import Task
 from agent.research import Slot
+from agent.slots.forms import spoken
 
 QUERIES = (3, 5)  # at least where there are so many sensible ones, at most
 MORE = 3
@@ -43,7 +45,12 @@ class Extractive:
         answers: dict[str, Callable[[Task[Any]], dict[str, Any]]] = {
             "generate_queries": _queries,
             "reflect": _reflect,
+            "decide": _decide,
             "synthesize": _synthesize,
+            "plan": lambda task: reports.plan(task.topic, _queries(task)["queries"]),
+            "gather": reports.calls,
+            "gaps": _gaps,
+            "draft": lambda task: reports.draft(task, _synthesize(_slotted(task))["citations"]),
             "verify": lambda _: {"verdicts": []},  # the rules judge
             "mend": lambda _: _NOTHING,
         }
@@ -162,15 +169,28 @@ def _fillers(question: Question, slots: Sequence[Slot]) -> list[str]:
 def _reflect(task: Task[Any]) -> dict[str, Any]:
     question = understood(task.topic)
     ranked = pertinent(scored(lines(task.evidence), question), question)
-    answers = [as_answer(slot, filled(slot, question, ranked)) for slot in task.slots]
-    missing = [s for s, a in zip(task.slots, answers, strict=True) if a["value"] is None]
+    told = rows(task.slots, question, ranked)
+    missing = [Slot(name=spoken(row["name"])) for row in told if row["value"] is None]
     more = [*_hops(question, ranked, task), *_fillers(question, missing)] if missing else []
     fallback = [" ".join(_plain(question)[:8]) or question.text] if missing else []
     return {
-        "slots": answers,
+        "slots": told,
         "need_more": bool(missing),
         "new_queries": (_distinct(more) or fallback)[:MORE],
     }
+
+
+def _gaps(task: Task[Any]) -> dict[str, Any]:
+    """The facts that an answer would need and that the evidence does not say."""
+    known = _reflect(_slotted(task))
+    missing = [row["name"].replace("_", " ") for row in known["slots"] if row["value"] is None]
+    return {"gaps": missing, "follow_up_queries": known["new_queries"] if missing else []}
+
+
+def _slotted(task: Task[Any]) -> Task[Any]:
+    """A task whose slots are those that its topic suggests, unless it has some."""
+    slots = task.slots or suggested(understood(task.topic))
+    return task.model_copy(update={"slots": slots})
 
 
 def _hops(question: Question, ranked: Sequence[Scored], task: Task[Any]) -> list[str]:
@@ -181,6 +201,30 @@ def _hops(question: Question, ranked: Sequence[Scored], task: Task[Any]) -> list
     found = [name for s in best for name in names(s.line.text)]
     fresh = [n for n in found if n.casefold() not in titles and n.casefold() not in told]
     return list(dict.fromkeys(fresh))[:2]
+
+
+# --- decide ------------------------------------------------------------------------------
+
+
+def _decide(task: Task[Any]) -> dict[str, Any]:
+    """Answer where the evidence does; else follow the names that it gives; else give up.
+
+    While the asked facts are not all found, names are followed once, though some answer would do.
+    """
+    task = task.model_copy(update={"slots": task.slots or suggested(understood(task.topic))})
+    before = tuple(getattr(task, "queries", ()))
+    draft, reflected = _synthesize(task), _reflect(task)
+    hops = reflected["new_queries"] if task.evidence else []
+    fresh = _unsearched([*hops, *_queries(task)["queries"]], before)[:MORE]
+    early = reflected["need_more"] and len(before) <= MORE and bool(_unsearched(hops, before))
+    if draft["answer"] and not early:
+        return {"action": "return_answer", **draft}
+    return {"action": "search_web" if fresh else "return_answer", "queries": fresh}
+
+
+def _unsearched(queries: Sequence[str], before: Sequence[str]) -> list[str]:
+    known = {query.casefold() for query in before}
+    return [query for query in _distinct(queries) if query.casefold() not in known]
 
 
 # --- synthesize ---------------------------------------------------------------------------
@@ -217,20 +261,20 @@ def _picked(
 ) -> list[Line]:
     """The sentences of the answer. A row that tells the fact is one, though no prose repeats it."""
     told = [(s, found) for s in task.slots if (found := filled(s, question, ranked))]
-    rows = [(slot, found) for slot, found in told if is_row(found.line.text)]
-    prose = [same for slot, found in rows if (same := in_prose(slot, found, question, ranked))]
+    tabled = [(slot, found) for slot, found in told if is_row(found.line.text)]
+    prose = [same for slot, found in tabled if (same := in_prose(slot, found, question, ranked))]
     known = {s.line for s in ranked}
     top = max((s.score for s in ranked), default=0.0)
     more = [
         Scored(line, top, 0.0, frozenset(), ())
-        for line in dict.fromkeys(found.line for _, found in rows)
+        for line in dict.fromkeys(found.line for _, found in tabled)
         if line not in known
     ]
     limit = int(getattr(task, "max_words", 80))
-    wanted = list(dict.fromkeys([*prose, *wanted, *(found.line for _, found in rows)]))
-    only = bool(wanted) and (question.final or bool(rows))
+    wanted = list(dict.fromkeys([*prose, *wanted, *(found.line for _, found in tabled)]))
+    only = bool(wanted) and (question.final or bool(tabled))
     picked = chosen(question, [*ranked, *more], limit, wanted, only=only)
-    return sorted(picked, key=wanted.index) if rows and set(picked) <= set(wanted) else picked
+    return sorted(picked, key=wanted.index) if tabled and set(picked) <= set(wanted) else picked
 
 
 _NOTHING: dict[str, Any] = {"answer": "", "citations": []}

@@ -103,6 +103,8 @@ FACTS: tuple[Fact, ...] = (
     ),
 )
 PLAIN = Fact("", "", "text")
+#: What a slot asks for whose name says nothing, by its form.
+FORMS: dict[str, Kind] = {"date": "date", "integer": "number", "number": "number"}
 
 
 def fact_of(slot: Slot, question: Question) -> Fact:
@@ -117,7 +119,7 @@ def fact_of(slot: Slot, question: Question) -> Fact:
         for fact in FACTS:
             if re.search(fact.named, spelled):
                 return fact
-    return PLAIN
+    return PLAIN._replace(kind=FORMS.get(slot.form.type, PLAIN.kind))
 
 
 _ROLES = ("name", "names")

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from agent.errors import ModelFailed, Outcome
 from agent.http import retry_after
 from agent.llm import Generated
+from agent.llm.gemini_turns import contents, form, text_of, turn_of
 from agent.llm.prices import Price
-from agent.llm.schemas import lean
 from agent.outside import Task
 
 if TYPE_CHECKING:
     from google.genai import Client
     from google.genai.errors import APIError
-    from google.genai.types import GenerateContentResponse
+    from google.genai.types import Content, GenerateContentResponse
 
 T = TypeVar("T")
 
@@ -33,6 +33,7 @@ REMEDIES: dict[Outcome, str] = {
     "unavailable": "Try again later.",
 }
 FIRST_CALL = 0.3  # seconds: the SDK builds its validators at the first call, for some 40 ms
+MISCALLED = {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"}
 SAFE = {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"}
 
 
@@ -102,7 +103,8 @@ class Gemini:
 
     def generate(self, task: Task[Any], correction: str) -> Generated:
         """Answer a task. Raises ModelFailed with the outcome of this one try."""
-        return self._told(lambda client: _generated(self._send(client, task, correction)))
+        read = turn_of if task.tools else text_of
+        return self._told(lambda client: _generated(self._send(client, task, correction), read))
 
     def probe(self) -> str:
         """Whether the key works and the model exists, in words; costs nothing. Raises ModelFailed.
@@ -141,16 +143,13 @@ class Gemini:
     def _send(self, client: Client, task: Task[Any], correction: str) -> GenerateContentResponse:
         from google.genai import types
 
-        prompt = task.prompt()
-        if correction:
-            prompt += f"\n\nYour last reply could not be used: {correction}. Answer again."
         config = types.GenerateContentConfig(
             system_instruction=task.system(),
-            response_mime_type="application/json",
-            response_json_schema=lean(task.answer.model_json_schema()),
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+            **form(task),
         )
-        return client.models.generate_content(model=self.name, contents=prompt, config=config)
+        said = contents(task, self.name, correction)
+        return client.models.generate_content(model=self.name, contents=said, config=config)
 
     def _refusal(self, error: APIError) -> ModelFailed:
         outcome = _outcome(error)
@@ -175,7 +174,7 @@ class Gemini:
         return self._price.usd(generated.input_tokens, generated.output_tokens)
 
 
-def _generated(response: GenerateContentResponse) -> Generated:
+def _generated(response: GenerateContentResponse, read: Callable[[Content], str]) -> Generated:
     usage = response.usage_metadata
     spent = {
         "input_tokens": (usage and usage.prompt_token_count) or 0,
@@ -190,10 +189,11 @@ def _generated(response: GenerateContentResponse) -> Generated:
         return Generated(text="", problem="the reply was empty", **spent)
     candidate = candidates[0]
     reason = candidate.finish_reason.name if candidate.finish_reason else "STOP"
+    if reason in MISCALLED:
+        return Generated(text="", problem="the call of a tool was malformed", **spent)
     if reason not in SAFE:
         raise _blocked(reason)
-    parts = (candidate.content and candidate.content.parts) or []
-    text = "".join(part.text or "" for part in parts if not part.thought)
+    text = read(candidate.content) if candidate.content and candidate.content.parts else ""
     problem = "" if text.strip() else "the reply was empty"
     if reason == "MAX_TOKENS":
         problem = "the reply was cut off at the output limit; be shorter"

@@ -8,19 +8,22 @@ given up for the next, for the rest of the run.
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Callable
 from typing import Any
 
 from agent.errors import ModelFailed
 from agent.foreign import dig
 from agent.http import Endpoint
 from agent.llm import Generated
+from agent.llm.conversation import opening, told
+from agent.llm.openai_tools import declared, replayed, turn, without_thoughts
 from agent.llm.prices import Price
 from agent.llm.schemas import lean
 from agent.outside import Task
+from agent.tools import in_words
 
 FORMS = ("json_schema", "json_object", "prompt")
-_THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.S)
+AGAIN = "Your last reply could not be used: {}. Answer again."
 
 
 class OpenAICompatible:
@@ -35,6 +38,8 @@ class OpenAICompatible:
         self._key = key
         self._price = price
         self._form = 0
+        self._tools = True  # until the server refuses them: then they are told in words
+        self._tempered = True  # until the server refuses a temperature
         self._endpoint = Endpoint(
             base_url,
             "OPENAI_BASE_URL",
@@ -50,11 +55,27 @@ class OpenAICompatible:
             self._form = 1  # the server may have ignored the schema: say it in words
         while True:
             try:
-                return _generated(self._send(task, correction))
+                return self._once(task, correction)
             except ModelFailed as error:
-                if error.outcome != "rejected" or self._form + 1 == len(FORMS):
+                if error.outcome != "rejected" or not self._gives_way(task):
                     raise
-                self._form += 1
+
+    def _once(self, task: Task[Any], correction: str) -> Generated:
+        if task.tools and self._tools:
+            return _generated(self._call(self._with_tools(task, correction)), turn)
+        return _generated(self._call(self._body(task, correction)), _said)
+
+    def _gives_way(self, task: Task[Any]) -> bool:
+        """Leave out, for the rest of the run, the next thing that a server may have refused."""
+        if task.tools and self._tools:
+            self._tools = False
+        elif task.temperature is not None and self._tempered:
+            self._tempered = False
+        elif self._form + 1 < len(FORMS):
+            self._form += 1
+        else:
+            return False
+        return True
 
     def probe(self) -> str:
         """Whether the server answers and lists the model, in words; costs nothing.
@@ -71,25 +92,37 @@ class OpenAICompatible:
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._key}"} if self._key else {}
 
-    def _send(self, task: Task[Any], correction: str) -> dict[str, Any]:
-        return self._endpoint.call(
-            "/chat/completions", headers=self._headers(), body=self._body(task, correction)
-        )
+    def _call(self, body: dict[str, Any]) -> dict[str, Any]:
+        return self._endpoint.call("/chat/completions", headers=self._headers(), body=body)
+
+    def _with_tools(self, task: Task[Any], correction: str) -> dict[str, Any]:
+        prompt, own = opening(task, self.name)
+        messages = self._messages(task, prompt, "") + replayed(own)
+        if correction:
+            messages.append({"role": "user", "content": AGAIN.format(correction)})
+        return {"model": self.name, "messages": messages, "tools": declared(task.tools)}
+
+    def _messages(self, task: Task[Any], prompt: str, correction: str) -> list[dict[str, Any]]:
+        if correction:
+            prompt += "\n\n" + AGAIN.format(correction)
+        return [
+            {"role": "system", "content": task.system()},
+            {"role": "user", "content": prompt},
+        ]
 
     def _body(self, task: Task[Any], correction: str) -> dict[str, Any]:
         form, schema = FORMS[self._form], lean(task.answer.model_json_schema())
-        prompt = task.prompt()
+        prompt = told(task.prompt(), task.exchanges)
+        if task.tools:
+            prompt += f"\n\n{in_words(task.tools)}"
         if form != "json_schema":
             prompt += f"\n\nReply with one JSON object of this JSON Schema:\n{json.dumps(schema)}"
-        if correction:
-            prompt += f"\n\nYour last reply could not be used: {correction}. Answer again."
         asked: dict[str, Any] = {
             "model": self.name,
-            "messages": [
-                {"role": "system", "content": task.system()},
-                {"role": "user", "content": prompt},
-            ],
+            "messages": self._messages(task, prompt, correction),
         }
+        if task.temperature is not None and self._tempered:
+            asked["temperature"] = task.temperature
         if form == "json_schema":
             named = {"name": task.name, "schema": schema}
             asked["response_format"] = {"type": "json_schema", "json_schema": named}
@@ -111,7 +144,8 @@ class OpenAICompatible:
         """Nothing is held between calls."""
 
 
-def _generated(body: dict[str, Any]) -> Generated:
+def _generated(body: dict[str, Any], read: Callable[[Any], str]) -> Generated:
+    """A reply; `read` takes what it says out of its message."""
     spent = {
         "input_tokens": _count(body, "prompt_tokens"),
         "output_tokens": _count(body, "completion_tokens"),
@@ -122,7 +156,7 @@ def _generated(body: dict[str, Any]) -> Generated:
         raise ModelFailed(
             "The model refused to reply.", "Rephrase the question.", outcome="blocked"
         )
-    text = _text(dig(message, "content"))
+    text = read(message)
     problem = "" if text.strip() else "the reply was empty"
     if reason == "length":
         problem = "the reply was cut off at the output limit; be shorter"
@@ -134,8 +168,6 @@ def _count(body: dict[str, Any], name: str) -> int:
     return count if isinstance(count, int) and count > 0 else 0
 
 
-def _text(content: Any) -> str:
+def _said(message: Any) -> str:
     """What a message says, without a reasoning model's thoughts."""
-    if isinstance(content, list):
-        content = "".join(str(dig(part, "text") or "") for part in content)
-    return _THOUGHT.sub("", content) if isinstance(content, str) else ""
+    return without_thoughts(dig(message, "content"))

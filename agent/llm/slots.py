@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agent.evidence import CJK, is_row, words
 from agent.llm.facts import Fact, fact_of, generic, sided
@@ -27,6 +27,7 @@ from agent.llm.statement import (
 from agent.llm.synonyms import alike
 from agent.llm.values import values
 from agent.research import Slot
+from agent.slots.forms import typed
 
 SUBJECT = 0.6  # share of the topic's names and years that a slot's sentence must be about
 LONGEST = 240  # characters of a sentence that stands as a value itself
@@ -66,6 +67,8 @@ def filled(slot: Slot, question: Question, ranked: Sequence[Scored]) -> Filled |
     if report and (fact.match in ("score", "scorers") or opponents(question)):
         return None  # the table tells the whole match: no goals, or a draw
     entered = None if opponents(question) else of_entry(slot, fact, found, question)
+    if fact.kind in ("text", "yesno") and slot.form.type != "text":
+        return entered  # a sentence is no value of a type
     return entered or _of_prose(slot, fact, ranked, question)
 
 
@@ -129,7 +132,8 @@ def _of_prose(
     best: tuple[float, Filled] | None = None
     for score, candidate in sorted(fitness, key=lambda pair: -pair[0])[:CANDIDATES]:
         found = _scored(fact, candidate.line) or _single(slot, fact, question, candidate.line)
-        if found and (best is None or score + found.near > best[0]):
+        fits = found and ("[]" in slot.name or typed(found.value, slot) is not None)
+        if found and fits and (best is None or score + found.near > best[0]):
             best = score + found.near, found
     return best[1] if best else None
 
@@ -158,7 +162,8 @@ def _states(candidate: Scored, fact: Fact, slot: Slot, question: Question) -> bo
         return False
     priced = fact.kind == "money" and is_row(line.text) and bool(candidate.found)
     least = MOST if fact.kind == "name" else COVER
-    if not (fact.stated or priced or candidate.cover >= least):
+    day = fact.match == "day" and question.final and is_final(line)
+    if not (fact.stated or priced or day or candidate.cover >= least):
         return False
     if is_row(line.text) and fact.kind not in ("text", "money"):
         return False  # a cell says nothing without its head
@@ -254,15 +259,3 @@ def _between(fact: Fact, sides: Sequence[str], line: Line, found: Sequence[str])
     if fact.match == "winner":
         found = beside(line, fact, spots(line.text, fact, None), [v for v in found if v in sides])
     return Filled(found[0], line, line.text) if len(found) == 1 else None
-
-
-def as_answer(slot: Slot, found: Filled | None) -> dict[str, Any]:
-    """A slot as the reflect task answers it."""
-    if found is None:
-        return {"name": slot.name, "value": None, "source": None, "quote": ""}
-    return {
-        "name": slot.name,
-        "value": found.value,
-        "source": found.line.source,
-        "quote": found.quote,
-    }

@@ -45,7 +45,10 @@ def beside(
 
 def nearest(text: str, spots: Sequence[int], found: Sequence[str]) -> tuple[str, int]:
     """The value closest to the words, and how far it is."""
-    far = [(min(abs(text.find(v) - s) for s in spots), i) for i, v in enumerate(found)]
+    far = [
+        (min((abs(text.find(v) - s) for s in spots), default=len(text)), i)
+        for i, v in enumerate(found)
+    ]
     distance, at = min(far)
     return found[at], distance
 

@@ -17,7 +17,8 @@ from pydantic import ValidationError
 from agent import __version__, output, proof
 from agent.asked import Configure, Question
 from agent.errors import AgentError
-from agent.runs import MOST_LISTED, Live, Runs
+from agent.live import Live
+from agent.runs import MOST_LISTED, Runs
 
 Context = ServerRequestContext[Any]
 PREFIX = "research://runs/"
@@ -31,11 +32,12 @@ AUDIT = (
 )
 AUDITED = {
     "type": "object",
-    "required": ["ok", "checked", "failures"],
+    "required": ["ok", "checked", "failures", "judged_by_model"],
     "properties": {
         "ok": {"type": "boolean"},
         "checked": {"type": "object"},
         "failures": {"type": "array"},
+        "judged_by_model": {"type": "array"},
     },
 }
 

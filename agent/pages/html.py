@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from agent.pages.boxes import boxes, infobox, lines
+from agent.pages.hidden import hidden
 
 Element = Any  # lxml has no type hints
 
@@ -19,26 +20,25 @@ ELEMENTS = 15_000
 #: Characters below which the main text is doubted: the page may be a list, a forum, an index.
 SHORT = 250
 
-_UNSEEN = (
-    "//style | //template | //noscript | //iframe | //svg | //canvas | //comment()"
-    " | //script[not(@type='application/ld+json')]"
-    " | //*[@hidden] | //*[@aria-hidden='true']"
+_NOTES = (
     # the numbers of a page's own footnotes, which would read like citations of ours
-    " | //sup[contains(@class, 'reference')]"
+    "//sup[contains(@class, 'reference')]"
     " | //*[contains(@class, 'mw-editsection') or contains(@class, 'mw-jump-link')"
     " or contains(@class, 'navbar-mini')]"
-)
-_HIDDEN = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
-    r"|(?:font-size|opacity)\s*:\s*0(?![.\d]*[1-9])",
-    re.IGNORECASE,
 )
 _AROUND = "//nav | //header | //footer | //aside | //form | //button | //select | //script"
 _MARK = "\u27e6{}\u27e7"
 _MARKS = re.compile("\u27e6(\\d+)\u27e7")
 #: Tables as trafilatura writes them: pipes around the row and a line of dashes.
 _RULE = re.compile(r"^\|?[-| :]+\|?$")
-_SCRIPTS = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_SCRIPTS = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style|template|noscript)\b.*?(?:</\1\s*>|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_WORDS_AFTER = re.compile(r"(<[^<>]*>)[^<]+")
+_SAYS_HIDDEN = re.compile(
+    r"\shidden\b|aria-hidden|display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE
+)
 _TAGS = re.compile(r"<[^<>]*>")
 #: Tags of a page, opening and closing; the largest Wikipedia page measured has 30,000.
 TAGS = 120_000
@@ -92,11 +92,8 @@ def _parse(html: str) -> tuple[Element | None, bool]:
 
 def _prune(tree: Element) -> None:
     """Take out what no reader sees: instructions for machines hide there."""
-    for element in tree.xpath(_UNSEEN):
+    for element in [*tree.xpath(_NOTES), *hidden(tree)]:
         _drop(element)
-    for element in tree.xpath("//*[@style]"):
-        if _HIDDEN.search(element.get("style")):
-            _drop(element)
 
 
 def _drop(element: Element) -> None:
@@ -186,10 +183,13 @@ def _whole(body: Element, main: str) -> str:
 
 
 def _stripped(html: str) -> str:
-    """The words between the tags, where nothing can be parsed."""
+    """The words between the tags, where nothing can be parsed; not those of a tag that hides."""
     from html import unescape
 
-    return unescape(_TAGS.sub("\n", _SCRIPTS.sub("\n", html)))
+    shown = _WORDS_AFTER.sub(
+        lambda m: "\n" if _SAYS_HIDDEN.search(m[1]) else m[0], _SCRIPTS.sub("\n", html)
+    )
+    return unescape(_TAGS.sub("\n", shown))
 
 
 def quiet() -> None:

@@ -11,11 +11,16 @@ from typing import Any, Literal
 from agent.research import (
     Answered,
     Asked,
+    Blocked,
+    Browsed,
+    Decided,
+    Doubted,
     Event,
     Failed,
     Finding,
     Halted,
     PageRead,
+    Planned,
     Queried,
     Reflected,
     Searched,
@@ -52,17 +57,29 @@ def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer th
     """What an event says, in a few words."""
     match event:
         case Started():
-            return event.topic
+            why = f": {event.reason}" if event.reason else ""
+            return f"{event.topic} ({event.strategy}{why})"
         case Asked():
             return f"{event.task}: {event.model}"
+        case Planned():
+            queries = " | ".join(f"{sub.query} ({sub.priority})" for sub in event.sub_queries)
+            return f"{event.question_type}, {event.search_strategy}: {queries}"
         case Queried():
             return f"round {event.round}: {' | '.join(event.queries)}"
         case Searched(found=found):
             return f"{found.query}: {len(found.hits)} hits from {found.provider}"
+        case Decided():
+            return f"step {event.step}: {event.action} {event.note}".rstrip()
+        case Browsed():
+            return f"{len(event.quotes)} helpful passages"
+        case Blocked():
+            return f"{event.hit.url}: credibility {event.score:g}, not above {event.threshold:g}"
+        case Doubted():
+            return " | ".join(event.gaps) or "no gaps"
         case PageRead(page=page):
             return f"{page.url} ({len(page.text)} characters, {page.via})"
         case Reflected():
-            return ", ".join(f"{f.slot}={f.value or f.status}" for f in event.findings)
+            return ", ".join(map(_finding, event.findings))
         case Answered():
             return event.text
         case Verified():
@@ -75,6 +92,15 @@ def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer th
             return event.message
         case Halted():
             return event.reason
+
+
+def _finding(finding: Finding) -> str:
+    """`winner=Argentina`; where sources disagree, with what is said against it and the weights."""
+    told = finding.status if finding.value is None else str(finding.value)
+    against = "".join(f" or {a.value} ({a.weight:g})" for a in finding.alternatives)
+    weight = f" ({finding.weight:g})" if against else ""
+    mark = "?" if finding.status == "conflict" else ""
+    return f"{finding.slot}={told}{mark}{weight}{against}"
 
 
 def as_json(event: Event) -> str:
@@ -114,7 +140,9 @@ def frames(event: Event) -> Iterator[tuple[FrameType, str]]:
 
 
 def _known(finding: Finding) -> str:
-    told = finding.status if finding.value is None else finding.value
+    """`winner: Argentina`; where sources disagree, `winner: Argentina or France (in conflict)`."""
+    values = [finding.value, *(other.value for other in finding.alternatives)]
+    told = " or ".join(str(value) for value in values if value is not None) or finding.status
     return f"{finding.slot}: {told}" + (" (in conflict)" if finding.status == "conflict" else "")
 
 
@@ -130,12 +158,14 @@ def _frame_type(event: Event) -> FrameType:
     match event:
         case Started():
             return "start"
-        case Queried():
+        case Planned() | Queried():
             return "plan"
         case Searched() | Failed(what="search"):
             return "search"
-        case Failed(what="page", outcome="blocked" | "forbidden"):
+        case Blocked() | Failed(what="page", outcome="blocked" | "forbidden"):
             return "block"
+        case Doubted():
+            return "gaps"
         case PageRead() | Failed(what="page"):
             return "fetch"
     return "thinking"

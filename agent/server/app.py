@@ -16,10 +16,11 @@ from agent import __version__, output
 from agent.asked import Configure, Question
 from agent.compose import chosen_models
 from agent.errors import AgentError, Busy, JournalError, NotConfigured, UsageError
+from agent.live import Live, Summary
 from agent.output import Answer
 from agent.render.document import document
 from agent.render.page import page
-from agent.runs import MOST_LISTED, NAME, Live, Runs, Summary
+from agent.runs import MOST_LISTED, NAME, Runs
 from agent.server import body
 from agent.server.metrics import KIND, Metrics
 from agent.server.stream import EventStream, attend, ended

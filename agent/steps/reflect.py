@@ -3,49 +3,23 @@
 from __future__ import annotations
 
 import html
-import re
+import json
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from agent.evidence import anchor, fold, select, sentences, show, words
+from agent.evidence import fold, select, show
 from agent.outside import Ask, Task
-from agent.research import Event, Finding, Frozen, Quote, Reflected, Research, Slot, Source
+from agent.research import Event, Finding, Frozen, Reflected, Research, Slot, Warned
+from agent.slots.forms import spoken
+from agent.slots.grounding import grounded
+from agent.slots.rows import SlotValue
+from agent.slots.weighing import findings
 from agent.steps import DATA_RULE, answered, language_rule
 from agent.steps.generate_queries import distinct
 
 MOST_NEW_QUERIES = 3
-#: Share of a value's words that its quote, or else its source, must hold. A paraphrase such as
-#: "4-2 on penalties" for "4-2 in the shoot-out" passes, a value from memory does not.
-HELD = 0.6
-
-
-class SlotValue(Frozen):
-    """What the sources say of a slot."""
-
-    name: str
-    value: str | None = Field(None, description="null if no source says it")
-    source: int | None = Field(None, description="id of the source")
-    quote: str = Field("", description="the words of that source that say it, verbatim")
-
-    @field_validator("value", mode="before")
-    @classmethod
-    def _one_value(cls, value: Any) -> Any:
-        if isinstance(value, list):
-            return ", ".join(str(item) for item in value)
-        return str(value) if isinstance(value, int | float) else value
-
-    @field_validator("source", mode="before")
-    @classmethod
-    def _one_source(cls, value: Any) -> Any:
-        number = re.search(r"\d{1,6}", str(value))
-        return int(number[0]) if number else None
-
-    @field_validator("quote", mode="before")
-    @classmethod
-    def _some_quote(cls, value: Any) -> Any:
-        return value or ""
+MOST_MISFITS = 10  # values without the form of their slot that are warned of, a round
 
 
 class Coverage(Frozen):
@@ -75,15 +49,23 @@ class CheckCoverage(Task[Coverage]):
         return (
             "You check what is known. For each slot give the value that the sources state, the "
             "source's id and the words that say it, copied exactly; null if no source says it. "
+            f"Where sources disagree, give a row for each of them. {self._items()}"
             "When a slot is missing or sources disagree, give 1 to 3 new search queries that "
             f"would settle it; use what the sources name. {DATA_RULE} "
             + language_rule(self.language)
         )
 
-    def prompt(self) -> str:
-        slots = "\n".join(
-            html.escape(f"- {slot.name}: {slot.description}", quote=False) for slot in self.slots
+    def _items(self) -> str:
+        """What is said of lists, where there are any."""
+        if not any("[]" in slot.name for slot in self.slots):
+            return ""
+        return (
+            "A name with [] is a list: give its items as [0], [1] and so on, a row for each leaf "
+            "of each item; the same number is the same item, whichever source tells of it. "
         )
+
+    def prompt(self) -> str:
+        slots = "\n".join(html.escape(_described(slot), quote=False) for slot in self.slots)
         topic = html.escape(self.topic, quote=False)
         return f"{show(self.evidence)}\n<topic>{topic}</topic>\nSlots:\n{slots}"
 
@@ -107,7 +89,7 @@ class Reflect:
 
     def __call__(self, research: Research) -> Iterator[Event]:
         if not research.sources:
-            yield _reflected(research, Coverage(slots=[]))
+            yield _reflected(research, Coverage(slots=[]))[0]
             return
         task = CheckCoverage(
             topic=research.topic,
@@ -116,88 +98,64 @@ class Reflect:
             language=self._language,
         )
         coverage = yield from answered(task, self._ask, self._stand_in)
-        yield _reflected(research, coverage)
+        reflected, misfits = _reflected(research, coverage)
+        told = {event.message for event in research.of(Warned)}
+        yield from (Warned(message=m) for m in misfits[:MOST_MISFITS] if m not in told)
+        yield reflected
+
+
+def _described(slot: Slot) -> str:
+    """A slot as the prompt tells it: with its form, where it has one."""
+    form = slot.form
+    told = {"text": "", "date": "date as YYYY-MM-DD", "date-time": "date-time with its zone"}
+    parts = [told.get(form.type, form.type)]
+    if form.options:
+        parts = [f"one of {json.dumps(form.options, ensure_ascii=False)}"]
+    parts += [f"{key} {value}" for key, value in form.limits.items()]
+    shape = f" ({', '.join(parts)})" if parts[0] else ""
+    return f"- {slot.name}{shape}: {slot.description}"
 
 
 def wanted(research: Research) -> str:
     """What evidence is ranked by: the topic, and what the slots ask for."""
-    slots = " ".join(f"{slot.name.replace('_', ' ')} {slot.description}" for slot in research.slots)
+    slots = " ".join(f"{spoken(slot)} {slot.description}" for slot in research.slots)
     return f"{research.topic} {slots}"
 
 
-def _reflected(research: Research, coverage: Coverage) -> Reflected:
-    known = research.findings
-    findings = []
-    for slot in research.slots:
-        found = finding(slot, coverage.slots, research.sources)
-        findings.append(known[slot.name] if found.status == "missing" else found)
-    open_slots = [f for f in findings if f.status != "filled"]
-    queries = _targeted(research, coverage, [f.slot for f in open_slots]) if open_slots else ()
-    return Reflected(
+def _reflected(research: Research, coverage: Coverage) -> tuple[Reflected, tuple[str, ...]]:
+    """What is known now, with what earlier rounds found; and the values that had no such form."""
+    said, misfits = grounded(coverage.slots, research.slots, research.sources)
+    found = findings(research.slots, research.said(*said), research.sources)
+    open_slots = [finding for finding in found if finding.status != "filled"]
+    queries = _targeted(research, coverage, open_slots) if open_slots else ()
+    reflected = Reflected(
         round=research.round,
-        findings=tuple(findings),
+        findings=found,
+        said=said,
         need_more=bool(open_slots),
         new_queries=queries,
     )
+    return reflected, misfits
 
 
-def _targeted(research: Research, coverage: Coverage, missing: list[str]) -> tuple[str, ...]:
-    """New queries: the model's that were not asked before, else one for each missing slot."""
+def _targeted(
+    research: Research, coverage: Coverage, open_slots: Sequence[Finding]
+) -> tuple[str, ...]:
+    """New queries: one for each conflict, then the model's, or else one for each missing slot.
+
+    None of them was asked before.
+    """
     before = {fold(query)[0] for query in research.queries}
-    named = {slot.name: slot for slot in research.slots}
-    own = [f"{research.topic} {_words(named[name])}" for name in missing]
-    for queries in (coverage.new_queries, own):
-        fresh = [query for query in distinct(queries) if fold(query)[0] not in before]
-        if fresh:
-            return tuple(fresh[:MOST_NEW_QUERIES])
-    return ()
+    disputed = [f"{research.topic} {_dispute(f)}" for f in open_slots if f.status == "conflict"]
+    own = [f"{research.topic} {spoken(f.slot)}" for f in open_slots if f.status == "missing"]
+    fresh = [
+        [query for query in distinct(queries) if fold(query)[0] not in before]
+        for queries in (disputed, coverage.new_queries, own)
+    ]
+    return distinct([*fresh[0], *(fresh[1] or fresh[2])])[:MOST_NEW_QUERIES]
 
 
-def _words(slot: Slot) -> str:
-    return slot.name.replace("_", " ")
-
-
-def finding(slot: Slot, rows: Sequence[SlotValue], sources: Sequence[Source]) -> Finding:
-    """A slot as its rows and the sources have it. What no source says is missing."""
-    values: dict[str, list[tuple[str, Quote]]] = {}
-    for row in rows:
-        if row.name.casefold() == slot.name.casefold() and row.value and row.value.strip():
-            quote = _grounded(row.value, row, sources)
-            if quote:
-                values.setdefault(fold(row.value)[0], []).append((row.value.strip(), quote))
-    if not values:
-        return Finding(slot=slot.name, status="missing")
-    best, *others = sorted(values.values(), key=lambda said: -len({q.source for _, q in said}))
-    return Finding(
-        slot=slot.name,
-        status="conflict" if others else "filled",
-        value=best[0][0],
-        quotes=tuple(quote for said in (best, *others) for _, quote in said),
-        alternatives=tuple(said[0][0] for said in others),
-    )
-
-
-def _grounded(value: str, row: SlotValue, sources: Sequence[Source]) -> Quote | None:
-    """The quote that holds a value: the model's, or a sentence of the source it named."""
-    named = [source for source in sources if source.n == row.source]
-    for source in (*named, *(s for s in sources if s.n != row.source)):
-        quote = anchor(row.quote, source)
-        if quote and (_held(value, quote.text) or _held(value, source.page.text)):
-            return quote
-    return next((quote for s in named if (quote := _sentence_with(value, s))), None)
-
-
-def _sentence_with(value: str, source: Source) -> Quote | None:
-    place = anchor(value, source)
-    if place is None:
-        return None
-    for start, end in sentences(source.page.text):
-        if start <= place.start and place.end <= end:
-            return anchor(source.page.text[start:end], source)
-    return place
-
-
-def _held(value: str, text: str) -> bool:
-    parts = words(value) or fold(value)[0].split()
-    there = set(words(text)) | set(fold(text)[0].split())
-    return sum(part in there for part in parts) >= HELD * len(parts)
+def _dispute(finding: Finding) -> str:
+    """A slot in conflict as a query names it: `winner Argentina or France`."""
+    values = [finding.value, *(other.value for other in finding.alternatives)]
+    return f"{spoken(finding.slot)} {' or '.join(str(value)[:80] for value in values[:2])}"

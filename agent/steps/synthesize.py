@@ -149,7 +149,7 @@ def compose(
     Returns it, its claims not yet judged, with warnings about what was left out: citations whose
     quote is not on their page, and sentences beyond `max_words`.
     """
-    anchored = [_anchored(cited, sources) for cited in draft.citations]
+    anchored = [quote_of(cited, sources) for cited in draft.citations]
     quotes = ordered(quote for quote in anchored if quote)
     text = _with_markers(draft.answer, {quote.source for quote in quotes})
     claims: list[Claim] = []
@@ -163,7 +163,7 @@ def compose(
         elif claim.text:
             claims.append(claim)
     lost = [c for c, quote in zip(draft.citations, anchored, strict=True) if quote is None]
-    return told(claims, quotes), (*_lost(lost, sources), *dropped)
+    return told(claims, quotes), (*lost_citations(lost, sources), *dropped)
 
 
 def told(claims: Sequence[Claim], quotes: Iterable[Quote]) -> Answered:
@@ -181,13 +181,13 @@ def ordered(quotes: Iterable[Quote]) -> tuple[Quote, ...]:
     return tuple(sorted(set(quotes), key=lambda q: (q.source, q.start, q.end, q.match)))
 
 
-def _anchored(cited: Cited, sources: Sequence[Source]) -> Quote | None:
+def quote_of(cited: Cited, sources: Sequence[Source]) -> Quote | None:
     """A citation's quote on its page; None for one that is not there."""
     source = next((source for source in sources if source.n == cited.source), None)
     return anchor(cited.quote, source) if source else None
 
 
-def _lost(citations: Sequence[Cited], sources: Sequence[Source]) -> Iterator[str]:
+def lost_citations(citations: Sequence[Cited], sources: Sequence[Source]) -> Iterator[str]:
     """What is told of citations that do not stand, with what their page has that is like them."""
     for cited in citations[:MOST_TOLD]:
         source = next((source for source in sources if source.n == cited.source), None)

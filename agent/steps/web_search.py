@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 
 from agent.errors import OutsideError, SearchFailed
 from agent.outside import Read, Search
-from agent.research import Event, Failed, Found, Hit, Page, PageRead, Research, Searched
+from agent.pages.instructions import warning
+from agent.research import (
+    Event,
+    Failed,
+    Found,
+    Hit,
+    Page,
+    PageRead,
+    Research,
+    Searched,
+    Warned,
+)
 
 
 class WebSearchTool:
@@ -35,10 +46,8 @@ class WebSearchTool:
                 self._read.start(hit.url)
 
     def salvage(self, research: Research) -> Iterator[Event]:
-        """Pages that had been read when gathering ended early; of others, what the search said."""
-        for hit in research.unread(self._pages_per_query):
-            if page := self._read.ready(hit.url) or _snippet(hit, research):
-                yield PageRead(page=page, hit=hit)
+        """What of the round's pages can be had without reading any more."""
+        yield from salvaged(self._read, research.unread(self._pages_per_query), research)
 
     def __call__(self, research: Research) -> Iterator[Event]:
         yield from self._searched(research)
@@ -52,24 +61,42 @@ class WebSearchTool:
         for query, outcome in zip(queries, self._search.collect(queries), strict=True):
             if isinstance(outcome, OutsideError):
                 failures.append(outcome)
-                yield _failure("search", query, outcome)
+                yield skipped("search", query, outcome)
             else:
                 yield Searched(round=research.round, found=outcome)
         if len(failures) == len(queries) and not research.hits:
             raise SearchFailed(failures[0].message, failures[0].remedy, outcome=failures[0].outcome)
 
     def _pages(self, research: Research) -> Iterator[Event]:
-        hits = research.unread(self._pages_per_query)
-        outcomes = self._read.collect([hit.url for hit in hits])
-        for hit, outcome in zip(hits, outcomes, strict=True):
-            if isinstance(outcome, OutsideError):
-                snippet = _snippet(hit, research)
-                stand_in = "its snippet" if snippet else ""
-                yield _failure("page", hit.url, outcome, stand_in)
-                if snippet:
-                    yield PageRead(page=snippet, hit=hit)
-            else:
-                yield PageRead(page=outcome, hit=hit)
+        yield from read_pages(self._read, research.unread(self._pages_per_query), research)
+
+
+def read_pages(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[Event]:
+    """Pages side by side, as sources in the order of the hits; a snippet for one that fails."""
+    outcomes = read.collect([hit.url for hit in hits])
+    for hit, outcome in zip(hits, outcomes, strict=True):
+        if isinstance(outcome, OutsideError):
+            snippet = _snippet(hit, research)
+            stand_in = "its snippet" if snippet else ""
+            yield skipped("page", hit.url, outcome, stand_in)
+            if snippet:
+                yield from became_source(snippet, hit)
+        else:
+            yield from became_source(outcome, hit)
+
+
+def salvaged(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[Event]:
+    """Pages that had been read when gathering ended early; of others, what the search said."""
+    for hit in hits:
+        if page := read.ready(hit.url) or _snippet(hit, research):
+            yield from became_source(page, hit)
+
+
+def became_source(page: Page, hit: Hit) -> Iterator[Event]:
+    """A page as a source, with a warning where its text speaks to a model."""
+    yield PageRead(page=page, hit=hit)
+    if said := warning(page, hit):
+        yield Warned(message=said)
 
 
 def _snippet(hit: Hit, research: Research) -> Page | None:
@@ -87,7 +114,8 @@ def _snippet(hit: Hit, research: Research) -> Page | None:
     )
 
 
-def _failure(what: str, subject: str, error: OutsideError, stand_in: str = "") -> Failed:
+def skipped(what: str, subject: str, error: OutsideError, stand_in: str = "") -> Failed:
+    """The event of a query or a page that is gone on without."""
     return Failed.model_validate(
         {
             "what": what,

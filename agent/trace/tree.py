@@ -10,14 +10,18 @@ from typing import Literal, NamedTuple
 from agent.output import Answer, Citation
 from agent.render import detail, printable
 from agent.research import (
+    Alternative,
     Answered,
     Asked,
     Attempt,
+    Blocked,
+    Doubted,
     Event,
     Failed,
     Finding,
     Halted,
     PageRead,
+    Planned,
     Queried,
     Reflected,
     Searched,
@@ -113,7 +117,7 @@ def _parts(events: Sequence[Event]) -> Iterator[tuple[str, list[Event]]]:
 def _gathers(event: Event) -> bool:
     if isinstance(event, Failed):
         return event.what != "llm"
-    return isinstance(event, Queried | Searched | PageRead | Reflected)
+    return isinstance(event, Queried | Searched | PageRead | Blocked | Doubted | Reflected)
 
 
 # --- one node an event ---------------------------------------------------------------------------
@@ -156,6 +160,8 @@ def _node(event: Event, book: _Book, trace: Trace) -> Iterator[Node]:  # noqa: C
                 yield Node("slots asked for", ", ".join(slot.name for slot in event.slots))
         case Asked():
             yield _asked(event, book)
+        case Planned():
+            yield Node("plan", f"{event.question_type}, {event.search_strategy}")
         case Queried():
             yield Node("queries", " | ".join(event.queries))
             if event.round == 1 and event.slots:
@@ -166,6 +172,11 @@ def _node(event: Event, book: _Book, trace: Trace) -> Iterator[Node]:  # noqa: C
             yield _page(event, book)
         case Failed():
             yield _failed(event, book)
+        case Blocked():
+            yield Node("blocked", detail(event), mark="quiet", link=event.hit.url)
+        case Doubted():
+            gaps = tuple(Node("gap", gap) for gap in event.gaps)
+            yield Node("gaps", "" if gaps else "none: nothing more is needed", children=gaps)
         case Reflected():
             slots = tuple(map(_slot, event.findings))
             yield Node("known so far", "" if slots else "no slots were named", children=slots)
@@ -235,10 +246,17 @@ def _slot(finding: Finding) -> Node:
     cited = "".join(f"[{n}]" for n in sorted({quote.source for quote in finding.quotes}))
     if finding.status == "missing":
         return Node(finding.slot, "missing", mark="quiet")
-    against = tuple(f"or {value}" for value in finding.alternatives)
+    told = tuple(f"or {_weighing(other)}" for other in finding.alternatives)
+    against = (f"weight {finding.weight:g}", *told) if told else ()
     if finding.status == "conflict":
         return Node(finding.slot, f"in conflict: {finding.value} {cited}", against, "bad")
     return Node(finding.slot, f"{finding.value} {cited}", against, "good")
+
+
+def _weighing(other: Alternative) -> str:
+    """A value that is said against another: by whom, and how much that weighs."""
+    cited = "".join(f"[{n}]" for n in other.citations)
+    return f"{other.value} {cited}, weight {other.weight:g}"
 
 
 def _decision(event: Reflected, trace: Trace) -> Node:

@@ -7,7 +7,7 @@ import logging
 import time
 from typing import Literal
 
-from agent.runs import Live
+from agent.live import Live
 
 log = logging.getLogger("agent.server")
 

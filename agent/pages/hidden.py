@@ -1,0 +1,226 @@
+"""What a page holds but does not show: text that hides there is often meant for machines.
+
+Looked at are the page's own styles: the `style` of an element and the page's `<style>` sheets, as
+far as their selectors are simple (`p`, `.note`, `div#top.note`). External sheets are not loaded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+Element = Any  # lxml has no type hints
+Styles = dict[str, str]
+
+UNSEEN = (
+    "//style | //template | //noscript | //iframe | //svg | //canvas | //datalist | //comment()"
+    " | //script[not(@type='application/ld+json')]"
+    " | //*[@hidden] | //*[@aria-hidden='true'] | //*[@popover] | //dialog[not(@open)]"
+)
+#: Characters of a page's sheets that are read, and rules that are kept of them.
+SHEET, RULES = 200_000, 2000
+ALIKE, NESTED = 20, 4  # rules of one name, and blocks around a rule, that are looked at
+FAR = -400  # pixels beyond the edge of the page, above it or to its left
+FAINT = 0.05  # opacity
+TINY = 2  # pixels of a font; also the height or width of a box that cuts its text off
+
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_BRACE = re.compile(r"[{}]")
+_SELECTOR = re.compile(r"([\w-]*)((?:[.#][\w-]+)*)")
+_SCREEN = re.compile(r"@(?:media\s+(?:only\s+)?(?:screen|all)\s*$|supports|layer)", re.I)
+_NUMBER = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(px|r?em|pt|%|v[wh]|ch|cm|in)?")
+_PIXELS = {"em": 16.0, "rem": 16.0, "pt": 1.33, "ch": 8.0, "cm": 38.0, "in": 96.0}
+_NOTHING = re.compile(
+    r"rect\(\s*[01](?:px)?\W+[01](?:px)?\W+[01](?:px)?\W+[01](?:px)?\s*\)|inset\((?:50|100)%"
+    r"|circle\(0|polygon\(0(?:px)?[ ]0(?:px)?\s*(?:,\s*0(?:px)?[ ]0(?:px)?\s*)+\)"
+)
+_MOVED = re.compile(r"scale[xy]?\(\s*0?\.?0*\s*[,)]|translate[xy]?\(\s*(-?\d+)(px|r?em|%|vw)?")
+_RGB = re.compile(r"rgba?\(\s*(\d+)[\s,]+(\d+)[\s,]+(\d+)(?:[\s,/]+([\d.]+))?\s*\)")
+_NAMED = {"white": "#ffffff", "black": "#000000"}
+
+
+class Rule(NamedTuple):
+    """A simple selector and what it declares."""
+
+    tag: str
+    names: frozenset[str]  # as `.class` and `#id`
+    styles: Styles
+
+
+def hidden(tree: Element) -> list[Element]:
+    """The elements of a page that a browser does not show, or shows as nothing to be seen.
+
+    An element inside another that is hidden is not named again. Takes linear time.
+    """
+    rules = _index(_sheet(tree))
+    linked = bool(tree.xpath("//link[contains(@rel, 'stylesheet')]"))
+    most = tree.xpath("string-length(//body)") / 2
+    found = dict.fromkeys(tree.xpath(UNSEEN), True)
+    behind = {None: "" if linked else "#ffffff"}  # the colour behind the words of an element
+    for element in tree.iter():
+        parent = element.getparent()
+        if parent in found or not isinstance(element.tag, str):
+            found.setdefault(element, parent not in found)
+            continue
+        own = _own(element)
+        styles = {**_matching(element, rules), **own}
+        behind[element] = _painted(styles) or behind.get(parent, "")
+        if not styles or element.tag in ("html", "body"):
+            continue
+        # a page may fade in as a whole by a script that is not run here
+        if (_gone(styles) or _camouflaged(styles, behind[element])) and (
+            own or element.xpath("string-length()") < most
+        ):
+            found[element] = True
+    return [element for element, outermost in found.items() if outermost]
+
+
+# --- declarations --------------------------------------------------------------------------------
+
+
+def declared(text: str) -> Styles:
+    """Declarations as a mapping, the last of a name counting."""
+    found = {}
+    for declaration in text[:5000].split(";"):
+        name, colon, value = declaration.partition(":")
+        if colon:
+            found[name.strip().lower()] = value.replace("!important", "").strip().lower()
+    return found
+
+
+def _own(element: Element) -> Styles:
+    styles = declared(element.get("style", ""))
+    for attribute, name in (("bgcolor", "background-color"), ("color", "color")):
+        if value := element.get(attribute):
+            styles.setdefault(name, value.strip().lower())
+    return styles
+
+
+def _sheet(tree: Element) -> Iterator[Rule]:
+    """The rules of a page's sheets that hold on a screen and whose selectors are simple."""
+    text = "\n".join(style.text or "" for style in tree.iter("style"))[:SHEET]
+    text = _COMMENT.sub(" ", text)
+    around: list[str] = []
+    at = 0
+    for brace in _BRACE.finditer(text):
+        piece, at = text[at : brace.start()], brace.end()
+        if brace[0] == "{":
+            around.append(piece.rpartition(";")[2].strip())
+        elif around:
+            selectors = around.pop()
+            if len(around) <= NESTED and all(_SCREEN.match(outer) for outer in around):
+                yield from _rules(selectors, declared(piece))
+
+
+def _rules(selectors: str, styles: Styles) -> Iterator[Rule]:
+    for selector in selectors[:2000].split(","):
+        match = _SELECTOR.fullmatch(selector.strip())
+        if match and styles and (match[1] or match[2]):
+            yield Rule(match[1].lower(), frozenset(re.findall(r"[.#][\w-]+", match[2])), styles)
+
+
+def _index(rules: Iterator[Rule]) -> Mapping[str, list[tuple[int, Rule]]]:
+    """Rules with their order, by one of their names, or else by their tag; alike ones as one."""
+    merged: dict[tuple[str, frozenset[str]], tuple[int, Rule]] = {}
+    for order, rule in zip(range(RULES), rules, strict=False):
+        before = merged.get((rule.tag, rule.names), (0, rule))[1].styles
+        both = rule._replace(styles={**before, **rule.styles})
+        merged[rule.tag, rule.names] = order, both
+    index: dict[str, list[tuple[int, Rule]]] = {}
+    for order, rule in merged.values():
+        index.setdefault(min(rule.names, default=rule.tag), []).append((order, rule))
+    return {name: found[-ALIKE:] for name, found in index.items()}
+
+
+def _matching(element: Element, rules: Mapping[str, Sequence[tuple[int, Rule]]]) -> Styles:
+    """What the sheets declare of an element: more names in a selector count for more."""
+    if not rules:
+        return {}
+    names = {f".{name}" for name in element.get("class", "").split()[:50]}
+    if identity := element.get("id"):
+        names.add(f"#{identity.strip()}")
+    found = [
+        (len(rule.names), order, rule.styles)
+        for key in (element.tag, *names)
+        for order, rule in rules.get(key, ())
+        if rule.names <= names and rule.tag in ("", element.tag)
+    ]
+    styles: Styles = {}
+    for *_, more in sorted(found, key=lambda f: f[:2]):
+        styles.update(more)
+    return styles
+
+
+# --- whether they hide ---------------------------------------------------------------------------
+
+
+def _gone(styles: Styles) -> bool:
+    """Whether declarations leave nothing to be seen of an element, whatever is around it."""
+    get = styles.get
+    if get("display") == "none" or get("visibility") in ("hidden", "collapse"):
+        return True
+    if get("content-visibility") == "hidden" or _size(get("opacity"), 1) < FAINT:
+        return True
+    if _size(get("font-size"), 16) < TINY or _NOTHING.search(
+        get("clip", "") + get("clip-path", "")
+    ):
+        return True
+    return _outside(styles) or _cut_off(styles)
+
+
+def _outside(styles: Styles) -> bool:
+    """Whether an element is moved out of the page."""
+    placed = styles.get("position") in ("absolute", "fixed", "relative")
+    sides = ("left", "top", "margin-left", "margin-top", "text-indent")
+    for side in sides if placed else sides[2:]:
+        if _size(styles.get(side), 0) <= FAR:
+            return True
+    moved = _MOVED.search(styles.get("transform", ""))
+    return bool(moved and (moved[1] is None or _size(f"{moved[1]}{moved[2] or ''}", 0) <= FAR))
+
+
+def _cut_off(styles: Styles) -> bool:
+    """Whether a box has no room for its text and cuts off what does not fit."""
+    sizes = (styles.get(side) for side in ("width", "height", "max-width", "max-height"))
+    small = any(_size(size, 100) < TINY for size in sizes)
+    return small and styles.get("overflow", "").startswith(("hidden", "clip"))
+
+
+def _size(value: str | None, default: float) -> float:
+    """A length in pixels, about; a number as it is; a share of the page as a part of 1,000."""
+    match = _NUMBER.match(value or "")
+    if not match:
+        return default
+    number, unit = float(match[1]), match[2] or ""
+    return number * (10.0 if unit in ("%", "vw", "vh") else _PIXELS.get(unit, 1.0))
+
+
+def _camouflaged(styles: Styles, behind: str) -> bool:
+    """Whether words have the colour of what is behind them, where that is known."""
+    ink = _colour(styles.get("-webkit-text-fill-color", styles.get("color", "")))
+    if ink == "transparent":
+        return "text" not in styles.get("background-clip", "")
+    return bool(ink) and ink == behind
+
+
+def _painted(styles: Styles) -> str:
+    """The colour of a background; `?` where it is an image."""
+    if "url(" in (image := styles.get("background-image", "") + styles.get("background", "")):
+        return "?"
+    if "gradient" in image:
+        return "?"
+    colour = _colour(styles.get("background-color", styles.get("background", "")))
+    return "" if colour == "transparent" else colour
+
+
+def _colour(value: str) -> str:
+    """A colour as `#rrggbb` or its name, so that equal ones are equal; `transparent` if so."""
+    if match := _RGB.match(value):
+        if match[4] and float(match[4][:6].rstrip(".") or 0) < FAINT:
+            return "transparent"
+        return "#" + "".join(f"{min(int(part), 255):02x}" for part in match.groups()[:3])
+    word = value.split(" ")[0]
+    if re.fullmatch(r"#[0-9a-f]{3,4}", word):
+        word = "#" + "".join(2 * digit for digit in word[1:])
+    return _NAMED.get(word, word[:7] if word.startswith("#") else word)

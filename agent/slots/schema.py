@@ -1,0 +1,204 @@
+"""A caller's JSON Schema (2020-12) as slots: one for each leaf.
+
+Understood: objects, lists of scalars and of objects (no list in a list), string, integer, number,
+boolean, enum, const, the formats date and date-time, `$ref` within the document, and a type or
+null. Whatever else would change what a value may be is refused, naming its place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from agent.errors import UsageError
+from agent.foreign import dig, plain
+from agent.research import Form, Slot
+
+Json = dict[str, Any]
+
+LONGEST = 100_000  # characters of a schema
+DEEPEST = 8  # levels of objects and lists
+MOST_NODES = 500  # with every `$ref` put in its place
+MOST_LEAVES = 100
+LONGEST_PATTERN = 200  # characters
+
+_ABOUT = frozenset(
+    "$schema $id $defs definitions $comment title default examples deprecated".split()
+)
+_ABOUT |= {"description", "readOnly", "writeOnly"}
+_OF_OBJECT = frozenset({"properties", "required", "additionalProperties"})
+_OF_LIST = frozenset("items minItems maxItems uniqueItems".split())
+LIMITS = frozenset(
+    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength "
+    "pattern".split()
+)
+_OF_LEAF = LIMITS | {"enum", "const", "format"}
+_CHOICES = ("anyOf", "oneOf", "allOf")
+_ALIKE = {"object": _OF_OBJECT, "array": _OF_LIST}
+#: A repeated group that itself repeats or chooses: such patterns can take for ever.
+_SLOW = re.compile(r"\([^)]*[+*|}][^)]*\)\)*\s*[+*{]|\\[1-9]")
+
+
+def resolved(schema: Any) -> Json:
+    """The schema with references in their place and `X or null` as X. Raises UsageError."""
+    from jsonschema import Draft202012Validator, SchemaError
+
+    try:
+        if not isinstance(schema, dict) or len(json.dumps(schema)) > LONGEST:
+            raise _refused("#", f"it is not an object of at most {LONGEST:,} characters")
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        raise _refused(_place(error.absolute_path), plain(error.message, 200)) from None
+    except (RecursionError, ValueError, TypeError):
+        raise _refused("#", "it cannot be read as JSON") from None
+    whole = _Resolver(schema).node(schema, "#", 0)
+    if whole["type"] != "object":
+        raise _refused("#", "the whole must be an object: its properties are the slots")
+    return whole
+
+
+def slots_of(schema: Json) -> tuple[Slot, ...]:
+    """The leaves of a schema, in its order. Raises UsageError."""
+    slots = tuple(_leaves(resolved(schema), "", ""))
+    if not 0 < len(slots) <= MOST_LEAVES:
+        raise _refused("#", f"it has {len(slots)} leaves, not 1 to {MOST_LEAVES}")
+    return slots
+
+
+def _leaves(node: Json, path: str, above: str) -> Iterator[Slot]:
+    said = plain(node.get("description"), 200)
+    told = " ".join(filter(None, (above, said)))
+    if node["type"] == "object":
+        for name, child in node["properties"].items():
+            yield from _leaves(child, f"{path}.{name}" if path else name, told)
+    elif node["type"] == "array":
+        yield from _leaves(node["items"], f"{path}[]", told)
+    else:
+        yield Slot(name=path, description=told, form=_form(node))
+
+
+def _form(node: Json) -> Form:
+    options = node.get("enum", (node["const"],) if "const" in node else ())
+    kind = node.get("format") if node["type"] == "string" else None
+    limits = {key: node[key] for key in sorted(LIMITS & set(node))}
+    return Form.model_validate(
+        {
+            "type": kind if kind in ("date", "date-time") else node["type"],
+            "options": tuple(option for option in options if option is not None),
+            "limits": limits,
+        }
+    )
+
+
+class _Resolver:
+    """Goes through a schema, counting what it visits."""
+
+    def __init__(self, root: Json) -> None:
+        self._root = root
+        self._nodes = 0
+
+    def node(self, node: Any, place: str, depth: int, listed: bool = False) -> Json:
+        """A node in the form that is understood."""
+        self._nodes += 1
+        if self._nodes > MOST_NODES or depth > DEEPEST:
+            raise _refused(place, f"too large or too deep (or it refers to itself): {DEEPEST} deep")
+        node = self._plain(node, place)
+        kind = _type(node, place)
+        known = _ABOUT | _ALIKE.get(kind, _OF_LEAF) | {"type"}
+        if odd := sorted(set(node) - known):
+            raise _refused(place, f"{', '.join(odd)} is not supported for {kind}")
+        if kind == "object":
+            return self._object({**node, "type": kind}, place, depth, listed)
+        if kind == "array":
+            if listed:
+                raise _refused(place, "a list within a list is not supported")
+            items = self.node(node.get("items", {}), f"{place}/items", depth + 1, True)
+            return {**node, "type": kind, "items": items}
+        return _leaf({**node, "type": kind}, place)
+
+    def _object(self, node: Json, place: str, depth: int, listed: bool) -> Json:
+        properties = node.get("properties") or {}
+        if not properties:
+            raise _refused(place, "an object needs properties")
+        children = {}
+        for name, child in properties.items():
+            if re.search(r"[.\[\]\x00-\x1f]", name) or not 0 < len(name) <= 60:
+                raise _refused(place, f"a name may not be {name[:60]!r}: no dot, no bracket")
+            children[name] = self.node(child, f"{place}/properties/{name}", depth + 1, listed)
+        return {**node, "properties": children}
+
+    def _plain(self, node: Any, place: str) -> Json:
+        """A node without `$ref` and without `or null` around it."""
+        for _ in range(DEEPEST):
+            if not isinstance(node, dict):
+                raise _refused(place, "a schema that is only true or false is not supported")
+            if "$ref" in node:
+                node = {**self._target(node["$ref"], place), **_without(node, "$ref")}
+                continue
+            key = next((key for key in _CHOICES if key in node), None)
+            if key is None:
+                return node
+            real = [one for one in node[key] if not _is_null(one)]
+            if len(real) != 1 or not isinstance(real[0], dict):
+                raise _refused(place, f"{key} of several types is not supported")
+            node = {**real[0], **_without(node, key)}
+        raise _refused(place, "it refers to itself")
+
+    def _target(self, ref: str, place: str) -> Json:
+        keys = [part.replace("~1", "/").replace("~0", "~") for part in ref.split("/")[1:]]
+        found = dig(self._root, *keys) if ref.startswith("#/") else None
+        if not isinstance(found, dict):
+            raise _refused(place, f"$ref {ref[:80]!r} is not to an object within this document")
+        return found
+
+
+def _leaf(node: Json, place: str) -> Json:
+    pattern = node.get("pattern", "")
+    if len(pattern) > LONGEST_PATTERN or _SLOW.search(pattern):
+        raise _refused(place, "this pattern could take too long: no repetition within repetition")
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise _refused(place, f"pattern: {error}") from None
+    if any(isinstance(option, dict | list) for option in node.get("enum", [node.get("const")])):
+        raise _refused(place, "enum and const of scalars only")
+    return node
+
+
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+
+def _type(node: Json, place: str) -> str:
+    named = node.get("type")
+    if named is None:
+        options = node.get("enum", [node["const"]] if "const" in node else [])
+        kinds = {_TYPES.get(type(option), "") for option in options if option is not None}
+        named = kinds.pop() if len(kinds) == 1 else None
+        named = "object" if "properties" in node else "array" if "items" in node else named
+    if isinstance(named, list):
+        real = [kind for kind in named if kind != "null"]
+        named = real[0] if len(real) == 1 else None
+    if named in (None, "", "null"):
+        raise _refused(place, "give it one type (beside null)")
+    return str(named)
+
+
+def _is_null(node: Any) -> bool:
+    return isinstance(node, dict) and node.get("type") == "null"
+
+
+def _without(node: Json, key: str) -> Json:
+    return {name: value for name, value in node.items() if name != key}
+
+
+def _place(path: Any) -> str:
+    return "/".join(["#", *map(str, path)])
+
+
+def _refused(place: str, why: str) -> UsageError:
+    return UsageError(
+        f"--slots-schema, at {place[:200]}: {why}.",
+        "Give a JSON Schema of an object with scalars, objects and lists of either.",
+    )
