@@ -22,7 +22,7 @@ from agent.errors import AgentError, Busy, JournalError, Stopped
 from agent.journal import read
 from agent.live import Live, Summary
 from agent.outside import spawn
-from agent.run import clean, journal_path, new_name
+from agent.run import clean, given_slots, journal_path, new_name
 from agent.settings import Settings
 
 KEPT = 64  # ended runs whose frames and answer stay in memory; of others the journal is read
@@ -40,7 +40,7 @@ class Runs:
         self._settings = settings
         self._told = told
         self._folder = journal_path(settings, "any").parent
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a run that ends at once is finished by who began it
         self._under_way: dict[str, Live] = {}
         self._queue: deque[Live] = deque()
         self._ended: OrderedDict[str, Live] = OrderedDict()
@@ -52,7 +52,8 @@ class Runs:
         Raises UsageError or NotConfigured for what cannot be run, Busy where the queue is full.
         """
         topic = clean(topic)
-        chosen_models(settings)  # what is not configured is told before anything is begun
+        chosen_models(settings)  # what cannot be run is told before anything is begun
+        given_slots(settings)
         name = new_name()
         settings = settings.model_copy(update={"resume": name})
         summary = Summary(
@@ -159,7 +160,8 @@ class Runs:
         """The newest runs first, of this process and of earlier ones."""
         with self._lock:
             lives = [*self._ended.values(), *self._under_way.values(), *self._queue]
-        known = {live.id: live.summary for live in lives}
+        # of those that began in one second, the one that ended last is the newer
+        known = {live.id: live.summary for live in reversed(lives)}
         for path in _newest(self._folder, most):
             if path.stem not in known and (summary := _summary(path)):
                 known[path.stem] = summary

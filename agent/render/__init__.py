@@ -136,7 +136,7 @@ def frames(event: Event) -> Iterator[tuple[FrameType, str]]:
         if event.need_more:
             yield "gaps", _short(" | ".join(event.new_queries))
     else:
-        yield _frame_type(event), _short(_missed(event) or detail(event))
+        yield _frame_type(event), _short(_told(event))
 
 
 def _known(finding: Finding) -> str:
@@ -146,12 +146,15 @@ def _known(finding: Finding) -> str:
     return f"{finding.slot}: {told}" + (" (in conflict)" if finding.status == "conflict" else "")
 
 
-def _missed(event: Event) -> str:
-    """Why something was skipped, in a sentence; what stood in, where something did."""
-    if not isinstance(event, Failed):
-        return ""
-    stood_in = f" Used instead: {event.stand_in}." if event.stand_in else ""
-    return f"{event.subject}: {event.message}{stood_in}"
+def _told(event: Event) -> str:
+    """What an event says, where its frame's type says the rest."""
+    match event:
+        case Started():
+            return event.topic
+        case Failed(stand_in=stand_in):
+            used = f" Used instead: {stand_in}." if stand_in else ""
+            return f"{event.subject}: {event.message}{used}"
+    return detail(event)
 
 
 def _frame_type(event: Event) -> FrameType:

@@ -131,7 +131,8 @@ function source(n, quoted) {
   const [first] = quoted;
   const read = first.via === "page" ? `read ${when(first.retrieved_at)}` : "only the search's snippet";
   const about = [site(first.url) || first.url, worth(first.credibility), read].filter(Boolean).join(" · ");
-  const quotes = quoted.map((one) => element("div", { class: "quoted" }, quote(one)));
+  const once = quoted.filter((one, i) => quoted.findIndex((other) => other.quote === one.quote) === i);
+  const quotes = once.map((one) => element("div", { class: "quoted" }, quote(one)));
   return element("li", { id: `source-${n}` }, element("span", { class: "number" }, `[${n}]`), link(first.url, first.title || first.url, { class: "title" }), said(about, "p", { class: "quiet" }), quotes);
 }
 

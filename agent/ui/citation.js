@@ -16,7 +16,10 @@ export function marked(text, citations) {
 }
 
 /** Markers of their own, after a value. */
-export const markers = (numbers, citations) => marked(numbers.map((n) => `[${n}]`).join(""), citations);
+export function markers(numbers, citations) {
+  const known = numbers.filter((n) => citations.some((one) => one.id === n));
+  return marked(known.map((n) => `[${n}]`).join(""), citations);
+}
 
 /** `[1]`: a button beside the card that it shows. */
 function marker(n, quoted, text) {

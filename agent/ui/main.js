@@ -48,13 +48,16 @@ const refresh = () => list(at("history"), run?.name).catch(() => {});
 // --- a run ---------------------------------------------------------------------------------------
 
 /** Show a run and follow it to its end. */
-async function open(name) {
+async function open(name, focus) {
   leaving.abort();
   const { signal } = (leaving = new AbortController());
   const summary = await told(`/api/runs/${encodeURIComponent(name)}`, { signal });
   view = new View(at("run"), { cancel, replay, again, tell, fail });
   change(begun(name, summary));
+  refresh();
+  tell("Research has begun.");
   document.title = `${summary.question} · ${home}`;
+  if (focus) view.title.focus();
   const watched = watch(name, signal);
   for await (const frame of follow(name, signal, (lost) => lost !== run.lost && change({ ...run, lost }))) {
     change(grown(run, frame));
@@ -131,8 +134,7 @@ async function submit() {
   try {
     const name = await begin(asked);
     history.pushState(null, "", `/?run=${encodeURIComponent(name)}`);
-    show().then(refresh);
-    setTimeout(() => view?.title.focus(), 100);
+    show({ focus: true });
   } catch (error) {
     fail(error, submit);
   } finally {
@@ -141,16 +143,16 @@ async function submit() {
 }
 
 /** Show what the address names. */
-async function show() {
+async function show({ focus = false } = {}) {
   clear();
   const name = new URLSearchParams(location.search).get("run");
-  refresh();
   try {
-    if (name) return await open(name);
+    if (name) return await open(name, focus);
     leaving.abort();
     run = view = null;
     at("run").replaceChildren();
     document.title = home;
+    refresh();
     form.elements.question.focus();
   } catch (error) {
     fail(error, show);
@@ -161,9 +163,10 @@ async function start() {
   const status = await told("/api/status").catch((error) => ({ ready: false, error: error.message, remedy: error.remedy }));
   const { provider, model } = status;
   at("model").textContent = status.ready ? (provider === "extractive" ? "No model: answers are quoted from sources" : model) : "";
-  await fill(form).catch(() => {});
-  await show();
-  if (!status.ready) fail(new Problem(status.error, status.remedy));
+  const refused = await fill(form).catch((error) => error);
+  show();
+  if (refused?.status === 401) fail(refused);
+  else if (!status.ready) fail(new Problem(status.error, status.remedy));
 }
 
 form.addEventListener("submit", (event) => (event.preventDefault(), submit()));
@@ -177,7 +180,7 @@ document.addEventListener("click", (event) => {
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
   event.preventDefault();
   history.pushState(null, "", link.href);
-  show().catch(fail);
+  show({ focus: true });
   at("run").scrollIntoView({ block: "start" });
 });
 addEventListener("popstate", () => show());

@@ -25,7 +25,6 @@ export const begun = (name, summary = {}) => ({
 export function grown(run, frame) {
   const next = { ...run, frames: [...run.frames, frame], queued: false };
   if (!UNSEEN.has(frame.type)) next.steps = [...run.steps, { type: frame.type, detail: frame.detail }];
-  if (frame.type === "start") next.question = frame.detail;
   if (frame.type === "slot") next.slots = { ...run.slots, ...known(frame.detail) };
   if (frame.type === "end") return { ...next, now: "Fetching the answer" };
   return { ...next, now: now(frame.type) };

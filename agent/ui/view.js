@@ -15,7 +15,7 @@ export class View {
     this.stop = button("Cancel", acts.cancel, { class: "cancel" });
     this.note = element("p", { class: "note", hidden: true });
     this.body = element("div", { class: "body" });
-    this.log = element("ol", { class: "log" });
+    this.log = element("ol", { class: "log", tabindex: "0", "aria-label": "Activity" });
     this.summary = element("summary");
     this.details = element("details", { class: "activity" }, this.summary, this.log);
     this.tools = element("p", { class: "tools", hidden: true });

@@ -16,16 +16,17 @@ const STEPS = {
 };
 const NOW = {
   start: "Planning what to search", plan: "Searching", search: "Searching", fetch: "Reading pages",
-  block: "Reading pages", slot: "Weighing what was read", gaps: "Searching for what is missing",
+  block: "Reading pages", slot: "Writing the answer", gaps: "Searching for what is missing",
   thinking: "Thinking", report: "Writing the answer", answer: "Writing the answer",
 };
 const TASKS = {
   generate_queries: "planned the searches", plan: "planned the research", reflect: "looked for what is missing",
   gaps: "looked for what is missing", synthesize: "wrote the answer", draft: "wrote the report",
-  verify: "checked the sentences", repair: "corrected sentences", decide: "chose the next step",
+  verify: "checked the sentences", mend: "mended sentences", decide: "chose the next step",
+  gather: "chose what to search and read", browse: "read for what helps",
 };
 const STRATEGIES = {
-  auto: "Automatic", slots: "Facts: a short answer", report: "Report: a long read", loop: "Step by step",
+  auto: "Automatic", slots: "Short answer", report: "Report", loop: "Step by step",
 };
 const DEPTHS = { quick: "Quick", normal: "Normal", deep: "Deep" };
 
