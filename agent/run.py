@@ -6,6 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -224,8 +225,9 @@ def clean(topic: str) -> str:
 
 
 def new_name() -> str:
-    """A name for a run that no other has."""
-    return f"{now().replace(':', '').replace('-', '')}-{os.urandom(4).hex()}"
+    """A name for a run that no other has; names sort as their runs began, within a process."""
+    begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ-%f")
+    return f"{begun}{os.urandom(3).hex()}"
 
 
 def _header(path: Path, topic: str, settings: Settings) -> dict[str, Any]:

@@ -27,6 +27,7 @@ HOPS = (2, 3)
 PLAIN = {"one plain search, 5 results": 5, "one plain search, 10 results": 10}
 ARMS: dict[str, dict[str, Any]] = {
     "slots, 2 rounds": {"strategy": "slots", "max_rounds": 2},
+    "report, 2 rounds": {"strategy": "report"},
     "loop, 4 steps": {"strategy": "loop", "max_steps": 4},
 }
 DRAWS = 1000  # of the bootstrap
@@ -45,15 +46,15 @@ class Outcome(NamedTuple):
     tokens: int  # of all prompts
 
 
-def ask(question: dict[str, Any], corpus: Path, work: Path) -> list[Outcome]:
-    """One question in all arms."""
+def ask(question: dict[str, Any], corpus: Path, work: Path, arms: Sequence[str]) -> list[Outcome]:
+    """One question in some arms, and by a plain search."""
     from agent.search.corpus import Corpus
 
     index = Corpus(corpus, work)
     urls = [hit.url for hit in index.search(question["question"])]
     index.close()
     plain = [_outcome(question, arm, urls[:n], (0, 1, n, 0)) for arm, n in PLAIN.items()]
-    return [*plain, *(_run(question, arm, corpus, work) for arm in ARMS)]
+    return [*plain, *(_run(question, arm, corpus, work) for arm in arms)]
 
 
 def _run(question: dict[str, Any], arm: str, corpus: Path, work: Path) -> Outcome:
@@ -82,8 +83,10 @@ def _outcome(
     return Outcome(question["dataset"], len(gold), arm, gold <= read, *spent)
 
 
-def measure(data: Path, sample: int | None = None) -> list[Outcome]:
-    """All questions in all arms, on two processes; the index is built once, before."""
+def measure(
+    data: Path, sample: int | None = None, arms: Sequence[str] = tuple(ARMS)
+) -> list[Outcome]:
+    """All questions, or a sample, in all arms or some: on two processes, with one index."""
     from agent.search.corpus import Corpus
 
     rows = [row for row in questions(data, SETS) if len(row["gold"]) in HOPS]
@@ -94,7 +97,7 @@ def measure(data: Path, sample: int | None = None) -> list[Outcome]:
         work = Path(folder)
         Corpus(corpus, work).close()
         with ProcessPoolExecutor(2) as pool:
-            made = pool.map(partial(ask, corpus=corpus, work=work), rows, chunksize=8)
+            made = pool.map(partial(ask, corpus=corpus, work=work, arms=arms), rows, chunksize=8)
             return [outcome for outcomes in made for outcome in outcomes]
 
 
@@ -172,9 +175,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m evals.multihop")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
     parser.add_argument("--sample", type=int, help="so many questions, drawn at random")
+    parser.add_argument("--arm", action="append", choices=[*ARMS], help="only this way to search")
     given = parser.parse_args()
     print(choices(given.data.resolve()), end="\n\n")
-    print(report(measure(given.data.resolve(), given.sample)))
+    print(report(measure(given.data.resolve(), given.sample, given.arm or tuple(ARMS))))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import html
 import json
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from agent.evidence import STOP_WORDS, fold, rank, sentences, tokens, words
@@ -20,9 +21,15 @@ from agent.llm import Generated
 from agent.llm.question import understood
 from agent.llm.values import names
 from agent.outside import Task
+from agent.tools import Exchange
 
 QUERIES = 3
 _SOURCE = re.compile(r'<source id="(\d+)" title="([^"]*)"[^>]*>(.*?)</source>', re.S)
+_HIT = re.compile(r'<hit url="([^"]*)"')
+_QUERY = re.compile(r"^- (?:\[\w+\] )?(.+)$", re.M)
+PAGES = 8  # calls of a turn that a report runs
+TURNS = 5  # of a round of a report: the last one is left to end it
+TURN, CALL = "\n<turn>\n", "\n<call>\n"
 _SEARCHED = re.compile(r"^Search Queries: (.*)$", re.M)
 
 
@@ -46,8 +53,13 @@ class Reader:
 
     def generate(self, task: Task[Any], correction: str) -> Generated:
         """Answer a task from its prompt."""
-        prompt = task.prompt()
+        turns = [f"{_calls(turn)}\n{CALL.join(turn.results)}" for turn in task.exchanges]
+        prompt = TURN.join([task.prompt(), *turns])  # the conversation, as a model sees it
         answers = {
+            "plan": self._sub_queries,
+            "gather": self._call,
+            "gaps": self._gaps,
+            "draft": self._draft,
             "generate_queries": self._plan,
             "reflect": self._reflect,
             "decide": self._decide,
@@ -91,6 +103,36 @@ class Reader:
         scores = rank([text for _, text in pieces], self._question)
         n, text = pieces[scores.index(max(scores))]
         return {"answer": f"{text} [{n}]", "citations": [{"source": n, "quote": text}]}
+
+    # --- the same for a report -----------------------------------------------------------------
+
+    def _sub_queries(self, _: str) -> dict[str, Any]:
+        rows = [{"query": query, "priority": "High", "reasoning": ""} for query in self._first()]
+        about = {"question_type": "factual", "search_strategy": ""}
+        return {**about, "prioritized_sub_queries": rows}
+
+    def _call(self, prompt: str) -> dict[str, Any]:
+        """Search, read what was found, search for what that names, read that; then end."""
+        asked, *turns = prompt.split(TURN)
+        if not turns:
+            queries = [html.unescape(query) for query in _QUERY.findall(asked)]
+        elif "<hit " in turns[-1]:
+            lists = (map(html.unescape, _HIT.findall(told)) for told in turns[-1].split(CALL))
+            ranked = [url for row in zip_longest(*lists) for url in row if url]
+            best = list(dict.fromkeys(ranked))[:PAGES]
+            return {"calls": [_called("fetch_page", "url", url) for url in best]}
+        else:
+            queries = self._next(prompt) if len(turns) == TURNS - 3 else []
+        return {"calls": [_called("search_web", "query", query) for query in queries]}
+
+    def _gaps(self, prompt: str) -> dict[str, Any]:
+        return {"gaps": ["what is asked"], "follow_up_queries": self._next(prompt)}
+
+    def _draft(self, prompt: str) -> dict[str, Any]:
+        written = self._write(prompt)
+        text, rows = re.sub(r" \[\d+\]$", "", written["answer"]), written["citations"]
+        sentence = [{"text": text, "citations": rows}] if text else []
+        return {"title": "Report", "summary": sentence, "confidence": "Low"}
 
     def _first(self) -> list[str]:
         """The question, what it names, and the sub-questions that depend on no other."""
@@ -139,6 +181,16 @@ def relations(question: dict[str, Any]) -> list[str]:
     return [step["question"].replace(">>", " ") for step in steps if isinstance(step, dict)]
 
 
+def _calls(turn: Exchange) -> str:
+    """A turn's own searches, which a model sees as well as their results."""
+    given = (call.arguments.get("query") for call in turn.turn.calls)
+    return "\n".join(f"- {html.escape(str(query))}" for query in given if query)
+
+
+def _called(name: str, argument: str, value: str) -> dict[str, Any]:
+    return {"name": name, "arguments": {argument: value}}
+
+
 def _depends_on_none(relation: str) -> bool:
     return "#" not in relation
 
@@ -152,7 +204,8 @@ def _shown(prompt: str) -> list[Shown]:
 
 def _searched(prompt: str) -> set[str]:
     lists = (json.loads(html.unescape(line)) for line in _SEARCHED.findall(prompt))
-    return {fold(query)[0] for queries in lists for query in queries}
+    told = map(html.unescape, _QUERY.findall(prompt))
+    return {fold(query)[0] for query in (*told, *(q for queries in lists for q in queries))}
 
 
 def _bare(title: str) -> str:

@@ -57,8 +57,8 @@ def detail(event: Event) -> str:  # noqa: C901 - one case an event is clearer th
     """What an event says, in a few words."""
     match event:
         case Started():
-            why = f": {event.reason}" if event.reason else ""
-            return f"{event.topic} ({event.strategy}{why})"
+            chosen = f" ({event.strategy}: {event.reason})" if event.reason else ""
+            return event.topic + chosen
         case Asked():
             return f"{event.task}: {event.model}"
         case Planned():
