@@ -9,6 +9,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import BaseSchema, Case, GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from tests.web import Web, configured
 
@@ -60,7 +61,9 @@ def test_every_answer_is_as_openapi_tells(
         response = case.call(base_url=web.base, timeout=20)
         assert response.status_code < 500, case.as_curl_command()
         assert response.headers["x-content-type-options"] == ["nosniff"]
-        case.validate_response(response)
+        # which JSON Schemas can be slots, OpenAPI does not tell
+        slots = isinstance(case.body, dict) and case.body.get("slots_schema") is not None
+        case.validate_response(response, excluded_checks=[positive_data_acceptance] * slots)
 
     modes = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
     for mode in modes if takes_something(operation) else modes[:1]:
