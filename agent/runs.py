@@ -160,12 +160,12 @@ class Runs:
         """The newest runs first, of this process and of earlier ones."""
         with self._lock:
             lives = [*self._ended.values(), *self._under_way.values(), *self._queue]
-        # of those that began in one second, the one that ended last is the newer
-        known = {live.id: live.summary for live in reversed(lives)}
+        known = {live.id: live.summary for live in lives}
         for path in _newest(self._folder, most):
             if path.stem not in known and (summary := _summary(path)):
                 known[path.stem] = summary
-        return sorted(known.values(), key=lambda one: one.started_at, reverse=True)[:most]
+        newest = sorted(known.values(), key=lambda one: (one.started_at, one.id), reverse=True)
+        return newest[:most]
 
 
 def _newest(folder: Path, most: int) -> list[Path]:

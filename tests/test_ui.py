@@ -168,7 +168,7 @@ def test_cancel_stops_the_run_and_says_what_is_kept(page: Page, gate: threading.
     until(lambda: page.web.runs.listed(1)[0].cancelled)
     gate.set()
     assert page.tab.wait(ENDED) == "Stopped"
-    assert "You stopped this run" in page.text(".note") and "is kept" in page.text(".note")
+    assert "nothing more is searched" in page.text(".note") and "is kept" in page.text(".note")
     assert "synthesize" not in page.services.tasks() and page.web.runs.load == (0, 0)
     assert page.tab.wait("document.querySelector('#history li').innerText.includes('Stopped')")
     assert live.id in page.tab.run("location.search")
@@ -192,7 +192,7 @@ def test_sources_that_disagree_are_told(page: Page) -> None:
 
 def test_runs_are_opened_again_replayed_and_taken_along(page: Page, tmp_path: Path) -> None:
     page.finish(one_hop())
-    page.tab.run("document.querySelector('h1 a').click()")
+    page.home()
     assert page.there("#history a[data-run]")
     asked = list(page.services.asked)
     page.tab.click("#history a[data-run]")

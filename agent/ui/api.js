@@ -107,8 +107,9 @@ async function problem(response) {
     404: "It may have been removed. Ask again, or choose another.",
     429: `Ask again in ${after} seconds.`,
   };
+  const asks = response.status === 401 ? "This server wants an access token." : words(said.detail);
   const remedy = said.error?.remedy || said.remedy || remedies[response.status] || "";
-  return new Problem(words(said.detail) || `The server answered ${response.status}.`, remedy, response.status);
+  return new Problem(asks || `The server answered ${response.status}.`, remedy, response.status);
 }
 
 function words(detail) {

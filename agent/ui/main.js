@@ -8,7 +8,7 @@ import { STATUSES } from "/ui/words.js";
 
 const POLL = 1000; // ms between questions for what was spent
 const QUIET = 4000; // ms between two things said aloud
-const REPLAY = { most: 400, whole: 8000 }; // ms: of a step, of all of them
+const REPLAY = { most: 250, whole: 6000 }; // ms: of a step, of all of them
 
 const at = (id) => document.getElementById(id);
 const form = at("ask");
@@ -155,7 +155,7 @@ async function show({ focus = false } = {}) {
     refresh();
     form.elements.question.focus();
   } catch (error) {
-    fail(error, show);
+    fail(error, error.status === 401 ? start : show);
   }
 }
 

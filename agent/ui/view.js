@@ -49,7 +49,7 @@ export class View {
   #note(run) {
     const read = run.usage ? count(run.usage.pages, "page") : "nothing";
     const kept = run.answer?.error ? "Nothing had been found yet." : `What had been read (${read}) is kept; the answer is made of that.`;
-    const told = run.lost && !run.ended ? "The connection was lost; trying again. The run goes on meanwhile." : run.ended && run.cancelled ? `You stopped this run: nothing more is searched, read or paid. ${kept}` : "";
+    const told = run.lost && !run.ended ? "The connection was lost; trying again. The run goes on meanwhile." : run.ended && run.cancelled ? `Stopped: nothing more is searched, read or paid. ${kept}` : "";
     if (told !== this.note.textContent) this.note.textContent = told;
     this.note.hidden = !told;
   }
