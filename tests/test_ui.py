@@ -184,12 +184,6 @@ def test_a_report_is_read_with_its_conflicts_and_confidence(page: Page) -> None:
     assert "there is no such page" in page.text("#warnings")
 
 
-def test_sources_that_disagree_are_told(page: Page) -> None:
-    page.finish(conflict())
-    assert "Sources disagree on winner." in page.text("#run")
-    assert "but also: France [2]" in page.text("#facts")
-
-
 def test_runs_are_opened_again_replayed_and_taken_along(page: Page, tmp_path: Path) -> None:
     page.finish(one_hop())
     page.home()
@@ -268,10 +262,11 @@ def test_errors_are_told_in_plain_words_with_the_remedy(
         assert tab.wait("document.querySelector('#problem').innerText.includes('not answer')")
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_it_fits_a_phone(page: Page, dark: bool) -> None:
+def test_sources_that_disagree_are_told_and_fit_a_phone(page: Page) -> None:
     page.finish(conflict())
-    page.tab.show(320, 640, dark=dark)
+    assert "Sources disagree on winner." in page.text("#run")
+    assert "but also: France [2]" in page.text("#facts")
+    page.tab.show(320, 640)
     page.tab.settle()
     assert page.tab.run(f"[{SMALL}, document.documentElement.scrollWidth]") == [[], 320]
     page.tab.run("[...document.querySelectorAll('.answer .marker')].at(-1).focus()")
