@@ -151,6 +151,8 @@ def _told(event: Event) -> str:
     match event:
         case Started():
             return event.topic
+        case Verified():
+            return f"sentences checked: {detail(event)}"
         case Failed(stand_in=stand_in):
             used = f" Used instead: {stand_in}." if stand_in else ""
             return f"{event.subject}: {event.message}{used}"

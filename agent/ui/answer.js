@@ -31,7 +31,8 @@ export function trouble(error) {
 
 function hero(answer) {
   if (!answer.answer) return null;
-  const heading = answer.report ? element("h3", {}, "In short") : null;
+  const { title } = answer.report ?? {};
+  const heading = answer.report ? said(title === answer.topic ? "In short" : title, "h3", { class: "headline" }) : null;
   const told = element("p", { class: "answer", dir: "auto" }, ...text(answer));
   return element("div", { id: "answer", tabindex: "-1" }, heading, told);
 }
@@ -152,7 +153,7 @@ export function method(answer) {
     ["Journal", run?.journal],
   ].filter(([, words]) => words);
   const failed = answer.attempts.filter((one) => !["ok", "empty"].includes(one.outcome));
-  const refused = failed.map((one) => said(`${one.what} ${one.provider}: ${one.detail || spaced(one.outcome)} ${one.remedy}`, "li"));
+  const refused = failed.map((one) => said(`${one.what} ${one.provider}: ${[one.detail || spaced(one.outcome), one.remedy].filter(Boolean).join(" · ")}`, "li"));
   return element(
     "details", { id: "method" },
     element("summary", {}, "How it was done"),
