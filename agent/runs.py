@@ -40,7 +40,7 @@ class Runs:
         self._settings = settings
         self._told = told
         self._folder = journal_path(settings, "any").parent
-        self._lock = threading.RLock()  # a run that ends at once is finished by who began it
+        self._lock = threading.Lock()
         self._under_way: dict[str, Live] = {}
         self._queue: deque[Live] = deque()
         self._ended: OrderedDict[str, Live] = OrderedDict()
@@ -78,9 +78,12 @@ class Runs:
 
     def _start(self, live: Live) -> None:
         self._under_way[live.id], live.begun = live, True
-        spawn(live.go).add_done_callback(lambda future: self._finish(live, future))
+        # Waited for on a thread of its own: a callback of a run that has already ended would be
+        # called here, by whoever holds the lock that it needs.
+        spawn(partial(self._finish, live, spawn(live.go)))
 
     def _finish(self, live: Live, future: Future[None]) -> None:
+        """Wait for a run's end, and give its place to the next."""
         if error := future.exception():
             live.fail(error)
         with self._lock:
@@ -164,8 +167,7 @@ class Runs:
         for path in _newest(self._folder, most):
             if path.stem not in known and (summary := _summary(path)):
                 known[path.stem] = summary
-        newest = sorted(known.values(), key=lambda one: (one.started_at, one.id), reverse=True)
-        return newest[:most]
+        return sorted(known.values(), key=lambda one: (one.started_at, one.id), reverse=True)[:most]
 
 
 def _newest(folder: Path, most: int) -> list[Path]:
