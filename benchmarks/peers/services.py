@@ -26,10 +26,16 @@ DIMENSIONS = 512
 
 
 class Latency(NamedTuple):
-    """Seconds before an answer."""
+    """Seconds before an answer; `rate`: model calls a second, above which they wait (0: all)."""
 
     model: float = 1.0
     other: float = 0.5  # a search, a page, embeddings
+    rate: float = 0.0
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 512  # a hundred runs connect at once
 
 
 class Services:
@@ -38,9 +44,10 @@ class Services:
     def __init__(self, world: World, latency: Latency) -> None:
         self.world, self.latency = world, latency
         self._lock = threading.Lock()
+        self._turn = 0.0  # when the next model call may begin
+        self._found: dict[str, list[str]] = {}  # ranking again would take a hundred runs' time
         self.forget()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
         self.base = f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Services:
@@ -65,13 +72,22 @@ class Services:
         with self._lock:
             self.calls += 1
             self.prompt_tokens += spent
-        time.sleep(self.latency.model)
+            waits = self._queue()
+        time.sleep(self.latency.model + waits)
         message = reply(body)
         usage = {"prompt_tokens": spent, "completion_tokens": tokens(json.dumps(message))}
         usage["total_tokens"] = sum(usage.values())
         ended = "tool_calls" if message.get("tool_calls") else "stop"
         choice = {"index": 0, "message": message, "finish_reason": ended}
         return {**_head(body, "chat.completion"), "choices": [choice], "usage": usage}
+
+    def _queue(self) -> float:
+        """Seconds until it is a model call's turn."""
+        if not self.latency.rate:
+            return 0.0
+        now = time.monotonic()
+        self._turn = max(self._turn, now) + 1 / self.latency.rate
+        return self._turn - now
 
     def embed(self, body: dict[str, Any]) -> dict[str, Any]:
         texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
@@ -90,9 +106,11 @@ class Services:
         with self._lock:
             self.searched.append(query)
         time.sleep(self.latency.other)
+        if query not in self._found:
+            self._found[query] = self.world.search(query)
         return [
             {"url": self.url(name), "title": title, "content": text[:SNIPPET]}
-            for name in self.world.search(query)
+            for name in self._found[query]
             for title, text in [self.world.pages[name]]
         ]
 
