@@ -9,7 +9,6 @@ import argparse
 import os
 import platform
 import re
-import shlex
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import distributions
@@ -35,7 +34,7 @@ def main(given: list[str]) -> None:
         program.name: {**summary(asked[program]), **installed(program, options.environments)}
         for program in PROGRAMS
     }
-    page = f"{_head(options, given)}\n{tables(rows)}\n{_notes()}"
+    page = f"{_head(options)}\n{tables(rows)}\n{_notes()}"
     (HERE / "RESULTS.md").write_text(page, encoding="utf-8")
     print(page)
 
@@ -83,13 +82,13 @@ def installed(program: Program, environments: Path) -> dict[str, Any]:
     }
 
 
-def _head(options: argparse.Namespace, given: list[str]) -> str:
-    command = shlex.join(["python", "-m", "benchmarks.peers", *given])
+def _head(options: argparse.Namespace) -> str:
+    chosen = f"--questions {options.questions} --model {options.model} --other {options.other}"
     return (
         f"# Beside other programs\n\n{datetime.now(UTC).date()}, {os.cpu_count()} cores, Python "
         f"{platform.python_version()}, {platform.system()} {platform.machine()}.\n\n"
         "```sh\nbenchmarks/peers/environments.sh FOLDER\n"
-        f"{command}\n```\n\n"
+        f"python -m benchmarks.peers --environments FOLDER {chosen}\n```\n\n"
         f"{options.questions} questions, each a process of its own; a model call takes "
         f"{options.model} s, a search, a page or an embedding {options.other} s. Counts are the "
         "server's; tokens by `agent.evidence.tokens`, of all that a request shows a model.\n"
