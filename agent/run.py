@@ -6,6 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from agent.settings import SHAPE, Settings, here
 from agent.strategies.choice import Choice, choice
 
 if TYPE_CHECKING:
-    from agent.output import Answer
+    from agent.output import Answer, SlotAnswer, Usage
 
 LONGEST_TOPIC = 2000  # characters
 
@@ -174,18 +175,29 @@ class Run:
             started_at=header["at"],
             journal=str(path) if path else None,
         )
-        counts = spent(self._journal.calls).model_dump()
-        seconds = round(time.monotonic() - self._begun, 3)
-        usage = output.Usage(**counts, rounds=self.research.round, seconds=seconds)
         unsent = (self._unsent,) if self._unsent else ()
         return output.answer(
             self.research,
-            usage=usage,
+            usage=self.usage(),
             run=info,
             schema=self._settings.slots_schema,
             warnings=unsent,
             error=self._error,
         )
+
+    def usage(self) -> Usage:
+        """What it has spent so far. Any thread may ask."""
+        from agent import output
+
+        counts = spent(self._journal.calls).model_dump()
+        seconds = round(time.monotonic() - self._begun, 3)
+        return output.Usage(**counts, rounds=self.research.round, seconds=seconds)
+
+    def slots(self) -> dict[str, SlotAnswer]:
+        """What is known of its slots so far. Any thread may ask."""
+        from agent import output
+
+        return output.slots(self.research)
 
 
 def given_slots(settings: Settings) -> tuple[Slot, ...]:
@@ -213,8 +225,9 @@ def clean(topic: str) -> str:
 
 
 def new_name() -> str:
-    """A name for a run that no other has."""
-    return f"{now().replace(':', '').replace('-', '')}-{os.urandom(4).hex()}"
+    """A name for a run that no other has; names sort as their runs began, within a process."""
+    begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ-%f")
+    return f"{begun}{os.urandom(3).hex()}"
 
 
 def _header(path: Path, topic: str, settings: Settings) -> dict[str, Any]:

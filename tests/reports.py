@@ -11,6 +11,7 @@ from agent.evidence import anchor
 from agent.output import Answer, RunInfo, Usage, answer
 from agent.outside import A, Reply, Task
 from agent.research import (
+    Alternative,
     Answered,
     Claim,
     Failed,
@@ -150,7 +151,7 @@ def world_cup(topic: str = TOPIC) -> Answer:
             quoted.quote(1, "Argentina beat France 4-2 on penalties after a 3-3 draw."),
         )),
         Finding(slot="attendance", status="conflict", value="88,966", quotes=(crowd,),
-                alternatives=("89,000",)),
+                alternatives=(Alternative(value="89,000", citations=(2,), weight=0.4),)),
         Finding(slot="man_of_the_match", status="missing"),
     ]  # fmt: skip
     run = Written(topic, pages, slots)

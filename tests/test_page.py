@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from html import escape
 from pathlib import Path
 
 import pytest
 
-from agent import evidence
 from agent.output import Answer
-from agent.render import html
 from agent.render.page import page
 from tests.browser import Browser, Tab
 from tests.page_server import PageServer, reply
@@ -151,29 +148,3 @@ def test_the_policy_stops_what_should_never_get_in(browser: Browser, answer: Ans
         assert tab.run("document.querySelectorAll('main > script, main > img').length") == 2
         assert tab.run("document.title") == "The 2022 FIFA World Cup final"
         assert server.paths == ["/report"]
-
-
-QUOTES = {
-    "one sentence": "The cup was won by Argentina.",
-    "punctuation": "It ended 4-2, on penalties & luck (100%).",
-    "long": "One two three four five six seven eight nine ten eleven twelve thirteen, fourteen.",
-    "over elements": "A heading of it\nThen the text below says so.",
-    "chinese": "阿根廷队击败法国队，夺得冠军。",
-    "arabic": "فازت الأرجنتين على فرنسا.",
-}
-
-
-@pytest.mark.parametrize("kind", QUOTES)
-def test_a_link_opens_the_page_at_its_quote(kind: str, browser: Browser) -> None:
-    """The source is scrolled to the quote, far below its beginning."""
-    quote = QUOTES[kind]
-    inside = "".join(f"<p>{escape(line)}</p>" for line in quote.splitlines())
-    far = "<p style='height: 3000px'>Above</p>"
-    source = f"<!doctype html><meta charset=utf-8>{far}{inside}{far}".encode()
-    with PageServer({"/source": reply(source, "200 OK", HTML)}) as server:
-        opened = html.link(evidence.link(f"{server.url}/source", quote), "open")
-        server.answers["/report"] = reply(opened.encode(), "200 OK", HTML)
-        with browser.tab(600, 400) as tab:
-            tab.open(f"{server.url}/report")
-            tab.click("a")
-            assert tab.wait("location.pathname === '/source' && scrollY > 2000", 5)

@@ -144,7 +144,7 @@ def answer() -> Json:
 def test_a_report_stands(answer: Json, journal: Path) -> None:
     found = audit(answer, journal)
     assert found["failures"] == []
-    assert found["checked"] == {"citations": 12, "claims": 12, "pages": 5}
+    assert found["checked"] == {"citations": 12, "claims": 12, "slots": 3, "pages": 5}
 
 
 FIRST, PART = "report.sections.0.sentences", "report.sections[0].sentences"

@@ -13,10 +13,11 @@ from hypothesis import settings as chosen
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from agent.audit import audit, changes
+from agent.changes import changes
 from agent.errors import UsageError
 from agent.evidence import copies
 from agent.output import Answer, schema, to_json
+from agent.proof import audit
 from agent.research import Form, Hit, Page, Quote, Said, Scalar, Slot, Source
 from agent.run import Run, research
 from agent.settings import Settings, load

@@ -163,7 +163,7 @@ class Verify:
         rules = bench.checked(claim)
         if rules.score == 1 or (rules.barred and rules.verdict == "unsupported"):
             return False  # nothing that a model says could change it
-        return self._by == "all" or rules.verdict != "supported"
+        return self._by == "all" or not (rules.barred or rules.verdict == "supported")
 
     def _mended(self, bench: Bench, research: Research) -> Iterator[Event]:
         failing = tuple(c for c in bench.claims if bench.verdict(c) == "unsupported")
