@@ -29,7 +29,8 @@ def test_this_program_answers_two_hops_and_its_citations_hold(served: Services) 
     asked = measure.ask(checkout, WORLD.questions[2], served, Path("/nowhere"))
     assert asked.ended and asked.right and asked.cited == asked.held == 2
     assert asked.calls >= 4 and asked.prompt_tokens > 1000 and asked.pages >= 2
-    assert asked.megabytes > 20 and 0 < asked.inside < asked.seconds
+    assert asked.megabytes > 20 or not Path("/proc/self/status").exists()
+    assert 0 < asked.inside < asked.seconds
     assert measure.summary([asked])["right, two hops"] == "1 of 1"
 
 
