@@ -52,6 +52,7 @@ def _listed_each(
 @click.option("--canary", default="", help="A string that only copies of the set hold.")
 @click.option("--predictions", type=click.Path(path_type=Path), help="Write [{prompt, answer}].")
 @click.option("--results", type=click.Path(path_type=Path), help="A folder to keep, or go on with.")
+@click.option("--plots", is_flag=True, help="Draw results.png and .svg (matplotlib).")
 @click.option("--limit", type=click.IntRange(1), help="Only so many questions, the first ones.")
 @click.option("--concurrency", type=click.IntRange(1, 64), default=4, show_default=True)
 @click.option("--max-seconds", type=float, help="For a question; 600 at most.")
@@ -74,8 +75,7 @@ def command(**options: Any) -> int:
         evaluation = Evaluation(plan)
         _conduct(evaluation, len(plan.questions), options["predictions"])
         found = evaluation.results()
-        if plan.judge:
-            plan.judge.close()
+        _keep(found, plan, options)
     except AgentError as error:
         _print({"error": {"kind": error.kind, "message": error.message, "remedy": error.remedy}})
         click.echo(f"Error: {error.message}\n{error.remedy}", err=True)
@@ -125,6 +125,21 @@ def _conduct(evaluation: Evaluation, n: int, predictions: Path | None) -> None:
             store(predictions, evaluation.predictions())
         labels = ", ".join(f"{row.trial.arm}: {row.label}" for row in rows)
         click.echo(f"[{done}/{n}] {labels}", err=True)
+
+
+def _keep(found: dict[str, Any], plan: Plan, options: dict[str, Any]) -> None:
+    """The results as JSON, as Markdown and, if asked for, drawn."""
+    from agent.evaluation.page import markdown
+    from agent.evaluation.trials import store
+
+    if plan.judge:
+        plan.judge.close()
+    store(plan.folder / "results.json", json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+    store(plan.folder / "results.md", markdown(found, options["questions"].name))
+    if options["plots"]:
+        from agent.evaluation.plots import draw
+
+        draw(found, plan.folder)
 
 
 def _print(found: dict[str, Any]) -> None:

@@ -328,3 +328,31 @@ def test_the_documents_of_a_corpus_may_ask_and_answer(evaluate: Evaluate, tmp_pa
     corpus = ("--offline", "--corpus", str(tmp_path / "faq"), "--no-baselines")
     _, told = evaluate(ROWS[:1], *corpus)
     assert told["blocked"] == [] and told["answered"] == 1
+
+
+# --- how results look --------------------------------------------------------------------------
+
+
+def test_results_are_kept_as_json_markdown_and_a_picture(
+    evaluate: Evaluate, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    _, told = evaluate(DEMO, "--offline", "--strategy", "slots,loop", "--plots")
+    kept = tmp_path / "kept"
+    assert json.loads((kept / "results.json").read_text("utf-8")) == told
+    page = (kept / "results.md").read_text("utf-8")
+    assert "| slots | 3 | 2 | 1 | 1 | 0 | 0.667 (0 to 1) |" in page
+    assert "closed\\_book: skipped." in page and "| slots less loop | 3 |" in page
+    assert (kept / "results.png").read_bytes().startswith(b"\x89PNG")
+    drawn = (kept / "results.svg").read_text("utf-8")
+    assert "<svg" in drawn and len(drawn) > 5000
+
+
+def test_a_page_of_results_is_inert_to_what_others_wrote() -> None:
+    from agent.evaluation.page import markdown
+
+    hostile = {"url": "https://x.org/|<script>", "reason": "[a](b)", "arm": "slots"}
+    told = {**figures(HAND), "judged_by": {"model": None, "rule": "r", "agreement": None}}
+    arms = {"slots": figures(HAND)}
+    page = markdown({**told, "arms": arms, "differences": [], "blocked": [hostile]}, "# t")
+    assert "\\|\\<script\\>" in page and "\\[a\\](b)" in page and "# \\# t" in page
