@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,8 @@ def command(**options: Any) -> int:
         plan = _plan(options)
         click.echo(f"Results are kept in {plan.folder}", err=True)
         evaluation = Evaluation(plan)
-        _conduct(evaluation, len(plan.questions), options["predictions"])
+        with redirect_stdout(sys.stderr):  # whatever a library prints is not the figures
+            _conduct(evaluation, len(plan.questions), options["predictions"])
         found = evaluation.results()
         _keep(found, plan, options)
     except AgentError as error:
@@ -120,6 +122,8 @@ def _conduct(evaluation: Evaluation, n: int, predictions: Path | None) -> None:
     """Go through the questions; the predictions are written anew after each."""
     from agent.evaluation.trials import store
 
+    if predictions:
+        store(predictions, evaluation.predictions())  # learn now that it cannot be written
     for done, rows in enumerate(evaluation, 1):
         if predictions:
             store(predictions, evaluation.predictions())

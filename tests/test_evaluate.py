@@ -103,6 +103,7 @@ def test_any_text_is_a_set_or_a_clear_error(text: str, name: str, tmp_path_facto
 
 def row(text: str, answers: tuple[str, ...], label: str, **more: Any) -> Row:
     """A row with two claims, of which one is cited and supported, unless told otherwise."""
+    sound = more.pop("sound", None)
     claims = more.pop("claims", [([1], "supported"), ([], "unsupported")])
     made = tuple(Claim(text="c", citations=tuple(ids), verdict=v) for ids, v in claims)
     usage = Usage(llm_calls=2, input_tokens=90, output_tokens=10, usd=0.01, searches=3, pages=4)
@@ -113,15 +114,15 @@ def row(text: str, answers: tuple[str, ...], label: str, **more: Any) -> Row:
         usage=usage.model_copy(update={"seconds": 1.5, **more.pop("usage", {})}),
     )
     asked = Question(prompt="q", answers=answers, gold=("g1", "g2"))
-    return Row(asked, Trial(prompt="q", arm="a", answer=answer, text=text, **more), label)
+    return Row(asked, Trial(prompt="q", arm="a", answer=answer, text=text, **more), label, sound)
 
 
 HAND = [
-    row("Ulm", ("Ulm",), "right", found=("g1", "g2"), read=("g1",), cited=("g1",)),
+    row("Ulm", ("Ulm",), "right", found=("g1", "g2"), read=("g1",), cited=("g1",), sound=1),
     row("It is Bonn", ("Ulm",), "wrong", claims=[([1], "partial"), ([2], "supported")]),
     row("", ("Ulm",), "abstained", found=("g1",)),
     row("", (), "abstained"),
-    row("Ulm", (), "wrong"),
+    row("Ulm", (), "wrong", sound=0),
 ]
 
 
@@ -134,6 +135,7 @@ def test_figures_by_hand() -> None:
     assert told["gold_found"]["value"] == 3 / 10 and told["gold_cited"]["value"] == 1 / 10
     assert told["citation_precision"]["value"] == 3 / 4  # of four claims that cite, one is partial
     assert told["citation_recall"]["value"] == round(4 / 6, 4)
+    assert told["citation_precision_judged"]["value"] == 0.5  # 1 of 1 and 0 of 1 were judged
     assert (told["seconds"], told["usd"], told["tokens"]) == (7.5, 0.05, 500)
     assert (told["llm_calls"], told["searches"], told["pages"]) == (10, 15, 20)
 
@@ -275,6 +277,9 @@ def test_a_model_judges_and_its_agreement_is_told(ferry: Services, evaluate: Eva
     _, told = evaluate(ROWS[:1], "--judge", "gemini:gemini-3.8-flash", "--no-baselines")
     judged = told["judged_by"]
     assert told["accuracy"]["value"] == 1 and judged["model"] == "gemini-3.8-flash"
+    assert told["citation_precision_judged"]["value"] == 1
+    checked = [asked.prompt for asked in ferry.asked if asked.task == "verify"][-1]
+    assert "first harbour in 1931" in checked and "It had nine ships" not in checked
     assert "<gold>GOLD</gold>" in judged["prompt"] and "grade an answer" in judged["prompt"]
     rows = sample(SAMPLE)
     as_scripted = sum(row.label == ("right" if "1931" in row.answer else "wrong") for row in rows)
@@ -356,3 +361,22 @@ def test_a_page_of_results_is_inert_to_what_others_wrote() -> None:
     arms = {"slots": figures(HAND)}
     page = markdown({**told, "arms": arms, "differences": [], "blocked": [hostile]}, "# t")
     assert "\\|\\<script\\>" in page and "\\[a\\](b)" in page and "# \\# t" in page
+
+
+def test_what_cannot_be_written_is_told_before_anything_is_asked(
+    ferry: Services, evaluate: Evaluate, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    out = tmp_path / "file/out.json"
+    status, told = evaluate(ROWS, "--predictions", str(out))
+    assert status == 2 and "cannot be written" in told["error"]["message"] and not ferry.asked
+    (tmp_path / "kept/arms.json").write_text("{", encoding="utf-8")
+    status, told = evaluate(ROWS)
+    assert status == 2 and "cannot be read" in told["error"]["message"]
+
+
+def test_a_judge_without_a_key_is_told(evaluate: Evaluate) -> None:
+    status, told = evaluate(DEMO, "--offline", "--judge", "gemini")
+    assert status == 1 and "GEMINI_API_KEY is not set" in told["error"]["message"]
+    status, told = evaluate(DEMO, "--offline", "--judge", "extractive")
+    assert status == 2 and "cannot judge" in told["error"]["message"]

@@ -63,7 +63,10 @@ class Evaluation:
 
     def _agree_on_arms(self) -> None:
         path = self._plan.folder / "arms.json"
-        kept = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        try:
+            kept = dict(json.loads(path.read_text("utf-8")) if path.exists() else {})
+        except (OSError, ValueError, TypeError):
+            raise UsageError(f"{path} cannot be read.", "Name another --results.") from None
         for arm in self._plan.arms:
             if kept.setdefault(arm.name, arm.kept) != arm.kept:
                 fault = f"{self._plan.folder} holds an arm {arm.name!r} with other settings."
@@ -85,8 +88,13 @@ class Evaluation:
         for arm in self._arms:
             spent = rows[0].trial.answer.usage.input_tokens if rows else 0
             trial = self._trial(n, question, arm, spent)
-            rows.append(Row(question, trial, self._label(question, trial)))
+            rows.append(self._judged(question, trial))
         return rows
+
+    def _judged(self, question: Question, trial: Trial) -> Row:
+        judge = self._plan.judge
+        sound = judge.supported(trial.answer) if judge and trial.text else None
+        return Row(question, trial, self._label(question, trial), sound)
 
     def _trial(self, n: int, question: Question, arm: Arm, spent: int) -> Trial:
         name = f"{n:05d}-{question.key}"

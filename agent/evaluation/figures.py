@@ -20,6 +20,7 @@ class Row(NamedTuple):
     question: Question
     trial: Trial
     label: str  # right, wrong, abstained; failed: there was an error
+    sound: int | None = None  # claims that the judge finds in their quotes; None: not judged
 
     @property
     def right(self) -> float:
@@ -79,15 +80,20 @@ def _gold(rows: Sequence[Row]) -> Json:
 def _citations(rows: Sequence[Row]) -> Json:
     """Precision: claims that their citations support, of those that cite. Recall: those that cite,
     of all claims. Statements and citations as in ALCE (Gao et al. 2023), but judged by the run's
-    own verdicts: rules, or the model that verified.
+    own verdicts: rules, or the model that verified. `judged`: the same precision by the judge,
+    which sees the quotes alone.
     """
     claims = [row.trial.answer.claims for row in rows]
     cited = [[claim for claim in group if claim.citations] for group in claims]
+    judged = [
+        (row.sound, len(own)) for row, own in zip(rows, cited, strict=True) if row.sound is not None
+    ]
     sound = [[claim for claim in group if claim.verdict == "supported"] for group in cited]
     return {
         "citation_precision": _told(
             ratio(list(zip(map(len, sound), map(len, cited), strict=True)))
         ),
+        "citation_precision_judged": _told(ratio(judged)),
         "citation_recall": _told(ratio(list(zip(map(len, cited), map(len, claims), strict=True)))),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal
@@ -17,9 +17,11 @@ from agent.errors import ModelFailed, UsageError
 from agent.evaluation.questions import Question
 from agent.journal import Journal
 from agent.measures import bare, kappa, match, mean
-from agent.outside import Task
+from agent.output import Answer
+from agent.outside import Excerpt, Task
 from agent.research import Frozen
 from agent.settings import Settings
+from agent.steps.verify import JudgeClaims
 
 Label = Literal["right", "wrong", "abstained"]
 SAMPLE = Path(__file__).parents[2] / "evals/judge_sample.jsonl"
@@ -103,6 +105,24 @@ class Judge:
         except ModelFailed:
             return None
 
+    def supported(self, answer: Answer) -> int | None:
+        """How many of the claims that cite their quotes support, one call for all of an answer.
+
+        The judge sees the quotes alone: a reader of the answer sees no more. None: it gave none.
+        """
+        cited = tuple(claim for claim in answer.claims if claim.citations)
+        if not cited:
+            return 0
+        evidence = tuple(_quoted(answer))
+        try:
+            told = self._outside.ask(
+                JudgeClaims(topic=answer.topic, claims=cited, evidence=evidence)
+            )
+        except ModelFailed:
+            return None
+        verdicts = {v.claim: v.verdict for v in told.answer.verdicts}
+        return sum(verdicts.get(n) == "supported" for n, _ in enumerate(cited, 1))
+
     @property
     def prompt(self) -> str:
         """What the judge is told, with names in the place of texts."""
@@ -118,6 +138,14 @@ class Judge:
         """Let go of the journal and of connections."""
         self._journal.close()
         self._outside.close()
+
+
+def _quoted(answer: Answer) -> Iterator[Excerpt]:
+    """An answer's sources with nothing but what is quoted of them."""
+    for n in sorted({citation.id for citation in answer.citations}):
+        own = [citation for citation in answer.citations if citation.id == n]
+        quotes = tuple(citation.quote for citation in own)
+        yield Excerpt(source=n, title=own[0].title, url=own[0].url, passages=quotes)
 
 
 # --- agreement ---------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ Json = dict[str, Any]
 
 SPLIT = ("n", "answered", "abstained", "wrong", "failed")
 MEASURES = ("accuracy", "accuracy_of_answered", "exact_match", "f1", "contains")
-SOURCES = ("gold_found", "gold_read", "gold_cited", "citation_precision", "citation_recall")
+SOURCES = ("gold_found", "gold_read", "gold_cited")
+CITATIONS = ("citation_precision", "citation_precision_judged", "citation_recall")
 SPENT = ("llm_calls", "searches", "pages", "tokens", "usd", "seconds", "seconds_median")
 MOST_BLOCKED = 50  # rows
 NOTE = (
@@ -25,7 +26,11 @@ def markdown(results: Json, title: str) -> str:
     """Tables of all arms, their differences, the judge, and what was kept away."""
     parts = [f"# {_cell(title)}", NOTE]
     made = {name: told for name, told in results["arms"].items() if "skipped" not in told}
-    for heading, fields in (("Answers", (*SPLIT, *MEASURES)), ("Sources", SOURCES)):
+    for heading, fields in (
+        ("Answers", (*SPLIT, *MEASURES)),
+        ("Gold pages", SOURCES),
+        ("Citations", CITATIONS),
+    ):
         parts += [f"## {heading}", _table(made, fields)]
     parts += ["## Spent, in all", _table(made, SPENT), *_skipped(results["arms"])]
     parts += ["## Differences", _differences(results["differences"])]

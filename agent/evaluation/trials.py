@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agent.errors import AgentError
+from agent.errors import AgentError, UsageError
 from agent.evaluation.arms import Arm
 from agent.evaluation.contamination import Block, Contamination
 from agent.evaluation.questions import Question
@@ -107,8 +107,12 @@ def stored(path: Path) -> Trial | None:
 
 
 def store(path: Path, text: str) -> None:
-    """Write a file whole or not at all. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write a file whole or not at all. Raises UsageError."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new.write_text(text, encoding="utf-8")
+        new.replace(path)
+    except OSError as error:
+        fault = f"{path} cannot be written: {error.strerror}."
+        raise UsageError(fault, "Name a place of your own with room, and go on.") from None
