@@ -27,7 +27,10 @@ The extractive engine quotes whole sentences, so exact match and F1 say nothing 
 strategies are for (following one fact to the next, knowing when to stop) needs a model: that the
 arms hardly differ here is what no model can show, not what strategies are worth. What it does show
 is what is found, read and cited, that every citation stands, and that nothing fails. The closed
-book needs a model too. With a key: docs/evaluation.md."""
+book needs a model too. The hand-labelled answers are hard on purpose (other spellings, denials,
+halves), so that rules agree with them so seldom does not mean that they are wrong as often on the
+questions above; it does mean that they compare arms and measure none. With a key:
+docs/evaluation.md."""
 
 
 def measure(data: Path, sample: int = 200, folder: Path | None = None) -> dict[str, Any]:
