@@ -14,20 +14,23 @@ from agent.steps.gaps import DetectGaps
 from agent.steps.gather import Gather, Turns
 from agent.steps.generate_queries import GenerateQueries
 from agent.steps.plan import Plan
+from agent.steps.recall import Recall
 from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize
 from agent.steps.tool_use import UseTools
 from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 from agent.strategies import Strategy
+from agent.strategies.baselines import ClosedBook, SingleSearch
 from agent.strategies.loop import Loop, Steps
 from agent.strategies.report import Reporting
 from agent.strategies.slots import Slots
 
 
 def assembled(outside: Outside, settings: Settings) -> Strategy:
-    """The strategy that the settings name, with its steps."""
-    return STRATEGIES[settings.strategy](outside, settings)
+    """The strategy that the settings name, or the baseline in its place, with its steps."""
+    made = BASELINES.get(settings.baseline) or STRATEGIES[settings.strategy]
+    return made(outside, settings)
 
 
 def _slots(outside: Outside, settings: Settings) -> Strategy:
@@ -70,6 +73,19 @@ def _report(outside: Outside, settings: Settings) -> Strategy:
     )
 
 
+def _closed_book(outside: Outside, settings: Settings) -> Strategy:
+    return ClosedBook(Recall(outside.ask, settings.max_words, settings.lang))
+
+
+def _single_search(outside: Outside, settings: Settings) -> Strategy:
+    ask, tokens, lang = outside.ask, settings.evidence_tokens, settings.lang
+    return SingleSearch(
+        WebSearchTool(outside.search, outside.read, settings.pages_per_query),
+        Synthesize(ask, extract, tokens, settings.max_words, lang),
+        _verify(outside, settings),
+    )
+
+
 def _verify(outside: Outside, settings: Settings) -> Verify:
     return Verify(
         outside.ask,
@@ -84,4 +100,10 @@ STRATEGIES: dict[str, Callable[[Outside, Settings], Strategy]] = {
     "slots": _slots,
     "loop": _loop,
     "report": _report,
+}
+
+#: What evaluations compare with; no user chooses one.
+BASELINES: dict[str, Callable[[Outside, Settings], Strategy]] = {
+    "closed_book": _closed_book,
+    "single_search": _single_search,
 }

@@ -31,7 +31,13 @@ V = TypeVar("V", bound=Frozen)
 
 MOST_SKIPPED = 10  # files of a corpus that are named as unreadable
 SAMPLE = Generated(text="", input_tokens=1, output_tokens=1)
-LAST = {"synthesize", "draft", "verify", "mend"}  # tasks that may use what the budget keeps back
+LAST = {
+    "synthesize",
+    "draft",
+    "verify",
+    "mend",
+    "recall",
+}  # tasks that may use what the budget keeps back
 FRAME = 700  # tokens of a prompt around its evidence: instructions, topic, slots, schema
 SCHEMA = 200  # tokens of an answer's JSON schema, about
 REPLY = 1500  # tokens that a reply may take, thoughts included: five times what tests have seen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,11 +36,17 @@ if TYPE_CHECKING:
 LONGEST_TOPIC = 2000  # characters
 
 
-def research(topic: str, settings: Settings | None = None) -> Run:
+def research(
+    topic: str,
+    settings: Settings | None = None,
+    *,
+    through: Callable[[Ways], Ways] = lambda ways: ways,
+) -> Run:
     """A run, not yet begun: iterate over it for its events, or ask at once for its `answer()`.
 
     Without settings, those of the environment. With `settings.resume` it goes on with a journal,
     with `settings.replay` it repeats one, without going outside; the topic may then be empty.
+    `through` may stand between the run and its ways to search and read; it filters what they bring.
     Raises UsageError for a topic or slots that cannot be researched, NotConfigured for an absent
     key, JournalError for a journal that cannot be used.
     """
@@ -56,9 +62,9 @@ def research(topic: str, settings: Settings | None = None) -> Run:
         settings = _shaped(settings, header)
     else:
         header = _header(path, clean(topic), settings)
-        settings = settings.model_copy(update={"strategy": header["strategy"]})
+        settings = settings.model_copy(update={"strategy": header["settings"]["strategy"]})
     given_slots(settings)
-    models, ways = chosen_models(settings), chosen_ways(settings)
+    models, ways = chosen_models(settings), through(chosen_ways(settings))
     # last, so that what cannot run leaves no file
     if settings.resume:
         journal = Journal.resume(path, header, retry_failed=settings.retry_failed)
@@ -240,15 +246,15 @@ def _header(path: Path, topic: str, settings: Settings) -> dict[str, Any]:
         "strategy": fitting.strategy,
         "reason": fitting.reason,
         "at": now(),
-        "settings": shape | {"strategy": fitting.strategy},
+        "settings": shape if settings.baseline else shape | {"strategy": fitting.strategy},
         **({"request": settings.request_id} if settings.request_id else {}),
     }
 
 
 def chosen_strategy(topic: str, settings: Settings) -> Choice:
     """The strategy of a run, and why where it was left open (`auto`)."""
-    if settings.strategy != "auto":
-        return Choice(settings.strategy, "")
+    if settings.baseline or settings.strategy != "auto":
+        return Choice(settings.baseline or settings.strategy, "")
     return choice(topic, STRATEGIES, slots=bool(settings.slots))
 
 

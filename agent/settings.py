@@ -63,6 +63,7 @@ class Settings(Frozen):
 
     # how far to go
     strategy: Literal["slots", "report", "loop", "auto"] = "slots"
+    baseline: Literal["", "closed_book", "single_search"] = ""  # in its place, in evaluations
     depth: Literal["quick", "normal", "deep"] = "normal"  # sets what is not given: `DEPTHS`
     offline: bool = False
     slots: tuple[str, ...] = ()
@@ -150,6 +151,7 @@ DEPTHS: dict[str, dict[str, Any]] = {
 #: What shapes prompts and answer, and is recorded with a run, so that a replay repeats it.
 SHAPE = (
     "strategy",
+    "baseline",
     "depth",
     "slots",
     "slots_schema",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evals import (
+    arms,
     claims,
     conflicts,
     credibility,
@@ -40,6 +41,10 @@ class Suite(NamedTuple):
 
 def _extractive(data: Path) -> str:
     return extractive.report(*extractive.measure(data))
+
+
+def _arms(data: Path) -> str:
+    return arms.report(arms.measure(data))
 
 
 def _slots(data: Path) -> str:
@@ -88,6 +93,7 @@ def _rows(rows: Any, heads: tuple[str, ...]) -> str:
 
 SUITES = (
     Suite("extractive", "Answers without a model: short passages", "multihop", _extractive),
+    Suite("arms", "Strategies side by side, and one plain search", "multihop", _arms),
     Suite("slots", "Slots without a model: long real pages", "worldcup", _slots),
     Suite("multihop", "Questions of two and three hops, by strategy", "multihop", _multihop),
     Suite("conflicts", "Sources that disagree: two hundred slots", "worldcup", _conflicts),

@@ -255,6 +255,8 @@ def _task_in(request: str) -> str:
         "themes": "draft",
         "need_more": "reflect",
         "verdicts": "verify",
+        "remembered": "recall",
+        "ruling": "judge",
         "citations": "synthesize",
         "queries": "generate_queries",
     }

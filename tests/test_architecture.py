@@ -20,7 +20,7 @@ ROOMS = [
     {"demo", "ui", "errors", "urls", "research"},
     {"tools", "outside", "settings", "budget", "foreign"},
     {"http", "journal"},
-    {"llm", "search", "pages", "evidence", "recorded", "cache", "slots"},
+    {"llm", "search", "pages", "evidence", "recorded", "cache", "slots", "measures"},
     {"checking", "links"},
     {"steps"},
     {"strategies"},
@@ -30,10 +30,10 @@ ROOMS = [
     {"assembly"},
     {"run"},
     {"estimate", "live"},
-    {"runs"},
+    {"runs", "evaluation"},
     {"asked", "web"},
 ]
-DOORS = {"", "cli", "doctor", "trace", "audit", "server", "mcp_server"}
+DOORS = {"", "cli", "evaluate", "doctor", "trace", "audit", "server", "mcp_server"}
 NETWORK = {
     "socket",
     "ssl",
@@ -127,7 +127,7 @@ def test_broad_excepts_are_few() -> None:
 
 
 @pytest.mark.parametrize("argument", ["--help", "--version"])
-@pytest.mark.parametrize("door", ["cli", "server.__main__", "mcp_server.__main__"])
+@pytest.mark.parametrize("door", ["cli", "evaluate", "server.__main__", "mcp_server.__main__"])
 def test_nothing_heavy_is_imported_before_it_is_needed(door: str, argument: str) -> None:
     code = (
         f"import sys; from agent.{door} import command; "

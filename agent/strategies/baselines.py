@@ -1,0 +1,52 @@
+"""What evaluations compare the strategies with: memory alone, and one plain search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent.research import Answered, Event, Queried, Research
+from agent.steps.recall import Recall
+from agent.steps.synthesize import Synthesize
+from agent.steps.verify import Verify
+from agent.steps.web_search import WebSearchTool
+
+
+class ClosedBook:
+    """One model call, with nothing searched or read."""
+
+    name = "closed_book"
+
+    def __init__(self, recall: Recall) -> None:
+        self._recall = recall
+
+    def __call__(self, research: Research) -> Iterator[Event]:
+        yield from self._recall(research)
+
+    def finish(self, research: Research) -> Iterator[Event]:
+        """Nothing was gathered, so nothing is said."""
+        yield Answered(text="", quotes=(), claims=())
+
+
+class SingleSearch:
+    """One search for the topic as it is, its best passages, one answer."""
+
+    name = "single_search"
+
+    def __init__(self, search: WebSearchTool, synthesize: Synthesize, verify: Verify) -> None:
+        self._search = search
+        self._synthesize = synthesize
+        self._verify = verify
+
+    def __call__(self, research: Research) -> Iterator[Event]:
+        yield Queried(round=1, queries=(research.topic,))
+        yield from self._search(research)
+        yield from self._written(research)
+
+    def finish(self, research: Research) -> Iterator[Event]:
+        """The answer from what there is."""
+        yield from self._search.salvage(research)
+        yield from self._written(research)
+
+    def _written(self, research: Research) -> Iterator[Event]:
+        yield from self._synthesize(research)
+        yield from self._verify(research)
