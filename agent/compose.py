@@ -14,6 +14,7 @@ from agent.budget import Budget, Caps, Cost, spent
 from agent.errors import NotConfigured, ReadFailed, UsageError
 from agent.evidence import tokens
 from agent.journal import Journal
+from agent.limits import Files, Limits, Turns, rates
 from agent.llm import Generated, Model, Models
 from agent.llm.prices import Price, price, table
 from agent.outside import A, Ask, Read, Reply, Search, Task, spawn
@@ -76,7 +77,17 @@ def _nowhere(_: str) -> Any:
 NOWHERE = Ways(_nowhere, _nowhere, _nothing, _nothing, tuple)
 
 
-def chosen_ways(settings: Settings) -> Ways:
+def shared_limits(settings: Settings) -> Limits:
+    """The limits of the providers, which every run on this machine with this cache shares.
+
+    Raises UsageError for limits that are none.
+    """
+    found = rates(settings.rate_limits)
+    folder = (settings.cache_dir or user_folder("cache")) / "limits"
+    return Limits(found, Files(folder, found, settings.rate_window))
+
+
+def chosen_ways(settings: Settings, turns: Turns | None = None) -> Ways:
     """A corpus where one is named, else the web; both where `corpus` is one of `search`.
 
     Raises UsageError.
@@ -84,8 +95,10 @@ def chosen_ways(settings: Settings) -> Ways:
     if settings.offline:
         return _local(settings)
     if settings.corpus is None:
-        return _web(settings)
-    return _web(settings, _corpus(settings)) if "corpus" in settings.search else _local(settings)
+        return _web(settings, turns)
+    if "corpus" in settings.search:
+        return _web(settings, turns, _corpus(settings))
+    return _local(settings)
 
 
 def user_folder(kind: str) -> Path:
@@ -122,13 +135,27 @@ def task_tokens(task: Task[Any]) -> int:
     return math.ceil(1.1 * said) + SCHEMA
 
 
-def outside(settings: Settings, journal: Journal, chosen: Sequence[Model], ways: Ways) -> Outside:
-    """journal( retry and fallback( provider )), for each of the three calls.
+def outside(
+    settings: Settings,
+    journal: Journal,
+    chosen: Sequence[Model],
+    ways: Ways,
+    turns: Turns | None = None,
+) -> Outside:
+    """journal( retry and fallback( limits( provider ))), for each of the three calls.
 
     On the web a cache stands before search and read; what a model says is never cached.
     """
     budget = _budget(settings, journal, chosen)
-    models = Models(chosen, settings.llm_timeout, settings.llm_retry_waits, again=budget.again)
+    turns = turns or Turns(shared_limits(settings))
+    models = Models(
+        chosen,
+        settings.llm_timeout,
+        settings.llm_retry_waits,
+        again=budget.again,
+        admit=lambda model, task: _admit(turns, model, task),
+        refused=lambda model, error: turns.note(error, model.provider, model.name),
+    )
     ready = spawn(models.warm)
 
     def find(query: str) -> Found:
@@ -155,11 +182,18 @@ def outside(settings: Settings, journal: Journal, chosen: Sequence[Model], ways:
         go_on=lambda task: budget.in_time(last=task.name in LAST),
         limit=LONGEST_ASK,
         patience=settings.patience,
+        held=turns.held,
     )
-    gather = _Gathering(journal, budget, settings.patience)
+    gather = _Gathering(journal, budget, settings.patience, turns.held)
     search = gather.call("search", find, Found, "query", str, settings.search_timeout * 2)
     read = gather.call("read", ways.read, Page, "url", canonical, settings.page_timeout + 1)
     return Outside(ask, search, read, warm, close, ways.notes)
+
+
+def _admit(turns: Turns, model: Model, task: Task[Any]) -> None:
+    """Wait until a task may go to a model; its reply is counted at its most."""
+    if turns.limited(model.provider, model.name):
+        turns.take(model.provider, model.name, task_tokens(task) + REPLY)
 
 
 class _Gathering(NamedTuple):
@@ -168,6 +202,7 @@ class _Gathering(NamedTuple):
     journal: Journal
     budget: Budget
     patience: float
+    held: Callable[[], float]
 
     def call(
         self,
@@ -190,6 +225,7 @@ class _Gathering(NamedTuple):
             go_on=lambda _: self.budget.in_time(),
             limit=limit,
             patience=self.patience,
+            held=self.held,
         )
 
 
@@ -321,7 +357,7 @@ def page_reader(settings: Settings) -> PageReader:
     )
 
 
-def _web(settings: Settings, corpus: Corpus | None = None) -> Ways:
+def _web(settings: Settings, turns: Turns | None, corpus: Corpus | None = None) -> Ways:
     """The web and, where there is one, a corpus among its providers; then nothing is cached."""
     from agent.search import build
     from agent.search.options import Options
@@ -333,7 +369,7 @@ def _web(settings: Settings, corpus: Corpus | None = None) -> Ways:
         block_domains=settings.block_domains,
     )
     reader = page_reader(settings)
-    search = _dated(build(settings, options, corpus))
+    search = _dated(build(settings, options, corpus, turns))
     if corpus:
         return Ways(search, _either(corpus, reader), reader.warm, reader.close, lambda: ())
     web = Ways(search, reader, reader.warm, reader.close, lambda: ())

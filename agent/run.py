@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.assembly import STRATEGIES, assembled
-from agent.budget import spent
+from agent.budget import Spent, spent
 from agent.compose import (
     NOWHERE,
     Ways,
@@ -19,11 +19,13 @@ from agent.compose import (
     chosen_ways,
     now,
     outside,
+    shared_limits,
     user_folder,
 )
 from agent.errors import AgentError, Halt, JournalError, UsageError
 from agent.foreign import plain
 from agent.journal import Journal, is_begun, read
+from agent.limits import Limits, Turns
 from agent.llm import Model
 from agent.outside import spawn
 from agent.research import Event, Halted, Research, Slot, Started, Warned
@@ -36,11 +38,12 @@ if TYPE_CHECKING:
 LONGEST_TOPIC = 2000  # characters
 
 
-def research(topic: str, settings: Settings | None = None) -> Run:
+def research(topic: str, settings: Settings | None = None, limits: Limits | None = None) -> Run:
     """A run, not yet begun: iterate over it for its events, or ask at once for its `answer()`.
 
     Without settings, those of the environment. With `settings.resume` it goes on with a journal,
     with `settings.replay` it repeats one, without going outside; the topic may then be empty.
+    `limits` are those that runs share, where not by the files of this machine.
     Raises UsageError for a topic or slots that cannot be researched, NotConfigured for an absent
     key, JournalError for a journal that cannot be used.
     """
@@ -58,13 +61,14 @@ def research(topic: str, settings: Settings | None = None) -> Run:
         header = _header(path, clean(topic), settings)
         settings = settings.model_copy(update={"strategy": header["strategy"]})
     given_slots(settings)
-    models, ways = chosen_models(settings), chosen_ways(settings)
+    turns = Turns(limits or shared_limits(settings))
+    models, ways = chosen_models(settings), chosen_ways(settings, turns)
     # last, so that what cannot run leaves no file
     if settings.resume:
         journal = Journal.resume(path, header, retry_failed=settings.retry_failed)
     else:
         journal = Journal.begin(path, header)
-    return Run(settings, journal, models, ways)
+    return Run(settings, journal, models, ways, turns)
 
 
 class Run:
@@ -76,6 +80,7 @@ class Run:
         journal: Journal,
         models: Sequence[Model],
         ways: Ways,
+        turns: Turns | None = None,
     ) -> None:
         self._begun = time.monotonic()
         self._error: AgentError | None = None
@@ -83,7 +88,7 @@ class Run:
         self._unsent = ""  # why the run's spans could not be sent
         self._settings = settings
         self._journal = journal
-        self._outside = outside(settings, journal, models, ways)
+        self._outside = outside(settings, journal, models, ways, turns)
         self._strategy = assembled(self._outside, settings)
         self.research = Research(clean(str(journal.header["topic"])), given_slots(settings))
 
@@ -161,6 +166,10 @@ class Run:
         """Gather no more: the run ends within one outside call, with the best answer so far."""
         self._journal.stop.set()
 
+    def spent(self) -> Spent:
+        """What its finished calls took so far; may be asked while it runs."""
+        return spent(self._journal.calls)
+
     def answer(self) -> Answer:
         """The answer object; an error is in it, not raised. Goes through the run if nobody has."""
         from agent import output
@@ -175,7 +184,7 @@ class Run:
             started_at=header["at"],
             journal=str(path) if path else None,
         )
-        counts = spent(self._journal.calls).model_dump()
+        counts = self.spent().model_dump()
         seconds = round(time.monotonic() - self._begun, 3)
         usage = output.Usage(**counts, rounds=self.research.round, seconds=seconds)
         unsent = (self._unsent,) if self._unsent else ()
