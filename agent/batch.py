@@ -112,12 +112,11 @@ def _settings(options: dict[str, Any]) -> Settings:
 
 def _engine(options: dict[str, Any], settings: Settings) -> Engine:
     from agent.batches.local import Local
-    from agent.compose import chosen_ways, shared_limits
+    from agent.compose import shared
 
     if options["address"] and options["engine"] != "ray":
         raise UsageError("--address is that of a Ray cluster.", "Add --engine ray.")
-    chosen_ways(settings).close()  # a provider or a corpus that there is not is told at once
-    return Local(shared_limits(settings))
+    return Local(shared(settings))
 
 
 def _interruptible(batch: Batch) -> None:

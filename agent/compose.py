@@ -87,18 +87,52 @@ def shared_limits(settings: Settings) -> Limits:
     return Limits(found, Files(folder, found, settings.rate_window))
 
 
-def chosen_ways(settings: Settings, turns: Turns | None = None) -> Ways:
+class Kept:
+    """A model that many runs share: what it holds is not let go at the end of one of them."""
+
+    def __init__(self, model: Model) -> None:
+        self.provider, self.name = model.provider, model.name
+        self.generate, self.probe = model.generate, model.probe
+        self.price, self.warm = model.price, model.warm
+
+    def close(self) -> None:
+        """Nothing: whoever made the model closes it."""
+
+
+class Shared(NamedTuple):
+    """What the runs of one process share: limits, connections to models, the index of a corpus."""
+
+    limits: Limits
+    models: Sequence[Model]
+    corpus: Corpus | None
+
+
+def shared(settings: Settings, limits: Limits | None = None) -> Shared:
+    """What runs share that have these settings, for as long as the process lives.
+
+    Raises UsageError or NotConfigured for what no run could be made with.
+    """
+    limits = limits or shared_limits(settings)
+    models = [Kept(model) for model in chosen_models(settings)]
+    local = settings.offline or settings.corpus is not None
+    corpus = _corpus(settings) if local else None
+    chosen_ways(settings, corpus=corpus).close()  # a provider that there is not is told now
+    return Shared(limits, models, corpus)
+
+
+def chosen_ways(
+    settings: Settings, turns: Turns | None = None, corpus: Corpus | None = None
+) -> Ways:
     """A corpus where one is named, else the web; both where `corpus` is one of `search`.
 
-    Raises UsageError.
+    `corpus`: the one that is named, already open; it is then left open. Raises UsageError.
     """
-    if settings.offline:
-        return _local(settings)
-    if settings.corpus is None:
+    if settings.corpus is None and not settings.offline:
         return _web(settings, turns)
-    if "corpus" in settings.search:
-        return _web(settings, turns, _corpus(settings))
-    return _local(settings)
+    opened = corpus or _corpus(settings)
+    if "corpus" in settings.search and not settings.offline:
+        return _web(settings, turns, opened)
+    return _local(opened, _nothing if corpus else opened.close)
 
 
 def user_folder(kind: str) -> Path:
@@ -333,14 +367,13 @@ def _corpus(settings: Settings) -> Corpus:
     return Corpus(path, settings.cache_dir or user_folder("cache"))
 
 
-def _local(settings: Settings) -> Ways:
+def _local(corpus: Corpus, close: Callable[[], None]) -> Ways:
     """Search and read a corpus and nothing else: nothing of a private document leaves by search."""
     from agent.search import SearchChain
 
-    corpus = _corpus(settings)
     skipped = tuple(f"Not in the corpus: {reason}" for reason in corpus.skipped[:MOST_SKIPPED])
     chain = _dated(SearchChain([corpus]))
-    return Ways(chain, corpus.read, _nothing, corpus.close, lambda: skipped)
+    return Ways(chain, corpus.read, _nothing, close, lambda: skipped)
 
 
 def page_reader(settings: Settings) -> PageReader:

@@ -14,6 +14,7 @@ from agent.assembly import STRATEGIES, assembled
 from agent.budget import Spent, spent
 from agent.compose import (
     NOWHERE,
+    Shared,
     Ways,
     chosen_models,
     chosen_ways,
@@ -25,7 +26,7 @@ from agent.compose import (
 from agent.errors import AgentError, Halt, JournalError, UsageError
 from agent.foreign import plain
 from agent.journal import Journal, is_begun, read
-from agent.limits import Limits, Turns
+from agent.limits import Turns
 from agent.llm import Model
 from agent.outside import spawn
 from agent.research import Event, Halted, Research, Slot, Started, Warned
@@ -38,12 +39,12 @@ if TYPE_CHECKING:
 LONGEST_TOPIC = 2000  # characters
 
 
-def research(topic: str, settings: Settings | None = None, limits: Limits | None = None) -> Run:
+def research(topic: str, settings: Settings | None = None, shared: Shared | None = None) -> Run:
     """A run, not yet begun: iterate over it for its events, or ask at once for its `answer()`.
 
     Without settings, those of the environment. With `settings.resume` it goes on with a journal,
     with `settings.replay` it repeats one, without going outside; the topic may then be empty.
-    `limits` are those that runs share, where not by the files of this machine.
+    `shared` is what runs of these settings have in common where there are many.
     Raises UsageError for a topic or slots that cannot be researched, NotConfigured for an absent
     key, JournalError for a journal that cannot be used.
     """
@@ -61,8 +62,9 @@ def research(topic: str, settings: Settings | None = None, limits: Limits | None
         header = _header(path, clean(topic), settings)
         settings = settings.model_copy(update={"strategy": header["strategy"]})
     given_slots(settings)
-    turns = Turns(limits or shared_limits(settings))
-    models, ways = chosen_models(settings), chosen_ways(settings, turns)
+    turns = Turns(shared.limits if shared else shared_limits(settings))
+    models = shared.models if shared else chosen_models(settings)
+    ways = chosen_ways(settings, turns, shared.corpus if shared else None)
     # last, so that what cannot run leaves no file
     if settings.resume:
         journal = Journal.resume(path, header, retry_failed=settings.retry_failed)

@@ -22,7 +22,7 @@ from agent.batches.progress import Teller, line
 from agent.batches.rows import Rows
 from agent.batches.topics import Topic, read
 from agent.budget import Caps
-from agent.compose import shared_limits
+from agent.compose import shared
 from agent.errors import JournalError, UsageError
 from agent.settings import load
 from tests.cups import finished, lines, seen, set_up, since, topic
@@ -282,7 +282,7 @@ def test_a_bug_in_a_run_costs_its_topic(services: Services, tmp_path: Path) -> N
     topics = [Topic(n, topic(n)) for n in (1, 2)]
     (tmp_path / "runs" / f"{run_name(rows.name, topics[0])}.jsonl").mkdir(parents=True)
     told: list[Progress] = []
-    engine = Local(shared_limits(settings))
+    engine = Local(shared(settings))
     batch = Batch(topics, rows, engine, settings, Caps(), concurrency=2)
     summary = batch.run(told.append)
     assert summary.statuses == {"complete": 1, "error": 1} and told[-1].done == 2

@@ -13,8 +13,8 @@ from typing import Any
 from agent import output
 from agent.batches.topics import Topic
 from agent.budget import Spent
+from agent.compose import Shared
 from agent.errors import AgentError, UsageError
-from agent.limits import Limits
 from agent.outside import spawn
 from agent.run import Run, research
 from agent.settings import Settings
@@ -25,8 +25,8 @@ Json = dict[str, Any]
 class Local:
     """Runs as threads of this process."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
 
@@ -36,7 +36,7 @@ class Local:
 
     def _row(self, topic: Topic, settings: Settings) -> Json:
         try:
-            return row(topic, settings, self._limits, lambda run: self._note(settings.resume, run))
+            return row(topic, settings, self._shared, lambda run: self._note(settings.resume, run))
         finally:
             with self._lock:
                 self._runs.pop(settings.resume, None)
@@ -58,12 +58,12 @@ class Local:
 def row(
     topic: Topic,
     settings: Settings,
-    limits: Limits | None,
+    shared: Shared,
     begun: Callable[[Run], None] = lambda _: None,
 ) -> Json:
     """Research a topic: its id and its answer object, which may be one of an error."""
     try:
-        run = research(topic.text, settings, limits)
+        run = research(topic.text, settings, shared)
         begun(run)
         answer = run.answer()
     except AgentError as error:
