@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,9 +71,12 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 def command(**options: Any) -> int:
     """Research the topics of a file; a summary as JSON on stdout, progress on stderr."""
     try:
-        return _status(_run(options))
+        with redirect_stdout(sys.stderr):  # whatever a library prints is not the summary
+            summary = _run(options)
     except AgentError as error:
         return _refuse(error)
+    _say(summary.model_dump(mode="json"))
+    return _status(summary)
 
 
 def _run(options: dict[str, Any]) -> Summary:
@@ -91,7 +95,6 @@ def _run(options: dict[str, Any]) -> Summary:
     summary = batch.run(_shown())
     if options["in_order"] and not summary.left:
         in_order(topics, rows)
-    _say(summary.model_dump(mode="json"))
     return summary
 
 
@@ -116,6 +119,10 @@ def _engine(options: dict[str, Any], settings: Settings) -> Engine:
 
     if options["address"] and options["engine"] != "ray":
         raise UsageError("--address is that of a Ray cluster.", "Add --engine ray.")
+    if options["engine"] == "ray":
+        from agent.batches.cluster import Cluster
+
+        return Cluster(settings, options["address"], options["concurrency"])
     return Local(shared(settings))
 
 

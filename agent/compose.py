@@ -117,6 +117,7 @@ def shared(settings: Settings, limits: Limits | None = None) -> Shared:
     local = settings.offline or settings.corpus is not None
     corpus = _corpus(settings) if local else None
     chosen_ways(settings, corpus=corpus).close()  # a provider that there is not is told now
+    models[0].warm()  # else the first requests are counted now, and sent after a second's import
     return Shared(limits, models, corpus)
 
 

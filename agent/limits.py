@@ -189,18 +189,18 @@ class Limits:
 
     def __init__(self, rates: dict[str, Rate], store: Store) -> None:
         self.rates = rates
-        self._store = store
+        self.store = store
         self._turns = {name: threading.Lock() for name in rates}
 
     def wait(self, name: str, tokens: int) -> None:
         """Wait until a request of so many tokens may go."""
         with self._turns[name]:
-            while wait := self._store.take(name, tokens):
+            while wait := self.store.take(name, tokens):
                 time.sleep(wait)
 
     def refuse(self, name: str, seconds: float) -> None:
         """A provider said 429, and to wait so long."""
-        self._store.refuse(name, seconds)
+        self.store.refuse(name, seconds)
 
 
 class Turns:

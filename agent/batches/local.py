@@ -14,7 +14,7 @@ from agent import output
 from agent.batches.topics import Topic
 from agent.budget import Spent
 from agent.compose import Shared
-from agent.errors import AgentError, UsageError
+from agent.errors import AgentError, JournalBusy, UsageError
 from agent.outside import spawn
 from agent.run import Run, research
 from agent.settings import Settings
@@ -60,13 +60,20 @@ def row(
     settings: Settings,
     shared: Shared,
     begun: Callable[[Run], None] = lambda _: None,
+    *,
+    patient: bool = False,
 ) -> Json:
-    """Research a topic: its id and its answer object, which may be one of an error."""
+    """Research a topic: its id and its answer object, which may be one of an error.
+
+    `patient`: raises JournalBusy where another process has not let go of the journal yet.
+    """
     try:
         run = research(topic.text, settings, shared)
         begun(run)
         answer = run.answer()
     except AgentError as error:
+        if patient and isinstance(error, JournalBusy):
+            raise
         answer = output.failure(topic.text, error)
     return {"id": topic.id, **json.loads(output.to_json(answer, compact=True))}
 
