@@ -3,9 +3,9 @@
 What was sent is counted in a small file for each provider, under a lock: so a limit holds over all
 runs of a process, over all processes that share the directory, and over a kill and a restart. The
 minute (the window) is cut into 60 slices of wall time; a request may go if those of the last 60
-whole slices and the one under way leave room. So no window of that length ever holds more, however
-it lies, and a request may arrive up to a slice late; that costs a sixtieth of the throughput. In
-one slice goes no more than a tenth above the mean: a quiet minute is not followed by a burst.
+whole slices, of one more, and of the one under way leave room. So no window of that length ever
+holds more, however it lies, and a request may arrive up to two slices later than it was counted;
+that costs two of 62 parts of the throughput. In one slice goes no more than a tenth above the mean: a quiet minute is not followed by a burst.
 
 A 429 takes the rate to seven tenths, at most once in a twelfth of the window, and keeps everybody
 waiting as long as the service says; a quarter of the full rate comes back in each window.
@@ -29,6 +29,7 @@ from agent.errors import UsageError
 from agent.research import Frozen
 
 SLICES = 60
+LATE = 2  # slices that a request may take from here to its provider
 ABOVE_MEAN = 1.1  # what a slice may hold, in mean slices
 FEWER, LOWEST, BACK = 0.7, 0.1, 0.25  # a 429: rate times this, never below; back in each window
 ONE_CUT = 1 / 12  # of a window: requests under way together are refused together
@@ -142,7 +143,7 @@ def taken(sent: Sent, rate: Rate, tokens: int, now: float, window: float) -> tup
     """0 and what was sent with one request more; or the seconds to wait, and what was sent."""
     width = window / SLICES
     n = math.floor(now / width)
-    recent = tuple(each for each in sent.slices if n - SLICES <= each.n <= n)
+    recent = tuple(each for each in sent.slices if n - SLICES - LATE < each.n <= n)
     sent = sent.model_copy(update={"slices": recent})
     here = recent[-1] if recent and recent[-1].n == n else Slice(n=n)
     share = _share(sent, now, window)

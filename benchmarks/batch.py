@@ -115,7 +115,7 @@ def measure(folder: Path, services: Serving) -> dict[str, Any]:
         **told(folder, status, summary),
         **rates(services.log()),
         "finished_calls_repeated": repeated,
-        "rss_mb_by_life_at_thirds": memory,
+        "rss_mb_by_life_at_three_tenths_six_nine": memory,
         "seconds": round(time.monotonic() - begun, 1),
     }
 
@@ -133,7 +133,7 @@ def lead(
         stderr=subprocess.DEVNULL,
     )
     had = rows(out)
-    marks = [had + (min(kill_at, TOPICS) - had) * part // 3 for part in (1, 2, 3)]
+    marks = [had + (min(kill_at, TOPICS) - had) * part // 10 for part in (3, 6, 9)]
     memory: list[int] = []
     lost = ENGINE == "local"
     while process.poll() is None and rows(out) < kill_at:

@@ -94,7 +94,7 @@ def test_processes_share_a_file_and_a_new_one_knows_what_was_sent(tmp_path: Path
         assert files().take("gemini", 0) == 0.0
     clock[0] += 50
     assert files().take("gemini", 0) > 0
-    clock[0] += 9
+    clock[0] += 10
     assert files().take("gemini", 0) == 0.0
     for file in tmp_path.iterdir():
         file.write_bytes(b'{"slices": [{"n"')
