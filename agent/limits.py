@@ -5,7 +5,8 @@ runs of a process, over all processes that share the directory, and over a kill 
 minute (the window) is cut into 60 slices of wall time; a request may go if those of the last 60
 whole slices, of one more, and of the one under way leave room. So no window of that length ever
 holds more, however it lies, and a request may arrive up to two slices later than it was counted;
-that costs two of 62 parts of the throughput. In one slice goes no more than a tenth above the mean: a quiet minute is not followed by a burst.
+that costs two of 62 parts of the throughput. In one slice goes no more than a tenth above the mean:
+a quiet minute is not followed by a burst.
 
 A 429 takes the rate to seven tenths, at most once in a twelfth of the window, and keeps everybody
 waiting as long as the service says; a quarter of the full rate comes back in each window.

@@ -29,8 +29,14 @@ def set_up(services: Services, count: int) -> None:
     pages = {f"final-{n}": f"Team {n} won cup number {n}. It rained." for n in range(1, count + 1)}
     more = {f"other-{n}": f"Cats of {n} sleep most of the day." for n in range(1, count + 1)}
     services.pages = {**pages, **more}
-    services.hits = lambda query: [f"final-{number(query)}", f"other-{number(query)}"]
+    services.hits = hits
     services.think = think
+
+
+def hits(query: str) -> list[str]:
+    if "number" not in query:  # where the stand-in of a model that failed asks
+        return []
+    return [f"final-{number(query)}", f"other-{number(query)}"]
 
 
 def think(asked: Asked) -> dict[str, Any]:
