@@ -23,6 +23,7 @@ Span = tuple[int, int]
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 HEADER = 30  # tokens of the block around a source, about
 LEAST = 20  # tokens; with fewer left no passage is looked at
+COPIED = 60  # characters from which the same words are a copy, not a coincidence
 PASSAGE = 500  # characters: some three sentences, enough to stand alone and few enough to rank
 
 
@@ -168,7 +169,8 @@ def select(sources: Sequence[Source], question: str, budget: int) -> tuple[Excer
 
     A source's best passage comes before any source's second best, so that none is crowded out;
     beyond it, a passage that shares no word with the question is not worth its tokens. A passage
-    out of the middle of a section brings the section's heading.
+    out of the middle of a section brings the section's heading. What another source has already
+    said, sentence by sentence, is not shown again: several sites with one text are one witness.
     """
     pieces = [(s, piece) for s in sources for piece in _pieces(s.page.text)]
     scores = _fitness(pieces, question)
@@ -180,17 +182,29 @@ def select(sources: Sequence[Source], question: str, budget: int) -> tuple[Excer
         key=lambda i: (scores[i] < best[pieces[i][0].n], -scores[i], pieces[i][0].n, pieces[i][1]),
     )
     chosen: list[int] = []
+    said: dict[str, int] = {}  # sentences that are shown, and the source that says each
+    same: dict[int, int] = {}
     for i in order:
         source, piece = pieces[i]
         shown = any(pieces[j][0].n == source.n for j in chosen)
         if budget < LEAST or (shown and not scores[i]):
+            continue
+        own = _folded_sentences(source.page.text[piece.start : piece.end])
+        long = piece.end - piece.start >= COPIED
+        if long and all(said.get(sentence, source.n) != source.n for sentence in own):
+            same.setdefault(source.n, said[own[0]])
             continue
         text = source.page.text
         cost = sum(tokens(text[a:b]) for a, b in _spans(piece)) + (0 if shown else HEADER)
         if cost <= budget:
             budget -= cost
             chosen.append(i)
-    return _excerpts(sources, [pieces[i] for i in sorted(chosen)])
+            said |= {sentence: source.n for sentence in own if sentence not in said}
+    return _excerpts(sources, [pieces[i] for i in sorted(chosen)], same)
+
+
+def _folded_sentences(text: str) -> list[str]:
+    return [fold(text[start:end])[0] for start, end in sentences(text)]
 
 
 class _Piece(NamedTuple):
@@ -299,15 +313,16 @@ def is_heading(line: str) -> bool:
 
 
 def _excerpts(
-    sources: Sequence[Source], pieces: list[tuple[Source, _Piece]]
+    sources: Sequence[Source], pieces: list[tuple[Source, _Piece]], same: dict[int, int]
 ) -> tuple[Excerpt, ...]:
     excerpts = []
     for source in sources:
         spans = sorted({span for s, piece in pieces if s.n == source.n for span in _spans(piece)})
-        if spans:
+        if spans or source.n in same:
             texts = tuple(source.page.text[a:b] for a, b in _joined(spans))
-            title, url = source.page.title, source.page.url
-            excerpts.append(Excerpt(source=source.n, title=title, url=url, passages=texts))
+            told = {"source": source.n, "title": source.page.title, "url": source.page.url}
+            first = None if spans else same[source.n]
+            excerpts.append(Excerpt.model_validate(told | {"passages": texts, "same": first}))
     return tuple(excerpts)
 
 
@@ -324,11 +339,14 @@ def _joined(spans: list[Span]) -> list[Span]:
 
 def show(excerpts: Iterable[Excerpt]) -> str:
     """Evidence as every prompt shows it, escaped so that no page can close its own block."""
-    return "\n".join(
-        f'<source id="{e.source}" title="{_attribute(e.title)}" url="{_attribute(e.url)}">'
-        f"{html.escape(' […] '.join(e.passages), quote=False)}</source>"
-        for e in excerpts
-    )
+    return "\n".join(map(_block, excerpts))
+
+
+def _block(excerpt: Excerpt) -> str:
+    title, url = _attribute(excerpt.title), _attribute(excerpt.url)
+    same = f' same_text_as="{excerpt.same}"' if excerpt.same else ""
+    text = html.escape(" […] ".join(excerpt.passages), quote=False)
+    return f'<source id="{excerpt.source}" title="{title}" url="{url}"{same}>{text}</source>'
 
 
 def _attribute(text: str) -> str:

@@ -21,7 +21,7 @@ from agent.run import Run, research
 from agent.settings import Settings
 
 if TYPE_CHECKING:
-    from agent.output import Answer
+    from agent.output import Answer, SlotAnswer, Usage
 
 State = Literal["queued", "running", "ended", "past"]  # past: an earlier process made it
 
@@ -83,6 +83,16 @@ class Live:
     def ended(self) -> bool:
         """Whether its last frame is there."""
         return bool(self.frames) and self.frames[-1].type == "end"
+
+    def so_far(self) -> tuple[Usage, dict[str, SlotAnswer]]:
+        """What it has spent and what it knows, while it goes and after it."""
+        from agent import output
+
+        with self._lock:
+            run = self._run
+        if self.answer:
+            return self.answer.usage, self.answer.slots
+        return (run.usage(), run.slots()) if run else (output.Usage(), {})
 
     def go(self) -> None:
         """Run to the end. Raises AgentError if it cannot begin."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 
 from agent.budget import Spent
 from agent.errors import AgentError
+from agent.evidence import copies
 from agent.links import link
 from agent.pages.credibility import Credibility, credibility
 from agent.render import document
@@ -223,7 +224,7 @@ def answer(
         report=_report(research, claims, citations),
         sources=_counts(research),
         attempts=research.attempts + tuple(getattr(error, "attempts", ())),
-        warnings=(*_warnings(research), *warnings),
+        warnings=(*_warnings(research), *_repeated(research, citations), *warnings),
         usage=usage,
         run=run.model_copy(update=_asked(research)),
         error=_told(error) if error else None,
@@ -280,6 +281,11 @@ def _citation(quote: Quote, research: Research, run: RunInfo) -> Citation:
     )
 
 
+def slots(research: Research) -> dict[str, SlotAnswer]:
+    """What is known of each slot while the run goes on."""
+    return {name: _slot(finding) for name, finding in research.findings.items()}
+
+
 def _slot(finding: Finding) -> SlotAnswer:
     return SlotAnswer(
         value=finding.value,
@@ -322,6 +328,14 @@ def _warnings(research: Research) -> list[str]:
     warnings += [event.reason for event in research.of(Halted)]
     warnings += [event.message for event in research.of(Warned)]
     return warnings
+
+
+def _repeated(research: Research, citations: Iterable[Citation]) -> Iterator[str]:
+    """Cited pages that have one text: they are one witness."""
+    cited = {citation.id for citation in citations}
+    for n, first in copies([s for s in research.sources if s.n in cited]).items():
+        if n != first:
+            yield f"[{n}] has the text of [{first}]: they are one witness."
 
 
 def _asked(research: Research) -> dict[str, tuple[str, ...]]:

@@ -22,12 +22,16 @@ Response = TypeVar("Response")
 
 
 class Excerpt(Frozen):
-    """What a model is shown of a source: its best passages, in the order of the page."""
+    """What a model is shown of a source: its best passages, in the order of the page.
+
+    `same`: the source that says all of it already; then no passage is shown twice.
+    """
 
     source: int
     title: str
     url: str
     passages: tuple[str, ...]
+    same: int | None = None
 
 
 class Task(Frozen, Generic[A]):

@@ -34,7 +34,7 @@ from agent.settings import SHAPE, Settings, here
 from agent.strategies.choice import Choice, choice
 
 if TYPE_CHECKING:
-    from agent.output import Answer
+    from agent.output import Answer, SlotAnswer, Usage
 
 LONGEST_TOPIC = 2000  # characters
 
@@ -186,18 +186,29 @@ class Run:
             started_at=header["at"],
             journal=str(path) if path else None,
         )
-        counts = self.spent().model_dump()
-        seconds = round(time.monotonic() - self._begun, 3)
-        usage = output.Usage(**counts, rounds=self.research.round, seconds=seconds)
         unsent = (self._unsent,) if self._unsent else ()
         return output.answer(
             self.research,
-            usage=usage,
+            usage=self.usage(),
             run=info,
             schema=self._settings.slots_schema,
             warnings=unsent,
             error=self._error,
         )
+
+    def usage(self) -> Usage:
+        """What it has spent so far. Any thread may ask."""
+        from agent import output
+
+        counts = self.spent().model_dump()
+        seconds = round(time.monotonic() - self._begun, 3)
+        return output.Usage(**counts, rounds=self.research.round, seconds=seconds)
+
+    def slots(self) -> dict[str, SlotAnswer]:
+        """What is known of its slots so far. Any thread may ask."""
+        from agent import output
+
+        return output.slots(self.research)
 
 
 def given_slots(settings: Settings) -> tuple[Slot, ...]:

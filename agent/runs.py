@@ -22,7 +22,7 @@ from agent.errors import AgentError, Busy, JournalError, Stopped
 from agent.journal import read
 from agent.live import Live, Summary
 from agent.outside import spawn
-from agent.run import clean, journal_path, new_name
+from agent.run import clean, given_slots, journal_path, new_name
 from agent.settings import Settings
 
 KEPT = 64  # ended runs whose frames and answer stay in memory; of others the journal is read
@@ -52,7 +52,8 @@ class Runs:
         Raises UsageError or NotConfigured for what cannot be run, Busy where the queue is full.
         """
         topic = clean(topic)
-        chosen_models(settings)  # what is not configured is told before anything is begun
+        chosen_models(settings)  # what cannot be run is told before anything is begun
+        given_slots(settings)
         name = new_name()
         settings = settings.model_copy(update={"resume": name})
         summary = Summary(
@@ -77,9 +78,12 @@ class Runs:
 
     def _start(self, live: Live) -> None:
         self._under_way[live.id], live.begun = live, True
-        spawn(live.go).add_done_callback(lambda future: self._finish(live, future))
+        # Waited for on a thread of its own: a callback of a run that has already ended would be
+        # called here, by whoever holds the lock that it needs.
+        spawn(partial(self._finish, live, spawn(live.go)))
 
     def _finish(self, live: Live, future: Future[None]) -> None:
+        """Wait for a run's end, and give its place to the next."""
         if error := future.exception():
             live.fail(error)
         with self._lock:
@@ -163,7 +167,7 @@ class Runs:
         for path in _newest(self._folder, most):
             if path.stem not in known and (summary := _summary(path)):
                 known[path.stem] = summary
-        return sorted(known.values(), key=lambda one: one.started_at, reverse=True)[:most]
+        return sorted(known.values(), key=lambda one: (one.started_at, one.id), reverse=True)[:most]
 
 
 def _newest(folder: Path, most: int) -> list[Path]:

@@ -36,6 +36,15 @@ BENCHMARKS = {
         "call again, never above the limit, 95% of it used, memory flat."
     ),
     "server": "200 clients at once at one server: no run is lost, memory does not grow.",
+    "hundred": (
+        "A hundred runs at once, threads of one process, against loopback services (models 1 s, "
+        "searches and pages 0.5 s): beside one run alone, and beside a limit of model calls. "
+        "Pages have 4,000 characters: so few that a prompt shows most of what was read."
+    ),
+    "evidence": (
+        "Choosing passages, finding copies and checking claims, beside plain BM25, every pair of "
+        "sets of shingles, and the overlap of words. Milliseconds of CPU."
+    ),
     "index": "The index of a corpus against a plain FTS5 table: building it, opening it, a query.",
     "pages": "What is read of real pages, matches and PDFs, against plain trafilatura.",
 }

@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 
 from agent.settings import Settings, load
 from tests.browser import Browser, executable
 from tests.services import Services
+
+hypothesis_settings.register_profile("tests", deadline=None)  # a busy machine is no failure
+hypothesis_settings.load_profile("tests")
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

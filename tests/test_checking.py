@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agent.checking import LONGEST_CLAIM, check
 from agent.checking.numbers import chinese, written
+from agent.checking.premise import denied, premise
 from agent.checking.reading import normal, read
 from evals import claims
 
@@ -287,3 +288,19 @@ def test_a_number_that_is_not_there_is_never_half_right() -> None:
         "He built a pulp mill in Tampere in 1866.", ["He built a pulp mill in Tampere in 1865."]
     )
     assert found.verdict == "unsupported" and found.barred and "1866" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "false"),
+    [
+        ("Why did France win the 2022 World Cup?", "Argentina won the 2022 World Cup.", True),
+        ("Why did Argentina win the 2022 World Cup?", "Argentina won the 2022 World Cup.", False),
+        ("Why did France win the 1998 World Cup?", "Argentina won the 2022 World Cup.", False),
+        ("How did Nokia buy Motorola Networks?", "Nokia bought Motorola Networks in 2011.", False),
+        ("Who won the 2022 World Cup?", "Argentina won the 2022 World Cup.", False),
+        ("Why did the sun set?", "Argentina won.", False),
+        ("Why did ?", "", False),
+    ],
+)
+def test_a_false_premise_is_seen(question: str, sentence: str, false: bool) -> None:
+    assert denied(premise(question), sentence) is false

@@ -154,3 +154,20 @@ def test_a_whole_sentence_of_a_page_is_found_exactly(parts: list[str], data: st.
         has_letters = any(char.isalnum() for char in text[start:end])
         assert (found is not None) == has_letters
         assert not found or found.match == "exact"
+
+
+def test_what_another_source_said_is_not_shown_again() -> None:
+    text = "The cup was won by Argentina in the end. It was played in Lusail, far from home."
+    more = f"{text} The crowd numbered 88,966."
+    sources = [source(text, 1), source(text.upper(), 2), source(more, 3)]
+    shown = select(sources, "Who won the cup, and in which crowd?", 500)
+    assert [(e.source, e.same, bool(e.passages)) for e in shown] == [
+        (1, 3, False),
+        (2, 3, False),
+        (3, None, True),
+    ]
+    assert '<source id="2"' in show(shown) and 'same_text_as="3"></source>' in show(shown)
+    altered = [source(text, 1), source(text.replace("Argentina", "France"), 2)]
+    assert [e.same for e in select(altered, "Who won the cup?", 500)] == [None, None]
+    short = [source("Argentina won.", 1), source("Argentina won.", 2)]
+    assert [e.same for e in select(short, "Who won the cup?", 500)] == [None, None]

@@ -91,6 +91,7 @@ def test_frames_come_in_order_and_end_is_the_last(web: Web) -> None:
         ({"question": TOPIC, "max_rounds": 11}, 422, "less than or equal to 10"),
         ({"question": TOPIC, "strategy": "none"}, 422, "strategy"),
         ({"question": TOPIC, "slots": ["s"] * 51}, 422, "at most 50"),
+        ({"question": TOPIC, "slots_schema": {"type": "array"}}, 422, "--slots-schema"),
     ],
 )
 def test_what_cannot_be_asked(web: Web, path: str, body: Any, status: int, said: str) -> None:
@@ -169,6 +170,7 @@ def test_a_run_is_found_again_and_its_frames_from_where_they_were_left(web: Web)
     path = f"/api/runs/{told.headers['x-run-id']}"
     run = web.client.get(path).json()
     assert run["answer"] == told.json() and run["state"] == "ended"
+    assert {name: run[name] for name in ("usage", "slots")}.items() <= told.json().items()
     again = web.client.get(f"{path}/events", headers={"Last-Event-ID": str(run["frames"] - 2)})
     assert [one["type"] for one in frames(again.iter_lines())] == ["answer", "end"]
     over = web.client.get(f"{path}/events", headers={"Last-Event-ID": str(run["frames"])})

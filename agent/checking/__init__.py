@@ -121,10 +121,13 @@ def _judged(found: Comparison, around: Evidence, cut: bool) -> Checked:
 
 
 def _unspoken(found: Comparison) -> str:
-    """What a claim with no number says of its names, where its evidence has no word of it."""
+    """What a claim with no number says of its names, where its evidence has no word of it.
+
+    One word alone ("the city is Uppsala") is a label.
+    """
     said = [word for word in found.words if word.kind == "word" and not is_common(word)]
     numbered = any(word.kind == "number" for word in found.words)
-    return said[0].text if said and not numbered and not any(map(found.hits, said)) else ""
+    return said[0].text if len(said) > 1 and not numbered and not any(map(found.hits, said)) else ""
 
 
 def _said_against(found: Comparison) -> tuple[str, str]:

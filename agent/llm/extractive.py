@@ -274,7 +274,10 @@ def _picked(
     wanted = list(dict.fromkeys([*prose, *wanted, *(found.line for _, found in tabled)]))
     only = bool(wanted) and (question.final or bool(tabled))
     picked = chosen(question, [*ranked, *more], limit, wanted, only=only)
-    return sorted(picked, key=wanted.index) if tabled and set(picked) <= set(wanted) else picked
+    if tabled and set(picked) <= set(wanted):
+        return sorted(picked, key=wanted.index)
+    facts = [found.line for _, found in told]
+    return sorted(picked, key=lambda line: line not in facts)  # what was asked for comes first
 
 
 _NOTHING: dict[str, Any] = {"answer": "", "citations": []}

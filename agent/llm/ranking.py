@@ -13,6 +13,7 @@ from agent.llm.question import Question
 from agent.llm.synonyms import alike
 from agent.llm.values import values
 from agent.outside import Excerpt
+from agent.pages.instructions import instruction
 
 _MARKER = re.compile(r"(?:[-*+•‣–]|\d{1,3}[.)]|>)\s+")
 _PRONOUN = re.compile(
@@ -72,6 +73,7 @@ def _plain_title(excerpt: Excerpt) -> str:
 def _of_passage(excerpt: Excerpt, number: int, passage: str, heading: str) -> list[Line]:
     found: list[Line] = []
     before = ""
+    speaks = instruction(passage) is not None
     for at, (start, end) in enumerate(sentences(passage)):
         text = passage[start:end]
         if _heads(text, passage[end : end + 1]):
@@ -79,6 +81,8 @@ def _of_passage(excerpt: Excerpt, number: int, passage: str, heading: str) -> li
             continue
         if mark := _MARKER.match(text):
             text, start = text[mark.end() :], start + mark.end()
+        if speaks and instruction(text):
+            continue  # addressed to a model: nothing to quote
         if any(char.isalnum() for char in text) and not text.startswith("^"):  # not a footnote
             about = (excerpt.source, excerpt.title, number, at)
             found.append(Line(*about, text, heading, before, start, passage))

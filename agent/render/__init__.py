@@ -132,11 +132,31 @@ def frames(event: Event) -> Iterator[tuple[FrameType, str]]:
     if isinstance(event, Answered):
         return  # the answer object is told when the run has ended
     if isinstance(event, Reflected):
-        yield from (("slot", _short(_finding(f).replace("=", ": ", 1))) for f in event.findings)
+        yield from (("slot", _short(_known(finding))) for finding in event.findings)
         if event.need_more:
             yield "gaps", _short(" | ".join(event.new_queries))
     else:
-        yield _frame_type(event), _short(detail(event))
+        yield _frame_type(event), _short(_told(event))
+
+
+def _known(finding: Finding) -> str:
+    """`winner: Argentina`; where sources disagree, `winner: Argentina or France (in conflict)`."""
+    values = [finding.value, *(other.value for other in finding.alternatives)]
+    told = " or ".join(str(value) for value in values if value is not None) or finding.status
+    return f"{finding.slot}: {told}" + (" (in conflict)" if finding.status == "conflict" else "")
+
+
+def _told(event: Event) -> str:
+    """What an event says, where its frame's type says the rest."""
+    match event:
+        case Started():
+            return event.topic
+        case Verified():
+            return f"sentences checked: {detail(event)}"
+        case Failed(stand_in=stand_in):
+            used = f" Used instead: {stand_in}." if stand_in else ""
+            return f"{event.subject}: {event.message}{used}"
+    return detail(event)
 
 
 def _frame_type(event: Event) -> FrameType:

@@ -195,7 +195,10 @@ def _add_runs(app: FastAPI, door: Door) -> None:
     async def run(name: Name) -> Response:
         """A run, with its answer once there is one."""
         live = await door.find(name)
+        usage, slots = live.so_far()
         told = live.summary.model_dump(mode="json") | {"frames": len(live.frames)}
+        told |= {"usage": usage.model_dump(mode="json")}
+        told |= {"slots": {name: slot.model_dump(mode="json") for name, slot in slots.items()}}
         return JSONResponse(told | {"answer": live.answer and result(live.answer)})
 
     @app.post("/api/runs/{name}/cancel", response_model=Summary, responses=MISSING)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, create_model
 
 from agent.live import Summary
-from agent.output import Answer
+from agent.output import Answer, SlotAnswer, Usage
 from agent.render import FrameType
 from agent.research import Frozen
 
@@ -31,9 +31,14 @@ class Told(Frozen):
 
 
 class Detail(Summary):
-    """A run, with its answer once there is one. `frames` is the number of its last frame."""
+    """A run, with its answer once there is one. `frames` is the number of its last frame.
+
+    `usage` and `slots` are what it has spent and what it knows so far.
+    """
 
     frames: int
+    usage: Usage
+    slots: dict[str, SlotAnswer]
     answer: Result | None = None
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from agent.errors import AgentError, ModelFailed
-from agent.evidence import select, show
+from agent.evidence import closest, select, show
 from agent.outside import Ask, Task
 from agent.research import Claim, Event, Failed, Frozen, Halted, Research, Verdict, Verified, Warned
 from agent.steps import DATA_RULE, NO_REPLY, asked, failed, language_rule
@@ -128,6 +128,7 @@ class Verify:
         self._drop = on_unsupported == "drop"
 
     def __call__(self, research: Research) -> Iterator[Event]:
+        yield from _taken_for_granted(research)
         answer = research.answer
         if answer is None or not answer.claims:
             return
@@ -163,7 +164,7 @@ class Verify:
         rules = bench.checked(claim)
         if rules.score == 1 or (rules.barred and rules.verdict == "unsupported"):
             return False  # nothing that a model says could change it
-        return self._by == "all" or rules.verdict != "supported"
+        return self._by == "all" or not (rules.barred or rules.verdict == "supported")
 
     def _mended(self, bench: Bench, research: Research) -> Iterator[Event]:
         failing = tuple(c for c in bench.claims if bench.verdict(c) == "unsupported")
@@ -185,6 +186,18 @@ class Verify:
         yield asked(task, reply)
         corrected, _ = compose(reply.answer, research.sources)
         bench.mend(failing, corrected)
+
+
+def _taken_for_granted(research: Research) -> Iterator[Warned]:
+    """Names a premise of the question that a source denies."""
+    from agent.checking.premise import denied, premise
+
+    taken = premise(research.topic)
+    for quote in closest(taken, research.sources, most=5) if taken else ():
+        if denied(taken, quote.text):
+            told = f'The question takes for granted "{taken}"; [{quote.source}] says otherwise: '
+            yield Warned(message=f'{told}"{quote.text}"')
+            return
 
 
 def _unasked(task: Task[Any], error: AgentError) -> Failed | Halted | Warned:

@@ -1,0 +1,1 @@
+"""This program beside others, against the same services: see README.md. Optional."""
