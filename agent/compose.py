@@ -14,6 +14,7 @@ from agent.budget import Budget, Caps, Cost, spent
 from agent.errors import NotConfigured, ReadFailed, UsageError
 from agent.evidence import tokens
 from agent.journal import Journal
+from agent.limits import Files, Limits, Turns, rates
 from agent.llm import Generated, Model, Models
 from agent.llm.prices import Price, price, table
 from agent.outside import A, Ask, Read, Reply, Search, Task, spawn
@@ -82,16 +83,63 @@ def _nowhere(_: str) -> Any:
 NOWHERE = Ways(_nowhere, _nowhere, _nothing, _nothing, tuple)
 
 
-def chosen_ways(settings: Settings) -> Ways:
+def shared_limits(settings: Settings) -> Limits:
+    """The limits of the providers, which every run on this machine with this cache shares.
+
+    Raises UsageError for limits that are none.
+    """
+    found = rates(settings.rate_limits)
+    folder = (settings.cache_dir or user_folder("cache")) / "limits"
+    return Limits(found, Files(folder, found, settings.rate_window))
+
+
+class Kept:
+    """A model that many runs share: what it holds is not let go at the end of one of them."""
+
+    def __init__(self, model: Model) -> None:
+        self.provider, self.name = model.provider, model.name
+        self.generate, self.probe = model.generate, model.probe
+        self.price, self.warm = model.price, model.warm
+
+    def close(self) -> None:
+        """Nothing: whoever made the model closes it."""
+
+
+class Shared(NamedTuple):
+    """What the runs of one process share: limits, connections to models, the index of a corpus."""
+
+    limits: Limits
+    models: Sequence[Model]
+    corpus: Corpus | None
+
+
+def shared(settings: Settings, limits: Limits | None = None) -> Shared:
+    """What runs share that have these settings, for as long as the process lives.
+
+    Raises UsageError or NotConfigured for what no run could be made with.
+    """
+    limits = limits or shared_limits(settings)
+    models = [Kept(model) for model in chosen_models(settings)]
+    local = settings.offline or settings.corpus is not None
+    corpus = _corpus(settings) if local else None
+    chosen_ways(settings, corpus=corpus).close()  # a provider that there is not is told now
+    models[0].warm()  # else the first requests are counted now, and sent after a second's import
+    return Shared(limits, models, corpus)
+
+
+def chosen_ways(
+    settings: Settings, turns: Turns | None = None, corpus: Corpus | None = None
+) -> Ways:
     """A corpus where one is named, else the web; both where `corpus` is one of `search`.
 
-    Raises UsageError.
+    `corpus`: the one that is named, already open; it is then left open. Raises UsageError.
     """
-    if settings.offline:
-        return _local(settings)
-    if settings.corpus is None:
-        return _web(settings)
-    return _web(settings, _corpus(settings)) if "corpus" in settings.search else _local(settings)
+    if settings.corpus is None and not settings.offline:
+        return _web(settings, turns)
+    opened = corpus or _corpus(settings)
+    if "corpus" in settings.search and not settings.offline:
+        return _web(settings, turns, opened)
+    return _local(opened, _nothing if corpus else opened.close)
 
 
 def user_folder(kind: str) -> Path:
@@ -128,13 +176,27 @@ def task_tokens(task: Task[Any]) -> int:
     return math.ceil(1.1 * said) + SCHEMA
 
 
-def outside(settings: Settings, journal: Journal, chosen: Sequence[Model], ways: Ways) -> Outside:
-    """journal( retry and fallback( provider )), for each of the three calls.
+def outside(
+    settings: Settings,
+    journal: Journal,
+    chosen: Sequence[Model],
+    ways: Ways,
+    turns: Turns | None = None,
+) -> Outside:
+    """journal( retry and fallback( limits( provider ))), for each of the three calls.
 
     On the web a cache stands before search and read; what a model says is never cached.
     """
     budget = _budget(settings, journal, chosen)
-    models = Models(chosen, settings.llm_timeout, settings.llm_retry_waits, again=budget.again)
+    turns = turns or Turns(shared_limits(settings))
+    models = Models(
+        chosen,
+        settings.llm_timeout,
+        settings.llm_retry_waits,
+        again=budget.again,
+        admit=lambda model, task: _admit(turns, model, task),
+        refused=lambda model, error: turns.note(error, model.provider, model.name),
+    )
     ready = spawn(models.warm)
 
     def find(query: str) -> Found:
@@ -161,11 +223,18 @@ def outside(settings: Settings, journal: Journal, chosen: Sequence[Model], ways:
         go_on=lambda task: budget.in_time(last=task.name in LAST),
         limit=LONGEST_ASK,
         patience=settings.patience,
+        held=turns.held,
     )
-    gather = _Gathering(journal, budget, settings.patience)
+    gather = _Gathering(journal, budget, settings.patience, turns.held)
     search = gather.call("search", find, Found, "query", str, settings.search_timeout * 2)
     read = gather.call("read", ways.read, Page, "url", canonical, settings.page_timeout + 1)
     return Outside(ask, search, read, warm, close, ways.notes)
+
+
+def _admit(turns: Turns, model: Model, task: Task[Any]) -> None:
+    """Wait until a task may go to a model; its reply is counted at its most."""
+    if turns.limited(model.provider, model.name):
+        turns.take(model.provider, model.name, task_tokens(task) + REPLY)
 
 
 class _Gathering(NamedTuple):
@@ -174,6 +243,7 @@ class _Gathering(NamedTuple):
     journal: Journal
     budget: Budget
     patience: float
+    held: Callable[[], float]
 
     def call(
         self,
@@ -196,6 +266,7 @@ class _Gathering(NamedTuple):
             go_on=lambda _: self.budget.in_time(),
             limit=limit,
             patience=self.patience,
+            held=self.held,
         )
 
 
@@ -303,14 +374,13 @@ def _corpus(settings: Settings) -> Corpus:
     return Corpus(path, settings.cache_dir or user_folder("cache"))
 
 
-def _local(settings: Settings) -> Ways:
+def _local(corpus: Corpus, close: Callable[[], None]) -> Ways:
     """Search and read a corpus and nothing else: nothing of a private document leaves by search."""
     from agent.search import SearchChain
 
-    corpus = _corpus(settings)
     skipped = tuple(f"Not in the corpus: {reason}" for reason in corpus.skipped[:MOST_SKIPPED])
     chain = _dated(SearchChain([corpus]))
-    return Ways(chain, corpus.read, _nothing, corpus.close, lambda: skipped)
+    return Ways(chain, corpus.read, _nothing, close, lambda: skipped)
 
 
 def page_reader(settings: Settings) -> PageReader:
@@ -327,7 +397,7 @@ def page_reader(settings: Settings) -> PageReader:
     )
 
 
-def _web(settings: Settings, corpus: Corpus | None = None) -> Ways:
+def _web(settings: Settings, turns: Turns | None, corpus: Corpus | None = None) -> Ways:
     """The web and, where there is one, a corpus among its providers; then nothing is cached."""
     from agent.search import build
     from agent.search.options import Options
@@ -339,7 +409,7 @@ def _web(settings: Settings, corpus: Corpus | None = None) -> Ways:
         block_domains=settings.block_domains,
     )
     reader = page_reader(settings)
-    search = _dated(build(settings, options, corpus))
+    search = _dated(build(settings, options, corpus, turns))
     if corpus:
         return Ways(search, _either(corpus, reader), reader.warm, reader.close, lambda: ())
     web = Ways(search, reader, reader.warm, reader.close, lambda: ())

@@ -5,6 +5,7 @@ AgentError               kind, message, remedy: shown to the user as `error` in 
 ├── NotConfigured        a key or a setting that the run needs is absent              exit 1
 ├── Busy                 too many runs are under way and waiting                      HTTP 429
 ├── JournalError         the journal cannot be read, or is in use                     exit 1
+│   ├── JournalBusy      another run is writing it
 │   └── JournalDamaged   a line of it cannot be used
 ├── Halt                 gathering ends early; the answer comes from what there is
 │   ├── Stopped          the user asked for the best answer so far
@@ -79,6 +80,10 @@ class JournalError(AgentError):
     """The journal cannot be read, or does not fit the run."""
 
     kind = "journal"
+
+
+class JournalBusy(JournalError):
+    """Another run is writing the journal."""
 
 
 class JournalDamaged(JournalError):

@@ -192,7 +192,9 @@ def select(sources: Sequence[Source], question: str, budget: int) -> tuple[Excer
         own = _folded_sentences(source.page.text[piece.start : piece.end])
         long = piece.end - piece.start >= COPIED
         if long and all(said.get(sentence, source.n) != source.n for sentence in own):
-            same.setdefault(source.n, said[own[0]])
+            if not shown and source.n not in same and budget >= HEADER:
+                budget -= HEADER
+                same[source.n] = said[own[0]]
             continue
         text = source.page.text
         cost = sum(tokens(text[a:b]) for a, b in _spans(piece)) + (0 if shown else HEADER)

@@ -26,7 +26,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
-from agent.errors import JournalError
+from agent.errors import JournalBusy, JournalError
 
 VERSION = 1
 Json = dict[str, Any]
@@ -316,7 +316,7 @@ def _lock(file: TextIOWrapper, path: Path) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise JournalError(
+        raise JournalBusy(
             f"{path} is being written by another run.", "Wait for it to end, or name another run."
         ) from None
 

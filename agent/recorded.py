@@ -40,7 +40,8 @@ class Recorded(Generic[Req, Res]):
     `recalled` is told what the journal answered; `permit` raises Halt if a call may not be made,
     `go_on` if it may not be waited for any longer. A call not answered after `limit` seconds is
     recorded as timed out; in a group, one that is still missing `patience` seconds after two thirds
-    of the group ended is recorded as missed.
+    of the group ended is recorded as missed. `held` says how long this run's calls have waited for
+    their turn with a provider: that is nobody's slowness and does not count.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Recorded(Generic[Req, Res]):
         go_on: Callable[[Req], None],
         limit: float,
         patience: float,
+        held: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._journal = journal
         self._kind = kind
@@ -69,6 +71,7 @@ class Recorded(Generic[Req, Res]):
         self._go_on = go_on
         self._limit = limit
         self._patience = patience
+        self._held = held
         self._pace = 0.0  # seconds that calls took which the journal knew: here they take none
 
     def __call__(self, request: Req) -> Res:
@@ -161,11 +164,11 @@ class Recorded(Generic[Req, Res]):
 
     def _deadline(self, flights: list[Future[Res]]) -> Callable[[], str]:
         """A function that says why waiting for the rest of a group is over, if it is."""
-        begun = time.monotonic()
+        begun = time.monotonic() - self._held()
         most_done: list[float] = []
 
         def give_up() -> str:
-            now = time.monotonic() - begun
+            now = time.monotonic() - self._held() - begun
             if now > self._limit:
                 return "timeout"
             if not most_done and 3 * sum(f.done() for f in flights) >= 2 * len(flights) > 2:

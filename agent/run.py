@@ -11,19 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.assembly import STRATEGIES, assembled
-from agent.budget import spent
+from agent.budget import Spent, spent
 from agent.compose import (
     NOWHERE,
+    Shared,
     Ways,
     chosen_models,
     chosen_ways,
     now,
     outside,
+    shared_limits,
     user_folder,
 )
 from agent.errors import AgentError, Halt, JournalError, UsageError
 from agent.foreign import plain
 from agent.journal import Journal, is_begun, read
+from agent.limits import Turns
 from agent.llm import Model
 from agent.outside import spawn
 from agent.research import Event, Halted, Research, Slot, Started, Warned
@@ -40,13 +43,15 @@ def research(
     topic: str,
     settings: Settings | None = None,
     *,
+    shared: Shared | None = None,
     through: Callable[[Ways], Ways] = lambda ways: ways,
 ) -> Run:
     """A run, not yet begun: iterate over it for its events, or ask at once for its `answer()`.
 
     Without settings, those of the environment. With `settings.resume` it goes on with a journal,
     with `settings.replay` it repeats one, without going outside; the topic may then be empty.
-    `through` may stand between the run and its ways to search and read; it filters what they bring.
+    `shared` is what runs of these settings have in common where there are many; `through` may stand
+    between the run and its ways to search and read: it filters what they bring.
     Raises UsageError for a topic or slots that cannot be researched, NotConfigured for an absent
     key, JournalError for a journal that cannot be used.
     """
@@ -64,13 +69,15 @@ def research(
         header = _header(path, clean(topic), settings)
         settings = settings.model_copy(update={"strategy": header["settings"]["strategy"]})
     given_slots(settings)
-    models, ways = chosen_models(settings), through(chosen_ways(settings))
+    turns = Turns(shared.limits if shared else shared_limits(settings))
+    models = shared.models if shared else chosen_models(settings)
+    ways = through(chosen_ways(settings, turns, shared.corpus if shared else None))
     # last, so that what cannot run leaves no file
     if settings.resume:
         journal = Journal.resume(path, header, retry_failed=settings.retry_failed)
     else:
         journal = Journal.begin(path, header)
-    return Run(settings, journal, models, ways)
+    return Run(settings, journal, models, ways, turns)
 
 
 class Run:
@@ -82,6 +89,7 @@ class Run:
         journal: Journal,
         models: Sequence[Model],
         ways: Ways,
+        turns: Turns | None = None,
     ) -> None:
         self._begun = time.monotonic()
         self._error: AgentError | None = None
@@ -89,7 +97,7 @@ class Run:
         self._unsent = ""  # why the run's spans could not be sent
         self._settings = settings
         self._journal = journal
-        self._outside = outside(settings, journal, models, ways)
+        self._outside = outside(settings, journal, models, ways, turns)
         self._strategy = assembled(self._outside, settings)
         self.research = Research(clean(str(journal.header["topic"])), given_slots(settings))
 
@@ -167,6 +175,10 @@ class Run:
         """Gather no more: the run ends within one outside call, with the best answer so far."""
         self._journal.stop.set()
 
+    def spent(self) -> Spent:
+        """What its finished calls took so far; may be asked while it runs."""
+        return spent(self._journal.calls)
+
     def answer(self) -> Answer:
         """The answer object; an error is in it, not raised. Goes through the run if nobody has."""
         from agent import output
@@ -195,7 +207,7 @@ class Run:
         """What it has spent so far. Any thread may ask."""
         from agent import output
 
-        counts = spent(self._journal.calls).model_dump()
+        counts = self.spent().model_dump()
         seconds = round(time.monotonic() - self._begun, 3)
         return output.Usage(**counts, rounds=self.research.round, seconds=seconds)
 

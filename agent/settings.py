@@ -90,6 +90,11 @@ class Settings(Frozen):
     max_tokens: int | None = Field(None, ge=0)
     max_calls: int | None = Field(None, ge=1)
 
+    #: The most in a minute, by all runs together: gemini=300, gemini=300/1000000 with tokens,
+    #: gemini:MODEL=60, serpapi=60. Of other providers nothing is limited.
+    rate_limits: tuple[str, ...] = ()
+    rate_window: float = Field(60.0, gt=0)  # seconds that a limit counts for
+
     # a run that was
     resume: str = ""  # a run's name or journal: go on with it; a new name begins it
     replay: Path | None = None  # a journal: repeat it without going outside
@@ -218,6 +223,8 @@ ENVIRONMENT = {
     "AGENT_MAX_USD": "max_usd",
     "AGENT_MAX_TOKENS": "max_tokens",
     "AGENT_MAX_CALLS": "max_calls",
+    "RATE_LIMITS": "rate_limits",
+    "RATE_WINDOW": "rate_window",
     "AGENT_API_TOKEN": "api_token",
     "API_HOSTS": "api_hosts",
     "API_MAX_RUNS": "api_max_runs",

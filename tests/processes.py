@@ -125,6 +125,28 @@ class Starter:
         return Started(link, folder)
 
 
+def workers(command: int) -> list[int]:
+    """The processes of the workers of a batch, which Ray names by their class."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and descends(int(entry.name), command):
+            name = (entry / "cmdline").read_bytes()
+            if name.startswith(b"ray::Worker"):
+                found.append(int(entry.name))
+    return found
+
+
+def descends(pid: int, from_pid: int) -> bool:
+    while pid > 1:
+        if pid == from_pid:
+            return True
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return False
+    return False
+
+
 # --- in the process that is forked --------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ FILES = sorted(AGENT.rglob("*.py"))
 #: A room may import from itself and from the rooms before it. Doors never import each other.
 ROOMS = [
     {"demo", "ui", "errors", "urls", "research"},
-    {"tools", "outside", "settings", "budget", "foreign"},
+    {"tools", "outside", "settings", "budget", "foreign", "limits"},
     {"http", "journal"},
     {"llm", "search", "pages", "evidence", "recorded", "cache", "slots", "measures"},
     {"checking", "links"},
@@ -30,10 +30,10 @@ ROOMS = [
     {"assembly"},
     {"run"},
     {"estimate", "live"},
-    {"runs", "evaluation"},
+    {"runs", "evaluation", "batches"},
     {"asked", "web"},
 ]
-DOORS = {"", "cli", "evaluate", "doctor", "trace", "audit", "server", "mcp_server"}
+DOORS = {"", "cli", "evaluate", "batch", "doctor", "trace", "audit", "server", "mcp_server"}
 NETWORK = {
     "socket",
     "ssl",
@@ -127,7 +127,9 @@ def test_broad_excepts_are_few() -> None:
 
 
 @pytest.mark.parametrize("argument", ["--help", "--version"])
-@pytest.mark.parametrize("door", ["cli", "evaluate", "server.__main__", "mcp_server.__main__"])
+@pytest.mark.parametrize(
+    "door", ["cli", "batch", "evaluate", "server.__main__", "mcp_server.__main__"]
+)
 def test_nothing_heavy_is_imported_before_it_is_needed(door: str, argument: str) -> None:
     code = (
         f"import sys; from agent.{door} import command; "

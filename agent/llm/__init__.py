@@ -77,6 +77,8 @@ class Models:
         waits: Sequence[float] = (),
         sleep: Callable[[float], None] = time.sleep,
         again: Callable[[], bool] = lambda: True,
+        admit: Callable[[Model, Task[Any]], None] = lambda *_: None,
+        refused: Callable[[Model, ModelFailed], None] = lambda *_: None,
     ) -> None:
         self._all = tuple(models)
         self._models = list(models)
@@ -84,6 +86,8 @@ class Models:
         self._waits = tuple(waits)
         self._sleep = sleep
         self._again = again  # whether one more request may be made
+        self._admit = admit  # waits until a request may go; its time is no model's
+        self._refused = refused
 
     def warm(self) -> None:
         """Make ready the model that will be asked first."""
@@ -166,6 +170,7 @@ class Models:
         return self._once(model, asking, correction)
 
     def _once(self, model: Model, asking: _Asking[A], correction: str) -> Generated:
+        self._admit(model, asking.task)
         asking.begin()
         try:
             return within(self._timeout, lambda: model.generate(asking.task, correction))
@@ -178,6 +183,7 @@ class Models:
         except ModelFailed as failure:
             error = failure
         asking.note(model, error.outcome, error.message, error.remedy)
+        self._refused(model, error)
         raise error
 
 

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterable
 from concurrent.futures import TimeoutError as Late
+from functools import cache
 from typing import Any
 
 import httpcore2
@@ -171,7 +172,7 @@ class Transport(httpx2.BaseTransport):
         self.deadline = Deadline()
         self._guarded = Network(guard, self.deadline)
         self._to_proxy = Network(Guard(allow_private=True), self.deadline)
-        self._context = httpx2.create_ssl_context(trust_env=True)
+        self._context = _trusted(ssl.get_default_verify_paths())
         self._direct = self._transport(None, self._guarded)
         self._proxies = {
             scheme: self._transport(proxy, self._to_proxy)
@@ -199,6 +200,12 @@ class Transport(httpx2.BaseTransport):
             network.close()
         for transport in (self._direct, *self._proxies.values()):
             transport.close()
+
+
+@cache
+def _trusted(_: ssl.DefaultVerifyPaths) -> ssl.SSLContext:
+    """Whose certificates count, by where they lie; kept, since making it takes 20 ms."""
+    return httpx2.create_ssl_context(trust_env=True)
 
 
 def _proxies() -> dict[str, str]:

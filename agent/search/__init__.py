@@ -9,6 +9,7 @@ from typing import Protocol
 from agent import USER_AGENT
 from agent.errors import Outcome, SearchFailed, UsageError
 from agent.foreign import plain
+from agent.limits import Turns
 from agent.research import Attempt, Found, Hit
 from agent.search.duckduckgo import DuckDuckGo
 from agent.search.exa import Exa
@@ -175,13 +176,35 @@ PROVIDERS: dict[str, Callable[[Settings, Options], Provider]] = {
 }
 
 
+class Limited:
+    """A provider that is asked no more often than the limits allow."""
+
+    def __init__(self, provider: Provider, turns: Turns) -> None:
+        self.name = provider.name
+        self.local = getattr(provider, "local", False)
+        self._provider = provider
+        self._turns = turns
+
+    def search(self, query: str) -> tuple[Hit, ...]:
+        """Hits, best first, when its turn has come. Raises SearchFailed."""
+        self._turns.take(self.name)
+        try:
+            return tuple(self._provider.search(query))
+        except SearchFailed as error:
+            self._turns.note(error, self.name)
+            raise
+
+
 def build(
-    settings: Settings, options: Options | None = None, corpus: Provider | None = None
+    settings: Settings,
+    options: Options | None = None,
+    corpus: Provider | None = None,
+    turns: Turns | None = None,
 ) -> SearchChain:
     """The chain of the providers that the settings name, in their order; `corpus` is one of them.
 
-    `options` None: the language of the settings, nothing else. Raises UsageError for a name that is
-    not known.
+    `options` None: the language of the settings, nothing else; `turns` None: no limits. Raises
+    UsageError for a name that is not known.
     """
     chosen = options or Options(language=settings.lang)
     names = dict.fromkeys(name.lower() for name in settings.search)
@@ -191,4 +214,6 @@ def build(
         hint = " Name its folder with --corpus." if "corpus" in unknown else ""
         fault = f"There is no search provider {unknown[0]!r}.{hint}"
         raise UsageError(fault, f"Choose from: {known}.")
-    return SearchChain([makers[name](settings, chosen) for name in names], chosen)
+    providers = [makers[name](settings, chosen) for name in names]
+    limited = [Limited(each, turns) for each in providers] if turns else providers
+    return SearchChain(limited, chosen)

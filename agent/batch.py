@@ -1,0 +1,188 @@
+"""Many questions: a file of topics in, a line of JSON for each out; the same command goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agent import __version__
+from agent.errors import AgentError, UsageError
+
+if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
+    from agent.batches.batch import Batch, Engine, Progress, Summary
+    from agent.settings import Settings
+
+NOTES = """\b
+TOPICS: .jsonl of {"id", "topic"}, .csv with a column topic (and id), or a topic a line;
+without an id, the number of the line. FILE gets a line for each topic as it ends: the
+answer object, and the id. The same command goes on after any end: what has a line is not
+done again, what is half done goes on from its journal. Remove FILE to begin anew.
+
+\b
+  python -m agent.batch topics.jsonl --out answers.jsonl --concurrency 16
+  RATE_LIMITS=gemini=300,serpapi=60 python -m agent.batch topics.txt --out answers.jsonl
+  jq -r '[.id, .status, .answer] | @tsv' answers.jsonl
+
+\b
+The first Ctrl-C leaves what is under way half done, for the same command to go on with.
+Exit status: 0 all topics are answered; 1 some failed, or were left because a cap of the
+batch is used up, or it could not run; 2 wrong usage; 130 interrupted.
+"""
+ENGINES = ("local", "ray")
+
+
+def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(part.strip() for part in value.split(",") if part)
+
+
+@click.command(epilog=NOTES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("topics", type=click.Path(path_type=Path))
+@click.option("--out", required=True, metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True)
+@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
+@click.option("--address", help="Of a Ray cluster; else one is started here.")
+@click.option("--max-seconds", type=float, help="Time for this command.")
+@click.option("--max-usd", type=float, help="Dollars for the whole batch.")
+@click.option("--max-tokens", type=int, help="Tokens for the whole batch.")
+@click.option("--max-calls", type=int, help="Outside calls for the whole batch.")
+@click.option("--each-max-seconds", type=float, help="Time for one topic.")
+@click.option("--each-max-usd", type=float, help="Dollars for one topic.")
+@click.option("--each-max-tokens", type=int, help="Tokens for one topic.")
+@click.option("--each-max-calls", type=int, help="Outside calls for one topic.")
+@click.option("--retry-failed", is_flag=True, help="Do again what failed, and its failed calls.")
+@click.option("--in-order", is_flag=True, help="At the end, put FILE into the order of TOPICS.")
+@click.option("--strategy", type=click.Choice(["slots", "report", "loop", "auto"]))
+@click.option("--depth", type=click.Choice(["quick", "normal", "deep"]))
+@click.option("--slots", callback=_listed, help="Facts to find for every topic, with commas.")
+@click.option("--llm", callback=_listed, help="Models in order: gemini, openai:MODEL, extractive.")
+@click.option("--search", callback=_listed, help="Search providers in order.")
+@click.option("--corpus", type=click.Path(path_type=Path), help="Search this folder or .jsonl.")
+@click.option("--offline", is_flag=True, help="No key, no model, no network: quote the corpus.")
+@click.option("--no-cache", is_flag=True, help="Search and read anew what is in the cache.")
+@click.option("--lang", help="Language of the answers.  [default: each question's own]")
+@click.version_option(__version__, prog_name="agent.batch")
+def command(**options: Any) -> int:
+    """Research the topics of a file; a summary as JSON on stdout, progress on stderr."""
+    try:
+        with redirect_stdout(sys.stderr):  # whatever a library prints is not the summary
+            summary = _run(options)
+    except AgentError as error:
+        return _refuse(error)
+    _say(summary.model_dump(mode="json"))
+    return _status(summary)
+
+
+def _run(options: dict[str, Any]) -> Summary:
+    from agent.batches.batch import Batch, in_order
+    from agent.batches.rows import Rows
+    from agent.batches.topics import read
+    from agent.budget import Caps
+
+    names = ("seconds", "usd", "tokens", "calls")
+    caps = Caps(**{name: options[f"max_{name}"] for name in names})
+    topics, settings = read(options["topics"]), _settings(options)
+    engine = _engine(options, settings)
+    rows = Rows(options["out"])
+    batch = Batch(topics, rows, engine, settings, caps, concurrency=options["concurrency"])
+    _interruptible(batch)
+    summary = batch.run(_shown())
+    if options["in_order"] and not summary.left:
+        in_order(topics, rows)
+    return summary
+
+
+def _settings(options: dict[str, Any]) -> Settings:
+    """Settings of every run. Raises what no topic could be researched with."""
+    from agent.compose import chosen_models
+    from agent.settings import here
+
+    given = {name: options[name] for name in "strategy depth slots llm search corpus lang".split()}
+    for name in ("seconds", "usd", "tokens", "calls"):
+        given[f"max_{name}"] = options[f"each_max_{name}"]
+    given["cache"] = False if options["no_cache"] else None
+    settings = here(offline=options["offline"], retry_failed=options["retry_failed"], **given)
+    spends = settings.max_usd if options["max_usd"] is None else options["max_usd"]
+    chosen_models(settings.model_copy(update={"max_usd": spends}))
+    return settings
+
+
+def _engine(options: dict[str, Any], settings: Settings) -> Engine:
+    from agent.batches.local import Local
+    from agent.compose import shared
+
+    if options["address"] and options["engine"] != "ray":
+        raise UsageError("--address is that of a Ray cluster.", "Add --engine ray.")
+    if options["engine"] == "ray":
+        from agent.batches.cluster import Cluster
+
+        return Cluster(settings, options["address"], options["concurrency"])
+    return Local(shared(settings))
+
+
+def _interruptible(batch: Batch) -> None:
+    """The first Ctrl-C or SIGTERM leaves what is under way to its journals, the second ends."""
+
+    def interrupt(*_: object) -> None:
+        for name in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(name, lambda *_: os._exit(130))
+        click.echo("\nStopping; the same command goes on.", err=True)
+        batch.stop()
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(name, interrupt)
+
+
+def _shown() -> Any:
+    """What shows progress on standard error."""
+    from agent.batches.progress import Teller
+
+    terminal = sys.stderr.isatty()
+    teller = Teller(terminal=terminal)
+
+    def tell(progress: Progress) -> None:
+        if text := teller.due(progress):
+            click.echo(f"\r\033[K{text}" if terminal else text, err=True, nl=not terminal)
+
+    return tell
+
+
+def _status(summary: Summary) -> int:
+    if summary.stopped:
+        click.echo(f"{summary.left} topics are left: {summary.stopped}.", err=True)
+    if summary.stopped == "interrupted":
+        return 130
+    return 1 if summary.failed or summary.left else 0
+
+
+def _refuse(error: AgentError) -> int:
+    click.echo(f"Error: {error.message}\n{error.remedy}", err=True)
+    _say({"error": {"kind": error.kind, "message": error.message, "remedy": error.remedy}})
+    return 2 if error.kind == "usage" else 1
+
+
+def _say(value: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """The command. Ends the process at once: runs under way are left to their journals."""
+    try:
+        status = int(command.main(standalone_mode=False) or 0)
+    except click.ClickException as error:
+        status = _refuse(UsageError(error.format_message(), "See --help."))
+    except click.exceptions.Abort:
+        status = 130
+    sys.stderr.flush()
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    main()

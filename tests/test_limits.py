@@ -1,0 +1,151 @@
+"""Limits: no window holds more than it may, whoever asks, and a refusal slows everybody down."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import UsageError
+from agent.limits import SLICES, Files, Limits, Rate, Sent, Turns, rates, refused, taken
+from agent.run import research
+from agent.settings import load
+from tests.cups import set_up, topic
+from tests.services import Raw, Services
+
+WINDOW = 60.0
+
+
+def drive(rate: Rate, gaps: list[float], tokens: list[int]) -> list[tuple[float, int]]:
+    """When each of a queue of requests went, the next coming so long after the one before."""
+    now, sent, went = 1_000.3, Sent(), []
+    for gap, size in zip(gaps, tokens, strict=True):
+        now += gap
+        while True:
+            wait, sent = taken(sent, rate, size, now, WINDOW)
+            if not wait:
+                break
+            now += wait
+        went.append((now, size))
+    return went
+
+
+@given(
+    st.integers(1, 400),
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 0.01, 0.5, 7.0, 90.0]), st.integers(0, 40)), max_size=150
+    ),
+)
+def test_no_window_holds_more_than_the_limit(requests: int, asked: list[tuple[float, int]]) -> None:
+    rate = Rate(requests, tokens=100)
+    went = drive(rate, [gap for gap, _ in asked], [size for _, size in asked])
+    for i, (start, _) in enumerate(went):
+        inside = [size for at, size in went[i:] if at < start + WINDOW]
+        assert len(inside) <= requests and sum(inside) <= 100
+
+
+@pytest.mark.parametrize("requests", [5, 60, 300, 1000])
+def test_almost_all_of_the_limit_is_used_and_not_in_bursts(requests: int) -> None:
+    went = [at for at, _ in drive(Rate(requests), [0.0] * (4 * requests), [0] * (4 * requests))]
+    minutes = (went[-1] - went[0]) / WINDOW
+    assert len(went) / (minutes + 1 / requests) >= 0.95 * requests
+    second = WINDOW / SLICES
+    assert max(sum(at <= other < at + second for other in went) for at in went) <= 2 * max(
+        1, -(-requests * 11 // 600)
+    )
+
+
+def test_a_request_larger_than_the_limit_goes_alone() -> None:
+    went = drive(Rate(100, tokens=50), [0.0] * 3, [10, 500, 10])
+    assert went[1][0] - went[0][0] >= WINDOW and went[2][0] - went[1][0] >= WINDOW
+
+
+def test_a_refusal_slows_everybody_and_the_rate_comes_back() -> None:
+    sent, rate, now = refused(Sent(), 4.0, 1000.0, WINDOW), Rate(600), 1000.0
+    assert taken(sent, rate, 0, now, WINDOW)[0] == 4.0
+    again = refused(sent, 0.0, 1001.0, WINDOW)  # it was under way together with the first
+    assert again.share == sent.share == 0.7 and again.rest == 1004.0
+    assert refused(sent, 0.0, 1010.0, WINDOW).share < 0.7
+    assert refused(sent, 1e9, 1010.0, WINDOW).rest <= 1010 + 600
+
+    def in_a_second(at: float) -> int:
+        kept, count = sent, 0
+        while not (step := taken(kept, rate, 0, at, WINDOW))[0]:
+            kept, count = step[1], count + 1
+        return count
+
+    assert [in_a_second(at) for at in (1005.0, 1040.0, 1090.0)] == [8, 10, 11]
+
+
+def test_processes_share_a_file_and_a_new_one_knows_what_was_sent(tmp_path: Path) -> None:
+    clock = [5000.0]
+
+    def files() -> Files:
+        return Files(tmp_path, {"gemini": Rate(3)}, WINDOW, lambda: clock[0])
+
+    assert files().take("gemini", 0) == 0.0
+    assert files().take("gemini", 0) > 0  # one in each second
+    for _ in range(2):
+        clock[0] += 1
+        assert files().take("gemini", 0) == 0.0
+    clock[0] += 50
+    assert files().take("gemini", 0) > 0
+    clock[0] += 10
+    assert files().take("gemini", 0) == 0.0
+    for file in tmp_path.iterdir():
+        file.write_bytes(b'{"slices": [{"n"')
+    assert files().take("gemini", 0) == 0.0
+
+
+def test_one_limit_for_all_threads(tmp_path: Path) -> None:
+    given = {"gemini": Rate(10_000), "gemini:pro": Rate(6)}
+    limits = Limits(given, Files(tmp_path, given, 0.6))
+    turns, took = Turns(limits), []
+
+    def ask() -> None:
+        turns.take("gemini", "pro")
+        took.append(turns.held())
+
+    threads = [threading.Thread(target=ask) for _ in range(9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert len(took) == 9 and turns.held() > 0
+    assert not turns.limited("openai", "pro") and turns.limited("gemini", "flash")
+
+
+def test_rules() -> None:
+    told = rates(["gemini=300", "openai=60/90000", "gemini:gemini-3.8-flash=5"])
+    assert told == {
+        "gemini": Rate(300),
+        "openai": Rate(60, 90_000),
+        "gemini:gemini-3.8-flash": Rate(5),
+    }
+    for wrong in ("gemini", "gemini=0", "gemini=-1", "=3", "gemini=3/0", "gemini=3/x"):
+        with pytest.raises(UsageError, match="RATE_LIMITS"):
+            rates([wrong])
+        with pytest.raises(UsageError, match="RATE_LIMITS"):
+            research("a?", load({"GEMINI_API_KEY": "k", "RATE_LIMITS": wrong}))
+
+
+def test_a_run_waits_for_its_turn_and_nothing_is_given_up_for_it(
+    services: Services, tmp_path: Path
+) -> None:
+    """Each search waits longer than a group's patience; a 429 of the model lowers its rate."""
+    set_up(services, 1)
+    refusals = [Raw(429, "{}", {"Retry-After": "0"})]
+    known = services.think
+    services.think = lambda asked: refusals.pop() if refusals else known(asked)
+    more = {"RATE_LIMITS": "serpapi=1,gemini=1000", "RATE_WINDOW": "0.5", "CACHE_TTL": "0"}
+    settings = load(services.environment(tmp_path, **more), patience=0.01)
+    run = research(topic(1), settings)
+    answer = run.answer()
+    assert answer.status == "complete" and len(services.searched) == answer.usage.searches > 1
+    assert not [row for row in answer.attempts if row.outcome == "missed"]
+    kept: Any = Sent.model_validate_json((tmp_path / "cache/limits/gemini-0.5.json").read_text())
+    assert kept.share == pytest.approx(0.7) and kept.cut > 0
