@@ -76,7 +76,7 @@ class Image:
         """The needle that must be there proves that the search can see into layers."""
         archive = self._checkout.parent / "image.tar"
         self._docker("save", "-o", str(archive), IMAGE)
-        there = SECRET.encode(), b"The command line: a question in, one JSON object out."
+        there = SECRET.encode(), b"The command line: a question in, one JSON object out"
         assert _found_in(archive, there) == [False, True]
         archive.unlink()
         return ""
@@ -98,7 +98,7 @@ class Image:
     def with_keys_it_answers_from_the_services(self) -> str:
         with self._serving("quick") as (network, env, tasks):
             answer = self._ask(TOPIC, env=env, run=network)
-            assert not answer["degraded"] and tasks()[-1] == "synthesize"
+            assert not answer["degraded"] and "synthesize" in tasks()[-2:]
         return _expect_argentina(answer)
 
     def hardened_it_answers(self) -> str:
