@@ -23,6 +23,7 @@ SHEET, RULES = 200_000, 2000
 ALIKE, NESTED = 20, 4  # rules of one name, and blocks around a rule, that are looked at
 FAR = -400  # pixels beyond the edge of the page, above it or to its left
 FAINT = 0.05  # opacity
+FADING = {"display", "visibility", "opacity"}  # what a script takes back when the page is ready
 TINY = 2  # pixels of a font; also the height or width of a box that cuts its text off
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -69,9 +70,9 @@ def hidden(tree: Element) -> list[Element]:
         if not styles or element.tag in ("html", "body"):
             continue
         # a page may fade in as a whole by a script that is not run here
-        if (_gone(styles) or _camouflaged(styles, behind[element])) and (
-            own or element.xpath("string-length()") < most
-        ):
+        lasting = styles if own else {n: v for n, v in styles.items() if n not in FADING}
+        unseen = _gone(styles) or _camouflaged(styles, behind[element])
+        if unseen and (_gone(lasting) or element.xpath("string-length()") < most):
             found[element] = True
     return [element for element, outermost in found.items() if outermost]
 
