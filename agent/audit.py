@@ -15,6 +15,7 @@ import click
 
 from agent import __version__
 from agent.errors import AgentError, UsageError
+from agent.shell import ended
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.output import Citation
@@ -100,14 +101,14 @@ def _print(found: Json) -> int:
     return 0
 
 
+def _refuse(error: click.ClickException) -> int:
+    _print({"ok": False, "error": {"message": error.format_message(), "remedy": "See --help."}})
+    return 2
+
+
 def main() -> None:
     """The command."""
-    try:
-        status = int(command.main(standalone_mode=False) or 0)
-    except click.ClickException as error:
-        _print({"ok": False, "error": {"message": error.format_message(), "remedy": "See --help."}})
-        status = 2
-    sys.exit(status)
+    ended(command, _refuse)
 
 
 if __name__ == "__main__":

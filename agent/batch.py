@@ -14,6 +14,7 @@ import click
 
 from agent import __version__
 from agent.errors import AgentError, UsageError
+from agent.shell import ended, listed
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.batches.batch import Batch, Engine, Progress, Summary
@@ -38,10 +39,6 @@ batch is used up, or it could not run; 2 wrong usage; 130 interrupted.
 ENGINES = ("local", "ray")
 
 
-def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    return None if value is None else tuple(part.strip() for part in value.split(",") if part)
-
-
 @click.command(epilog=NOTES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("topics", type=click.Path(path_type=Path))
 @click.option("--out", required=True, metavar="FILE", type=click.Path(path_type=Path))
@@ -60,9 +57,9 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.option("--in-order", is_flag=True, help="At the end, put FILE into the order of TOPICS.")
 @click.option("--strategy", type=click.Choice(["slots", "report", "loop", "auto"]))
 @click.option("--depth", type=click.Choice(["quick", "normal", "deep"]))
-@click.option("--slots", callback=_listed, help="Facts to find for every topic, with commas.")
-@click.option("--llm", callback=_listed, help="Models in order: gemini, openai:MODEL, extractive.")
-@click.option("--search", callback=_listed, help="Search providers in order.")
+@click.option("--slots", callback=listed, help="Facts to find for every topic, with commas.")
+@click.option("--llm", callback=listed, help="Models in order: gemini, openai:MODEL, extractive.")
+@click.option("--search", callback=listed, help="Search providers in order.")
 @click.option("--corpus", type=click.Path(path_type=Path), help="Search this folder or .jsonl.")
 @click.option("--offline", is_flag=True, help="No key, no model, no network: quote the corpus.")
 @click.option("--no-cache", is_flag=True, help="Search and read anew what is in the cache.")
@@ -173,15 +170,8 @@ def _say(value: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """The command. Ends the process at once: runs under way are left to their journals."""
-    try:
-        status = int(command.main(standalone_mode=False) or 0)
-    except click.ClickException as error:
-        status = _refuse(UsageError(error.format_message(), "See --help."))
-    except click.exceptions.Abort:
-        status = 130
-    sys.stderr.flush()
-    os._exit(status)
+    """The command. Runs under way are left to their journals."""
+    ended(command, lambda error: _refuse(UsageError(error.format_message(), "See --help.")))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import click
 
 from agent import __version__
 from agent.errors import AgentError, UsageError
+from agent.shell import listed
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.output import Answer
@@ -39,12 +40,6 @@ Exit status: 0 an answer; 1 could not run; 2 wrong usage; 3 the sources do not s
 """
 
 
-def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    return tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
-
-
 @click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("question", required=False)
 @click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
@@ -58,10 +53,10 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
     type=click.Choice(["quick", "normal", "deep"]),
     help="Rounds, steps, pages, words and caps at once.  [default: normal]",
 )
-@click.option("--slots", callback=_listed, help="Facts to find, with commas: winner,score.")
+@click.option("--slots", callback=listed, help="Facts to find, with commas: winner,score.")
 @click.option("--slots-schema", metavar="FILE", help="JSON Schema, or its file: typed slots, data.")
-@click.option("--llm", callback=_listed, help="Models in order: gemini, openai:MODEL, extractive.")
-@click.option("--search", callback=_listed, help="Search providers in order.")
+@click.option("--llm", callback=listed, help="Models in order: gemini, openai:MODEL, extractive.")
+@click.option("--search", callback=listed, help="Search providers in order.")
 @click.option("--corpus", type=click.Path(path_type=Path), help="Search this folder or .jsonl.")
 @click.option("--offline", is_flag=True, help="No key, no model, no network: quote the corpus.")
 @click.option("--max-rounds", type=int, help="Rounds of searching, 1 to 10.  [default: 2]")
@@ -86,8 +81,8 @@ def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[s
 @click.option("--retry-failed", is_flag=True, help="With --resume: ask again what failed.")
 @click.option("--replay", type=click.Path(path_type=Path), help="Repeat a journal, going nowhere.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only pages from this day on.")
-@click.option("--allow-domain", callback=_listed, help="Only pages of these sites, with commas.")
-@click.option("--block-domain", callback=_listed, help="No pages of these sites, with commas.")
+@click.option("--allow-domain", callback=listed, help="Only pages of these sites, with commas.")
+@click.option("--block-domain", callback=listed, help="No pages of these sites, with commas.")
 @click.option("--no-cache", is_flag=True, help="Search and read anew what is in the cache.")
 @click.option("--lang", help="Language of the answer.  [default: the question's own]")
 @click.option("--format", type=click.Choice(FORMATS), default="json", help="How the answer looks.")

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -21,6 +21,7 @@ import click
 
 from agent import __version__
 from agent.errors import AgentError, OutsideError, UsageError
+from agent.shell import ended, shown
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.llm import Model
@@ -388,17 +389,8 @@ def _as_table(checks: Sequence[Check], missing: Sequence[str]) -> str:
 
 
 def main() -> None:
-    """The command. Ends the process at once: nothing that hangs may keep it alive."""
-    try:
-        status = int(command.main(standalone_mode=False) or 0)
-    except click.ClickException as error:
-        error.show()
-        status = error.exit_code
-    except click.exceptions.Abort:
-        status = 130
-    with suppress(OSError):  # nobody reads it any more
-        sys.stdout.flush()
-    os._exit(status)
+    """The command."""
+    ended(command, shown)
 
 
 if __name__ == "__main__":

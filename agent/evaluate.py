@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 
 from agent import __version__
 from agent.errors import AgentError
+from agent.shell import ended, listed
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.evaluation.evaluation import Evaluation, Plan
@@ -29,22 +29,18 @@ Exit status: 0 it was evaluated; 1 it could not be; 2 wrong usage; 130 interrupt
 """
 
 
-def _listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    return tuple(part.strip() for part in value.split(",") if part.strip()) if value else None
-
-
 def _listed_each(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> tuple[tuple[str, ...], ...]:
-    return tuple(_listed(context, parameter, value) or () for value in values)
+    return tuple(listed(context, parameter, value) or () for value in values)
 
 
 @click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("questions", type=click.Path(path_type=Path), metavar="SET")
-@click.option("--strategy", callback=_listed, help="slots, loop, report, auto; several: arms.")
-@click.option("--depth", callback=_listed, help="quick, normal, deep; several: arms.")
+@click.option("--strategy", callback=listed, help="slots, loop, report, auto; several: arms.")
+@click.option("--depth", callback=listed, help="quick, normal, deep; several: arms.")
 @click.option("--llm", multiple=True, callback=_listed_each, help="A model order; again: an arm.")
-@click.option("--search", callback=_listed, help="Search providers, in order, with commas.")
+@click.option("--search", callback=listed, help="Search providers, in order, with commas.")
 @click.option("--corpus", type=click.Path(path_type=Path), help="Search and read only this.")
 @click.option("--offline", is_flag=True, help="No model and no network.")
 @click.option("--baselines/--no-baselines", default=True, help="Memory alone, and one search.")
@@ -151,17 +147,14 @@ def _print(found: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
+def _refuse(error: click.ClickException) -> int:
+    _print({"error": {"kind": "usage", "message": error.format_message()}})
+    return 2
+
+
 def main() -> None:
-    """The command. Ends the process at once: nothing that hangs may keep it alive."""
-    try:
-        status = int(command.main(standalone_mode=False) or 0)
-    except click.ClickException as error:
-        _print({"error": {"kind": "usage", "message": error.format_message()}})
-        status = 2
-    except click.exceptions.Abort:
-        status = 130
-    sys.stderr.flush()
-    os._exit(status)
+    """The command."""
+    ended(command, _refuse)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ FILES = sorted(AGENT.rglob("*.py"))
 ROOMS = [
     {"demo", "ui", "errors", "urls", "research"},
     {"tools", "outside", "settings", "budget", "foreign", "limits"},
-    {"http", "journal"},
+    {"http", "journal", "shell"},
     {"llm", "search", "pages", "evidence", "recorded", "cache", "slots", "measures"},
     {"checking", "links"},
     {"steps"},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import click
 
 from agent import __version__
 from agent.errors import AgentError, UsageError
+from agent.shell import ended, shown
 
 EXAMPLES = """\b
 Examples:
@@ -58,17 +57,8 @@ def _serve(host: str, port: int, options: dict[str, Any]) -> int:
 
 
 def main() -> None:
-    """The command. Ends the process at once: nothing that hangs may keep it alive."""
-    try:
-        status = int(command.main(standalone_mode=False) or 0)
-    except click.ClickException as error:
-        error.show()
-        status = 2
-    except click.exceptions.Abort:
-        status = 130
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    """The command."""
+    ended(command, shown)
 
 
 if __name__ == "__main__":

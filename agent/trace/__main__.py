@@ -14,6 +14,7 @@ import click
 
 from agent import __version__
 from agent.errors import AgentError, JournalDamaged, JournalError, UsageError
+from agent.shell import ended, shown
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.settings import Settings
@@ -143,19 +144,8 @@ def _styled(line: str, mark: Mark) -> str:
 
 
 def main() -> None:
-    """The command. Ends the process at once: nothing that hangs may keep it alive."""
-    try:
-        status = int(command.main(standalone_mode=False) or 0)
-    except click.ClickException as error:
-        error.show()
-        status = error.exit_code
-    except click.exceptions.Abort:
-        status = 130
-    except BrokenPipeError:  # nobody reads it any more
-        status = 1
-    with suppress(OSError):
-        sys.stdout.flush()
-    os._exit(status)
+    """The command."""
+    ended(command, shown)
 
 
 if __name__ == "__main__":
