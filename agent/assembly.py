@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agent.compose import Outside, extract
+from agent.compose import Outside
+from agent.models import extract
 from agent.settings import Settings
 from agent.steps.browse import Browse
 from agent.steps.conclude import Conclude

@@ -55,9 +55,9 @@ def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: 
 
 def _live(found: Json, file: Path) -> list[Json]:
     """For each citation, whether its quote is on the live page: `there`, `gone` or `unread`."""
-    from agent.compose import page_reader
     from agent.output import Answer
     from agent.settings import load
+    from agent.ways import page_reader
 
     if not found["ok"]:
         return []

@@ -97,7 +97,7 @@ def _run(options: dict[str, Any]) -> Summary:
 
 def _settings(options: dict[str, Any]) -> Settings:
     """Settings of every run. Raises what no topic could be researched with."""
-    from agent.compose import chosen_models
+    from agent.models import chosen_models
     from agent.settings import here
 
     given = {name: options[name] for name in "strategy depth slots llm search corpus lang".split()}

@@ -225,7 +225,7 @@ def clock(now: datetime) -> Result:
 
 
 def _of_settings(settings: Settings) -> dict[str, Job]:
-    from agent.compose import user_folder
+    from agent.ways import user_folder
 
     runs = settings.runs_dir or user_folder("data") / "runs"
     cache = settings.cache_dir or user_folder("cache")
@@ -279,7 +279,7 @@ def _server(settings: Settings, folder: Path) -> Result:
 
 def _models(settings: Settings) -> dict[str, Job]:
     """A look-up of each model that a run would ask, after one import of the SDK for all."""
-    from agent.compose import chosen_models
+    from agent.models import chosen_models
     from agent.outside import spawn
 
     try:

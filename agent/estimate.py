@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from agent.compose import FRAME, REPLY, chosen_models, task_tokens
+from agent.compose import FRAME, REPLY, task_tokens
 from agent.llm import Generated
+from agent.models import chosen_models
 from agent.research import Frozen
 from agent.run import chosen_strategy, given_slots
 from agent.settings import Settings

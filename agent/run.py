@@ -12,26 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from agent.assembly import STRATEGIES, assembled
 from agent.budget import Spent, spent
-from agent.compose import (
-    NOWHERE,
-    Shared,
-    Ways,
-    chosen_models,
-    chosen_ways,
-    now,
-    outside,
-    shared_limits,
-    user_folder,
-)
+from agent.compose import Shared, outside, shared_limits
 from agent.errors import AgentError, Halt, JournalError, UsageError
 from agent.foreign import plain
 from agent.journal import Journal, is_begun, read
 from agent.limits import Turns
 from agent.llm import Model
+from agent.models import chosen_models
 from agent.outside import spawn
 from agent.research import Event, Halted, Research, Slot, Started, Warned
 from agent.settings import SHAPE, Settings, here
 from agent.strategies.choice import Choice, choice
+from agent.ways import NOWHERE, Ways, chosen_ways, now, user_folder
 
 if TYPE_CHECKING:
     from agent.output import Answer, SlotAnswer, Usage

@@ -17,13 +17,14 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from agent.compose import chosen_models, now
 from agent.errors import AgentError, Busy, JournalError, Stopped
 from agent.journal import read
 from agent.live import Live, Summary
+from agent.models import chosen_models
 from agent.outside import spawn
 from agent.run import clean, given_slots, journal_path, new_name
 from agent.settings import Settings
+from agent.ways import now
 
 KEPT = 64  # ended runs whose frames and answer stay in memory; of others the journal is read
 MOST_LISTED = 200

@@ -58,10 +58,10 @@ def ask(question: dict[str, Any], corpus: Path, work: Path, arms: Sequence[str])
 
 
 def _run(question: dict[str, Any], arm: str, corpus: Path, work: Path) -> Outcome:
-    from agent.compose import chosen_ways
     from agent.journal import Journal
     from agent.run import Run
     from agent.settings import Settings
+    from agent.ways import chosen_ways
 
     settings = Settings(corpus=corpus, cache_dir=work, runs_dir=work / "runs", **ARMS[arm])
     header = {"run": "eval", "topic": question["question"].strip(), "at": "2026-01-01T00:00:00Z"}

@@ -26,6 +26,7 @@ ROOMS = [
     {"strategies"},
     {"output", "report", "render", "telemetry"},
     {"proof", "changes"},
+    {"models", "ways"},
     {"compose"},
     {"assembly"},
     {"run"},

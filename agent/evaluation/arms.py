@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from agent import settings
-from agent.compose import chosen_models
+from agent.models import chosen_models
 from agent.research import Frozen
 from agent.settings import SHAPE, Settings
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from agent.compose import Ways
 from agent.errors import ReadFailed
 from agent.evaluation.questions import Question
 from agent.measures import units
 from agent.research import Found, Frozen, Hit, Page
+from agent.ways import Ways
 
 #: Sites where public question sets lie, with their mirrors: of our own knowledge.
 MIRRORS = (

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from agent.compose import chosen_ways, user_folder
 from agent.errors import UsageError
 from agent.evaluation.arms import LONGEST, Arm, at_equal_tokens
 from agent.evaluation.contamination import Contamination
@@ -22,6 +21,7 @@ from agent.evaluation.trials import Trial, attempt, crashed, store, stored
 from agent.outside import spawn
 from agent.run import new_name
 from agent.settings import Settings
+from agent.ways import chosen_ways, user_folder
 
 T = TypeVar("T")
 GRACE = 30.0  # seconds that a run has to end by itself when its time is up

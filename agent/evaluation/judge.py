@@ -12,16 +12,18 @@ from typing import Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError, field_validator
 
 from agent.budget import Spent, spent
-from agent.compose import NOWHERE, chosen_models, now, outside
+from agent.compose import outside
 from agent.errors import ModelFailed, UsageError
 from agent.evaluation.questions import Question
 from agent.journal import Journal
 from agent.measures import bare, kappa, match, mean
+from agent.models import chosen_models
 from agent.output import Answer
 from agent.outside import Excerpt, Task
 from agent.research import Frozen
 from agent.settings import Settings
 from agent.steps.verify import JudgeClaims
+from agent.ways import NOWHERE, now
 
 Label = Literal["right", "wrong", "abstained"]
 SAMPLE = Path(__file__).parents[2] / "evals/judge_sample.jsonl"

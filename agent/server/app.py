@@ -14,9 +14,9 @@ from starlette.exceptions import HTTPException
 
 from agent import __version__, output
 from agent.asked import Configure, Question
-from agent.compose import chosen_models
 from agent.errors import AgentError, Busy, JournalError, NotConfigured, UsageError
 from agent.live import Live, Summary
+from agent.models import chosen_models
 from agent.output import Answer
 from agent.render.document import document
 from agent.render.page import page
