@@ -24,7 +24,7 @@ from agent.steps.web_search import WebSearchTool
 from agent.strategies import Strategy
 from agent.strategies.baselines import ClosedBook, SingleSearch
 from agent.strategies.loop import Loop, Steps
-from agent.strategies.report import Reporting
+from agent.strategies.report import Reporting, Stages
 from agent.strategies.slots import Slots
 
 
@@ -65,13 +65,15 @@ def _report(outside: Outside, settings: Settings) -> Strategy:
     ask, tokens, lang = outside.ask, settings.report_tokens, settings.lang
     limits = Turns(settings.max_iterations // 2, settings.pages_per_query, tokens)
     use = UseTools(outside.search, outside.read, settings.min_credibility)
-    return Reporting(
+    stages = Stages(
         Plan(ask, lang),
         Gather(ask, extract, use, limits),
         DetectGaps(ask, extract, tokens, lang),
+        Reflect(ask, extract, tokens, lang),
         Draft(ask, extract, tokens, lang),
         _verify(outside, settings),
     )
+    return Reporting(stages)
 
 
 def _closed_book(outside: Outside, settings: Settings) -> Strategy:

@@ -8,9 +8,10 @@ from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agent.budget import Budget, Caps, Cost, spent
+from agent.errors import UsageError
 from agent.evidence import tokens
 from agent.journal import Journal
-from agent.limits import Files, Limits, Turns, rates
+from agent.limits import Files, Limits, Turns, rates, writable
 from agent.llm import Generated, Model, Models
 from agent.models import chosen_models
 from agent.outside import A, Ask, Read, Reply, Search, Task, spawn
@@ -48,10 +49,13 @@ class Outside(NamedTuple):
 def shared_limits(settings: Settings) -> Limits:
     """The limits of the providers, which every run on this machine with this cache shares.
 
-    Raises UsageError for limits that are none.
+    Raises UsageError for limits that are none, and where they cannot be counted.
     """
     found = rates(settings.rate_limits)
     folder = (settings.cache_dir or user_folder("cache")) / "limits"
+    if found and not writable(folder):
+        remedy = "RATE_LIMITS are counted there: name another folder with CACHE_DIR."
+        raise UsageError(f"{folder} cannot be written.", remedy)
     return Limits(found, Files(folder, found, settings.rate_window))
 
 

@@ -71,7 +71,7 @@ def _slots(settings: Settings) -> tuple[Work, Work]:
 def _loop(settings: Settings) -> tuple[Work, Work]:
     steps, twice = settings.max_steps, int(settings.double_check)
     shown = settings.evidence_tokens
-    asks = steps + 1 + twice + steps * settings.browse_with_model + bool(settings.slots)
+    asks = steps + 1 + twice + steps * settings.browse_with_model + bool(given_slots(settings))
     asks += _checks(settings)
     most = Work(asks, steps, steps * MOST_STEP_QUERIES, steps * settings.pages_per_step, shown)
     return Work(2 + twice, 1, 1, 1, shown), most
@@ -82,7 +82,7 @@ def _report(settings: Settings) -> tuple[Work, Work]:
     turns = settings.max_iterations
     told = turns // 2 * CALLS * PAGE_TOKENS  # what tools have answered by the end of a round
     shown = settings.report_tokens + told // 2
-    asks = turns + 2 * MOST_IDLE + 3 + _checks(settings)
+    asks = turns + 2 * MOST_IDLE + 3 + bool(given_slots(settings)) + _checks(settings)
     return Work(6, 1, 1, 1, shown), Work(asks, turns, turns * AT_ONCE, 0, shown)
 
 

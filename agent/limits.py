@@ -77,6 +77,15 @@ def rates(rules: Sequence[str]) -> dict[str, Rate]:
     return found
 
 
+def writable(folder: Path) -> bool:
+    """Whether a folder is there, or can be made, and takes files."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)
+
+
 class Store(Protocol):
     """Who counts, for everybody who shares it."""
 
@@ -119,7 +128,7 @@ class Files:
     @contextmanager
     def _kept(self, name: str) -> Iterator[list[Sent]]:
         """What a file holds, in a list of one, and back to the file: nobody else meanwhile."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it may have been removed
         path = self._folder / f"{re.sub(r'[^a-z0-9.-]', '_', name)}-{self._window:g}.json"
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -203,6 +212,11 @@ class Limits:
     def refuse(self, name: str, seconds: float) -> None:
         """A provider said 429, and to wait so long."""
         self.store.refuse(name, seconds)
+
+
+def unlimited() -> Limits:
+    """For runs that ask nobody."""
+    return Limits({}, Files(Path(), {}))
 
 
 class Turns:

@@ -16,7 +16,7 @@ from agent.compose import Shared, outside, shared_limits
 from agent.errors import AgentError, Halt, JournalError, UsageError
 from agent.foreign import plain
 from agent.journal import Journal, is_begun, read
-from agent.limits import Turns
+from agent.limits import Turns, unlimited
 from agent.llm import Model
 from agent.models import chosen_models
 from agent.outside import spawn
@@ -51,7 +51,7 @@ def research(
     if settings.replay:
         journal = Journal.replay(settings.replay)
         _agreed(topic, journal.header)
-        return Run(_shaped(settings, journal.header), journal, [], NOWHERE)
+        return Run(_shaped(settings, journal.header), journal, [], NOWHERE, Turns(unlimited()))
     path = journal_path(settings, settings.resume or new_name())
     if settings.resume and is_begun(path):
         header = read(path).header

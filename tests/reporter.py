@@ -54,6 +54,7 @@ class Reporter:
             "gaps": self.gaps,
             "draft": self.draft,
             "verify": Thinker(self._facts, []),
+            "reflect": Thinker(self._facts, []),
         }[asked.task](asked)
 
     def plan(self, asked: Asked) -> dict[str, Any]:

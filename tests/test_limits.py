@@ -119,6 +119,13 @@ def test_one_limit_for_all_threads(tmp_path: Path) -> None:
     assert not turns.limited("openai", "pro") and turns.limited("gemini", "flash")
 
 
+def test_a_limit_that_cannot_be_counted_is_told_before_anybody_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    given = {"GEMINI_API_KEY": "k", "CACHE_DIR": str(tmp_path / "file")}
+    with pytest.raises(UsageError, match="cannot be written"):
+        research("a?", load({**given, "RATE_LIMITS": "gemini=3"}))
+
+
 def test_rules() -> None:
     told = rates(["gemini=300", "openai=60/90000", "gemini:gemini-3.8-flash=5"])
     assert told == {

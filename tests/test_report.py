@@ -662,6 +662,18 @@ def test_a_page_that_speaks_to_a_model_is_warned_of(world: Services, settings: S
     assert any(world.url(FIRM) in w and "instruct" in w.casefold() for w in answer.warnings)
 
 
+def test_slots_that_the_caller_names_are_filled_once_before_the_draft(
+    world: Services, settings: Settings
+) -> None:
+    named = settings.model_copy(update={"slots": ("founder", "shoe_size")})
+    _, answer = ended(TOPIC, named)
+    tasks = world.tasks()
+    assert tasks.count("reflect") == 1 and tasks[tasks.index("reflect") + 1] == "draft"
+    assert answer.slots["founder"].value == "Ada Lindqvist"
+    assert answer.slots["founder"].citations and answer.slots["shoe_size"].status == "missing"
+    assert "reflect" not in [asked.task for asked in world.asked[: tasks.index("gaps")]]
+
+
 def test_an_address_of_the_question_may_be_read(world: Services, settings: Settings) -> None:
     """Whatever its credibility: the user named it."""
     world.pages["mine"] = "Velmora Works was founded by Ada Lindqvist."

@@ -120,6 +120,12 @@ def words(text: str) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=4096)
+def _bag(text: str) -> Counter[str]:
+    """The content words of a passage, counted; kept, since one page is ranked again and again."""
+    return Counter(words(text))
+
+
 _ENDINGS = (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""))
 
 
@@ -136,7 +142,7 @@ def rank(texts: Sequence[str], question: str) -> list[float]:
 
     Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
     """
-    bags = [Counter(words(text)) for text in texts]
+    bags = [_bag(text) for text in texts]
     lengths = [sum(bag.values()) for bag in bags]
     mean = (sum(lengths) / len(lengths) if lengths else 0) or 1
     scores = [0.0] * len(texts)

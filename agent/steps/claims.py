@@ -144,7 +144,7 @@ class Bench:
                 source=n,
                 title=source.page.title,
                 url=source.page.url,
-                passages=around(source.page.text, [q for q in self._quotes if q.source == n]),
+                passages=surroundings(source.page.text, [q for q in self._quotes if q.source == n]),
             )
             for n, source in self._sources.items()
             if n in cited
@@ -191,7 +191,7 @@ class Bench:
         return _rebuilt(self._answer, kept, self._quotes, dropped)
 
 
-def around(text: str, quotes: Iterable[Quote]) -> tuple[str, ...]:
+def surroundings(text: str, quotes: Iterable[Quote]) -> tuple[str, ...]:
     """The sentences of a text that hold quotes, and one on each side, neighbours joined."""
     spans = sentences(text)
     shown: set[int] = set()

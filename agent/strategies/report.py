@@ -1,17 +1,30 @@
-"""The report: plan, first round, gaps, second round if there are any, draft, check."""
+"""The report: plan, first round, gaps, second round if there are any, named slots, draft, check."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from agent.research import Event, Halted, Queried, Research
 from agent.steps.draft import Draft
 from agent.steps.gaps import DetectGaps
 from agent.steps.gather import Gather
 from agent.steps.plan import Plan
+from agent.steps.reflect import Reflect
 from agent.steps.verify import Verify
 
 CAPPED = "max iterations reached — report may be incomplete."
+
+
+class Stages(NamedTuple):
+    """The steps of a report."""
+
+    plan: Plan
+    gather: Gather
+    detect: DetectGaps
+    reflect: Reflect  # only for slots that the caller named
+    draft: Draft
+    verify: Verify
 
 
 class Reporting:
@@ -19,30 +32,30 @@ class Reporting:
 
     name = "report"
 
-    def __init__(
-        self, plan: Plan, gather: Gather, detect: DetectGaps, draft: Draft, verify: Verify
-    ) -> None:
-        self._plan = plan
-        self._gather = gather
-        self._detect = detect
-        self._draft = draft
-        self._verify = verify
+    def __init__(self, stages: Stages) -> None:
+        self._do = stages
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        yield from self._plan(research)
-        capped = yield from self._gather(research)
-        yield from self._detect(research)
+        yield from self._do.plan(research)
+        capped = yield from self._do.gather(research)
+        yield from self._do.detect(research)
         doubts = research.doubts
         if doubts.follow_up_queries and not research.halted:
             yield Queried(round=research.round + 1, queries=doubts.follow_up_queries)
-            capped = yield from self._gather(research)
+            capped = yield from self._do.gather(research)
         if capped and doubts.gaps and not research.halted:
             yield Halted(reason=CAPPED)
-        yield from self._draft(research)
-        yield from self._verify(research)
+        if research.slots and research.sources:
+            yield from self._do.reflect(research)
+        yield from self._written(research)
 
     def finish(self, research: Research) -> Iterator[Event]:
         """A report from what there is; by a model only if the budget kept that back."""
-        yield from self._gather.salvage(research)
-        yield from self._draft(research)
-        yield from self._verify(research)
+        yield from self._do.gather.salvage(research)
+        if research.slots and research.sources and not research.findings_are_new:
+            yield from self._do.reflect.without_model(research)
+        yield from self._written(research)
+
+    def _written(self, research: Research) -> Iterator[Event]:
+        yield from self._do.draft(research)
+        yield from self._do.verify(research)
