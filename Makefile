@@ -22,7 +22,7 @@ check: $(VENV)/dev ## Style, types and the direction of imports
 	@$(PY) -m mypy
 	@$(PY) -m pytest tests/test_architecture.py
 
-bench: $(VENV)/dev ## Measure speed and memory into benchmarks/RESULTS.md
+bench: $(VENV)/dev ## Measure speed and memory into benchmarks/RESULTS.md and .svg
 	@$(PY) -m compileall -q agent benchmarks tests >&2
 	@$(PY) -m benchmarks $(ARGS)
 

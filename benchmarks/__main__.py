@@ -14,7 +14,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.tables import tables
+from benchmarks.plot import draw
+from benchmarks.tables import Row, tables
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -52,12 +53,14 @@ BENCHMARKS = {
 
 def main(names: list[str]) -> None:
     here = [name for name in BENCHMARKS if importlib.util.find_spec(f"benchmarks.{name}")]
-    sections = [_section(name) for name in (names or here)]
+    found = {name: _measured(name) for name in (names or here)}
+    sections = [_section(name, row) for name, row in found.items()]
     if names:
         print("\n".join(sections))
-    else:
-        RESULTS.write_text("\n".join([_head(), *sections]), encoding="utf-8")
-        print(f"Written: {RESULTS}")
+        return
+    draw({name: row for name, row in found.items() if row}, RESULTS.with_suffix(".svg"))
+    RESULTS.write_text("\n".join([_head(), *sections]), encoding="utf-8")
+    print(f"Written: {RESULTS}")
 
 
 def _head() -> str:
@@ -65,7 +68,8 @@ def _head() -> str:
     return (
         f"# Benchmarks\n\n`make bench`, {day}, commit {_commit()}, {os.cpu_count()} cores, "
         f"Python {platform.python_version()}, {platform.system()} {platform.machine()}. "
-        "Medians; the machine may have had other work to do, so rather trust ratios.\n"
+        "Medians; the machine may have had other work to do, so rather trust ratios.\n\n"
+        "![Every ratio of this page](RESULTS.svg)\n"
     )
 
 
@@ -78,13 +82,17 @@ def _commit() -> str:
     return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
 
 
-def _section(name: str) -> str:
+def _measured(name: str) -> Row:
+    """What a benchmark prints; nothing if it fails."""
     print(f"Measuring {name} ...", file=sys.stderr, flush=True)
     command = [sys.executable, "-m", f"benchmarks.{name}"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    failed = f"Not measured: exit status {done.returncode}.\n"
-    found = failed if done.returncode else tables(json.loads(done.stdout))
-    return f"## {name}\n{BENCHMARKS[name]}\n\n{found}"
+    return {} if done.returncode else dict(json.loads(done.stdout))
+
+
+def _section(name: str, found: Row) -> str:
+    told = tables(found) if found else "Not measured: it failed.\n"
+    return f"## {name}\n{BENCHMARKS[name]}\n\n{told}"
 
 
 if __name__ == "__main__":

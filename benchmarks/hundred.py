@@ -64,6 +64,7 @@ def _row(
     alone: float, together: Ended, limited: Ended, before: float, peak: float
 ) -> dict[str, Any]:
     calls, whole = limited.spent("llm_calls"), _whole(WORLD, together)
+    tokens = "prompt_tokens_per_right_answer"
     return {
         "runs_at_once": RUNS,
         "right_answers": together.right,
@@ -79,10 +80,8 @@ def _row(
         "limited_right_answers": limited.right,
         "limited_seconds": round(limited.seconds, 2),
         "limited_ratio_to_the_limit": round(limited.seconds / (calls / RATE), 2),
-        "prompt_tokens_per_right_answer": {
-            "ours": round(together.spent("input_tokens") / together.right),
-            "the_pages_read_shown_whole_once": round(whole / together.right),
-        },
+        "ours": {tokens: round(together.spent("input_tokens") / together.right)},
+        "the_pages_read_shown_whole_once": {tokens: round(whole / together.right)},
     }
 
 

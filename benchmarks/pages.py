@@ -7,6 +7,7 @@
   follows the scorer's name within sixty characters of one cell; `shown` counts those for which the
   same holds in all the words of the page: the rest are spelled otherwise there.
 - `pdf`: F1 of words (of characters for Korean) against the known text, by file.
+- `hostile`: milliseconds of CPU for pages of one to five megabytes made to cost a reader most.
 
 Rates are per second of CPU, in one thread; read ratios, not figures.
 """
@@ -28,6 +29,7 @@ from typing import Any, NamedTuple
 
 from agent.pages.extract import extract
 from agent.pages.pdf import extract_pdf
+from tests.hostile_pages import HOSTILE
 
 Reader = Callable[[bytes, str], str]
 HERE = Path(__file__).resolve().parents[1]
@@ -83,13 +85,7 @@ def articles(data: Path) -> dict[str, Any]:
     ]
     ours(pages[0][0], pages[0][1])  # imports are not measured
     found = {"ours": _articles(pages, ours), "plain": _articles(pages, plain)}
-    ratios = {
-        "f1_ratio": round(found["ours"]["f1"] / found["plain"]["f1"], 4),
-        "speed_ratio": round(
-            found["ours"]["pages_per_second"] / found["plain"]["pages_per_second"], 2
-        ),
-    }
-    return {"pages": len(pages), **found, **ratios}
+    return {"pages": len(pages), **found}
 
 
 def _articles(pages: list[tuple[bytes, str, str]], reader: Reader) -> dict[str, float]:
@@ -202,12 +198,26 @@ def pdfs(data: Path) -> dict[str, Any]:
     return {"mean_f1": mean, "f1": found, "files_per_second": round(len(files) / seconds, 1)}
 
 
+def hostile() -> dict[str, float]:
+    seconds = {}
+    for name, page in HOSTILE.items():
+        start = time.process_time()
+        ours(page.encode(), "")
+        seconds[name] = round(1000 * (time.process_time() - start))
+    return seconds
+
+
 def main() -> None:
     """Measure everything and print it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--data", type=Path, default=HERE.parent / "shared" / "data")
     data = parser.parse_args().data
-    report = {"articles": articles(data), "matches": matches(data), "pdf": pdfs(data)}
+    report = {
+        "articles": articles(data),
+        "matches": matches(data),
+        "pdf": pdfs(data),
+        "hostile": {"ms": hostile()},
+    }
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(json.dumps({**report, "peak_rss_mb": peak}, indent=2))
 

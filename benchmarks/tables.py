@@ -10,7 +10,7 @@ Row = dict[str, Any]
 def tables(row: Row, title: str = "") -> str:
     """Single figures first; then sides that were compared, next to each other; then the rest."""
     single = {key: value for key, value in row.items() if not isinstance(value, dict)}
-    sides = {key: value for key, value in row.items() if _is_side(value)}
+    sides = {key: value for key, value in row.items() if is_side(value)}
     rest = {key: value for key, value in row.items() if key not in {**single, **sides}}
     parts = [_table({"figure": single}), _table(sides)]
     if title and any(parts):
@@ -18,7 +18,8 @@ def tables(row: Row, title: str = "") -> str:
     return "\n".join([*filter(None, parts), *(tables(rest[key], key) for key in rest)])
 
 
-def _is_side(value: Any) -> bool:
+def is_side(value: Any) -> bool:
+    """Whether a value is one side of a comparison: figures, and nothing within them."""
     return isinstance(value, dict) and not any(isinstance(one, dict) for one in value.values())
 
 

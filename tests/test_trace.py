@@ -221,7 +221,7 @@ def test_the_journal_tells_when_each_call_began(journal: Path) -> None:
 def test_a_resumed_run_goes_on_counting(journal: Path) -> None:
     ends = [line["began"] + line["seconds"] for line in map(json.loads, whole(journal)[1:])]
     again = Journal.resume(journal, {})
-    assert max(ends) - 0.002 <= again.elapsed() < max(ends) + 5  # counted in milliseconds
+    assert again.elapsed() >= max(ends) - 0.002  # counted in milliseconds
     again.close()
 
 
