@@ -38,7 +38,7 @@ from agent.steps.draft import ReportDraft, Sentence, Theme, drafted
 from agent.steps.synthesize import Cited
 from agent.strategies.report import CAPPED
 from agent.trace.__main__ import traced
-from agent.trace.tree import lines as branches
+from agent.trace.lines import lines as branches
 from agent.trace.tree import tree
 from tests.reporter import Calls, fetch, hits, search
 from tests.services import OPENAI_KEY, Asked, Raw, Reply, Services, as_html, source_ids
