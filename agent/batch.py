@@ -33,8 +33,9 @@ done again, what is half done goes on from its journal. Remove FILE to begin ane
 
 \b
 The first Ctrl-C leaves what is under way half done, for the same command to go on with.
-Exit status: 0 all topics are answered; 1 some failed, or were left because a cap of the
-batch is used up, or it could not run; 2 wrong usage; 130 interrupted.
+Where a key is refused or credit is used up, nothing more is begun: mend it, and give the
+same command. Exit status: 0 all topics are answered; 1 some failed, or were left because
+of that or of a cap of the batch, or it could not run; 2 wrong usage; 130 interrupted.
 """
 ENGINES = ("local", "ray")
 
@@ -152,7 +153,7 @@ def _shown() -> Any:
 
 def _status(summary: Summary) -> int:
     if summary.stopped:
-        click.echo(f"{summary.left} topics are left: {summary.stopped}.", err=True)
+        click.echo(f"{summary.left} topics are left: {summary.stopped.rstrip('.')}.", err=True)
     if summary.stopped == "interrupted":
         return 130
     return 1 if summary.failed or summary.left else 0

@@ -25,7 +25,7 @@ from agent.budget import Caps
 from agent.compose import shared
 from agent.errors import JournalError, UsageError
 from agent.settings import load
-from tests.cups import finished, lines, seen, set_up, since, topic
+from tests.cups import finished, lines, number, seen, set_up, since, topic
 from tests.services import Raw, Services
 
 ROOT = Path(__file__).parents[1]
@@ -176,6 +176,29 @@ def test_a_cap_of_the_batch_leaves_the_rest_and_a_higher_one_goes_on(
     assert command.run()[0] == 0 and seen(services) == then
 
 
+@pytest.mark.parametrize("key", ["GEMINI_API_KEY", "SERPAPI_API_KEY"])
+def test_a_refused_key_ends_it_early_and_a_mended_one_goes_on(
+    command: Command, services: Services, tmp_path: Path, key: str
+) -> None:
+    refused = Command(tmp_path, services, **{key: "sk-refused-1234"})
+    status, summary, err = refused.run("--concurrency", "2")
+    assert (status, summary["left"], summary["failed"]) == (1, COUNT, 0)
+    assert f"topics are left: {summary['stopped']}" in err + "." and key in summary["stopped"]
+    assert "sk-refused-1234" not in err and len(services.asked) < COUNT
+    status, summary, _ = command.run()
+    assert (status, summary["answered"]) == (0, COUNT)
+
+
+def test_a_topic_that_alone_is_refused_costs_only_itself(
+    command: Command, services: Services
+) -> None:
+    known, no_credit = services.hits, Raw(429, '{"error": "Your account has run out of searches."}')
+    assert callable(known)
+    services.hits = lambda query: no_credit if number(query) == 1 else known(query)
+    status, summary, _ = command.run("--concurrency", "2")
+    assert (status, summary["answered"], summary["failed"], summary["left"]) == (1, COUNT - 1, 1, 0)
+
+
 def test_what_cannot_run_is_told_before_anything_is_begun(
     command: Command, tmp_path: Path, services: Services
 ) -> None:
@@ -222,13 +245,13 @@ def test_a_removed_file_begins_a_new_batch(tmp_path: Path) -> None:
 
 def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
     rows = Rows(tmp_path / "out")
-    for each in ("b", "x", "a"):
+    for each in ("b", "z", "x", "y", "a"):
         answer = output.Answer(topic=each, status="insufficient").model_dump(mode="json")
         rows.add({"id": each, **answer})
     in_order([Topic("a", "a"), Topic("b", "b"), Topic("c", "c")], rows)
-    assert [row["id"] for row in rows_of(tmp_path / "out")] == ["a", "b", "x"]
+    assert [row["id"] for row in rows_of(tmp_path / "out")] == list("abzxy")
     rows.add({"id": "c", **answer})
-    assert list(rows.known) == ["a", "b", "x", "c"] and len(rows_of(tmp_path / "out")) == 4
+    assert list(rows.known) == list("abzxyc") and len(rows_of(tmp_path / "out")) == 6
 
 
 def test_the_ways_to_write_topics(tmp_path: Path) -> None:

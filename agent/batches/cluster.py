@@ -110,7 +110,8 @@ class Worker:
     @cached_property
     def _shared(self) -> Shared:
         found = rates(self._settings.rate_limits)
-        return shared(self._settings, Limits(found, Counted(self._counter)))
+        window = self._settings.rate_window
+        return shared(self._settings, Limits(found, Counted(self._counter), window))
 
     def fault(self) -> tuple[str, str] | None:
         """Why no run could be made here: message and remedy."""
