@@ -80,7 +80,8 @@ def test_a_strategy_that_was_named_needs_no_reason(tmp_path: Path) -> None:
 
 def test_a_depth_sets_what_is_not_given() -> None:
     quick, normal, deep = (Settings(depth=d) for d in ("quick", "normal", "deep"))
-    for name in ("max_rounds", "max_steps", "pages_per_query", "pages_per_step", "max_words"):
+    sizes = "max_steps max_words pages_per_query pages_per_step report_tokens evidence_tokens"
+    for name in ("max_rounds", "max_iterations", *sizes.split()):
         assert getattr(quick, name) < getattr(normal, name) < getattr(deep, name)
     assert normal == Settings() and normal.max_seconds is None
     assert quick.max_tokens and deep.max_tokens and quick.max_tokens < deep.max_tokens
@@ -116,7 +117,7 @@ def test_an_estimate_knows_strategy_and_depth() -> None:
         assert made.calls.min < made.calls.max and made.tokens.min < made.tokens.max
         return made.calls.max
 
-    for strategy in ("slots", "loop"):
+    for strategy in ALL:
         assert calls(strategy, "quick") < calls(strategy, "normal") < calls(strategy, "deep")
     assert calls("auto", "normal") == calls("slots", "normal") != calls("loop", "normal")
 
