@@ -149,10 +149,9 @@ def _markers(answer: Answer) -> Iterator[Failure]:
 
 def _claims(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
     from agent.steps.claims import verdict
-    from agent.steps.synthesize import written
+    from agent.steps.synthesize import joined
 
-    text = " ".join(written(claim) for claim in answer.claims)
-    if answer.claims and text != answer.answer:
+    if (answer.claims or answer.status == "complete") and joined(answer.claims) != answer.answer:
         yield "answer", "it is not what its claims say"
     for where, claim in _sentences(answer):
         cited = [c for c in answer.citations if c.id in claim.citations]
