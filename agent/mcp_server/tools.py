@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from agent import __version__, output, proof
 from agent.asked import Configure, Question
-from agent.errors import AgentError
+from agent.errors import AgentError, told
 from agent.live import Live
 from agent.runs import MOST_LISTED, Runs
 
@@ -95,7 +95,7 @@ class Tools:
             if call.name == "audit":
                 return _structured(await asyncio.to_thread(self._audit, given))
         except AgentError as error:
-            return _failed(f"{error.message} {error.remedy}".strip())
+            return _failed(told(error.message, error.remedy))
         except ValidationError as error:
             rows = error.errors()
             return _failed("; ".join(f"{'.'.join(map(str, r['loc']))}: {r['msg']}" for r in rows))
