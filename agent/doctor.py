@@ -65,8 +65,14 @@ class Check(NamedTuple):
 
 Job = Callable[[], Result]
 
+EXAMPLES = """\b
+Examples:
+  python -m agent.doctor
+  python -m agent.doctor --json | jq .
+"""
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
 @click.version_option(__version__, prog_name="agent.doctor")
 def command(as_json: bool) -> int:

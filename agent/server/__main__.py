@@ -14,8 +14,8 @@ from agent.shell import ended, shown
 EXAMPLES = """\b
 Examples:
   python -m agent.server --offline
-  curl -d '{"question": "Who founded LEGO?"}' -H 'Content-Type: application/json' \\
-    http://127.0.0.1:8000/api/research | jq .answer
+  curl http://127.0.0.1:8000/api/research -H Content-Type:application/json \\
+    -d '{"question": "Who founded LEGO?"}' | jq .answer
   AGENT_API_TOKEN=... python -m agent.server --host 0.0.0.0 --max-usd 0.05
 """
 

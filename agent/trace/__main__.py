@@ -26,9 +26,14 @@ STYLES: dict[Mark, dict[str, Any]] = {
     "bad": {"fg": "red"},
     "quiet": {"dim": True},
 }
+EXAMPLES = """\b
+Examples:
+  python -m agent.trace monday                    # the name of a run
+  python -m agent.trace monday.jsonl --html t.html  # its journal; a page
+"""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("run", metavar="RUN")
 @click.option(
     "--html", "file", metavar="FILE", type=click.Path(path_type=Path), help="Write a page instead."
