@@ -21,7 +21,7 @@ ASKABLE = (
 ).split()
 #: Of these an asker may have less than the server has, never more.
 CAPPED = ("max_seconds", "max_usd", "max_tokens", "max_calls")
-LONGEST_LIST, LONGEST_TEXT = 50, 100  # names, characters
+LONGEST_LIST, LONGEST_TEXT = 50, 253  # names; characters: the longest name of a host
 Configure = Callable[[Mapping[str, Any]], Settings]
 
 
@@ -48,11 +48,18 @@ class Asked(Frozen):
         return given
 
 
+Text = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_TEXT)
+]
+
+
 def _field(name: str) -> Any:
     """A setting as an optional field with the bounds that the settings have."""
     field = Settings.model_fields[name]
     kind: Any = field.annotation
-    longest = {tuple[str, ...]: LONGEST_LIST, str: LONGEST_TEXT}.get(kind)
+    if kind == tuple[str, ...]:
+        return (tuple[Text, ...] | None, Field(None, max_length=LONGEST_LIST))
+    longest = LONGEST_TEXT if kind is str else None
     bounded = Annotated[(kind, *field.metadata)] if field.metadata else kind
     return (bounded | None, Field(None, max_length=longest))
 

@@ -22,9 +22,15 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.pages.fetch import PageReader
 
 Json = dict[str, Any]
+EXAMPLES = """\b
+Examples:
+  python -m agent.audit answer.json | jq .failures
+  python -m agent.audit answer.json --fetch | jq .live
+  python -m agent.audit --diff monday.json tuesday.json
+"""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("answers", nargs=-1, type=click.Path(path_type=Path), metavar="ANSWER.json")
 @click.option("--journal", type=click.Path(path_type=Path), help="The run's journal, if it moved.")
 @click.option("--fetch", is_flag=True, help="Read the live pages: which quotes have gone since?")

@@ -21,21 +21,25 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.settings import Settings
 
 NOTES = """\b
-TOPICS: .jsonl of {"id", "topic"}, .csv with a column topic (and id), or a topic a line;
-without an id, the number of the line. FILE gets a line for each topic as it ends: the
-answer object, and the id. The same command goes on after any end: what has a line is not
-done again, what is half done goes on from its journal. Remove FILE to begin anew.
+TOPICS: .jsonl of {"id", "topic"}, .csv with a column topic (and id), or a
+topic a line; without an id, the number of the line. FILE gets a line for each
+topic as it ends: the answer object, and the id. The same command goes on
+after any end: what has a line is not done again, what is half done goes on
+from its journal. Remove FILE to begin anew.
 
 \b
+Examples:
   python -m agent.batch topics.jsonl --out answers.jsonl --concurrency 16
-  RATE_LIMITS=gemini=300,serpapi=60 python -m agent.batch topics.txt --out answers.jsonl
+  RATE_LIMITS=gemini=300,serpapi=60 \\
+    python -m agent.batch topics.txt --out answers.jsonl
   jq -r '[.id, .status, .answer] | @tsv' answers.jsonl
 
 \b
-The first Ctrl-C leaves what is under way half done, for the same command to go on with.
-Where a key is refused or credit is used up, nothing more is begun: mend it, and give the
-same command. Exit status: 0 all topics are answered; 1 some failed, or were left because
-of that or of a cap of the batch, or it could not run; 2 wrong usage; 130 interrupted.
+The first Ctrl-C leaves what is under way half done, for the same command to
+go on with. Where a key is refused or credit is used up, nothing more is
+begun: mend it, and give the same command. Exit status: 0 all topics are
+answered; 1 some failed, or were left because of that or of a cap of the
+batch, or it could not run; 2 wrong usage; 130 interrupted.
 """
 ENGINES = ("local", "ray")
 

@@ -35,8 +35,8 @@ Examples:
   research-agent --topic "..." --format html > answer.html
 
 \b
-Exit status: 0 an answer; 1 could not run; 2 wrong usage; 3 the sources do not say;
-4 with --strict, an answer with a weakness; 130 interrupted twice.
+Exit status: 0 an answer; 1 could not run; 2 wrong usage; 3 the sources do
+not say; 4 with --strict, an answer with a weakness; 130 interrupted twice.
 """
 
 

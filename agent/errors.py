@@ -58,6 +58,11 @@ class AgentError(Exception):
         self.remedy = remedy
 
 
+def told(message: str, remedy: str) -> str:
+    """What happened and what to do, on one line."""
+    return f"{message.rstrip('.')}. {remedy}" if remedy else message
+
+
 class UsageError(AgentError):
     """The request itself is wrong."""
 

@@ -19,13 +19,14 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 
 EXAMPLES = """\b
 Examples:
-  python -m agent.evaluate questions.jsonl --offline --corpus passages.jsonl.gz
-  python -m agent.evaluate dev.json --strategy loop --judge openai:gpt-4.1 --predictions out.json
-  python -m agent.evaluate set.jsonl --strategy slots,loop --depth quick,deep --concurrency 8
+  python -m agent.evaluate set.jsonl --offline --corpus passages.jsonl.gz
+  python -m agent.evaluate dev.json --strategy loop --predictions out.json
+  python -m agent.evaluate set.jsonl --strategy slots,loop --depth quick,deep
+  python -m agent.evaluate set.jsonl --judge openai:gpt-4.1 --concurrency 8
 
 \b
-Exit status: 0 it was evaluated; 1 it could not be; 2 wrong usage; 130 interrupted (go on with
---results DIR).
+Exit status: 0 it was evaluated; 1 it could not be; 2 wrong usage;
+130 interrupted (go on with --results DIR).
 """
 
 

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from agent.errors import AgentError
+from agent.errors import AgentError, told
 from agent.render import FrameType, frames
 from agent.render.document import document
 from agent.research import Frozen
@@ -119,7 +119,7 @@ class Live:
         self.answer = answer
         self._run = None  # with all its pages
         if answer.error:
-            self._tell("error", f"{answer.error.message} {answer.error.remedy}".strip())
+            self._tell("error", told(answer.error.message, answer.error.remedy))
         else:
             self._tell("report", answer.report.markdown if answer.report else document(answer))
             self._tell("answer", text)
@@ -131,6 +131,8 @@ class Live:
 
         if not isinstance(error, AgentError):
             error = AgentError(f"Internal error: {type(error).__name__}", "Please report this.")
+        if not self.frames:
+            self._tell("start", self._summary.question)  # the first, also where nothing came of it
         self.end(output.failure(self._summary.question, error))
 
     def stop(self) -> None:

@@ -107,8 +107,9 @@ class Recorded(Generic[Req, Res]):
         if self._journal.halted:
             return Halt(self._journal.halted)
         return JournalError(
-            f"The journal does not hold this call: {_named(self._kind, body)}",
-            "Replay with the version and the settings of the run, or --resume it.",
+            "The run was cut off, is still under way, or is of another version; "
+            f"its journal does not hold: {_named(self._kind, body)}",
+            "Wait for its end, or go on with it: --resume and its name.",
         )
 
     def _refusal(self, request: Req) -> Halt | None:

@@ -224,7 +224,7 @@ def given_slots(settings: Settings) -> tuple[Slot, ...]:
 def clean(topic: str) -> str:
     """A topic on one line, without control characters. Raises UsageError if it cannot be asked."""
     line = plain(topic, 10 * LONGEST_TOPIC)
-    if not line:
+    if not any(char.isprintable() for char in line):  # nothing, or marks without width
         raise UsageError("Question cannot be empty", "Give a question: --topic '...'.")
     if len(line) > LONGEST_TOPIC:
         raise UsageError(

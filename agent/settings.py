@@ -281,4 +281,4 @@ def _split(text: str) -> tuple[str, ...]:
 def _spelled(field: str) -> str:
     """The names by which a user may have set a field."""
     names = [name for name, known in ENVIRONMENT.items() if known == field]
-    return " or ".join([*names, f"--{field.replace('_', '-')}"])
+    return " or ".join([*names, f"--{field.removeprefix('api_').replace('_', '-')}"])

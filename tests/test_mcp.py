@@ -19,7 +19,7 @@ from agent import output
 from agent.mcp_server.tools import PREFIX, Tools
 from agent.runs import Runs
 from agent.web.serve import guarded
-from tests.services import Services
+from tests.services import Raw, Services
 from tests.web import TOPIC, Web, configured, until
 from tests.worlds import one_hop
 
@@ -93,6 +93,23 @@ async def mistakes(client: Client) -> None:
         assert refused.is_error and said in refused.content[0].text  # type: ignore[union-attr]
     with pytest.raises(MCPError):
         await client.call_tool("nothing", {})
+
+
+def test_a_run_that_fails_is_a_failed_call_that_says_why(
+    services: Services, tmp_path: Path
+) -> None:
+    services.think = lambda _: Raw(403, '{"error": {"code": 403, "message": "no"}}')
+    configure = configured(services.environment(tmp_path, CACHE_TTL="0"))
+    server = Tools(configure, Runs(configure({}))).server()
+
+    async def talk() -> None:
+        async with Client(server) as client:
+            done = await client.call_tool("research", {"question": TOPIC})
+            said = done.content[0].text  # type: ignore[union-attr]
+            assert done.is_error and said == "Gemini: 403 no. Check GEMINI_API_KEY."
+            jsonschema.validate(done.structured_content, output.schema())
+
+    asyncio.run(talk())
 
 
 @pytest.fixture

@@ -19,7 +19,9 @@ import jsonschema
 import pytest
 
 from agent import output
+from agent.errors import UsageError
 from agent.journal import read
+from agent.web.guard import policy
 from tests.services import Raw, Services
 from tests.web import TOPIC, Web, configured, frames, until
 from tests.worlds import one_hop
@@ -49,6 +51,9 @@ def online(world: Services, folder: Path, **more: str) -> Web:
 
 def test_health_and_status(web: Web) -> None:
     assert web.client.get("/api/health").json() == {"status": "ok"}
+    for path in ("/", "/api/health"):  # as a probe asks
+        head = web.client.head(path)
+        assert head.status_code == 200 and not head.content
     told = {"ready": True, "provider": "extractive", "model": "extractive", "error": None}
     assert web.client.get("/api/status").json() == told
 
@@ -81,6 +86,7 @@ def test_frames_come_in_order_and_end_is_the_last(web: Web) -> None:
         ({"question": ""}, 400, "Question cannot be empty"),
         ({"question": " \n\t "}, 400, "Question cannot be empty"),
         ({"question": "\0\1\2\3"}, 400, "Question cannot be empty"),
+        ({"question": "\u200b\ufeff\u202e"}, 400, "Question cannot be empty"),
         ({"question": "ab"}, 422, "at least 3"),
         ({"question": "a" * 2001}, 422, "at most 2000"),
         ({"question": 7}, 422, "valid string"),
@@ -91,6 +97,8 @@ def test_frames_come_in_order_and_end_is_the_last(web: Web) -> None:
         ({"question": TOPIC, "max_rounds": 11}, 422, "less than or equal to 10"),
         ({"question": TOPIC, "strategy": "none"}, 422, "strategy"),
         ({"question": TOPIC, "slots": ["s"] * 51}, 422, "at most 50"),
+        ({"question": TOPIC, "slots": ["s" * 254]}, 422, "at most 253"),
+        ({"question": TOPIC, "slots": [" "]}, 422, "at least 1"),
         ({"question": TOPIC, "slots_schema": {"type": "array"}}, 422, "--slots-schema"),
     ],
 )
@@ -111,7 +119,8 @@ def test_no_json_is_malformed(web: Web) -> None:
         assert web.client.post("/api/research", content=body, headers=kind).status_code == 422
     form = {"Content-Type": "text/plain"}  # what a page of another site may send unasked
     body = json.dumps({"question": TOPIC}).encode()
-    assert web.client.post("/api/research", content=body, headers=form).status_code == 422
+    refused = web.client.post("/api/research", content=body, headers=form)
+    assert refused.status_code == 422 and "Content-Type: application/json" in refused.text
 
 
 def test_without_a_key_nothing_is_opened(tmp_path: Path) -> None:
@@ -173,8 +182,9 @@ def test_a_run_is_found_again_and_its_frames_from_where_they_were_left(web: Web)
     assert {name: run[name] for name in ("usage", "slots")}.items() <= told.json().items()
     again = web.client.get(f"{path}/events", headers={"Last-Event-ID": str(run["frames"] - 2)})
     assert [one["type"] for one in frames(again.iter_lines())] == ["answer", "end"]
-    over = web.client.get(f"{path}/events", headers={"Last-Event-ID": str(run["frames"])})
-    assert over.status_code == 204
+    for last in (str(run["frames"]), "9" * 5000):
+        over = web.client.get(f"{path}/events", headers={"Last-Event-ID": last})
+        assert over.status_code == 204
     listed = web.client.get("/api/runs", params={"limit": 1}).json()
     assert [one["id"] for one in listed] == [run["id"]]
 
@@ -296,7 +306,8 @@ def test_runs_wait_for_room_and_are_refused_beyond_it(world: Services, tmp_path:
             assert full.status_code == 429 and int(full.headers["retry-after"]) > 0
             assert states == {first.headers["x-run-id"]: "running", waiting: "queued"}
             web.client.post(f"/api/runs/{waiting}/cancel")
-            assert [one["type"] for one in frames(second.iter_lines())] == ["error", "end"]
+            told = [one["type"] for one in frames(second.iter_lines())]
+            assert told == ["start", "error", "end"]
             assert list(frames(first.iter_lines()))[-1]["detail"] == "complete"
         assert web.ask().status_code == 200
 
@@ -329,13 +340,29 @@ def test_the_end_of_the_server_ends_runs_and_keeps_journals_whole(
     assert read(journal).header["request"] == ended["request_id"]
 
 
-@pytest.mark.parametrize("arguments", [["--host", "0.0.0.0"], ["--max-usd", "-1"]])
-def test_what_cannot_be_served(tmp_path: Path, arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "agent.server", "--offline", *arguments]
-    environment = {"PYTHONPATH": str(ROOT)}
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--host", "0.0.0.0"], 2, "AGENT_API_TOKEN"),
+        (["--max-runs", "0"], 2, "--max-runs:"),
+        (["--corpus", "no/such/folder"], 2, "no/such/folder does not exist"),
+        (["--port", "{taken}"], 1, "already in use"),
+    ],
+)
+def test_what_cannot_be_served(
+    web: Web, tmp_path: Path, arguments: list[str], status: int, said: str
+) -> None:
+    given = [one.format(taken=web.port) for one in arguments]
+    command = [sys.executable, "-m", "agent.server", "--offline", *given]
+    environment = {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 2 and not done.stdout
-    assert "AGENT_API_TOKEN" in done.stderr or "--max-usd" in done.stderr
+    assert done.returncode == status and not done.stdout and said in done.stderr
+
+
+def test_a_token_that_no_header_carries_is_refused() -> None:
+    for token in ("sésame", "two words"):
+        with pytest.raises(UsageError, match="AGENT_API_TOKEN"):
+            policy(token, "127.0.0.1", ())
 
 
 def test_many_clients_at_once_each_get_their_answer(web: Web) -> None:
@@ -450,10 +477,10 @@ def test_streams_pass_through_proxies(web: Web) -> None:
 def test_metrics_count_what_was_done(world: Services, tmp_path: Path) -> None:
     with online(world, tmp_path) as web:
         usage = web.ask().json()["usage"]
-        until(lambda: "agent_runs_total{" in web.client.get("/metrics").text)
+        until(lambda: 'outcome="complete"} 1.0' in web.client.get("/metrics").text)
         told = web.client.get("/metrics").text
     figures = dict(line.rsplit(" ", 1) for line in told.splitlines() if line[0] != "#")
-    assert figures['agent_runs_total{outcome="complete"}'] == "1.0"
+    assert figures['agent_runs_total{outcome="error"}'] == "0.0"
     assert float(figures['agent_tokens_total{direction="input"}']) == usage["input_tokens"] > 0
     assert float(figures["agent_usd_total"]) == pytest.approx(usage["usd"])
     searched = 'agent_calls_total{outcome="ok",provider="serpapi",what="search"}'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -13,6 +14,19 @@ import pytest
 from agent.shell import listed
 
 ROOT = Path(__file__).parents[1]
+
+
+DOORS = ("audit", "batch", "cli", "doctor", "evaluate", "mcp_server.__main__")
+DOORS += ("server.__main__", "trace.__main__")
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_help_shows_examples_and_fits_a_terminal(door: str) -> None:
+    told = importlib.import_module(f"agent.{door}").command
+    lines = told.get_help(click.Context(told, terminal_width=80)).splitlines()
+    name = "research-agent" if door == "cli" else f"python -m agent.{door.split('.')[0]}"
+    assert "Examples:" in " ".join(lines) and any(name in line for line in lines)
+    assert [line for line in lines if len(line) > 80] == []
 
 
 @click.command()

@@ -17,8 +17,14 @@ from agent.shell import ended, shown
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.doctor.results import Check
 
+EXAMPLES = """\b
+Examples:
+  python -m agent.doctor
+  python -m agent.doctor --json | jq .
+"""
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
 @click.version_option(__version__, prog_name="agent.doctor")
 def command(as_json: bool) -> int:

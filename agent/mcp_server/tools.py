@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from agent import __version__, output, proof
 from agent.asked import Configure, Question
-from agent.errors import AgentError
-from agent.live import Live
+from agent.errors import AgentError, told
+from agent.output import Answer
 from agent.runs import MOST_LISTED, Runs
 
 Context = ServerRequestContext[Any]
@@ -91,17 +91,17 @@ class Tools:
         given = call.arguments or {}
         try:
             if call.name == "research":
-                return _structured(await self._research(ctx, given))
+                return _answered(await self._research(ctx, given))
             if call.name == "audit":
                 return _structured(await asyncio.to_thread(self._audit, given))
         except AgentError as error:
-            return _failed(f"{error.message} {error.remedy}".strip())
+            return _failed(told(error.message, error.remedy))
         except ValidationError as error:
             rows = error.errors()
             return _failed("; ".join(f"{'.'.join(map(str, r['loc']))}: {r['msg']}" for r in rows))
         raise MCPError(code=types.INVALID_PARAMS, message="There is no tool of this name.")
 
-    async def _research(self, ctx: Context, given: dict[str, Any]) -> dict[str, Any]:
+    async def _research(self, ctx: Context, given: dict[str, Any]) -> Answer:
         """A run, told as progress; a call that is cancelled stops it."""
         asked = Question.model_validate(given)
         chosen = asked.given(self._configure({})) | {"request_id": uuid.uuid4().hex}
@@ -113,7 +113,8 @@ class Tools:
                     if frame and frame.type not in ("report", "answer"):
                         message = f"{frame.type}: {frame.detail}"
                         await ctx.session.report_progress(frame.n, None, message)
-        return _answer(live)
+        assert live.answer is not None  # it has told its end
+        return live.answer
 
     def _audit(self, given: dict[str, Any]) -> dict[str, Any]:
         """Against the journals of this program only: the path that an answer names is not read."""
@@ -165,9 +166,13 @@ class Tools:
         return types.ReadResourceResult(contents=[content])
 
 
-def _answer(live: Live) -> dict[str, Any]:
-    assert live.answer is not None  # it has told its end
-    return live.answer.model_dump(mode="json")
+def _answered(answer: Answer) -> types.CallToolResult:
+    """The answer object; one without an answer is a failure that says why, in words."""
+    done = _structured(answer.model_dump(mode="json"))
+    if answer.error is None:
+        return done
+    failed = _failed(told(answer.error.message, answer.error.remedy))
+    return failed.model_copy(update={"structured_content": done.structured_content})
 
 
 def _structured(value: dict[str, Any]) -> types.CallToolResult:

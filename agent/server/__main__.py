@@ -14,8 +14,8 @@ from agent.shell import ended, shown
 EXAMPLES = """\b
 Examples:
   python -m agent.server --offline
-  curl -d '{"question": "Who founded LEGO?"}' -H 'Content-Type: application/json' \\
-    http://127.0.0.1:8000/api/research | jq .answer
+  curl http://127.0.0.1:8000/api/research -H Content-Type:application/json \\
+    -d '{"question": "Who founded LEGO?"}' | jq .answer
   AGENT_API_TOKEN=... python -m agent.server --host 0.0.0.0 --max-usd 0.05
 """
 
@@ -49,10 +49,13 @@ def _serve(host: str, port: int, options: dict[str, Any]) -> int:
     """Listen, with settings from the environment, over it options, over them a request's."""
     from agent import settings
     from agent.server.app import served
+    from agent.ways import chosen_ways
     from agent.web import logs, serve
 
+    own = settings.here(**options)
+    chosen_ways(own).close()  # what cannot be searched is told now; a corpus is indexed
     app, runs = served(host, lambda given: settings.here(**{**options, **given}))
-    logs.set_up(settings.here(**options).api_log)
+    logs.set_up(own.api_log)
     return serve.serve(app, runs, host, port)
 
 

@@ -215,7 +215,7 @@ def _add_runs(app: FastAPI, door: Door) -> None:
     async def events(name: Name, last_event_id: Annotated[str, Header()] = "") -> Response:
         """The frames of a run after the one that `Last-Event-ID` names."""
         live = await door.find(name)
-        after = int(last_event_id) if last_event_id.isdecimal() else 0
+        after = int(last_event_id[:9]) if last_event_id.isdecimal() else 0  # no run has 10^9
         if live.ended and after >= len(live.frames):
             return Response(status_code=204)  # an EventSource asks no more
         return EventStream(live, door.own.api_linger, min(after, len(live.frames)))
@@ -260,14 +260,17 @@ def _answered(answer: Answer, live: Live | None = None) -> Response:
 # --- what is refused ------------------------------------------------------------------------------
 
 
-async def _malformed(_: Request, error: Exception) -> Response:
+async def _malformed(request: Request, error: Exception) -> Response:
     """422 that says where, without what was sent; a blank question is 400."""
     assert isinstance(error, RequestValidationError)
     places = error.errors()
     if any(one["loc"][-1] == "question" and not str(one["input"]).strip() for one in places):
         return JSONResponse({"detail": EMPTY}, 400)
     told = [{name: one[name] for name in ("loc", "msg", "type")} for one in places]
-    return JSONResponse({"detail": told}, 422)
+    sent = request.headers.get("content-type", "")
+    untold = places[0]["loc"] == ("body",) and "json" not in sent
+    remedy = {"remedy": "Send Content-Type: application/json."} if untold else {}
+    return JSONResponse({"detail": told, **remedy}, 422)
 
 
 async def _unread(request: Request, error: Exception) -> Response:

@@ -10,6 +10,7 @@ from agent.runs import Runs
 
 KIND = CONTENT_TYPE_LATEST
 SECONDS = (0.1, 0.3, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)
+OUTCOMES = ("complete", "partial", "insufficient", "error", "cancelled")
 
 
 class Metrics:
@@ -30,6 +31,8 @@ class Metrics:
         self._tokens = Counter("agent_tokens", "Tokens of models.", ["direction"], registry=own)
         self._usd = Counter("agent_usd", "US dollars, where a price is known.", registry=own)
         self._refused = Counter("agent_refused", "Requests without room.", registry=own)
+        for outcome in OUTCOMES:  # known before the first one: a rate needs a beginning
+            self._runs.labels(outcome)
         self._load = Gauge("agent_runs_in_progress", "Runs by state.", ["state"], registry=own)
 
     def count(self, live: Live) -> None:

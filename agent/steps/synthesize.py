@@ -186,8 +186,8 @@ def _length(text: str) -> int:
 def _too_much(over: Sequence[Claim]) -> Iterator[str]:
     for claim in over[:MOST_TOLD]:
         yield f"Left out of the answer, which is long enough: {claim.text}"
-    if rest := len(over) - MOST_TOLD:
-        yield from (f"{rest} more sentences were left out like that.",) if rest > 0 else ()
+    if len(over) > MOST_TOLD:
+        yield f"{len(over) - MOST_TOLD} more sentences were left out like that."
 
 
 def told(claims: Sequence[Claim], quotes: Iterable[Quote]) -> Answered:

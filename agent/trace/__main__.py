@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent import __version__
-from agent.errors import AgentError, JournalDamaged, JournalError, UsageError
+from agent.errors import AgentError, JournalDamaged, JournalError, UsageError, told
 from agent.shell import ended, shown
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -26,9 +26,14 @@ STYLES: dict[Mark, dict[str, Any]] = {
     "bad": {"fg": "red"},
     "quiet": {"dim": True},
 }
+EXAMPLES = """\b
+Examples:
+  python -m agent.trace monday                    # the name of a run
+  python -m agent.trace monday.jsonl --html t.html  # its journal; a page
+"""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("run", metavar="RUN")
 @click.option(
     "--html", "file", metavar="FILE", type=click.Path(path_type=Path), help="Write a page instead."
@@ -58,7 +63,7 @@ def command(run: str, file: Path | None) -> int:
 def _refuse(error: AgentError) -> int:
     from agent.render import printable
 
-    click.echo(f"Error: {printable(f'{error.message} {error.remedy}').strip()}", err=True)
+    click.echo(f"Error: {printable(told(error.message, error.remedy))}", err=True)
     return 2 if isinstance(error, UsageError) else 1
 
 

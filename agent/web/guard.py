@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from agent.errors import UsageError
 from agent.render import printable
 
 MAX_BODY = 65_536  # bytes: a question of 2,000 characters as escapes, and what goes with it
@@ -61,7 +62,9 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers, begun = Headers(scope=scope), time.monotonic()
+        method, headers, begun = scope["method"], Headers(scope=scope), time.monotonic()
+        if method == "HEAD":  # probes ask so; the protocol leaves the body out
+            scope = {**scope, "method": "GET"}
         name = _request_id(headers.get("x-request-id", ""))
         scope.setdefault("state", {})["request_id"] = name
         status = 0
@@ -77,7 +80,7 @@ class Guard:
         await app(scope, bounded(receive, self._max_body), respond)
         seconds = round(time.monotonic() - begun, 3)
         told = {"request_id": name, "status": status, "seconds": seconds}
-        log.info("%s %s", scope["method"], printable(scope["path"]), extra={"told": told})
+        log.info("%s %s", method, printable(scope["path"]), extra={"told": told})
 
     def _refusal(self, path: str, headers: Headers) -> ASGIApp | None:
         host, origin = _name(headers.get("host", "")), headers.get("origin")
@@ -103,9 +106,17 @@ class Guard:
 
 
 def policy(token: str, bound: str, hosts: Iterable[str]) -> Policy:
-    """Who may ask a server that is bound to an address. Raises ValueError: it needs a token."""
+    """Who may ask a server that is bound to an address. Raises UsageError."""
     if bound not in LOOPBACK and not token:
-        raise ValueError(bound)
+        raise UsageError(
+            f"Listening on {bound or 'any address'} needs a token.",
+            "Set AGENT_API_TOKEN to a long random text, or listen on 127.0.0.1.",
+        )
+    if not re.fullmatch("[!-~]*", token):
+        raise UsageError(
+            "AGENT_API_TOKEN holds a blank or a character that is not ASCII.",
+            "Use letters and digits: not every client can send others in a header.",
+        )
     any_name = bound in ("0.0.0.0", "::", "") and not hosts
     names = frozenset() if any_name else frozenset(h.lower() for h in (*LOOPBACK, bound, *hosts))
     return Policy(token, names)

@@ -8,7 +8,6 @@ from types import FrameType
 import uvicorn
 from starlette.types import ASGIApp
 
-from agent.errors import UsageError
 from agent.outside import spawn
 from agent.runs import Runs
 from agent.settings import Settings
@@ -32,14 +31,8 @@ class Server(uvicorn.Server):
 
 
 def guarded(app: ASGIApp, host: str, settings: Settings, max_body: int = MAX_BODY) -> Guard:
-    """An application behind its guard. Raises UsageError for an address that needs a token."""
-    try:
-        allowed = policy(settings.api_token.get_secret_value(), host, settings.api_hosts)
-    except ValueError:
-        raise UsageError(
-            f"Listening on {host} needs a token.",
-            "Set AGENT_API_TOKEN to a long random text, or listen on 127.0.0.1.",
-        ) from None
+    """An application behind its guard. Raises UsageError for a token that is absent or unusable."""
+    allowed = policy(settings.api_token.get_secret_value(), host, settings.api_hosts)
     return Guard(app, allowed, max_body)
 
 
@@ -69,7 +62,7 @@ def serve(app: Guard, runs: Runs, host: str, port: int, *, lifespan: bool = Fals
     try:
         Server(configuration(app, host, port, lifespan=lifespan), runs).run()
     except SystemExit as end:  # it could not listen, and has said why
-        return int(end.code or 0)
+        return 1 if end.code else 0
     except KeyboardInterrupt:  # likewise
         pass
     runs.wait(GRACE)
