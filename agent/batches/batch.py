@@ -212,7 +212,7 @@ class Batch:
 def _refusal(row: Json) -> str:
     """Why nobody would serve a topic: no key or no credit, wherever it asked. Empty: not so."""
     error = row["error"] or {}
-    what = {"model": "llm", "search": "search"}.get(error.get("kind"))
+    what = {"model": "llm", "search": "search"}.get(error.get("kind", ""))
     outcomes = {each["outcome"] for each in row["attempts"] if each["what"] == what}
     return f"{error['message']} {error['remedy']}" if outcomes and outcomes <= FINAL else ""
 

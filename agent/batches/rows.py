@@ -95,7 +95,7 @@ class Rows:
         The lock goes on: the new file is locked before it takes the name.
         """
         part = self.path.with_name(f"{self.path.name}.part")
-        new = _locked(os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666), part)
+        new = locked(os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666), part)
         for row in (self.known[each] for each in ids):
             os.write(new, os.pread(self._file, row.size, row.start))
         os.fsync(new)
@@ -140,13 +140,14 @@ def digest(topic: str) -> bytes:
 
 def _opened(path: Path) -> int:
     try:
-        return _locked(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666), path)
+        return locked(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666), path)
     except OSError as error:
         fault = f"{path} cannot be written: {error.strerror}."
         raise UsageError(fault, "Name a file in a directory of your own.") from None
 
 
-def _locked(file: int, path: Path) -> int:
+def locked(file: int, path: Path) -> int:
+    """An open file that nobody else is writing. Raises JournalError; the file is closed then."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
