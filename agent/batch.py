@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.settings import Settings
 
 NOTES = """\b
-TOPICS: .jsonl of {"id", "topic"}, .csv with a column topic (and id), or a topic a line;
-without an id, the number of the line. FILE gets a line for each topic as it ends: the
+TOPICS: .jsonl of {"id", "topic"}, .csv or .tsv with a column topic (and id), or a topic a
+line; without an id, the number of the line. FILE gets a line for each topic as it ends: the
 answer object, and the id. The same command goes on after any end: what has a line is not
 done again, what is half done goes on from its journal. Remove FILE to begin anew. Where
 FILE is a URL (pip install 'llm-research-agent[fsspec]' s3fs), rows and journals are

@@ -243,6 +243,15 @@ def test_a_removed_file_begins_a_new_batch(tmp_path: Path) -> None:
     assert Rows(tmp_path / "out").name != first.name
 
 
+def test_any_id_is_a_row_in_utf_8(tmp_path: Path) -> None:
+    rows = Rows(tmp_path / "out")
+    answer = output.Answer(topic="a?", status="insufficient").model_dump(mode="json")
+    rows.add({"id": "half a pair \ud83d", **answer})
+    assert rows_of(tmp_path / "out")[0]["id"] == "half a pair \ud83d" and rows.known
+    rows.close()
+    assert Rows(tmp_path / "out").known == rows.known
+
+
 def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
     rows = Rows(tmp_path / "out")
     for each in ("b", "z", "x", "y", "a"):
@@ -266,8 +275,12 @@ def test_the_ways_to_write_topics(tmp_path: Path) -> None:
     ]
     text = 'id,topic,more\nx,"one,\ntwo?",1\n,three?,\n'
     assert of("a.csv", text) == [("x", "one,\ntwo?", ""), (4, "three?", "")]
+    assert of("a.tsv", text.replace(",", "\t").replace("one\t", "one,")) == of("a.csv", text)
+    assert of("a.txt", '\n{"id":"x","topic":"one?"}') == [("x", "one?", "")]
     for name, text, said in [
         ("a.csv", "question\nx", "no column `topic`"),
+        ("a.csv", "id;topic\n1;x", "no column `topic`"),
+        ("a.json", '[{"id": 1, "topic": "one?"}]', "holds no topic. Line 1 is not"),
         ("a.txt", "\n \n", "holds no topic"),
         ("none/a.txt", "", "cannot be read"),
         ("a.jsonl", '{"id":1,"topic":"a"}\n"b"\n{"id":"2","topic":"c"}', "twice"),

@@ -76,9 +76,8 @@ class Rows:
 
     def add(self, row: Json) -> None:
         """Append a row, whole and on the disk before this returns. Raises OSError."""
-        raw = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n").encode(
-            "utf-8", "surrogatepass"
-        )
+        text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+        raw = f"{text}\n".encode("utf-8", "backslashreplace")  # a lone surrogate: its JSON escape
         if os.write(self._file, raw) != len(raw):  # a full disk; the torn line is dropped next time
             raise OSError(28, "No space left on device", str(self.path))
         os.fsync(self._file)
