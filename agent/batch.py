@@ -86,8 +86,7 @@ def _run(options: dict[str, Any]) -> Summary:
     from agent.batches.topics import read
     from agent.budget import Caps
 
-    names = ("seconds", "usd", "tokens", "calls")
-    caps = Caps(**{name: options[f"max_{name}"] for name in names})
+    caps = Caps(**{name: _cap(options, name) for name in ("seconds", "usd", "tokens", "calls")})
     topics, settings = read(options["topics"]), _settings(options)
     mirror = _mirror(options["out"], settings)
     engine = _engine(options, settings, mirror)
@@ -100,6 +99,13 @@ def _run(options: dict[str, Any]) -> Summary:
     if mirror:
         mirror.end()
     return summary.model_copy(update={"out": options["out"]})
+
+
+def _cap(options: dict[str, Any], name: str) -> Any:
+    value = options[f"max_{name}"]
+    if value is not None and not value > 0:  # nor is NaN
+        raise UsageError(f"--max-{name} {value:g} leaves room for nothing.", "Give more than 0.")
+    return value
 
 
 def _settings(options: dict[str, Any]) -> Settings:

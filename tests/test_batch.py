@@ -207,6 +207,8 @@ def test_what_cannot_run_is_told_before_anything_is_begun(
     assert status == 1 and said["error"]["kind"] == "not_configured" and "GEMINI_API_KEY" in err
     command.topics.write_text('{"id": 7, "topic": "a?"}\n{"id": "7", "topic": "b?"}')
     assert "the id '7' twice" in command.run()[2]
+    for cap in ("--max-usd=nan", "--max-calls=0"):
+        assert "room for nothing" in command.run(cap)[2]
     assert not command.out.exists()
 
 
@@ -231,6 +233,9 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "notes").read_text() == "my notes\n"
     with pytest.raises(UsageError, match="cannot be written"):
         Rows(tmp_path / "no" / "out")
+    for path in (Path(""), Path("/dev/full"), tmp_path):
+        with pytest.raises(UsageError, match="is no file"):
+            Rows(path)
 
 
 def test_a_removed_file_begins_a_new_batch(tmp_path: Path) -> None:

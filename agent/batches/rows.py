@@ -44,6 +44,7 @@ class Rows:
         self.path = path
         self.known: dict[str, Row] = {}
         self.spent = Sum()
+        _fits(path)
         self.name = _name(path)
         self._file = _opened(path)
         self._end = self._load()
@@ -135,6 +136,12 @@ class Sum:
 def digest(topic: str) -> bytes:
     """A topic in eight bytes; how it is spaced does not count."""
     return hashlib.sha256(plain(topic, 100_000).encode("utf-8", "surrogatepass")).digest()[:8]
+
+
+def _fits(path: Path) -> None:
+    """Raises UsageError for what is there and is no file: a directory, a device."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is no file.", "Name a file in a directory of your own.")
 
 
 def _opened(path: Path) -> int:
