@@ -17,8 +17,9 @@ from agent.errors import AgentError, UsageError
 from agent.shell import ended, listed
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.batches.batch import Batch, Engine, Progress, Summary
+    from agent.batches.batch import Batch, Engine, Summary
     from agent.batches.mirror import Mirror
+    from agent.batches.progress import Teller
     from agent.settings import Settings
 
 NOTES = """\b
@@ -82,6 +83,7 @@ def command(**options: Any) -> int:
 
 def _run(options: dict[str, Any]) -> Summary:
     from agent.batches.batch import Batch, in_order
+    from agent.batches.progress import line
     from agent.batches.rows import Rows
     from agent.batches.topics import read
     from agent.budget import Caps
@@ -93,7 +95,9 @@ def _run(options: dict[str, Any]) -> Summary:
     rows = mirror.rows() if mirror else Rows(Path(options["out"]))
     batch = Batch(topics, rows, engine, settings, caps, concurrency=options["concurrency"])
     _interruptible(batch)
-    summary = batch.run(_shown())
+    teller = _teller()
+    summary = batch.run(lambda progress: _show(teller.due(progress), teller))
+    _show(line(batch.progress()), teller, last=True)
     if options["in_order"] and not summary.left:
         in_order(topics, rows)
     if mirror:
@@ -159,18 +163,17 @@ def _interruptible(batch: Batch) -> None:
         signal.signal(name, interrupt)
 
 
-def _shown() -> Any:
-    """What shows progress on standard error."""
+def _teller() -> Teller:
     from agent.batches.progress import Teller
 
-    terminal = sys.stderr.isatty()
-    teller = Teller(terminal=terminal)
+    return Teller(terminal=sys.stderr.isatty())
 
-    def tell(progress: Progress) -> None:
-        if text := teller.due(progress):
-            click.echo(f"\r\033[K{text}" if terminal else text, err=True, nl=not terminal)
 
-    return tell
+def _show(text: str, teller: Teller, *, last: bool = False) -> None:
+    """Progress on standard error: on a terminal one line that changes."""
+    if text:
+        again = "\r\033[K" if teller.terminal else ""
+        click.echo(f"{again}{text}", err=True, nl=last or not teller.terminal)
 
 
 def _status(summary: Summary) -> int:

@@ -110,7 +110,8 @@ def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
     assert not paid & set(since(services, then))
 
     paid, then = journals(tmp_path), seen(services)
-    status, summary, _ = command.run("--in-order")
+    status, summary, err = command.run("--in-order")
+    assert err.splitlines()[-1].startswith(f"{COUNT}/{COUNT} done, 0 under way")
     assert (status, summary["answered"], summary["left"]) == (0, COUNT, 0)
     assert not paid & set(since(services, then))
     told = rows_of(command.out)
