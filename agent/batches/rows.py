@@ -44,6 +44,7 @@ class Rows:
         self.path = path
         self.known: dict[str, Row] = {}
         self.spent = Sum()
+        self.statuses: Counter[str] = Counter()  # how many rows there are of each
         _fits(path)
         self.name = _name(path)
         self._file = _opened(path)
@@ -72,6 +73,9 @@ class Rows:
         raise UsageError(f"{self.path} holds other things than rows.", "Name another --out.")
 
     def _remember(self, row: Json, start: int, size: int) -> None:
+        if before := self.known.get(str(row["id"])):
+            self.statuses[before.status] -= 1
+        self.statuses[row["status"]] += 1
         self.known[str(row["id"])] = Row(digest(row["topic"]), row["status"], start, size)
         self.spent.add(row["usage"])
 
@@ -85,10 +89,6 @@ class Rows:
         self._remember(row, self._end, len(raw))
         self._end += len(raw)
 
-    def statuses(self) -> Counter[str]:
-        """How many rows there are of each status."""
-        return Counter(row.status for row in self.known.values())
-
     def keep(self, ids: Iterable[str]) -> None:
         """Rewrite the file with these rows, in this order: as a whole or not at all.
 
@@ -101,7 +101,7 @@ class Rows:
         os.fsync(new)
         part.replace(self.path)
         os.close(self._file)
-        self._file, self.known, self.spent = new, {}, Sum()
+        self._file, self.known, self.spent, self.statuses = new, {}, Sum(), Counter()
         self._end = self._load()
 
     def close(self) -> None:
