@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
 from agent.errors import UsageError
 from agent.research import Frozen
@@ -116,6 +116,13 @@ class Settings(Frozen):
     api_max_queue: int = Field(64, ge=0, le=10_000)  # runs that wait; one more is refused
     api_linger: float = Field(0.0, ge=0)  # seconds that a run goes on with nobody listening
     api_log: Literal["text", "json"] = "text"
+
+    @field_validator("runs_dir", "cache_dir", mode="before")
+    @classmethod
+    def _a_directory(cls, value: Any) -> Any:
+        if "://" in str(value):
+            raise ValueError("a directory is needed, not a URL (a batch may have one as its --out)")
+        return value
 
     @model_validator(mode="before")
     @classmethod

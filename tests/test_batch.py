@@ -110,7 +110,8 @@ def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
     assert not paid & set(since(services, then))
 
     paid, then = journals(tmp_path), seen(services)
-    status, summary, _ = command.run("--in-order")
+    status, summary, err = command.run("--in-order")
+    assert err.splitlines()[-1].startswith(f"{COUNT}/{COUNT} done, 0 under way")
     assert (status, summary["answered"], summary["left"]) == (0, COUNT, 0)
     assert not paid & set(since(services, then))
     told = rows_of(command.out)
@@ -207,6 +208,8 @@ def test_what_cannot_run_is_told_before_anything_is_begun(
     assert status == 1 and said["error"]["kind"] == "not_configured" and "GEMINI_API_KEY" in err
     command.topics.write_text('{"id": 7, "topic": "a?"}\n{"id": "7", "topic": "b?"}')
     assert "the id '7' twice" in command.run()[2]
+    for cap in ("--max-usd=nan", "--max-calls=0"):
+        assert "room for nothing" in command.run(cap)[2]
     assert not command.out.exists()
 
 
@@ -231,6 +234,9 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "notes").read_text() == "my notes\n"
     with pytest.raises(UsageError, match="cannot be written"):
         Rows(tmp_path / "no" / "out")
+    for path in (Path(""), Path("/dev/full"), tmp_path):
+        with pytest.raises(UsageError, match="is no file"):
+            Rows(path)
 
 
 def test_a_removed_file_begins_a_new_batch(tmp_path: Path) -> None:
@@ -241,6 +247,15 @@ def test_a_removed_file_begins_a_new_batch(tmp_path: Path) -> None:
     again.close()
     (tmp_path / "out").unlink()
     assert Rows(tmp_path / "out").name != first.name
+
+
+def test_any_id_is_a_row_in_utf_8(tmp_path: Path) -> None:
+    rows = Rows(tmp_path / "out")
+    answer = output.Answer(topic="a?", status="insufficient").model_dump(mode="json")
+    rows.add({"id": "half a pair \ud83d", **answer})
+    assert rows_of(tmp_path / "out")[0]["id"] == "half a pair \ud83d" and rows.known
+    rows.close()
+    assert Rows(tmp_path / "out").known == rows.known
 
 
 def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
@@ -266,8 +281,12 @@ def test_the_ways_to_write_topics(tmp_path: Path) -> None:
     ]
     text = 'id,topic,more\nx,"one,\ntwo?",1\n,three?,\n'
     assert of("a.csv", text) == [("x", "one,\ntwo?", ""), (4, "three?", "")]
+    assert of("a.tsv", text.replace(",", "\t").replace("one\t", "one,")) == of("a.csv", text)
+    assert of("a.txt", '\n{"id":"x","topic":"one?"}') == [("x", "one?", "")]
     for name, text, said in [
         ("a.csv", "question\nx", "no column `topic`"),
+        ("a.csv", "id;topic\n1;x", "no column `topic`"),
+        ("a.json", '[{"id": 1, "topic": "one?"}]', "holds no topic. Line 1 is not"),
         ("a.txt", "\n \n", "holds no topic"),
         ("none/a.txt", "", "cannot be read"),
         ("a.jsonl", '{"id":1,"topic":"a"}\n"b"\n{"id":"2","topic":"c"}', "twice"),

@@ -185,7 +185,7 @@ class Batch:
         return Progress(
             topics=len(self._topics),
             done=known,
-            failed=self._rows.statuses()["error"],
+            failed=self._rows.statuses["error"],
             under_way=len(self._flights),
             seconds=seconds,
             eta=left * seconds / made if made else None,
@@ -194,7 +194,7 @@ class Batch:
 
     def summary(self) -> Summary:
         """What became of it."""
-        statuses = self._rows.statuses()
+        statuses = self._rows.statuses
         done = sum(str(topic.id) in self._rows.known for topic in self._topics)
         return Summary(
             topics=len(self._topics),
@@ -225,5 +225,5 @@ def in_order(topics: list[Topic], rows: Rows) -> None:
 
 def _without_failed(rows: Rows) -> None:
     """Take out the rows of topics that failed, so that they are done again."""
-    if rows.statuses()["error"]:
+    if rows.statuses["error"]:
         rows.keep([each for each, row in rows.known.items() if row.status != "error"])
