@@ -67,8 +67,10 @@ class SlotAnswer(Frozen):
     status: Literal["filled", "missing", "conflict"]
     citations: tuple[int, ...] = ()
     confidence: float = Field(ge=0, le=1, description="a scale to sort by, not a probability")
-    weight: float = Field(0.0, description="credibility of the independent witnesses, summed")
-    alternatives: tuple[Alternative, ...] = Field((), description="what is said against it")
+    weight: float = Field(
+        default=0.0, description="credibility of the independent witnesses, summed"
+    )
+    alternatives: tuple[Alternative, ...] = Field(default=(), description="what is said against it")
 
 
 class SourceCounts(Frozen):
@@ -129,12 +131,12 @@ class Answer(Frozen):
     claims: tuple[Claim, ...] = ()
     slots: dict[str, SlotAnswer] = Field(default_factory=dict)
     report: ReportAnswer | None = Field(
-        None,
+        default=None,
         exclude_if=lambda report: report is None,
         description="with the strategy report only: `claims` are its executive summary",
     )
     data: dict[str, Any] | None = Field(
-        None,
+        default=None,
         exclude_if=lambda data: data is None,
         description="with a schema of slots only: their values as one plain object in that schema, "
         "null where not found",

@@ -149,3 +149,16 @@ def test_an_answer_runs_the_run_once(tmp_path: Path) -> None:
     first, events = run.answer(), len(run.research.events)
     assert first.status == "complete" and run.answer().answer == first.answer
     assert len(run.research.events) == events > 5
+
+
+@pytest.mark.parametrize("strategy", ALL)
+def test_a_run_that_is_left_early_says_so(strategy: str, tmp_path: Path) -> None:
+    settings = load({}, offline=True, strategy=strategy, runs_dir=tmp_path, cache_dir=tmp_path)
+    run = research("Who founded LEGO?", settings)
+    for event in run:
+        if event.type == "searched":
+            break
+    answer = run.answer()
+    assert answer.status == "error" and answer.error and answer.error.kind == "stopped"
+    events = list(run.research.events)
+    assert list(run) == events == run.research.events
