@@ -29,7 +29,14 @@ ASKED = {
     "Give me an overview of CRISPR therapies": "report",
     "What is the state of battery research?": "report",
     "Why did Nokia fail?": "report",
+    "Should I learn Python or Java?": "report",
+    "Postgres vs MySQL for analytics": "report",
+    "Who won Argentina vs France in 2022?": "slots",
+    "How has the EU regulated AI?": "report",
+    "Tell me about the history of the Suez Canal": "report",
     "人工智能对就业的影响": "report",
+    "写一份关于全球变暖的报告": "report",
+    "微信应用程序的开发者是谁？": "slots",
     "HPA和KEDA的区别": "report",
 }
 
