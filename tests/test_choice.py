@@ -29,7 +29,14 @@ ASKED = {
     "Give me an overview of CRISPR therapies": "report",
     "What is the state of battery research?": "report",
     "Why did Nokia fail?": "report",
+    "Should I learn Python or Java?": "report",
+    "Postgres vs MySQL for analytics": "report",
+    "Who won Argentina vs France in 2022?": "slots",
+    "How has the EU regulated AI?": "report",
+    "Tell me about the history of the Suez Canal": "report",
     "人工智能对就业的影响": "report",
+    "写一份关于全球变暖的报告": "report",
+    "微信应用程序的开发者是谁？": "slots",
     "HPA和KEDA的区别": "report",
 }
 
@@ -149,3 +156,16 @@ def test_an_answer_runs_the_run_once(tmp_path: Path) -> None:
     first, events = run.answer(), len(run.research.events)
     assert first.status == "complete" and run.answer().answer == first.answer
     assert len(run.research.events) == events > 5
+
+
+@pytest.mark.parametrize("strategy", ALL)
+def test_a_run_that_is_left_early_says_so(strategy: str, tmp_path: Path) -> None:
+    settings = load({}, offline=True, strategy=strategy, runs_dir=tmp_path, cache_dir=tmp_path)
+    run = research("Who founded LEGO?", settings)
+    for event in run:
+        if event.type == "searched":
+            break
+    answer = run.answer()
+    assert answer.status == "error" and answer.error and answer.error.kind == "stopped"
+    events = list(run.research.events)
+    assert list(run) == events == run.research.events

@@ -372,6 +372,13 @@ def test_row_gemini_down_for_good(world: Services, settings: Settings) -> None:
     assert "founder of Velmora Works" in world.searched and FIRM in world.read
 
 
+def test_a_stage_without_a_model_is_named(world: Services, settings: Settings) -> None:
+    scripted(world, "prose", "prose", task="gaps")
+    _, answer = ended(TOPIC, settings)
+    assert answer.status == "complete" and answer.degraded
+    assert answer.warnings[0].startswith("No model was used for: gaps.")
+
+
 def test_row_search_failure(world: Services, settings: Settings) -> None:
     """The query has no results; research goes on."""
     honest = world.hits

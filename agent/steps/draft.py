@@ -68,7 +68,9 @@ class ReportDraft(Frozen):
         default_factory=list, description="where sources contradict each other; empty if nowhere"
     )
     confidence: Confidence = "Low"
-    rationale: str = Field("", description="why, by the sources' number, quality and agreement")
+    rationale: str = Field(
+        default="", description="why, by the sources' number, quality and agreement"
+    )
 
     @field_validator("confidence", mode="before")
     @classmethod

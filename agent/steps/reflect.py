@@ -28,7 +28,7 @@ class Coverage(Frozen):
     slots: list[SlotValue] = Field(
         description="one row a slot; a second row where another source gives another value"
     )
-    need_more: bool = Field(False, description="whether a slot is missing or in conflict")
+    need_more: bool = Field(default=False, description="whether a slot is missing or in conflict")
     new_queries: list[str] = Field(
         default_factory=list, description="1 to 3 targeted queries when more is needed"
     )

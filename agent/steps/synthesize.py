@@ -129,10 +129,15 @@ def _settled(research: Research) -> tuple[str, ...]:
 
 def nothing_found(research: Research) -> Answered:
     """Abstention: says that nothing was found and what was looked for, in our words."""
-    looked = "; ".join(research.queries) or research.topic
     about = "The sources that were read do not" if research.sources else "No sources were found to"
-    text = f"{about} answer this question. Searched for: {looked}."
+    text = f"{about} answer this question. {looked(research)}"
     return Answered(text=text, quotes=(), claims=())
+
+
+def looked(research: Research) -> str:
+    """What was searched for, in a sentence."""
+    made = "; ".join(research.searches)
+    return f"Searched for: {made}." if made else "Nothing was searched."
 
 
 # --- from a draft to an answer ---------------------------------------------------------------

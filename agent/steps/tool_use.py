@@ -168,14 +168,9 @@ def _own(research: Research) -> dict[str, Hit]:
 
 def _fresh_queries(calls: Sequence[ToolCall], research: Research) -> list[str]:
     """The queries that were not made before, each once."""
-    made = {fold(query)[0] for query in _made(research)}
+    made = {fold(query)[0] for query in research.searches}
     asked = [_query(call) for call in calls if call.name == SEARCH.name]
     return list({fold(q)[0]: q for q in reversed(asked) if fold(q)[0] not in made}.values())[::-1]
-
-
-def _made(research: Research) -> list[str]:
-    failed = [event.subject for event in research.of(Failed) if event.what == "search"]
-    return [*(event.found.query for event in research.of(Searched)), *failed]
 
 
 def _fresh_hits(calls: Sequence[ToolCall], research: Research) -> list[Hit]:
