@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent import __version__
 from agent.assembly import STRATEGIES, assembled
 from agent.budget import Spent, spent
 from agent.compose import Shared, outside, shared_limits
@@ -259,6 +260,7 @@ def _header(path: Path, topic: str, settings: Settings) -> dict[str, Any]:
     shape = settings.model_dump(mode="json", include=set(SHAPE))
     return {
         "run": path.stem,
+        "version": __version__,
         "topic": topic,
         "strategy": fitting.strategy,
         "reason": fitting.reason,

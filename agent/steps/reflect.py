@@ -108,6 +108,7 @@ def _described(slot: Slot) -> str:
     """A slot as the prompt tells it: with its form, where it has one."""
     form = slot.form
     told = {"text": "", "date": "date as YYYY-MM-DD", "date-time": "date-time with its zone"}
+    told |= {kind: f"{kind}, digits alone" for kind in ("integer", "number")}
     parts = [told.get(form.type, form.type)]
     if form.options:
         parts = [f"one of {json.dumps(form.options, ensure_ascii=False)}"]
