@@ -58,7 +58,7 @@ def _field(name: str) -> Any:
     field = Settings.model_fields[name]
     kind: Any = field.annotation
     if kind == tuple[str, ...]:
-        return (tuple[Text, ...] | None, Field(None, max_length=LONGEST_LIST))
+        return (tuple[Text, ...] | None, Field(default=None, max_length=LONGEST_LIST))
     longest = LONGEST_TEXT if kind is str else None
     bounded = Annotated[(kind, *field.metadata)] if field.metadata else kind
     return (bounded | None, Field(default=None, max_length=longest))

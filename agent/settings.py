@@ -72,18 +72,12 @@ class Settings(Frozen):
     max_words: int = Field(default=80, ge=10, le=2000)
     max_steps: int = Field(default=5, ge=1, le=20)  # decisions of strategy `loop`
     pages_per_query: int = Field(default=3, ge=1, le=10)
-    pages_per_step: int = Field(
-        default=9, ge=1, le=30
-    )  # the same for all queries of a step of `loop`
+    pages_per_step: int = Field(default=9, ge=1, le=30)  # for all queries of a step of `loop`
     double_check: bool = False  # `loop` looks at its answer once more before it returns it
     browse_with_model: bool = False  # `loop` asks a model what helps where ranking finds nothing
     evidence_tokens: int = Field(default=3000, ge=200)  # what a prompt shows of the pages
-    report_tokens: int = Field(
-        default=8000, ge=200
-    )  # the same, for the gaps and the draft of a report
-    max_iterations: int = Field(
-        default=10, ge=2, le=100
-    )  # turns with tools of a report: half a round
+    report_tokens: int = Field(default=8000, ge=200)  # the same, for gaps and draft of a report
+    max_iterations: int = Field(default=10, ge=2, le=100)  # turns of a report: half a round
     min_credibility: float = Field(default=0.5, ge=0, le=1)  # at or below it a report reads no page
     patience: float = Field(default=2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
