@@ -234,7 +234,7 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "notes").read_text() == "my notes\n"
     with pytest.raises(UsageError, match="cannot be written"):
         Rows(tmp_path / "no" / "out")
-    for path in (Path(""), Path("/dev/full"), tmp_path):
+    for path in (Path(), Path("/dev/full"), tmp_path):
         with pytest.raises(UsageError, match="is no file"):
             Rows(path)
 
