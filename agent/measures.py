@@ -111,14 +111,16 @@ class Figure(Frozen):
 def ratio(pairs: Sequence[Pair], draws: int = DRAWS) -> Figure:
     """A ratio of sums over questions, such as supported claims of all claims; see `mean`.
 
-    Questions are drawn, not claims: claims of one answer are not independent of each other.
+    Questions are drawn, not claims: claims of one answer are not independent of each other. Where
+    all questions are alike, and neither 0 nor 1, nothing says how far apart others might be: None.
     """
     pairs = [pair for pair in pairs if pair[1]]
     if not pairs:
         return Figure(value=None, interval=None)
     value = _ratio(pairs)
-    alike = _alike(value, len(pairs)) if all(top in (0, low) for top, low in pairs) else None
-    return Figure(value=round(value, 4), interval=alike or _bootstrap(pairs, draws))
+    alike = len({top / low for top, low in pairs}) == 1
+    interval = _alike(value, len(pairs)) if alike else _bootstrap(pairs, draws)
+    return Figure(value=round(value, 4), interval=interval)
 
 
 def mean(values: Sequence[float], draws: int = DRAWS) -> Figure:
@@ -133,12 +135,12 @@ def mean(values: Sequence[float], draws: int = DRAWS) -> Figure:
 def difference(ours: Sequence[float], theirs: Sequence[float], draws: int = DRAWS) -> Figure:
     """The mean of paired differences, question by question, with its bootstrap interval.
 
-    No interval where no pair differs: nothing then says how far apart others might be.
+    No interval where all pairs differ alike: nothing then says how far apart others might be.
     """
     pairs = [(a - b, 1.0) for a, b in zip(ours, theirs, strict=True)]
     if not pairs:
         return Figure(value=None, interval=None)
-    interval = _bootstrap(pairs, draws) if any(top for top, _ in pairs) else None
+    interval = _bootstrap(pairs, draws) if len(set(pairs)) > 1 else None
     return Figure(value=round(_ratio(pairs), 4), interval=interval)
 
 

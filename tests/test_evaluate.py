@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from agent.errors import UsageError
 from agent.evaluate import command
+from agent.evaluation.contamination import Contamination
 from agent.evaluation.evaluation import UNABLE
 from agent.evaluation.figures import Row, differences, figures
 from agent.evaluation.judge import SAMPLE, agreement, sample
 from agent.evaluation.questions import Question, load
 from agent.evaluation.trials import Trial
 from agent.output import Answer, Usage
-from agent.research import Claim
+from agent.research import Claim, Hit
 from tests.services import Asked, Raw, Services
 from tests.thinker import Fact, Thinker
 
@@ -70,6 +71,11 @@ FORMS = {
 def test_published_forms_are_read(form: str, answers: Any, gold: Any, tmp_path: Path) -> None:
     (tmp_path / form).write_text(FORMS[form], encoding="utf-8")
     assert load(tmp_path / form) == (Question(prompt="Q?", answers=answers, gold=gold),)
+
+
+def test_a_line_ends_where_json_lines_say(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text('{"problem": "Q\u2028R?", "answer": "A"}\r\n', "utf-8")
+    assert load(tmp_path / "s.jsonl")[0].prompt == "Q\u2028R?"
 
 
 @pytest.mark.parametrize(
@@ -324,6 +330,22 @@ def test_pages_that_carry_the_set_are_kept_away_and_told(
     shown = "".join(asked.prompt for asked in ferry.asked if asked.task == "synthesize")
     assert "harbour in 1931" in shown and "canary" not in shown and "The Gull" not in shown
     assert "set.json" not in ferry.read and told["accuracy"]["value"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "kept_away"),
+    [
+        ("test.tsv", "https://a.example/data/test.tsv?raw=1", True),
+        ("test.tsv", "https://a.example/latest.tsv", False),
+        ("questions", "https://stackoverflow.com/questions/7", False),
+        ("mine.json", "https://a.example/hotpot_dev_fullwiki_v1.json", True),
+        ("mine.json", "https://huggingface.co/datasets/x", True),
+    ],
+)
+def test_a_set_is_known_by_its_file_not_by_a_word(name: str, url: str, kept_away: bool) -> None:
+    asked = Question(prompt="Who was first?", answers=("Ann",))
+    contamination = Contamination(Path(name), [asked])
+    assert bool(contamination.in_hit(asked, Hit(url=url, title=""))) == kept_away
 
 
 def test_the_documents_of_a_corpus_may_ask_and_answer(evaluate: Evaluate, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.measures import (
+    Figure,
     contains,
     difference,
     exact,
@@ -94,6 +95,13 @@ def test_none_or_all_of_n_is_no_certainty() -> None:
     assert mean([1.0] * 20).interval == (0.8316, 1.0)  # Clopper and Pearson: 0.025 ** (1/20)
     assert mean([0.0] * 20).interval == (0.0, 0.1684)
     assert ratio([(2, 2), (3, 3)]).interval == (0.1581, 1.0)  # two questions, not five claims
+
+
+def test_questions_that_are_alike_have_no_interval() -> None:
+    """A bootstrap would give one of no width: 0.4 of a single question, told as certain."""
+    assert mean([0.4]).interval is mean([0.4] * 9).interval is None
+    assert ratio([(1, 3), (2, 6)]).interval is None
+    assert difference([1.0] * 5, [0.0] * 5) == Figure(value=1.0, interval=None)
 
 
 def test_paired_differences_see_what_unpaired_ones_do_not() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -49,7 +50,7 @@ class Contamination:
     def __init__(
         self, path: Path, questions: Sequence[Question], canary: str = "", *, own: bool = False
     ) -> None:
-        self._files = tuple(dict.fromkeys((path.name.casefold(), *FILES)))
+        self._file = path.name.casefold() if path.suffix else ""  # one word may be any page's
         self._canary = canary.casefold()
         self._own = own  # a corpus of the user's own: its documents may well ask and answer
         self._asked = {q.prompt: _line(q.prompt) for q in questions}
@@ -63,7 +64,7 @@ class Contamination:
         host, url = urlsplit(hit.url).hostname or "", unquote(hit.url).casefold()
         if not self._own and any(host == m or host.endswith(f".{m}") for m in MIRRORS):
             return f"a site where question sets lie: {host}"
-        if not self._own and (named := next((f for f in self._files if f in url), "")):
+        if not self._own and (named := self._named(url)):
             return f"the file of a question set: {named}"
         if reason := self._in(f"{hit.title} {hit.snippet}"):
             return reason
@@ -72,6 +73,12 @@ class Contamination:
         if not self._own and asked.count(" ") > SHORTEST and asked in told and with_answer:
             return "its snippet holds this question with its answer"
         return ""
+
+    def _named(self, url: str) -> str:
+        """The file of a set that an address names; of the user's set, the whole name."""
+        if self._file and self._file in re.split(r"[/?&=#]", url):
+            return self._file
+        return next((name for name in FILES if name in url), "")
 
     def in_page(self, question: Question, page: Page) -> str:
         """Why a page is not to be read; empty: it may be."""

@@ -172,7 +172,7 @@ def sample(path: Path = SAMPLE) -> tuple[Sample, ...]:
     if not path.exists():
         return ()
     try:
-        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+        rows = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()]
         return TypeAdapter(tuple[Sample, ...]).validate_python(rows)
     except (OSError, ValueError, ValidationError) as error:
         fault = f"{path} cannot be used: {str(error)[:200]}"

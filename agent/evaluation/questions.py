@@ -85,7 +85,7 @@ def _json(text: str) -> list[Any]:
     if text.lstrip()[:1] == "[":
         rows = json.loads(text)
         return rows if isinstance(rows, list) else []
-    return [json.loads(line) for line in text.splitlines() if line.strip()]
+    return [json.loads(line) for line in text.split("\n") if line.strip()]  # U+2028 ends no line
 
 
 def _question(path: Path, n: int, row: Any) -> Question:
