@@ -33,7 +33,7 @@ from agent.research import (
     Warned,
 )
 from agent.run import Run, research
-from agent.settings import Settings, load
+from agent.settings import DEPTHS, Settings, load
 from agent.steps.draft import ReportDraft, Sentence, Theme, drafted
 from agent.steps.synthesize import Cited
 from agent.strategies.report import CAPPED
@@ -714,6 +714,9 @@ def test_offline_a_small_report_of_quotes(tmp_path: Path) -> None:
         assert any(claim.text in pages[n] for n in claim.citations)
     sentences = [claim.text for claim in said(report)]
     assert len(sentences) == len(set(sentences))
+    deep = settings.model_copy(update=DEPTHS["deep"])
+    _, lego = ended("Who founded LEGO?", deep)  # a query of it, "LEGO people", fits Mount Everest
+    assert {citation.title for citation in lego.citations} == {"The LEGO Group"}
     _, none = ended("What is the best pizza in Lyon?", settings)
     assert none.status == "insufficient" and not none.citations
 
