@@ -189,6 +189,23 @@ def test_the_second_round_is_skipped_without_gaps(
     assert "something else to search" not in world.searched and answer.status == "complete"
 
 
+def test_as_many_rounds_as_are_asked_for(world: Services, settings: Settings) -> None:
+    """One has no gaps to look for; a third is for what the second left open."""
+    ended(TOPIC, settings.model_copy(update={"max_rounds": 1}))
+    assert world.tasks() == ["plan", *GATHER, "draft"]
+    world.asked.clear()
+    open_still = ({"gaps": ["more"], "follow_up_queries": [q]} for q in ("Ada", "Lindqvist"))
+    scripted(world, *open_still, task="gaps")
+    _, answer = ended(TOPIC, settings.model_copy(update={"max_rounds": 3}))
+    assert [task for task in world.tasks() if task != "gather"][:4] == [
+        "plan",
+        "gaps",
+        "gaps",
+        "draft",
+    ]
+    assert answer.usage.rounds == 3 and answer.status == "complete"
+
+
 def test_gaps_without_queries_are_searched_themselves(world: Services, settings: Settings) -> None:
     scripted(world, {"gaps": ["birth city"], "follow_up_queries": []}, task="gaps")
     ended(TOPIC, settings)
