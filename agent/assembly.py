@@ -63,7 +63,8 @@ def _loop(outside: Outside, settings: Settings) -> Strategy:
 
 def _report(outside: Outside, settings: Settings) -> Strategy:
     ask, tokens, lang = outside.ask, settings.report_tokens, settings.lang
-    limits = Turns(settings.max_iterations // 2, settings.pages_per_query, tokens)
+    rounds = min(settings.max_rounds, settings.max_iterations)  # each has a turn at least
+    limits = Turns(settings.max_iterations // rounds, settings.pages_per_query, tokens)
     use = UseTools(outside.search, outside.read, settings.min_credibility)
     stages = Stages(
         Plan(ask, lang),
@@ -73,7 +74,7 @@ def _report(outside: Outside, settings: Settings) -> Strategy:
         Draft(ask, extract, tokens, lang),
         _verify(outside, settings),
     )
-    return Reporting(stages)
+    return Reporting(stages, rounds)
 
 
 def _closed_book(outside: Outside, settings: Settings) -> Strategy:

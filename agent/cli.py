@@ -59,7 +59,7 @@ not say; 4 with --strict, an answer with a weakness; 130 interrupted twice.
 @click.option("--search", callback=listed, help="Search providers in order.")
 @click.option("--corpus", type=click.Path(path_type=Path), help="Search this folder or .jsonl.")
 @click.option("--offline", is_flag=True, help="No key, no model, no network: quote the corpus.")
-@click.option("--max-rounds", type=int, help="Rounds of searching, 1 to 10.  [default: 2]")
+@click.option("--max-rounds", type=int, help="Rounds of slots and report, 1 to 10.  [default: 2]")
 @click.option("--max-steps", type=int, help="Decisions of loop, 1 to 20.  [default: 5]")
 @click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")
 @click.option(

@@ -79,11 +79,13 @@ def _loop(settings: Settings) -> tuple[Work, Work]:
 
 def _report(settings: Settings) -> tuple[Work, Work]:
     """At the least a turn to search, one to read and one to end; all turns are seldom full."""
-    turns = settings.max_iterations
-    told = turns // 2 * CALLS * PAGE_TOKENS  # what tools have answered by the end of a round
+    turns, rounds = settings.max_iterations, settings.max_rounds
+    told = turns // rounds * CALLS * PAGE_TOKENS  # what tools have answered by the end of a round
     shown = settings.report_tokens + told // 2
-    asks = turns + 2 * MOST_IDLE + 3 + bool(given_slots(settings)) + _checks(settings)
-    return Work(6, 1, 1, 1, shown), Work(asks, turns, turns * AT_ONCE, 0, shown)
+    asks = turns + rounds * MOST_IDLE + 1 + rounds  # a plan, gaps between the rounds, a draft
+    asks += bool(given_slots(settings)) + _checks(settings)
+    least = 5 + (rounds > 1)
+    return Work(least, 1, 1, 1, shown), Work(asks, turns, turns * AT_ONCE, 0, shown)
 
 
 def _checks(settings: Settings) -> int:

@@ -68,7 +68,7 @@ class Settings(Frozen):
     offline: bool = False
     slots: tuple[str, ...] = ()
     slots_schema: dict[str, Any] | None = None  # a JSON Schema whose leaves are the slots
-    max_rounds: int = Field(default=2, ge=1, le=10)
+    max_rounds: int = Field(default=2, ge=1, le=10)  # of `slots` and `report`
     max_words: int = Field(default=80, ge=10, le=2000)
     max_steps: int = Field(default=5, ge=1, le=20)  # decisions of strategy `loop`
     pages_per_query: int = Field(default=3, ge=1, le=10)
@@ -141,11 +141,11 @@ DEPTHS: dict[str, dict[str, Any]] = {
         "pages_per_query": 2,
         "pages_per_step": 5,
         "evidence_tokens": 2000,
-        "max_iterations": 6,
+        "max_iterations": 3,
         "report_tokens": 3000,
         "max_words": 60,
         "verify": "rules",
-        "max_tokens": 50_000,
+        "max_tokens": 25_000,
         "max_seconds": 60.0,
     },
     "deep": {

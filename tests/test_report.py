@@ -33,7 +33,7 @@ from agent.research import (
     Warned,
 )
 from agent.run import Run, research
-from agent.settings import Settings, load
+from agent.settings import DEPTHS, Settings, load
 from agent.steps.draft import ReportDraft, Sentence, Theme, drafted
 from agent.steps.synthesize import Cited
 from agent.strategies.report import CAPPED
@@ -187,6 +187,23 @@ def test_the_second_round_is_skipped_without_gaps(
     run, answer = ended(TOPIC, settings)
     assert world.tasks() == ONE_ROUND and run.research.round == 1
     assert "something else to search" not in world.searched and answer.status == "complete"
+
+
+def test_as_many_rounds_as_are_asked_for(world: Services, settings: Settings) -> None:
+    """One has no gaps to look for; a third is for what the second left open."""
+    ended(TOPIC, settings.model_copy(update={"max_rounds": 1}))
+    assert world.tasks() == ["plan", *GATHER, "draft"]
+    world.asked.clear()
+    open_still = ({"gaps": ["more"], "follow_up_queries": [q]} for q in ("Ada", "Lindqvist"))
+    scripted(world, *open_still, task="gaps")
+    _, answer = ended(TOPIC, settings.model_copy(update={"max_rounds": 3}))
+    assert [task for task in world.tasks() if task != "gather"][:4] == [
+        "plan",
+        "gaps",
+        "gaps",
+        "draft",
+    ]
+    assert answer.usage.rounds == 3 and answer.status == "complete"
 
 
 def test_gaps_without_queries_are_searched_themselves(world: Services, settings: Settings) -> None:
@@ -714,6 +731,9 @@ def test_offline_a_small_report_of_quotes(tmp_path: Path) -> None:
         assert any(claim.text in pages[n] for n in claim.citations)
     sentences = [claim.text for claim in said(report)]
     assert len(sentences) == len(set(sentences))
+    deep = settings.model_copy(update=DEPTHS["deep"])
+    _, lego = ended("Who founded LEGO?", deep)  # a query of it, "LEGO people", fits Mount Everest
+    assert {citation.title for citation in lego.citations} == {"The LEGO Group"}
     _, none = ended("What is the best pizza in Lyon?", settings)
     assert none.status == "insufficient" and not none.citations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from agent.evidence import words
 from agent.llm.question import Question, understood
 from agent.llm.ranking import Line, Scored, lines, scored
 from agent.llm.selection import SURE, chosen, confidence, pertinent
@@ -46,21 +47,34 @@ def draft(task: Task[Any], cited: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
         "title": task.topic,
         "summary": [{"text": row["quote"], "citations": [row]} for row in cited],
-        "themes": _themes(task),
+        "themes": _themes(task, {row["source"] for row in cited}),
         "confidence": "Low",
         "rationale": RATIONALE,
     }
 
 
-def _themes(task: Task[Any]) -> list[dict[str, Any]]:
+def _themes(task: Task[Any], cited: set[int]) -> list[dict[str, Any]]:
     """The sentences that answer each query, none twice."""
-    evidence, told, themes = lines(task.evidence), set[str](), []
+    evidence, told, themes = _relevant(lines(task.evidence), task.topic, cited), set[str](), []
     for query in dict.fromkeys((task.topic, *getattr(task, "queries", ()))):
         fresh = [line for line in _answering(evidence, understood(query)) if line.text not in told]
         told |= {line.text for line in fresh}
         if fresh:
             themes.append({"heading": query, "sentences": [_sentence(line) for line in fresh]})
     return themes
+
+
+def _relevant(evidence: list[Line], topic: str, cited: set[int]) -> list[Line]:
+    """The lines of pages that the summary cites, or that speak of a name in the topic.
+
+    A query says less than the topic, so that a page of something else may answer it.
+    """
+    names = [set(words(name)) for name in understood(topic).surely_named]
+    said: dict[int, set[str]] = {}
+    for line in evidence:
+        said.setdefault(line.source, set()).update(words(f"{line.title} {line.text}"))
+    kept = {n for n, bag in said.items() if not names or any(name <= bag for name in names)} | cited
+    return [line for line in evidence if line.source in kept]
 
 
 def _answering(evidence: list[Line], question: Question) -> list[Line]:

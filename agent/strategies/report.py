@@ -1,4 +1,4 @@
-"""The report: plan, first round, gaps, second round if there are any, named slots, draft, check."""
+"""The report: plan, a round, gaps, another round if there are any, named slots, draft, check."""
 
 from __future__ import annotations
 
@@ -28,22 +28,28 @@ class Stages(NamedTuple):
 
 
 class Reporting:
-    """Runs the five stages. A last round that used up its turns makes the report a partial one."""
+    """Runs the stages, with at most `max_rounds` rounds: each but the first is for gaps.
+
+    A last round that used up its turns, with gaps open, makes the report a partial one.
+    """
 
     name = "report"
 
-    def __init__(self, stages: Stages) -> None:
+    def __init__(self, stages: Stages, max_rounds: int) -> None:
         self._do = stages
+        self._max_rounds = max_rounds
 
     def __call__(self, research: Research) -> Iterator[Event]:
         yield from self._do.plan(research)
         capped = yield from self._do.gather(research)
-        yield from self._do.detect(research)
-        doubts = research.doubts
-        if doubts.follow_up_queries and not research.halted:
-            yield Queried(round=research.round + 1, queries=doubts.follow_up_queries)
+        while research.round < self._max_rounds and not research.halted:
+            yield from self._do.detect(research)
+            queries = research.doubts.follow_up_queries
+            if research.halted or not queries:
+                break
+            yield Queried(round=research.round + 1, queries=queries)
             capped = yield from self._do.gather(research)
-        if capped and doubts.gaps and not research.halted:
+        if capped and research.doubts.gaps and not research.halted:
             yield Halted(reason=CAPPED)
         if research.slots and research.sources:
             yield from self._do.reflect(research)
