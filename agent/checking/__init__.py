@@ -15,7 +15,7 @@ from agent.checking.conflicts import conflict, hedged
 from agent.checking.facts import facts
 from agent.checking.likeness import Comparison, Evidence, Likeness, evidence
 from agent.checking.reading import LONGEST_SENTENCE, normal, read
-from agent.checking.roles import undated, unsaid
+from agent.checking.roles import COPULAS, undated, unsaid
 from agent.checking.words import Sentence, is_common, listed, weight
 from agent.research import Frozen
 
@@ -126,11 +126,15 @@ def _judged(found: Comparison, around: Evidence, cut: bool) -> Checked:
 def _unspoken(found: Comparison) -> str:
     """What a claim with no number says of its names, where its evidence has no word of it.
 
-    One word alone ("the city is Uppsala") is a label.
+    One word alone beside a copula ("the city is Uppsala") is a label.
     """
     said = [word for word in found.words if word.kind == "word" and not is_common(word)]
     numbered = any(word.kind == "number" for word in found.words)
-    return said[0].text if len(said) > 1 and not numbered and not any(map(found.hits, said)) else ""
+    labels = len(said) == 1 and any(
+        word.text.casefold() in COPULAS for sentence in found.claim for word in sentence
+    )
+    silent = said and not (labels or numbered or any(map(found.hits, said)))
+    return said[0].text if silent else ""
 
 
 def _said_against(found: Comparison) -> tuple[str, str]:

@@ -3,39 +3,88 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from agent.checking.conflicts import conflict
 from agent.checking.reading import normal, read
+from agent.checking.roles import Role, given
 from agent.checking.words import Sentence, Word, alike
 
 LONGEST = 500  # characters of a question or a sentence
-_ASKED = re.compile(r"(?:why|how|when|where|in which \w+|on which \w+)\s+did\s+(.+?)\??$", re.I)
+_ASKED = re.compile(
+    r"(?:(?:since )?(?:why|how|when|where)|(?:in |on |at )?(?:which|what) \w+)\s+"
+    r"(?:did|do|does|was|were|is|are|has|have|had)\s+(.+?)\??$",
+    re.I,
+)
 
 
 def premise(question: str) -> str:
-    """What a question of the form "why did A win B?" takes for granted: "A win B"; else nothing."""
+    """What a question such as "why did A win B?" takes for granted: "A win B"; else nothing."""
     found = _ASKED.match(" ".join(question.split())[:LONGEST])
     return found[1] if found else ""
 
 
 def denied(taken: str, sentence: str) -> bool:
-    """Whether a sentence says of another name all that a premise says of its own.
+    """Whether a sentence negates a premise, or says all of it of another name than its own.
 
-    "France win the 2022 World Cup" is denied by "Argentina won the 2022 World Cup, beating France":
-    the verb and all after it are there, and another name stands right before the verb.
+    "France win the 2022 World Cup" is denied by "Argentina won the 2022 World Cup, beating
+    France", by "The 2022 World Cup was won by Argentina" and by "France did not win the 2022 World
+    Cup".
     """
-    mine = _flat(taken)
-    who = [word for word in mine[: _names(mine, 0)] if word.kind == "name"]
-    after = mine[len(who) :]
+    mine, told = _flat(taken), _flat(sentence)
+    if not any(word.kind == "name" for word in mine):
+        return False
+    if _holds(told, mine) and conflict(mine, told).startswith("negated"):
+        return True
+    return _is_anothers(mine, told)
+
+
+def repeated(taken: str, sentence: str) -> bool:
+    """Whether a sentence has all words of a premise."""
+    return _holds(_flat(sentence), _flat(taken))
+
+
+def _is_anothers(mine: Sentence, told: Sentence) -> bool:
+    who, verb, rest = _active(mine) or _passive(mine) or ([], None, [])
+    if verb is None or len(_telling(rest)) < 2 or not _holds(told, rest):
+        return False
+    doers = [_before(told, i) for i, word in enumerate(told) if alike(verb, word)]
+    doers += [list(role.names) for role in _by(told) if alike(verb, role.role)]
+    named = [doer for doer in doers if doer]
+    return bool(named) and not any(_share(who, doer) for doer in named)
+
+
+Parts = tuple[list[Word], Word | None, list[Word]]  # who did what, and the rest
+
+
+def _active(words: Sentence) -> Parts | None:
+    """`A won B in C`: the names that come first, the verb after them, what follows."""
+    who = [word for word in words[: _names(words, 0)] if word.kind == "name"]
+    after = words[len(who) :]
     if not who or not after or after[0].kind != "word" or after[0].little:
-        return False
-    verb, *rest = after
-    told = _flat(sentence)
-    needed = [word for word in rest if not word.little and word.kind != "mark"]
-    if len(needed) < 2 or not all(any(_is(word, other) for other in told) for word in needed):
-        return False
-    places = [i for i, word in enumerate(told) if alike(verb, word)]
-    doers = [_before(told, i) for i in places]
-    return bool(doers) and all(doer and not _share(who, doer) for doer in doers)
+        return None
+    return who, after[0], list(after[1:])
+
+
+def _passive(words: Sentence) -> Parts | None:
+    """`B won by A in C`."""
+    for role in _by(words):
+        rest = [word for word in words if word != role.role and word not in role.names]
+        return list(role.names), role.role, rest
+    return None
+
+
+def _by(words: Sentence) -> list[Role]:
+    return [role for role in given(words) if role.by == "by" and role.names]
+
+
+def _telling(words: Sequence[Word]) -> list[Word]:
+    return [word for word in words if not word.little and word.kind != "mark"]
+
+
+def _holds(told: Sentence, words: Sequence[Word]) -> bool:
+    """Whether a sentence has all words that tell something."""
+    return all(any(_is(word, other) for other in told) for word in _telling(words))
 
 
 def _flat(text: str) -> Sentence:

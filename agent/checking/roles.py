@@ -29,10 +29,10 @@ def misattached(claim: Sentence, evidence: Sentence) -> str:
     and at "directed by A", "born in B" in the evidence. Empty where it sees no such thing.
     """
     there = {key for word in evidence for key in word.also}
-    given = [role for role in _given(evidence) if role.names]
+    theirs = [role for role in given(evidence) if role.names]
     for mine in _claimed(claim):
         known = [word for word in mine.names if word.also and word.also[0] in there]
-        rivals = [role for role in given if _comparable(mine, role)]
+        rivals = [role for role in theirs if _comparable(mine, role)]
         if known and rivals and not any(_shares(mine, role) for role in rivals):
             rival = rivals[0]
             names = " ".join(word.text for word in rival.names[:3])
@@ -69,7 +69,7 @@ def _shares(mine: Role, theirs: Role) -> bool:
     return any(key in keys for word in mine.names for key in word.also)
 
 
-def _given(sentence: Sentence) -> Iterator[Role]:
+def given(sentence: Sentence) -> Iterator[Role]:
     """Roles with a preposition before their names: "directed by A and B", "born 1957 in C"."""
     for i, word in enumerate(sentence):
         if word.kind != "word" or word.little:
@@ -99,7 +99,7 @@ def _chain(sentence: Sentence, start: int) -> tuple[Word, ...]:
 
 def _claimed(sentence: Sentence) -> Iterator[Role]:
     """All ways in which a claim gives a role to a name."""
-    yield from (role for role in _given(sentence) if role.names)
+    yield from (role for role in given(sentence) if role.names)
     said = [word.text.casefold() for word in sentence]
     for i, word in enumerate(sentence):
         if word.kind != "word" or word.little:

@@ -47,7 +47,7 @@ def chosen(
         best = float("-inf")
     raised = [s._replace(score=s.score + WANTED * (s.line in told)) for s in ranked]
     left = sorted(raised, key=lambda s: -s.score)[:CANDIDATES]
-    left = [s for s in left if not another_year(s.line, question)]
+    left = [s for s in left if not another_year(s.line, question) and not asks(s.line)]
     picked: list[Scored] = []
     while left and len(picked) < SENTENCES:
         worth = [_worth(s, picked, question) for s in left]
@@ -133,7 +133,8 @@ def _stays(candidate: Scored, picked: Sequence[Scored], question: Question) -> b
     """
     line = candidate.line
     title = re.sub(r"\s*\(.*?\)$", "", line.title).casefold()
-    if not picked or (len(title) > 3 and any(title in s.line.text.casefold() for s in picked)):
+    named = len(title) > 3 and any(title in s.line.text.casefold() for s in picked)
+    if not picked or (named and not addressed(line)):
         return True
     own = set(words(line.text))
     asked = any(word in own or alike(word) & own for word in question.words)
@@ -181,6 +182,25 @@ def another_year(line: Line, question: Question) -> bool:
     years = set(re.findall(r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)", line.title))
     asked = set(question.years)
     return bool(asked and years and not years & asked) and not any(y in line.text for y in asked)
+
+
+def asks(line: Line) -> bool:
+    """Whether a line is itself a question, which answers none."""
+    return line.text.rstrip(" \"'”’»)").endswith(("?", "？", "؟"))
+
+
+_QUOTED = re.compile(r"[\"“«「][^\"”»」]*[\"”»」]")
+_ADDRESSED = re.compile(
+    r"\b(?:you|your|i'(?:m|ll|ve|d)|me|my|please|let's)\b|[请請您你]|^(?:\W|q:)*(?:write|provide|imagine|tell|give"
+    r"|explain|describe|translate|summari[sz]e|ignore|list|create|generate|click|visit|send|repeat"
+    r"|respond|answer|output|print|say|show|consider)\b",
+    re.I,
+)
+
+
+def addressed(line: Line) -> bool:
+    """Whether a line, quotations aside, speaks to its reader or of its writer."""
+    return bool(_ADDRESSED.search(_QUOTED.sub(" ", line.text.replace("’", "'"))))
 
 
 def _ordered(picked: Sequence[Line]) -> list[Line]:

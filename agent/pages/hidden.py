@@ -15,6 +15,7 @@ Styles = dict[str, str]
 
 UNSEEN = (
     "//style | //template | //noscript | //iframe | //svg | //canvas | //datalist | //comment()"
+    " | //audio | //video | //noembed | //noframes | //rp"
     " | //script[not(@type='application/ld+json')]"
     " | //*[@hidden] | //*[@aria-hidden='true'] | //*[@popover] | //dialog[not(@open)]"
 )
@@ -22,7 +23,9 @@ UNSEEN = (
 SHEET, RULES = 200_000, 2000
 ALIKE, NESTED = 20, 4  # rules of one name, and blocks around a rule, that are looked at
 FAR = -400  # pixels beyond the edge of the page, above it or to its left
+BEYOND = 1900  # pixels to its right, wider than a common screen; 190 % of it
 FAINT = 0.05  # opacity
+CLOSE = 8  # of 255, between two colours
 FADING = {"display", "visibility", "opacity"}  # what a script takes back when the page is ready
 TINY = 2  # pixels of a font; also the height or width of a box that cuts its text off
 
@@ -36,8 +39,12 @@ _NOTHING = re.compile(
     r"rect\(\s*[01](?:px)?\W+[01](?:px)?\W+[01](?:px)?\W+[01](?:px)?\s*\)|inset\((?:50|100)%"
     r"|circle\(0|polygon\(0(?:px)?[ ]0(?:px)?\s*(?:,\s*0(?:px)?[ ]0(?:px)?\s*)+\)"
 )
-_MOVED = re.compile(r"scale[xy]?\(\s*0?\.?0*\s*[,)]|translate[xy]?\(\s*(-?\d+)(px|r?em|%|vw)?")
-_RGB = re.compile(r"rgba?\(\s*(\d+)[\s,]+(\d+)[\s,]+(\d+)(?:[\s,/]+([\d.]+))?\s*\)")
+_MOVED = re.compile(
+    r"scale(?:3d|[xy])?\(\s*0?\.?0*\s*[,)]|translate(?:3d|[xy])?\(\s*(-?\d+)(px|r?em|%|vw)?"
+)
+_RGB = re.compile(r"rgba?\(\s*(\d+)[\s,]+(\d+)[\s,]+(\d+)(?:[\s,/]+([\d.]+%?))?\s*\)")
+_GREY = re.compile(r"hsla?\(\s*[\d.]+(?:deg)?[\s,]+[\d.]+%[\s,]+(0|100)%")
+_FONT = re.compile(r"(?:^|\s)(0|[\d.]+(?:px|r?em|pt))(?=[\s/])")
 _NAMED = {"white": "#ffffff", "black": "#000000"}
 
 
@@ -59,6 +66,7 @@ def hidden(tree: Element) -> list[Element]:
     most = tree.xpath("string-length(//body)") / 2
     found = dict.fromkeys(tree.xpath(UNSEEN), True)
     behind = {None: "" if linked else "#ffffff"}  # the colour behind the words of an element
+    inks: dict[Element, str] = {}  # that of the words themselves
     for element in tree.iter():
         parent = element.getparent()
         if parent in found or not isinstance(element.tag, str):
@@ -67,11 +75,12 @@ def hidden(tree: Element) -> list[Element]:
         own = _own(element)
         styles = {**_matching(element, rules), **own}
         behind[element] = _painted(styles) or behind.get(parent, "")
+        inks[element] = _inked(styles) or inks.get(parent, "")
         if not styles or element.tag in ("html", "body"):
             continue
         # a page may fade in as a whole by a script that is not run here
         lasting = styles if own else {n: v for n, v in styles.items() if n not in FADING}
-        unseen = _gone(styles) or _camouflaged(styles, behind[element])
+        unseen = _gone(styles) or _camouflaged(inks[element], styles, behind[element])
         if unseen and (_gone(lasting) or element.xpath("string-length()") < most):
             found[element] = True
     return [element for element, outermost in found.items() if outermost]
@@ -83,7 +92,7 @@ def hidden(tree: Element) -> list[Element]:
 def declared(text: str) -> Styles:
     """Declarations as a mapping, the last of a name counting."""
     found = {}
-    for declaration in text[:5000].split(";"):
+    for declaration in _COMMENT.sub("", text[:5000]).split(";"):
         name, colon, value = declaration.partition(":")
         if colon:
             found[name.strip().lower()] = value.replace("!important", "").strip().lower()
@@ -163,9 +172,12 @@ def _gone(styles: Styles) -> bool:
         return True
     if get("content-visibility") == "hidden" or _size(get("opacity"), 1) < FAINT:
         return True
-    if _size(get("font-size"), 16) < TINY or _NOTHING.search(
-        get("clip", "") + get("clip-path", "")
-    ):
+    if "opacity(0" in get("filter", "") and not re.search(r"opacity\(0?\.\d", get("filter", "")):
+        return True
+    font = _FONT.search(get("font", ""))
+    if _size(get("font-size", font[1] if font else None), 16) < TINY:
+        return True
+    if _NOTHING.search(get("clip", "") + get("clip-path", "")):
         return True
     return _outside(styles) or _cut_off(styles)
 
@@ -173,11 +185,14 @@ def _gone(styles: Styles) -> bool:
 def _outside(styles: Styles) -> bool:
     """Whether an element is moved out of the page."""
     placed = styles.get("position") in ("absolute", "fixed", "relative")
-    sides = ("left", "top", "margin-left", "margin-top", "text-indent")
-    for side in sides if placed else sides[2:]:
-        if _size(styles.get(side), 0) <= FAR:
-            return True
-    moved = _MOVED.search(styles.get("transform", ""))
+    moves = ("margin-left", "margin-top", "text-indent")
+    sides = ("left", "top", "right", "bottom", "inset", *moves) if placed else moves
+    if any(_size(styles.get(side), 0) <= FAR for side in sides):
+        return True
+    if placed and _size(styles.get("left"), 0) >= BEYOND:
+        return True
+    own = (f"{name}({styles.get(name, '')})" for name in ("translate", "scale") if name in styles)
+    moved = _MOVED.search(" ".join((styles.get("transform", ""), *own)))
     return bool(moved and (moved[1] is None or _size(f"{moved[1]}{moved[2] or ''}", 0) <= FAR))
 
 
@@ -185,7 +200,8 @@ def _cut_off(styles: Styles) -> bool:
     """Whether a box has no room for its text and cuts off what does not fit."""
     sizes = (styles.get(side) for side in ("width", "height", "max-width", "max-height"))
     small = any(_size(size, 100) < TINY for size in sizes)
-    return small and styles.get("overflow", "").startswith(("hidden", "clip"))
+    cuts = (styles.get(name, "") for name in ("overflow", "overflow-x", "overflow-y"))
+    return small and any(cut.startswith(("hidden", "clip")) for cut in cuts)
 
 
 def _size(value: str | None, default: float) -> float:
@@ -197,12 +213,25 @@ def _size(value: str | None, default: float) -> float:
     return number * (10.0 if unit in ("%", "vw", "vh") else _PIXELS.get(unit, 1.0))
 
 
-def _camouflaged(styles: Styles, behind: str) -> bool:
-    """Whether words have the colour of what is behind them, where that is known."""
-    ink = _colour(styles.get("-webkit-text-fill-color", styles.get("color", "")))
+def _inked(styles: Styles) -> str:
+    return _colour(styles.get("-webkit-text-fill-color", styles.get("color", "")))
+
+
+def _camouflaged(ink: str, styles: Styles, behind: str) -> bool:
+    """Whether words get the colour of what is behind them, or nearly, where that is known."""
+    if not (_inked(styles) or _painted(styles)):
+        return False
     if ink == "transparent":
         return "text" not in styles.get("background-clip", "")
-    return bool(ink) and ink == behind
+    return bool(ink) and (ink == behind or _near(ink, behind))
+
+
+def _near(one: str, other: str) -> bool:
+    """Whether nobody can tell two colours apart."""
+    if not (one[:1] == other[:1] == "#"):
+        return False
+    pairs = ((int(one[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    return all(abs(a - b) < CLOSE for a, b in pairs)
 
 
 def _painted(styles: Styles) -> str:
@@ -218,10 +247,21 @@ def _painted(styles: Styles) -> str:
 def _colour(value: str) -> str:
     """A colour as `#rrggbb` or its name, so that equal ones are equal; `transparent` if so."""
     if match := _RGB.match(value):
-        if match[4] and float(match[4][:6].rstrip(".") or 0) < FAINT:
+        if match[4] and _share(match[4]) < FAINT:
             return "transparent"
         return "#" + "".join(f"{min(int(part), 255):02x}" for part in match.groups()[:3])
+    if grey := _GREY.match(value):
+        return "#ffffff" if grey[1] == "100" else "#000000"
     word = value.split(" ")[0]
     if re.fullmatch(r"#[0-9a-f]{3,4}", word):
         word = "#" + "".join(2 * digit for digit in word[1:])
-    return _NAMED.get(word, word[:7] if word.startswith("#") else word)
+    if re.fullmatch(r"#[0-9a-f]{8}", word) and int(word[7:], 16) / 255 < FAINT:
+        return "transparent"
+    known = re.fullmatch(r"#[0-9a-f]{6}(?:[0-9a-f]{2})?", word)
+    return word[:7] if known else _NAMED.get(word, word.lstrip("#"))
+
+
+def _share(text: str) -> float:
+    """`.5` and `50%` as a part of one."""
+    number = float(text.rstrip("%")[:6].rstrip(".") or 0)
+    return number / 100 if text.endswith("%") else number

@@ -189,15 +189,15 @@ class Verify:
 
 
 def _taken_for_granted(research: Research) -> Iterator[Warned]:
-    """Names a premise of the question that a source denies."""
-    from agent.checking.premise import denied, premise
+    """Names a premise of the question that a source denies, and none affirms."""
+    from agent.checking.premise import denied, premise, repeated
 
     taken = premise(research.topic)
-    for quote in closest(taken, research.sources, most=5) if taken else ():
-        if denied(taken, quote.text):
-            told = f'The question takes for granted "{taken}"; [{quote.source}] says otherwise: '
-            yield Warned(message=f'{told}"{quote.text}"')
-            return
+    near = closest(taken, research.sources, most=5) if taken else []
+    against = [quote for quote in near if denied(taken, quote.text)]
+    if against and not any(repeated(taken, q.text) for q in near if q not in against):
+        told = f'The question takes for granted "{taken}"; [{against[0].source}] says otherwise: '
+        yield Warned(message=f'{told}"{against[0].text}"')
 
 
 def _unasked(task: Task[Any], error: AgentError) -> Failed | Halted | Warned:
