@@ -36,7 +36,7 @@ class Asked(Frozen):
             strip_whitespace=True, min_length=SHORTEST_QUESTION, max_length=LONGEST_TOPIC
         ),
     ]
-    detach: bool = Field(False, description="the run goes on when the client goes away")
+    detach: bool = Field(default=False, description="the run goes on when the client goes away")
 
     def given(self, own: Settings) -> dict[str, Any]:
         """The settings that were asked for, within the server's own."""
@@ -58,10 +58,10 @@ def _field(name: str) -> Any:
     field = Settings.model_fields[name]
     kind: Any = field.annotation
     if kind == tuple[str, ...]:
-        return (tuple[Text, ...] | None, Field(None, max_length=LONGEST_LIST))
+        return (tuple[Text, ...] | None, Field(default=None, max_length=LONGEST_LIST))
     longest = LONGEST_TEXT if kind is str else None
     bounded = Annotated[(kind, *field.metadata)] if field.metadata else kind
-    return (bounded | None, Field(None, max_length=longest))
+    return (bounded | None, Field(default=None, max_length=longest))
 
 
 def _is_askable(name: str) -> bool:

@@ -39,6 +39,9 @@ Examples:
 def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: bool) -> int:
     """Check an answer against the pages that its journal holds; JSON on standard output.
 
+    Where this version made the answer, its journal is replayed as well ("replayed": true), and
+    every value must be what that gives.
+
     Exit status: 0 everything stands (with --diff: nothing changed), 1 something does not, 2 wrong
     usage or a file that cannot be read.
     """

@@ -17,15 +17,19 @@ from agent.errors import AgentError, UsageError
 from agent.shell import ended, listed
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.batches.batch import Batch, Engine, Progress, Summary
+    from agent.batches.batch import Batch, Engine, Summary
+    from agent.batches.mirror import Mirror
+    from agent.batches.progress import Teller
     from agent.settings import Settings
 
 NOTES = """\b
-TOPICS: .jsonl of {"id", "topic"}, .csv with a column topic (and id), or a
-topic a line; without an id, the number of the line. FILE gets a line for each
-topic as it ends: the answer object, and the id. The same command goes on
+TOPICS: .jsonl of {"id", "topic"}, .csv or .tsv with a column topic (and id),
+or a topic a line; without an id, the number of the line. FILE gets a line for
+each topic as it ends: the answer object, and the id. The same command goes on
 after any end: what has a line is not done again, what is half done goes on
-from its journal. Remove FILE to begin anew.
+from its journal. Remove FILE to begin anew. Where FILE is a URL (pip install
+'llm-research-agent[fsspec]' s3fs), rows and journals are copied there, for
+any machine to go on with; let one command write there at a time.
 
 \b
 Examples:
@@ -36,16 +40,17 @@ Examples:
 
 \b
 The first Ctrl-C leaves what is under way half done, for the same command to
-go on with. Exit status: 0 all topics are answered; 1 some failed, or were
-left because a cap of the batch is used up, or it could not run; 2 wrong
-usage; 130 interrupted.
+go on with. Where a key is refused or credit is used up, nothing more is
+begun: mend it, and give the same command. Exit status: 0 all topics are
+answered; 1 some failed, or were left because of that or of a cap of the
+batch, or it could not run; 2 wrong usage; 130 interrupted.
 """
 ENGINES = ("local", "ray")
 
 
 @click.command(epilog=NOTES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("topics", type=click.Path(path_type=Path))
-@click.option("--out", required=True, metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--out", required=True, metavar="FILE", help="A path, or a URL like s3://b/f.jsonl.")
 @click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True)
 @click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
 @click.option("--address", help="Of a Ray cluster; else one is started here.")
@@ -82,21 +87,33 @@ def command(**options: Any) -> int:
 
 def _run(options: dict[str, Any]) -> Summary:
     from agent.batches.batch import Batch, in_order
+    from agent.batches.progress import line
     from agent.batches.rows import Rows
     from agent.batches.topics import read
     from agent.budget import Caps
 
-    names = ("seconds", "usd", "tokens", "calls")
-    caps = Caps(**{name: options[f"max_{name}"] for name in names})
+    caps = Caps(**{name: _cap(options, name) for name in ("seconds", "usd", "tokens", "calls")})
     topics, settings = read(options["topics"]), _settings(options)
-    engine = _engine(options, settings)
-    rows = Rows(options["out"])
+    mirror = _mirror(options["out"], settings)
+    engine = _engine(options, settings, mirror)
+    rows = mirror.rows() if mirror else Rows(Path(options["out"]))
     batch = Batch(topics, rows, engine, settings, caps, concurrency=options["concurrency"])
     _interruptible(batch)
-    summary = batch.run(_shown())
+    teller = _teller()
+    summary = batch.run(lambda progress: _show(teller.due(progress), teller))
+    _show(line(batch.progress()), teller, last=True)
     if options["in_order"] and not summary.left:
         in_order(topics, rows)
-    return summary
+    if mirror:
+        mirror.end()
+    return summary.model_copy(update={"out": options["out"]})
+
+
+def _cap(options: dict[str, Any], name: str) -> Any:
+    value = options[f"max_{name}"]
+    if value is not None and not value > 0:  # nor is NaN
+        raise UsageError(f"--max-{name} {value:g} leaves room for nothing.", "Give more than 0.")
+    return value
 
 
 def _settings(options: dict[str, Any]) -> Settings:
@@ -114,7 +131,16 @@ def _settings(options: dict[str, Any]) -> Settings:
     return settings
 
 
-def _engine(options: dict[str, Any], settings: Settings) -> Engine:
+def _mirror(out: str, settings: Settings) -> Mirror | None:
+    """What copies the batch to a URL; None for a path."""
+    if "://" not in out:
+        return None
+    from agent.batches.mirror import Mirror
+
+    return Mirror(out, settings)
+
+
+def _engine(options: dict[str, Any], settings: Settings, mirror: Mirror | None) -> Engine:
     from agent.batches.local import Local
     from agent.compose import shared
 
@@ -123,8 +149,9 @@ def _engine(options: dict[str, Any], settings: Settings) -> Engine:
     if options["engine"] == "ray":
         from agent.batches.cluster import Cluster
 
-        return Cluster(settings, options["address"], options["concurrency"])
-    return Local(shared(settings))
+        url = mirror.url if mirror else None
+        return Cluster(settings, options["address"], options["concurrency"], url)
+    return Local(shared(settings), mirror)
 
 
 def _interruptible(batch: Batch) -> None:
@@ -140,23 +167,22 @@ def _interruptible(batch: Batch) -> None:
         signal.signal(name, interrupt)
 
 
-def _shown() -> Any:
-    """What shows progress on standard error."""
+def _teller() -> Teller:
     from agent.batches.progress import Teller
 
-    terminal = sys.stderr.isatty()
-    teller = Teller(terminal=terminal)
+    return Teller(terminal=sys.stderr.isatty())
 
-    def tell(progress: Progress) -> None:
-        if text := teller.due(progress):
-            click.echo(f"\r\033[K{text}" if terminal else text, err=True, nl=not terminal)
 
-    return tell
+def _show(text: str, teller: Teller, *, last: bool = False) -> None:
+    """Progress on standard error: on a terminal one line that changes."""
+    if text:
+        again = "\r\033[K" if teller.terminal else ""
+        click.echo(f"{again}{text}", err=True, nl=last or not teller.terminal)
 
 
 def _status(summary: Summary) -> int:
     if summary.stopped:
-        click.echo(f"{summary.left} topics are left: {summary.stopped}.", err=True)
+        click.echo(f"{summary.left} topics are left: {summary.stopped.rstrip('.')}.", err=True)
     if summary.stopped == "interrupted":
         return 130
     return 1 if summary.failed or summary.left else 0

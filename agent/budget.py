@@ -95,12 +95,15 @@ class Budget:
         self._within(time.monotonic() - self._begun + kept, self._caps.seconds, "seconds")
 
     def _within(self, amount: float, cap: float | None, name: str) -> None:
-        if cap is not None and amount > cap:
-            raise Exhausted(
-                f"The budget is used up (--max-{name} {cap:g}); "
-                "the answer comes from what had been read.",
-                f"Raise --max-{name} and --resume the run.",
-            )
+        if cap is None or amount <= cap:
+            return
+        begun = self._made or self._recalled() or name == "seconds"
+        how = "used up" if begun else f"too small to begin: {amount:g} may be needed"
+        raise Exhausted(
+            f"The budget is {how} (--max-{name} {cap:g}); "
+            "the answer comes from what had been read.",
+            f"Raise --max-{name} and --resume the run.",
+        )
 
 
 def spent(calls: Iterable[dict[str, Any]]) -> Spent:

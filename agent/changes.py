@@ -1,4 +1,4 @@
-"""What changed between two answers: their status, claim by claim, slot by slot."""
+"""What changed between two answers: their question, status, claim by claim, slot by slot."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def changes(old: Json, new: Json) -> Json:
         "added": [text for text in after if text not in before],
         "removed": [text for text in before if text not in after],
     }
-    status = {"old": old["status"], "new": new["status"]}
-    same = not (slots or claims["added"] or claims["removed"]) and old["status"] == new["status"]
-    return {"ok": same, "status": status, "claims": claims, "slots": slots}
+    topic, status = ({"old": old[of], "new": new[of]} for of in ("topic", "status"))
+    alike = all(pair["old"] == pair["new"] for pair in (topic, status))
+    same = alike and not (slots or claims["added"] or claims["removed"])
+    return {"ok": same, "topic": topic, "status": status, "claims": claims, "slots": slots}
 
 
 def _said(answer: Json) -> dict[str, None]:

@@ -56,7 +56,8 @@ def shared_limits(settings: Settings) -> Limits:
     if found and not writable(folder):
         remedy = "RATE_LIMITS are counted there: name another folder with CACHE_DIR."
         raise UsageError(f"{folder} cannot be written.", remedy)
-    return Limits(found, Files(folder, found, settings.rate_window))
+    window = settings.rate_window
+    return Limits(found, Files(folder, found, window), window)
 
 
 class Kept:

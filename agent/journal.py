@@ -26,7 +26,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
-from agent.errors import JournalBusy, JournalError
+from agent.errors import FINAL, JournalBusy, JournalError
 
 VERSION = 1
 Json = dict[str, Any]
@@ -38,6 +38,7 @@ class Place(NamedTuple):
     start: int
     size: int
     failed: bool
+    refused: bool  # for want of a key or of credit, which the user may have mended since
     late: bool  # it ended after gathering had, and the run has not gone on since
     until: float  # when it had ended, in seconds of the run
 
@@ -79,11 +80,11 @@ class Recording(NamedTuple):
         """When the last call had ended, in seconds of the run."""
         return max((place.until for place in self.calls.places.values()), default=0.0)
 
-    def forget(self, *, failed: bool = False, late: bool = False) -> None:
-        """Leave out calls that failed, or that were late."""
+    def forget(self, *kinds: Literal["failed", "refused", "late"]) -> None:
+        """Leave out calls that failed, were refused, or were late."""
         places = self.calls.places
         for key, place in list(places.items()):
-            if (failed and place.failed) or (late and place.late):
+            if any(getattr(place, kind) for kind in kinds):
                 del places[key]
 
 
@@ -137,9 +138,10 @@ class Journal:
     def resume(cls, path: Path, header: Json, *, retry_failed: bool = False) -> Journal:
         """Go on with a journal: what it knows is answered, what is new is added to it.
 
-        A torn last line is dropped; a file that does not exist is begun, with `header`.
-        `retry_failed`: calls that failed are made again. Raises JournalError if the file is no
-        journal, of a newer version, or in use by another process.
+        A torn last line is dropped; a file that does not exist is begun, with `header`. Calls that
+        were refused for want of a key or of credit are made again; with `retry_failed` all that
+        failed. Raises JournalError if the file is no journal, of a newer version, or in use by
+        another process.
         """
         if not path.exists():
             return cls.begin(path, header)
@@ -151,7 +153,7 @@ class Journal:
             file.seek(0, os.SEEK_END)
             undo.pop_all()
         until = recording.until
-        recording.forget(failed=retry_failed)
+        recording.forget("failed" if retry_failed else "refused")
         journal = cls(recording.header, recording.calls, until)
         journal.path, journal._file = path, file
         if not recording.end:
@@ -164,7 +166,7 @@ class Journal:
     def replay(cls, path: Path) -> Journal:
         """A journal that answers what it knows; any other call is a JournalError."""
         recording = read(path)
-        recording.forget(late=True)
+        recording.forget("late")
         journal = cls(recording.header, recording.calls, recording.until)
         journal.closed_world = True
         journal.halted = recording.halt
@@ -295,7 +297,9 @@ def _recording(file: BinaryIO, header: Json | None) -> Recording:
 
 def _place(line: Json, start: int, size: int) -> Place:
     until = float(line.get("began", 0.0)) + float(line.get("seconds", 0.0))
-    return Place(start, size, "error" in line, bool(line.get("late")), until)
+    error = line.get("error")
+    refused = isinstance(error, dict) and error.get("outcome") in FINAL
+    return Place(start, size, "error" in line, refused, bool(line.get("late")), until)
 
 
 def _file(path: Path, mode: Literal["x", "r+"]) -> TextIOWrapper:

@@ -4,9 +4,10 @@ What was sent is counted in a small file for each provider, under a lock: so a l
 runs of a process, over all processes that share the directory, and over a kill and a restart. The
 minute (the window) is cut into 60 slices of wall time; a request may go if those of the last 60
 whole slices, of one more, and of the one under way leave room. So no window of that length ever
-holds more, however it lies, and a request may arrive up to two slices later than it was counted;
-that costs two of 62 parts of the throughput. In one slice goes no more than a tenth above the mean:
-a quiet minute is not followed by a burst.
+holds more, however it lies, and a request may arrive up to a slice later than it was counted;
+that costs two of 62 parts of the throughput. A turn that takes half a slice to be told is not used
+but taken anew: who counts may be another machine, or a busy one. In one slice goes no more than a
+tenth above the mean: a quiet minute is not followed by a burst.
 
 A 429 takes the rate to seven tenths, at most once in a twelfth of the window, and keeps everybody
 waiting as long as the service says; a quarter of the full rate comes back in each window.
@@ -30,7 +31,9 @@ from agent.errors import UsageError
 from agent.research import Frozen
 
 SLICES = 60
-LATE = 2  # slices that a request may take from here to its provider
+LATE = 1  # slices that a request may take from where it is counted to its provider
+TOLD = 0.5  # slices of that in which whoever waits must learn of its turn
+TURNS = 3  # the last is used however late: if all are, they are late alike, and nothing bunches
 ABOVE_MEAN = 1.1  # what a slice may hold, in mean slices
 FEWER, LOWEST, BACK = 0.7, 0.1, 0.25  # a 429: rate times this, never below; back in each window
 ONE_CUT = 1 / 12  # of a window: requests under way together are refused together
@@ -153,7 +156,7 @@ def taken(sent: Sent, rate: Rate, tokens: int, now: float, window: float) -> tup
     """0 and what was sent with one request more; or the seconds to wait, and what was sent."""
     width = window / SLICES
     n = math.floor(now / width)
-    recent = tuple(each for each in sent.slices if n - SLICES - LATE < each.n <= n)
+    recent = tuple(each for each in sent.slices if n - SLICES - LATE <= each.n <= n)
     sent = sent.model_copy(update={"slices": recent})
     here = recent[-1] if recent and recent[-1].n == n else Slice(n=n)
     share = _share(sent, now, window)
@@ -198,16 +201,27 @@ class Limits:
     """The limits that all runs of a process share. Those who wait for a provider form one queue,
     whose first asks the store."""
 
-    def __init__(self, rates: dict[str, Rate], store: Store) -> None:
+    def __init__(self, rates: dict[str, Rate], store: Store, window: float = 60.0) -> None:
+        """`window`: as of the store, in seconds."""
         self.rates = rates
         self.store = store
+        self._soon = TOLD * window / SLICES
         self._turns = {name: threading.Lock() for name in rates}
 
     def wait(self, name: str, tokens: int) -> None:
         """Wait until a request of so many tokens may go."""
         with self._turns[name]:
-            while wait := self.store.take(name, tokens):
-                time.sleep(wait)
+            for _ in range(TURNS):
+                if self._turn(name, tokens) <= self._soon:
+                    break
+
+    def _turn(self, name: str, tokens: int) -> float:
+        """Wait for a turn; the seconds in which the store told it."""
+        while True:
+            asked = time.monotonic()
+            if not (wait := self.store.take(name, tokens)):
+                return time.monotonic() - asked
+            time.sleep(wait)
 
     def refuse(self, name: str, seconds: float) -> None:
         """A provider said 429, and to wait so long."""

@@ -67,8 +67,10 @@ class SlotAnswer(Frozen):
     status: Literal["filled", "missing", "conflict"]
     citations: tuple[int, ...] = ()
     confidence: float = Field(ge=0, le=1, description="a scale to sort by, not a probability")
-    weight: float = Field(0.0, description="credibility of the independent witnesses, summed")
-    alternatives: tuple[Alternative, ...] = Field((), description="what is said against it")
+    weight: float = Field(
+        default=0.0, description="credibility of the independent witnesses, summed"
+    )
+    alternatives: tuple[Alternative, ...] = Field(default=(), description="what is said against it")
 
 
 class SourceCounts(Frozen):
@@ -129,12 +131,12 @@ class Answer(Frozen):
     claims: tuple[Claim, ...] = ()
     slots: dict[str, SlotAnswer] = Field(default_factory=dict)
     report: ReportAnswer | None = Field(
-        None,
+        default=None,
         exclude_if=lambda report: report is None,
         description="with the strategy report only: `claims` are its executive summary",
     )
     data: dict[str, Any] | None = Field(
-        None,
+        default=None,
         exclude_if=lambda data: data is None,
         description="with a schema of slots only: their values as one plain object in that schema, "
         "null where not found",
@@ -319,15 +321,25 @@ def _counts(research: Research) -> SourceCounts:
 
 
 def _warnings(research: Research) -> list[str]:
-    warnings: list[str] = []
-    if any(event.model == "extractive" for event in research.of(Asked)):
-        warnings.append("No model was used: the answer is made of sentences quoted from sources.")
+    warnings = [*_without_model(research.of(Asked))]
     for event in research.of(Failed):
         stood_in = f" Used instead: {event.stand_in}." if event.stand_in else ""
         warnings.append(f"{event.subject}: {event.message}{stood_in}")
-    warnings += [event.reason for event in research.of(Halted)]
+    warnings += dict.fromkeys(event.reason for event in research.of(Halted))
     warnings += [event.message for event in research.of(Warned)]
     return warnings
+
+
+def _without_model(asked: Iterable[Asked]) -> Iterator[str]:
+    """Whether no model was used at all, or else for what."""
+    models: dict[str, dict[str, None]] = {}
+    for event in asked:
+        models.setdefault(event.model, {})[event.task] = None
+    tasks = models.pop("extractive", None)
+    if tasks and models:
+        yield f"No model was used for: {', '.join(tasks)}. What stands in is quoted from sources."
+    elif tasks:
+        yield "No model was used: the answer is made of sentences quoted from sources."
 
 
 def _repeated(research: Research, citations: Iterable[Citation]) -> Iterator[str]:

@@ -1,14 +1,18 @@
 """Whether an answer stands: its schema, every page hash, offset, quote, marker and verdict.
 
-Checked from the answer object and the journal alone: no key, no network.
+Checked from the answer object and the journal alone: no key, no network. Where this version wrote
+the journal, it is replayed as well: then every other value must be what that gives.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agent.errors import JournalError
 
 if TYPE_CHECKING:
     from agent.output import Answer, Citation, SlotAnswer
@@ -19,28 +23,26 @@ Json = dict[str, Any]
 
 
 def audit(answer: Json, journal: Path | None = None) -> Json:
-    """`{"ok", "checked", "failures": [{"where", "what"}], "judged_by_model"}` for an answer object.
+    """`{"ok", "checked", "failures": [{"where", "what"}], "judged_by_model", "replayed"}`.
 
-    Pages are those of `journal`, else of the file that the answer names. Raises JournalError if
-    that cannot be read.
+    Pages are those of `journal`, else of the file that the answer names. `replayed` is whether the
+    journal gave the whole answer again, or could have. Raises JournalError if it cannot be read.
     """
     failures = [*misshapen(answer)]
     counts = {"citations": 0, "claims": 0, "slots": 0, "pages": 0}
     leaning: list[Json] = []
+    again: Json | None = None
     if not failures:
         from agent.output import Answer
+        from agent.replay import replayed, unlike
 
         typed = Answer.model_validate(answer)
-        evidence = _evidence(journal or (typed.run.journal if typed.run else None))
-        failures = [
-            *_citations(typed, evidence),
-            *_markers(typed),
-            *_claims(typed, evidence),
-            *_report(typed, evidence),
-            *_slots(typed, evidence),
-            *_data(typed, evidence),
-        ]
-        leaning = list(_leaning(typed, evidence))
+        journal = journal or (Path(typed.run.journal) if typed.run and typed.run.journal else None)
+        with _readable(journal):
+            evidence, again = _evidence(journal), replayed(journal)
+            failures = list(_failures(typed, evidence))
+            leaning = list(_leaning(typed, evidence))
+        failures += unlike(answer, again, {where for where, _ in failures}) if again else ()
         counts = {
             "citations": len(typed.citations),
             "claims": len(list(_sentences(typed))),
@@ -48,10 +50,35 @@ def audit(answer: Json, journal: Path | None = None) -> Json:
             "pages": len({citation.page_sha256 for citation in typed.citations}),
         }
     told = [{"where": where, "what": what} for where, what in failures]
-    return {"ok": not told, "checked": counts, "failures": told, "judged_by_model": leaning}
+    return {
+        "ok": not told,
+        "checked": counts,
+        "failures": told,
+        "judged_by_model": leaning,
+        "replayed": again is not None,
+    }
 
 
 Failure = tuple[str, str]
+
+
+@contextmanager
+def _readable(journal: Path | None) -> Iterator[None]:
+    """Raises JournalError for lines of another shape than ours."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        fault = f"{journal} is damaged ({type(error).__name__})."
+        raise JournalError(fault, "Name another file.") from None
+
+
+def _failures(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
+    yield from _citations(answer, evidence)
+    yield from _markers(answer)
+    yield from _claims(answer, evidence)
+    yield from _report(answer, evidence)
+    yield from _slots(answer, evidence)
+    yield from _data(answer, evidence)
 
 
 def misshapen(answer: Json) -> Iterator[Failure]:
@@ -149,10 +176,9 @@ def _markers(answer: Answer) -> Iterator[Failure]:
 
 def _claims(answer: Answer, evidence: _Evidence) -> Iterator[Failure]:
     from agent.steps.claims import verdict
-    from agent.steps.synthesize import written
+    from agent.steps.synthesize import joined
 
-    text = " ".join(written(claim) for claim in answer.claims)
-    if answer.claims and text != answer.answer:
+    if (answer.claims or answer.status == "complete") and joined(answer.claims) != answer.answer:
         yield "answer", "it is not what its claims say"
     for where, claim in _sentences(answer):
         cited = [c for c in answer.citations if c.id in claim.citations]

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from agent.research import Claim, Composed, Failed, Frozen, PageRead, Research, Searched
+from agent.research import Claim, Composed, Frozen, PageRead, Research
 
 
 class Methodology(Frozen):
@@ -85,15 +85,10 @@ def _quoted(claims: Iterable[Claim], known: Set[int]) -> tuple[Claim, ...]:
 
 
 def _methodology(research: Research, blocked: int, failed: int) -> Methodology:
-    searches = [
-        event.found.query if isinstance(event, Searched) else event.subject
-        for event in research.events
-        if isinstance(event, Searched) or (isinstance(event, Failed) and event.what == "search")
-    ]
     via = [event.page.via for event in research.of(PageRead)]
     return Methodology(
         question=research.topic,
-        searches=tuple(dict.fromkeys(searches)),
+        searches=research.searches,
         candidates=len(research.hits),
         analysed=via.count("page"),
         snippets=via.count("snippet"),

@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent import __version__
 from agent.assembly import STRATEGIES, assembled
 from agent.budget import Spent, spent
 from agent.compose import Shared, outside, shared_limits
-from agent.errors import AgentError, Halt, JournalError, UsageError
+from agent.errors import AgentError, Halt, JournalError, Stopped, UsageError
 from agent.foreign import plain
 from agent.journal import Journal, is_begun, read
 from agent.limits import Turns, unlimited
@@ -73,7 +74,10 @@ def research(
 
 
 class Run:
-    """One topic on its way to an answer. Closing the iterator cancels it."""
+    """One topic on its way to an answer. Closing the iterator cancels it.
+
+    It goes that way once: whoever iterates over it again is told what happened so far.
+    """
 
     def __init__(
         self,
@@ -94,6 +98,9 @@ class Run:
         self.research = Research(clean(str(journal.header["topic"])), given_slots(settings))
 
     def __iter__(self) -> Iterator[Event]:
+        if self._iterated:
+            yield from tuple(self.research.events)
+            return
         self._iterated = True
         try:
             for event in self._events():
@@ -192,8 +199,15 @@ class Run:
             run=info,
             schema=self._settings.slots_schema,
             warnings=unsent,
-            error=self._error,
+            error=self._failure(),
         )
+
+    def _failure(self) -> AgentError | None:
+        """Why there is no answer."""
+        if self._error or self.research.answer:
+            return self._error
+        left = "The run was left before it had an answer."
+        return Stopped(left, "Go through it to its end, or stop() it for the best answer so far.")
 
     def usage(self) -> Usage:
         """What it has spent so far. Any thread may ask."""
@@ -246,6 +260,7 @@ def _header(path: Path, topic: str, settings: Settings) -> dict[str, Any]:
     shape = settings.model_dump(mode="json", include=set(SHAPE))
     return {
         "run": path.stem,
+        "version": __version__,
         "topic": topic,
         "strategy": fitting.strategy,
         "reason": fitting.reason,

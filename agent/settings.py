@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
 from agent.errors import UsageError
 from agent.research import Frozen
@@ -32,7 +32,7 @@ class Settings(Frozen):
     openai_base_url: str = "https://api.openai.com/v1"
     openai_model: str = ""
     prices_file: Path | None = None  # laid over the prices that the program knows
-    llm_timeout: float = Field(60.0, gt=0)  # for one try at a model
+    llm_timeout: float = Field(default=60.0, gt=0)  # for one try at a model
     llm_retry_waits: tuple[float, ...] = (2.0, 4.0, 8.0)
 
     # search
@@ -47,15 +47,15 @@ class Settings(Frozen):
     serper_base_url: str = "https://google.serper.dev"
     wikipedia_base_url: str = ""  # empty: the Wikipedia of the topic's language
     searxng_url: str = ""
-    search_timeout: float = Field(20.0, gt=0)
+    search_timeout: float = Field(default=20.0, gt=0)
     since: date | None = None  # pages not older than this, where a service can tell
     allow_domains: tuple[str, ...] = ()  # pages of these only, and of their subdomains
     block_domains: tuple[str, ...] = ()
     corpus: Path | None = None  # search and read this, and nothing else
 
     # pages
-    page_timeout: float = Field(15.0, gt=0)
-    page_max_bytes: int = Field(5_000_000, gt=0)
+    page_timeout: float = Field(default=15.0, gt=0)
+    page_max_bytes: int = Field(default=5_000_000, gt=0)
     allow_private_network: bool = False
     fetch_through_proxy: bool = False
     respect_robots: bool = True
@@ -68,32 +68,32 @@ class Settings(Frozen):
     offline: bool = False
     slots: tuple[str, ...] = ()
     slots_schema: dict[str, Any] | None = None  # a JSON Schema whose leaves are the slots
-    max_rounds: int = Field(2, ge=1, le=10)
-    max_words: int = Field(80, ge=10, le=2000)
-    max_steps: int = Field(5, ge=1, le=20)  # decisions of strategy `loop`
-    pages_per_query: int = Field(3, ge=1, le=10)
-    pages_per_step: int = Field(9, ge=1, le=30)  # the same for all queries of a step of `loop`
+    max_rounds: int = Field(default=2, ge=1, le=10)
+    max_words: int = Field(default=80, ge=10, le=2000)
+    max_steps: int = Field(default=5, ge=1, le=20)  # decisions of strategy `loop`
+    pages_per_query: int = Field(default=3, ge=1, le=10)
+    pages_per_step: int = Field(default=9, ge=1, le=30)  # for all queries of a step of `loop`
     double_check: bool = False  # `loop` looks at its answer once more before it returns it
     browse_with_model: bool = False  # `loop` asks a model what helps where ranking finds nothing
-    evidence_tokens: int = Field(3000, ge=200)  # what a prompt shows of the pages
-    report_tokens: int = Field(8000, ge=200)  # the same, for the gaps and the draft of a report
-    max_iterations: int = Field(10, ge=2, le=100)  # turns with tools of a report: half a round
-    min_credibility: float = Field(0.5, ge=0, le=1)  # at or below it a report reads no page
-    patience: float = Field(2.0, gt=0)  # longest wait for the last third of a group
+    evidence_tokens: int = Field(default=3000, ge=200)  # what a prompt shows of the pages
+    report_tokens: int = Field(default=8000, ge=200)  # the same, for gaps and draft of a report
+    max_iterations: int = Field(default=10, ge=2, le=100)  # turns of a report: half a round
+    min_credibility: float = Field(default=0.5, ge=0, le=1)  # at or below it a report reads no page
+    patience: float = Field(default=2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
     verify: Literal["unsure", "all", "rules"] = "unsure"  # which claims a model is asked to judge
     on_unsupported: Literal["drop", "flag"] = "drop"
 
     # what it may take; None: no limit
-    max_seconds: float | None = Field(None, gt=0)
-    max_usd: float | None = Field(None, ge=0)
-    max_tokens: int | None = Field(None, ge=0)
-    max_calls: int | None = Field(None, ge=1)
+    max_seconds: float | None = Field(default=None, gt=0)
+    max_usd: float | None = Field(default=None, ge=0)
+    max_tokens: int | None = Field(default=None, ge=0)
+    max_calls: int | None = Field(default=None, ge=1)
 
     #: The most in a minute, by all runs together: gemini=300, gemini=300/1000000 with tokens,
     #: gemini:MODEL=60, serpapi=60. Of other providers nothing is limited.
     rate_limits: tuple[str, ...] = ()
-    rate_window: float = Field(60.0, gt=0)  # seconds that a limit counts for
+    rate_window: float = Field(default=60.0, gt=0)  # seconds that a limit counts for
 
     # a run that was
     resume: str = ""  # a run's name or journal: go on with it; a new name begins it
@@ -106,16 +106,23 @@ class Settings(Frozen):
     cache_dir: Path | None = None
     cache: bool = True  # searches and pages, across runs
     cache_url: SecretStr = SecretStr("")  # redis:// or rediss://; empty: SQLite in `cache_dir`
-    cache_ttl: float = Field(86_400.0, ge=0, allow_inf_nan=False)  # seconds; 0: no cache
+    cache_ttl: float = Field(default=86_400.0, ge=0, allow_inf_nan=False)  # seconds; 0: no cache
     otel_endpoint: SecretStr = SecretStr("")  # a run's spans go there; empty: nowhere
 
     # the HTTP server, and the MCP server over HTTP
     api_token: SecretStr = SecretStr("")  # needed to ask; beyond loopback there must be one
     api_hosts: tuple[str, ...] = ()  # names by which it may be asked, besides its own address
-    api_max_runs: int = Field(8, ge=1, le=1000)  # at once
-    api_max_queue: int = Field(64, ge=0, le=10_000)  # runs that wait; one more is refused
-    api_linger: float = Field(0.0, ge=0)  # seconds that a run goes on with nobody listening
+    api_max_runs: int = Field(default=8, ge=1, le=1000)  # at once
+    api_max_queue: int = Field(default=64, ge=0, le=10_000)  # runs that wait; one more is refused
+    api_linger: float = Field(default=0.0, ge=0)  # seconds that a run goes on with nobody listening
     api_log: Literal["text", "json"] = "text"
+
+    @field_validator("runs_dir", "cache_dir", mode="before")
+    @classmethod
+    def _a_directory(cls, value: Any) -> Any:
+        if "://" in str(value):
+            raise ValueError("a directory is needed, not a URL (a batch may have one as its --out)")
+        return value
 
     @model_validator(mode="before")
     @classmethod
@@ -134,9 +141,11 @@ DEPTHS: dict[str, dict[str, Any]] = {
         "pages_per_query": 2,
         "pages_per_step": 5,
         "evidence_tokens": 2000,
+        "max_iterations": 6,
+        "report_tokens": 3000,
         "max_words": 60,
         "verify": "rules",
-        "max_tokens": 25_000,
+        "max_tokens": 50_000,
         "max_seconds": 60.0,
     },
     "deep": {
@@ -145,6 +154,8 @@ DEPTHS: dict[str, dict[str, Any]] = {
         "pages_per_query": 5,
         "pages_per_step": 18,
         "evidence_tokens": 8000,
+        "max_iterations": 20,
+        "report_tokens": 16_000,
         "max_words": 160,
         "double_check": True,
         "verify": "all",

@@ -1,4 +1,4 @@
-"""What the commands have in common: lists with commas, and how their process ends."""
+"""What the commands have in common: lists with commas, extras that they need, how they end."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.util import find_spec
 from typing import NoReturn
 
 import click
+
+from agent.errors import NotConfigured
 
 
 def listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -16,6 +19,13 @@ def listed(_: click.Context, __: click.Parameter, value: str | None) -> tuple[st
     if value is None:
         return None
     return tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
+
+
+def needs(extra: str, *modules: str) -> None:
+    """Raises NotConfigured where a module that an extra brings is not installed."""
+    if absent := next((module for module in modules if find_spec(module) is None), None):
+        remedy = f"Install it: pip install 'llm-research-agent[{extra}]'."
+        raise NotConfigured(f"{absent} is not installed.", remedy)
 
 
 def shown(error: click.ClickException) -> int:

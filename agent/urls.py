@@ -1,7 +1,9 @@
-"""One name for one page."""
+"""One name for one page, and the addresses that a text names."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 #: Parameters that tell who sent the reader and never what the page shows.
@@ -10,6 +12,13 @@ TRACKING = frozenset(
     "_hsenc _hsmi mkt_tok oly_anon_id oly_enc_id vero_id wickedid srsltid ref_src".split()
 )
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+#: Addresses in a text: with letters of any script, and in ASCII alone, since Chinese goes on after
+#: one without a blank.
+_ADDRESSES = (
+    re.compile(r"(?i:https?)://[^\s<>\"'`“”‘’«»（）【】「」《》，。；：！？、]+"),
+    re.compile(r"(?i:https?)://[^\s<>\"'`\x7f-\U0010ffff]+"),
+)
+_OPENING = {")": "(", "]": "["}
 
 
 def canonical(url: str) -> str:
@@ -34,3 +43,23 @@ def canonical(url: str) -> str:
         return urlunsplit(("https", host, parts.path.rstrip("/"), urlencode(query), ""))
     except ValueError:
         return url.strip()
+
+
+def addresses(text: str) -> Iterator[str]:
+    """The web addresses in a text, without the punctuation around them.
+
+    One that letters of another script follow at once is given with them and without.
+    """
+    found = (address for pattern in _ADDRESSES for address in pattern.findall(text))
+    yield from dict.fromkeys(map(_trimmed, found))
+
+
+def _trimmed(address: str) -> str:
+    """An address without the end of a sentence, or a bracket that opened before it."""
+    while (last := address[-1]) in ".,;:!?" or _unopened(last, address):
+        address = address[:-1]
+    return address
+
+
+def _unopened(last: str, address: str) -> bool:
+    return last in _OPENING and address.count(last) > address.count(_OPENING[last])

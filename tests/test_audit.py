@@ -55,7 +55,7 @@ def answer(services: Services, settings: Settings) -> Json:
 
 def test_a_whole_answer_stands(answer: Json) -> None:
     found = audit(answer)
-    assert found["ok"] and found["failures"] == []
+    assert found["ok"] and found["failures"] == [] and found["replayed"]
     assert found["checked"] == {"citations": 2, "claims": 2, "slots": 2, "pages": 2}
     leaning = {"where": "claims[1]", "verdict": "supported", "rules": "partial"}
     assert found["judged_by_model"] == [leaning]
@@ -90,6 +90,15 @@ TAMPERINGS: list[tuple[Callable[[Json], None], str]] = [
     (put("claims.0.citations", [2]), "answer"),
     (put("claims.0.citations", []), "answer"),
     (put("slots.winner.citations", [9]), "slots.winner"),
+    (put("claims", []), "answer"),
+    (put("topic", "Who won the cup of 1990?"), "topic"),
+    (put("degraded", False), "degraded"),
+    (put("slots.winner.confidence", 0.99), "slots.winner.confidence"),
+    (lambda answer: answer["slots"].pop("winner"), "slots.winner"),
+    (put("sources.blocked", 7), "sources.blocked"),
+    (put("usage.searches", 0), "usage.searches"),
+    (put("warnings", []), "warnings"),
+    (put("citations.0.credibility.score", 0.99), "citations[0].credibility.score"),
     (put("status", "splendid"), "$.status"),
     (lambda answer: answer.pop("citations"), "$"),
     (put("extra", 1), "$"),
@@ -113,6 +122,18 @@ def test_a_tampered_journal_is_found(answer: Json, tmp_path: Path) -> None:
     assert "citations[0].page_sha256" in {failure["where"] for failure in found["failures"]}
     with pytest.raises(JournalError):
         audit(answer, tmp_path / "missing.jsonl")
+    for damage in ('"call": "nap"', '"call": ["read"]'):
+        forged.write_text(journal.read_text("utf-8").replace('"call": "read"', damage))
+        with pytest.raises(JournalError):
+            audit(answer, forged)
+
+
+def test_what_another_version_wrote_is_not_replayed(answer: Json, tmp_path: Path) -> None:
+    journal = tmp_path / "old.jsonl"
+    first, rest = Path(answer["run"]["journal"]).read_text("utf-8").split("\n", 1)
+    journal.write_text(f"{json.dumps({**json.loads(first), 'version': '0.0.1'})}\n{rest}")
+    found = audit({**answer, "degraded": False}, journal)
+    assert found["ok"] and not found["replayed"]
 
 
 def test_changes_claim_by_claim_and_slot_by_slot(answer: Json) -> None:
@@ -129,6 +150,7 @@ def test_changes_claim_by_claim_and_slot_by_slot(answer: Json) -> None:
     }
     assert told["slots"]["winner"]["new"]["value"] == "France"
     assert told["slots"]["host"]["old"] is None
+    assert not changes(answer, {**answer, "topic": "Who won the cup of 1990?"})["ok"]
     with pytest.raises(UsageError):
         changes(answer, {"answer": "no answer object"})
 

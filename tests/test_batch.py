@@ -25,7 +25,7 @@ from agent.budget import Caps
 from agent.compose import shared
 from agent.errors import JournalError, UsageError
 from agent.settings import load
-from tests.cups import finished, lines, seen, set_up, since, topic
+from tests.cups import finished, lines, number, seen, set_up, since, topic
 from tests.services import Raw, Services
 
 ROOT = Path(__file__).parents[1]
@@ -110,7 +110,8 @@ def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
     assert not paid & set(since(services, then))
 
     paid, then = journals(tmp_path), seen(services)
-    status, summary, _ = command.run("--in-order")
+    status, summary, err = command.run("--in-order")
+    assert err.splitlines()[-1].startswith(f"{COUNT}/{COUNT} done, 0 under way")
     assert (status, summary["answered"], summary["left"]) == (0, COUNT, 0)
     assert not paid & set(since(services, then))
     told = rows_of(command.out)
@@ -176,6 +177,29 @@ def test_a_cap_of_the_batch_leaves_the_rest_and_a_higher_one_goes_on(
     assert command.run()[0] == 0 and seen(services) == then
 
 
+@pytest.mark.parametrize("key", ["GEMINI_API_KEY", "SERPAPI_API_KEY"])
+def test_a_refused_key_ends_it_early_and_a_mended_one_goes_on(
+    command: Command, services: Services, tmp_path: Path, key: str
+) -> None:
+    refused = Command(tmp_path, services, **{key: "sk-refused-1234"})
+    status, summary, err = refused.run("--concurrency", "2")
+    assert (status, summary["left"], summary["failed"]) == (1, COUNT, 0)
+    assert f"topics are left: {summary['stopped']}" in err + "." and key in summary["stopped"]
+    assert "sk-refused-1234" not in err and len(services.asked) < COUNT
+    status, summary, _ = command.run()
+    assert (status, summary["answered"]) == (0, COUNT)
+
+
+def test_a_topic_that_alone_is_refused_costs_only_itself(
+    command: Command, services: Services
+) -> None:
+    known, no_credit = services.hits, Raw(429, '{"error": "Your account has run out of searches."}')
+    assert callable(known)
+    services.hits = lambda query: no_credit if number(query) == 1 else known(query)
+    status, summary, _ = command.run("--concurrency", "2")
+    assert (status, summary["answered"], summary["failed"], summary["left"]) == (1, COUNT - 1, 1, 0)
+
+
 def test_what_cannot_run_is_told_before_anything_is_begun(
     command: Command, tmp_path: Path, services: Services
 ) -> None:
@@ -184,6 +208,8 @@ def test_what_cannot_run_is_told_before_anything_is_begun(
     assert status == 1 and said["error"]["kind"] == "not_configured" and "GEMINI_API_KEY" in err
     command.topics.write_text('{"id": 7, "topic": "a?"}\n{"id": "7", "topic": "b?"}')
     assert "the id '7' twice" in command.run()[2]
+    for cap in ("--max-usd=nan", "--max-calls=0"):
+        assert "room for nothing" in command.run(cap)[2]
     assert not command.out.exists()
 
 
@@ -208,6 +234,9 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "notes").read_text() == "my notes\n"
     with pytest.raises(UsageError, match="cannot be written"):
         Rows(tmp_path / "no" / "out")
+    for path in (Path(), Path("/dev/full"), tmp_path):
+        with pytest.raises(UsageError, match="is no file"):
+            Rows(path)
 
 
 def test_a_removed_file_begins_a_new_batch(tmp_path: Path) -> None:
@@ -220,15 +249,24 @@ def test_a_removed_file_begins_a_new_batch(tmp_path: Path) -> None:
     assert Rows(tmp_path / "out").name != first.name
 
 
+def test_any_id_is_a_row_in_utf_8(tmp_path: Path) -> None:
+    rows = Rows(tmp_path / "out")
+    answer = output.Answer(topic="a?", status="insufficient").model_dump(mode="json")
+    rows.add({"id": "half a pair \ud83d", **answer})
+    assert rows_of(tmp_path / "out")[0]["id"] == "half a pair \ud83d" and rows.known
+    rows.close()
+    assert Rows(tmp_path / "out").known == rows.known
+
+
 def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
     rows = Rows(tmp_path / "out")
-    for each in ("b", "x", "a"):
+    for each in ("b", "z", "x", "y", "a"):
         answer = output.Answer(topic=each, status="insufficient").model_dump(mode="json")
         rows.add({"id": each, **answer})
     in_order([Topic("a", "a"), Topic("b", "b"), Topic("c", "c")], rows)
-    assert [row["id"] for row in rows_of(tmp_path / "out")] == ["a", "b", "x"]
+    assert [row["id"] for row in rows_of(tmp_path / "out")] == list("abzxy")
     rows.add({"id": "c", **answer})
-    assert list(rows.known) == ["a", "b", "x", "c"] and len(rows_of(tmp_path / "out")) == 4
+    assert list(rows.known) == list("abzxyc") and len(rows_of(tmp_path / "out")) == 6
 
 
 def test_the_ways_to_write_topics(tmp_path: Path) -> None:
@@ -243,8 +281,12 @@ def test_the_ways_to_write_topics(tmp_path: Path) -> None:
     ]
     text = 'id,topic,more\nx,"one,\ntwo?",1\n,three?,\n'
     assert of("a.csv", text) == [("x", "one,\ntwo?", ""), (4, "three?", "")]
+    assert of("a.tsv", text.replace(",", "\t").replace("one\t", "one,")) == of("a.csv", text)
+    assert of("a.txt", '\n{"id":"x","topic":"one?"}') == [("x", "one?", "")]
     for name, text, said in [
         ("a.csv", "question\nx", "no column `topic`"),
+        ("a.csv", "id;topic\n1;x", "no column `topic`"),
+        ("a.json", '[{"id": 1, "topic": "one?"}]', "holds no topic. Line 1 is not"),
         ("a.txt", "\n \n", "holds no topic"),
         ("none/a.txt", "", "cannot be read"),
         ("a.jsonl", '{"id":1,"topic":"a"}\n"b"\n{"id":"2","topic":"c"}', "twice"),

@@ -59,6 +59,17 @@ def test_without_caps_nothing_is_cut(world: Services, settings: Settings) -> Non
     assert made(world) == 4 + 4 + 8
 
 
+def test_a_cap_that_is_too_small_to_begin_says_what_is_needed(
+    world: Services, settings: Settings
+) -> None:
+    _, answer = ended(settings.model_copy(update={"max_calls": 1, "strategy": "loop"}))
+    assert answer.answer == "Unable to find the answer. Nothing was searched."
+    assert answer.warnings == (
+        "The budget is too small to begin: 2 may be needed (--max-calls 1); "
+        "the answer comes from what had been read.",
+    )
+
+
 @pytest.mark.parametrize("cap", range(1, 18))
 def test_calls(cap: int, world: Services, settings: Settings) -> None:
     _, answer = ended(settings.model_copy(update={"max_calls": cap}))

@@ -54,6 +54,7 @@ LACKING = [
     ("The bridge opened in 1987.", "The bridge opened in 1978.", "the number 1987"),
     ("He scored three goals.", "He scored two goals in the final.", "the number three"),
     ("Sales grew by 5%.", "Sales grew by 5 units.", "the number 5"),
+    ("13. Mai 1865 war es.", "Es war am 12. Mai 1865.", "the number 13"),
     ("The firm paid $4 billion.", "The firm paid $4 million.", "the number 4"),
     ("Ada was born on 5 May 1920.", "Ada was born on 5 June 1920.", "the month May"),
     (

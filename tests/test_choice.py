@@ -29,7 +29,14 @@ ASKED = {
     "Give me an overview of CRISPR therapies": "report",
     "What is the state of battery research?": "report",
     "Why did Nokia fail?": "report",
+    "Should I learn Python or Java?": "report",
+    "Postgres vs MySQL for analytics": "report",
+    "Who won Argentina vs France in 2022?": "slots",
+    "How has the EU regulated AI?": "report",
+    "Tell me about the history of the Suez Canal": "report",
     "人工智能对就业的影响": "report",
+    "写一份关于全球变暖的报告": "report",
+    "微信应用程序的开发者是谁？": "slots",
     "HPA和KEDA的区别": "report",
 }
 
@@ -80,7 +87,8 @@ def test_a_strategy_that_was_named_needs_no_reason(tmp_path: Path) -> None:
 
 def test_a_depth_sets_what_is_not_given() -> None:
     quick, normal, deep = (Settings(depth=d) for d in ("quick", "normal", "deep"))
-    for name in ("max_rounds", "max_steps", "pages_per_query", "pages_per_step", "max_words"):
+    sizes = "max_steps max_words pages_per_query pages_per_step report_tokens evidence_tokens"
+    for name in ("max_rounds", "max_iterations", *sizes.split()):
         assert getattr(quick, name) < getattr(normal, name) < getattr(deep, name)
     assert normal == Settings() and normal.max_seconds is None
     assert quick.max_tokens and deep.max_tokens and quick.max_tokens < deep.max_tokens
@@ -116,7 +124,7 @@ def test_an_estimate_knows_strategy_and_depth() -> None:
         assert made.calls.min < made.calls.max and made.tokens.min < made.tokens.max
         return made.calls.max
 
-    for strategy in ("slots", "loop"):
+    for strategy in ALL:
         assert calls(strategy, "quick") < calls(strategy, "normal") < calls(strategy, "deep")
     assert calls("auto", "normal") == calls("slots", "normal") != calls("loop", "normal")
 
@@ -148,3 +156,16 @@ def test_an_answer_runs_the_run_once(tmp_path: Path) -> None:
     first, events = run.answer(), len(run.research.events)
     assert first.status == "complete" and run.answer().answer == first.answer
     assert len(run.research.events) == events > 5
+
+
+@pytest.mark.parametrize("strategy", ALL)
+def test_a_run_that_is_left_early_says_so(strategy: str, tmp_path: Path) -> None:
+    settings = load({}, offline=True, strategy=strategy, runs_dir=tmp_path, cache_dir=tmp_path)
+    run = research("Who founded LEGO?", settings)
+    for event in run:
+        if event.type == "searched":
+            break
+    answer = run.answer()
+    assert answer.status == "error" and answer.error and answer.error.kind == "stopped"
+    events = list(run.research.events)
+    assert list(run) == events == run.research.events

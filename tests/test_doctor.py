@@ -15,7 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.doctor import Check, clock, examine, hidden, secrets, unmet
+from agent.doctor.checks import examine, unmet
+from agent.doctor.hiding import hidden, secrets
+from agent.doctor.machine import clock
+from agent.doctor.results import Check
 from tests.services import GEMINI_KEY, OPENAI_KEY, SERPAPI_KEY, Raw, Services
 from tests.test_architecture import HEAVY
 
@@ -332,7 +335,7 @@ def test_wrong_usage_exits_2(tmp_path: Path) -> None:
 
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     code = (
-        "import sys; from agent.doctor import command; "
+        "import sys; from agent.doctor.__main__ import command; "
         "command.main(['--help'], standalone_mode=False); "
         f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
     )

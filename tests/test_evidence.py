@@ -44,6 +44,16 @@ def cut(text: str) -> list[str]:
         ("阿根廷夺冠。梅西进了两球！你知道吗？", ["阿根廷夺冠。", "梅西进了两球！", "你知道吗？"]),
         ("Am 5. Mai kam er, d.h. spät. Dann ging er.", None),
         ("فازت الأرجنتين. من سجل؟ ميسي.", ["فازت الأرجنتين.", "من سجل؟", "ميسي."]),
+        (
+            "Born c. 1850, see Fig. 3. Gov. Lee died.",
+            ["Born c. 1850, see Fig. 3.", "Gov. Lee died."],
+        ),
+        ('"I came. I saw," he said. So.', ['"I came. I saw," he said.', "So."]),
+        (
+            "“I came. I saw.” And an open “one. Then.",
+            ["“I came. I saw.”", "And an open “one.", "Then."],
+        ),
+        ("1. Paper\n2. Boots. More", ["1. Paper", "2. Boots.", "More"]),
         ("A heading\nA line without a stop", ["A heading", "A line without a stop"]),
         ("Brehme 85' (pen.) | Report", ["Brehme 85' (pen.) | Report"]),
         ("", []),

@@ -234,6 +234,24 @@ def test_failures_are_kept_unless_asked_for_again(tmp_path: Path) -> None:
     assert "response" in read(path).calls[lines(path)[-1]["key"]]
 
 
+def test_what_was_refused_for_a_key_is_asked_again(tmp_path: Path) -> None:
+    """The user may have mended it; a replay tells what the run saw."""
+    path = tmp_path / "a.jsonl"
+
+    def refuse(_: str) -> str:
+        raise SearchFailed("no such key", outcome="bad_key")
+
+    journal = Journal.begin(path, {})
+    with pytest.raises(SearchFailed):
+        recorded(journal, refuse)("x")
+    journal.close()
+    with pytest.raises(SearchFailed):
+        recorded(Journal.replay(path), outside)("x")
+    journal = Journal.resume(path, {})
+    assert recorded(journal, str.upper)("x") == "X"
+    journal.close()
+
+
 def test_a_replay_goes_nowhere_and_names_what_it_misses(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     written(path, "a")

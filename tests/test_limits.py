@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
-from agent.limits import SLICES, Files, Limits, Rate, Sent, Turns, rates, refused, taken
+from agent.limits import (
+    LATE,
+    SLICES,
+    TURNS,
+    Files,
+    Limits,
+    Rate,
+    Sent,
+    Turns,
+    rates,
+    refused,
+    taken,
+)
 from agent.run import research
 from agent.settings import load
 from tests.cups import set_up, topic
@@ -37,12 +50,22 @@ def drive(rate: Rate, gaps: list[float], tokens: list[int]) -> list[tuple[float,
 @given(
     st.integers(1, 400),
     st.lists(
-        st.tuples(st.sampled_from([0.0, 0.01, 0.5, 7.0, 90.0]), st.integers(0, 40)), max_size=150
+        st.tuples(
+            st.sampled_from([0.0, 0.01, 0.5, 7.0, 90.0]),
+            st.integers(0, 40),
+            st.sampled_from([0.0, 0.5, 0.99]),
+        ),
+        max_size=150,
     ),
 )
-def test_no_window_holds_more_than_the_limit(requests: int, asked: list[tuple[float, int]]) -> None:
+def test_no_window_holds_more_than_the_limit(
+    requests: int, asked: list[tuple[float, int, float]]
+) -> None:
+    """Though some take almost a slice from where they are counted to the provider."""
     rate = Rate(requests, tokens=100)
-    went = drive(rate, [gap for gap, _ in asked], [size for _, size in asked])
+    gone = drive(rate, [gap for gap, _, _ in asked], [size for _, size, _ in asked])
+    lates = [part * LATE * WINDOW / SLICES for _, _, part in asked]
+    went = sorted((at + late, size) for (at, size), late in zip(gone, lates, strict=True))
     for i, (start, _) in enumerate(went):
         inside = [size for at, size in went[i:] if at < start + WINDOW]
         assert len(inside) <= requests and sum(inside) <= 100
@@ -101,9 +124,32 @@ def test_processes_share_a_file_and_a_new_one_knows_what_was_sent(tmp_path: Path
     assert files().take("gemini", 0) == 0.0
 
 
+class Slow:
+    """A store that tells each turn after some milliseconds."""
+
+    def __init__(self) -> None:
+        self.took = 0
+
+    def take(self, name: str, tokens: int) -> float:
+        time.sleep(0.005)
+        self.took += 1
+        return 0.0
+
+    def refuse(self, name: str, seconds: float) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("window", "turns"), [(1e6, 1), (0.06, TURNS)])
+def test_a_turn_that_is_told_late_is_taken_anew(window: float, turns: int) -> None:
+    """It was counted too early; but where every turn is late, nothing waits for ever."""
+    store = Slow()
+    Limits({"gemini": Rate(9)}, store, window).wait("gemini", 0)
+    assert store.took == turns
+
+
 def test_one_limit_for_all_threads(tmp_path: Path) -> None:
     given = {"gemini": Rate(10_000), "gemini:pro": Rate(6)}
-    limits = Limits(given, Files(tmp_path, given, 0.6))
+    limits = Limits(given, Files(tmp_path, given, 0.6), 0.6)
     turns, took = Turns(limits), []
 
     def ask() -> None:

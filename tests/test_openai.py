@@ -10,6 +10,7 @@ import pytest
 from agent.errors import NotConfigured, UsageError
 from agent.llm import Models
 from agent.llm.openai_compatible import OpenAICompatible
+from agent.llm.openai_tools import turn
 from agent.output import to_json
 from agent.run import research
 from agent.settings import Settings, load
@@ -128,6 +129,16 @@ def test_replies_that_are_read(kind: str, services: Services) -> None:
     model = OpenAICompatible("m", f"{services.base}/openai/v1", "", 5, None)
     reply = Models([model], 5, ())(MakeQueries(topic="x"))
     assert reply.answer.queries == ["a"] and len(services.asked) == 1
+
+
+@pytest.mark.parametrize("ids", [("same", "same"), ("", ""), (None, None), ("call_1", "call_1")])
+def test_each_call_of_a_turn_has_an_id_of_its_own(ids: tuple[str | None, ...]) -> None:
+    """Else a result could not be told whose it is, and servers refuse the conversation."""
+    calls = [{"id": i, "function": {"name": "search_web", "arguments": "{}"}} for i in ids]
+    read = json.loads(turn({"content": None, "tool_calls": calls}))
+    given = [call["id"] for call in read["calls"]]
+    assert len(set(given)) == 2 and all(given)
+    assert given == [call["id"] for call in read["verbatim"]["tool_calls"]]
 
 
 BROKEN = {

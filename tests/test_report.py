@@ -38,7 +38,7 @@ from agent.steps.draft import ReportDraft, Sentence, Theme, drafted
 from agent.steps.synthesize import Cited
 from agent.strategies.report import CAPPED
 from agent.trace.__main__ import traced
-from agent.trace.tree import lines as branches
+from agent.trace.lines import lines as branches
 from agent.trace.tree import tree
 from tests.reporter import Calls, fetch, hits, search
 from tests.services import OPENAI_KEY, Asked, Raw, Reply, Services, as_html, source_ids
@@ -296,6 +296,16 @@ def test_nothing_depends_on_who_answers_first(world: Services, settings: Setting
     assert seen[0] == seen[1] == seen[2]
 
 
+def test_a_page_that_a_search_of_its_own_turn_names_is_to_be_called_again(
+    world: Services, settings: Settings
+) -> None:
+    both = search("founder of Velmora Works") + fetch(world.url(FIRM))
+    scripted(world, both, fetch(world.url(FIRM)), {"text": "done"})
+    ended(TOPIC, settings)
+    told = [asked.results for asked in world.asked if asked.task == "gather"][2]
+    assert "call again" in told[0][1] and "was founded by" in told[1][0]
+
+
 def test_more_calls_than_a_turn_may_have(world: Services, settings: Settings) -> None:
     scripted(world, search(*(f"query {n}" for n in range(11))), {"text": "done"})
     ended(TOPIC, settings)
@@ -360,6 +370,13 @@ def test_row_gemini_down_for_good(world: Services, settings: Settings) -> None:
     run, answer = ended(TOPIC, settings)
     assert answer.degraded and answer.status in ("complete", "insufficient")
     assert "founder of Velmora Works" in world.searched and FIRM in world.read
+
+
+def test_a_stage_without_a_model_is_named(world: Services, settings: Settings) -> None:
+    scripted(world, "prose", "prose", task="gaps")
+    _, answer = ended(TOPIC, settings)
+    assert answer.status == "complete" and answer.degraded
+    assert answer.warnings[0].startswith("No model was used for: gaps.")
 
 
 def test_row_search_failure(world: Services, settings: Settings) -> None:
@@ -675,10 +692,11 @@ def test_slots_that_the_caller_names_are_filled_once_before_the_draft(
 
 
 def test_an_address_of_the_question_may_be_read(world: Services, settings: Settings) -> None:
-    """Whatever its credibility: the user named it."""
+    """Whatever its credibility, though a search names it too: the user named it."""
     world.pages["mine"] = "Velmora Works was founded by Ada Lindqvist."
     topic = f"Who founded the firm of {world.url('mine')}, and where?"
-    scripted(world, fetch(world.url("mine")), {"text": "done"})
+    world.hits = lambda query: ["mine", FIRM]
+    scripted(world, search("firms"), fetch(world.url("mine")), {"text": "done"})
     run, answer = ended(topic, settings)
     assert world.read[0] == "mine" and run.research.sources[0].hit.url == world.url("mine")
     assert answer.answer.startswith("The founder is Ada Lindqvist [1].")

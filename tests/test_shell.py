@@ -1,4 +1,4 @@
-"""What the commands have in common: lists with commas, and how a process ends."""
+"""What the commands have in common: lists with commas, extras that they need, how they end."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ import pytest
 from agent.shell import listed
 
 ROOT = Path(__file__).parents[1]
-
-
-DOORS = ("audit", "batch", "cli", "doctor", "evaluate", "mcp_server.__main__")
-DOORS += ("server.__main__", "trace.__main__")
+DOORS = ("audit", "batch", "cli", "evaluate")
+DOORS += tuple(f"{door}.__main__" for door in ("doctor", "mcp_server", "server", "trace"))
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -61,3 +59,26 @@ def test_a_reader_that_has_gone_ends_a_command_without_a_word(
     )
     os.close(write)
     assert done.returncode == 1 and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("door", "module"), [("server", "fastapi"), ("mcp_server", "mcp")])
+def test_an_extra_that_is_not_installed_is_told_with_its_remedy(
+    door: str, module: str, tmp_path: Path
+) -> None:
+    code = (
+        f"import sys; sys.modules[{module!r}] = None; sys.argv = ['x']; "
+        f"from agent.{door}.__main__ import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    extra = door.removesuffix("_server")
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr.splitlines() == [
+        f"Error: {module} is not installed.",
+        f"Install it: pip install 'llm-research-agent[{extra}]'.",
+    ]

@@ -47,8 +47,9 @@ from agent.research import (
 from agent.run import research
 from agent.settings import Settings
 from agent.trace.calls import Call, calls
+from agent.trace.lines import columns, lines
 from agent.trace.page import page
-from agent.trace.tree import Node, Trace, columns, lines, tree
+from agent.trace.tree import Node, Trace, tree
 from tests.services import Raw, Services
 from tests.thinker import Fact, Thinker
 

@@ -21,7 +21,7 @@ from agent.proof import audit
 from agent.research import Form, Hit, Page, Quote, Said, Scalar, Slot, Source
 from agent.run import Run, research
 from agent.settings import Settings, load
-from agent.slots.data import faults, leaves, settled
+from agent.slots.data import faults, leaves, settled, unlike
 from agent.slots.forms import holds, typed
 from agent.slots.grounding import grounded
 from agent.slots.rows import SlotValue
@@ -113,6 +113,7 @@ REFUSED: list[tuple[Any, str]] = [
     (_of(**{"a.b": {"type": "string"}}), "a name may not be 'a.b'"),
     (_of(a={"type": "string", "pattern": "(a+)+$"}), "could take too long"),
     (_of(**{f"a{i}": {"type": "string"} for i in range(101)}), "it has 101 leaves"),
+    ({**_of(a={"type": "string"}), "required": ["b"]}, "at #: 'b' is required and no property"),
     (LOOP, "too large or too deep"),
     (BOMB, "too large or too deep"),
     ({**_of(a={"type": "string"}), "title": "x" * 100_001}, "at most 100,000 characters"),
@@ -199,6 +200,47 @@ def test_a_value_stands_in_its_quote_in_its_own_form() -> None:
     assert holds("on 29 June", "1987-06-29", "The cup of 1987")
     assert not holds("on 28 June", "1987-06-29", "The cup of 1987, 29 pages")
     assert not holds("It rained.", 23, "In the 23rd minute")  # pages are full of numbers
+    assert not holds("It rained 2 times.", "rained 23 times", "23 pages")
+
+
+@pytest.mark.parametrize(
+    ("text", "day", "is_there"),
+    [
+        ("on 12 May 1865", "1865-05-12", True),
+        ("on 12 May 1865", "1865-07-12", False),  # a day and a year are no date
+        ("am 12. Mai 1865", "1865-05-12", True),
+        ("am 12. Mai 1865", "1865-07-12", False),
+        ("05/12/1865", "1865-12-05", True),
+        ("05/12/1865", "1865-07-12", False),
+        ("5.12.1865", "1865-05-12", False),
+        ("le 12 août 1865", "1865-08-12", True),
+        ("on 12 May 1865", "1865-05-12T00:00:00Z", False),  # nobody said when
+        ("on 12 May 1865 at 3:30 pm", "1865-05-12T15:30:00Z", True),
+        ("1865年5月12日15时", "1865-05-12T15:00:00Z", True),
+    ],
+)
+def test_a_date_is_there_with_its_month_and_its_hour(text: str, day: str, is_there: bool) -> None:
+    assert holds(text, day, f"{text} and more") is is_there
+
+
+def test_no_value_in_words_is_no_value() -> None:
+    text, pages = Slot(name="a"), [source(1, "The rest is unknown, or null.")]
+    for word in ("null", "N/A", "Unknown.", "未知"):
+        row = SlotValue(name="a", value=word, source=1, quote="The rest is unknown")
+        assert grounded([row], [text], pages)[0] == ()
+    assert typed("unknown", Slot(name="a", form=Form(type="string", options=("unknown",))))
+
+
+def test_an_object_that_may_be_null_is_where_nothing_was_found() -> None:
+    part = {"type": "object", "properties": {"b": {"type": "string"}}, "required": ["b"]}
+    other = {**_of(d={"type": "integer"}), "type": ["object", "null"]}
+    whole = _of(a={"anyOf": [part, {"type": "null"}]}, c=other)
+    _, data, _ = settled(whole, {})
+    assert data == {"a": None, "c": None}
+    Draft202012Validator(whole).validate(data)
+    values: dict[str, Scalar | None] = {"a.b": None, "c.d": None}
+    assert not list(unlike(data, values, whole))
+    assert [path for path, _ in unlike(data, values | {"a.b": "x"}, whole)] == ["a.b"]
 
 
 SAME = [
@@ -458,7 +500,10 @@ def test_a_schema_is_asked_filled_and_told_as_one_object(
     world: Services, settings: Settings
 ) -> None:
     run, answer, shown = ended(settings.model_copy(update={"slots_schema": SCHEMA}))
-    assert "- goalscorers[].minute (integer, maximum 130, minimum 1):" in world.asked[1].prompt
+    assert (
+        "- goalscorers[].minute (integer, digits alone, maximum 130, minimum 1):"
+        in world.asked[1].prompt
+    )
     assert '- stage (one of ["Final", "Group"]):' in world.asked[1].prompt
     assert shown["data"] == {
         "winner": "Argentina",

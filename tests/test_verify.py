@@ -228,6 +228,33 @@ def test_a_report_is_checked_like_an_answer() -> None:
     assert found.text == "Nokia was founded by Fredrik Idestam [1]."  # no empty summary
 
 
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("It made boots [1-2]. He went [1 and 2].", "It made boots [1][2]. He went [1][2]."),
+        ("It made boots［1］. He went〔2〕.", "It made boots [1]. He went [2]."),
+        ("Boots [[1]](https://x.example/). [He](x.html) went [^2].", "Boots [1]. He went [2]."),
+        ("# Boots\n- It made some. [1]\n- He went. [2]", "It made some [1]. He went [2]."),
+        ("1. It made some. [1]\n2. He went. [2]", "It made some [1]. He went [2]."),
+        ("12. Mai 1865 war es [1].", "12. Mai 1865 war es [1]."),
+        ("他造纸。[2]他说：“别的不做。”[2]真的[2]！", "他造纸[2]。他说：“别的不做[2]。”真的[2]！"),
+        ("It went. [1] It went. [1]", "It went [1]."),
+        ("[1] [2]", ""),
+    ],
+)  # fmt: skip
+def test_markers_of_every_kind_are_read_and_marks_of_markdown_are_not(
+    written: str, text: str
+) -> None:
+    found, _ = compose(draft(written, (1, FOUNDER), (2, TAMPERE[:30])), research().sources)
+    assert found.text == text
+
+
+def test_a_draft_without_end_is_told_in_few_words() -> None:
+    made = draft(" ".join(f"Mill {n} was built [1]." for n in range(300)), (1, MILL))
+    found, told = compose(made, research().sources, max_words=8)
+    assert len(found.claims) == 2 and len(told) == 6 and told[-1].startswith("293 more")
+
+
 # --- models that lie in every way ----------------------------------------------------------------
 
 quotes = st.one_of(

@@ -11,11 +11,12 @@ from agent.batches.local import failed, run_name, unusable
 from agent.batches.rows import Rows, digest
 from agent.batches.topics import Topic
 from agent.budget import Caps, Spent
-from agent.errors import JournalError, UsageError
+from agent.errors import FINAL, JournalError, UsageError
 from agent.research import Frozen
 from agent.settings import Settings
 
 TICK = 0.2  # seconds between two looks at caps and signals
+REFUSED = 3  # topics in a row that are refused before no more are begun
 Json = dict[str, Any]
 
 
@@ -84,6 +85,7 @@ class Batch:
         self._caps = caps
         self._concurrency = concurrency
         self._flights: dict[Future[Json], Topic] = {}
+        self._refused: list[Json] = []  # rows, in a row; they are left to be done again
         self._begun = time.monotonic()
         self._stopped = ""
         self._agree()
@@ -113,6 +115,8 @@ class Batch:
             for flight in wait(self._flights, TICK, FIRST_COMPLETED).done:
                 self._settle(flight)
             told(self.progress())
+        if self._refused and not self._stopped:
+            self._stopped = _refusal(self._refused[-1])
         self._engine.close()
         return self.summary()
 
@@ -131,7 +135,13 @@ class Batch:
     def _settle(self, flight: Future[Json]) -> None:
         topic = self._flights.pop(flight)
         error = flight.exception()
-        self._write(failed(topic, error) if error else flight.result())
+        row = failed(topic, error) if error else flight.result()
+        if _refusal(row):
+            self._refused.append(row)
+            return
+        for each in (*self._refused, row):  # others are served: it is those topics that are not
+            self._write(each)
+        self._refused.clear()
 
     def _write(self, row: Json) -> None:
         try:
@@ -142,6 +152,8 @@ class Batch:
 
     def _over(self) -> str:
         """Why no topic may be begun any more, nor one under way go on; empty: they may."""
+        if not self._stopped and len(self._refused) >= REFUSED:
+            self._stopped = _refusal(self._refused[-1])
         if not self._stopped and (cap := self._reached()):
             self._stopped = f"{cap} is used up"
         return self._stopped
@@ -173,7 +185,7 @@ class Batch:
         return Progress(
             topics=len(self._topics),
             done=known,
-            failed=self._rows.statuses()["error"],
+            failed=self._rows.statuses["error"],
             under_way=len(self._flights),
             seconds=seconds,
             eta=left * seconds / made if made else None,
@@ -182,7 +194,7 @@ class Batch:
 
     def summary(self) -> Summary:
         """What became of it."""
-        statuses = self._rows.statuses()
+        statuses = self._rows.statuses
         done = sum(str(topic.id) in self._rows.known for topic in self._topics)
         return Summary(
             topics=len(self._topics),
@@ -197,13 +209,21 @@ class Batch:
         )
 
 
+def _refusal(row: Json) -> str:
+    """Why nobody would serve a topic: no key or no credit, wherever it asked. Empty: not so."""
+    error = row["error"] or {}
+    what = {"model": "llm", "search": "search"}.get(error.get("kind", ""))
+    outcomes = {each["outcome"] for each in row["attempts"] if each["what"] == what}
+    return f"{error['message']} {error['remedy']}" if outcomes and outcomes <= FINAL else ""
+
+
 def in_order(topics: list[Topic], rows: Rows) -> None:
-    """Put the rows into the order of the topics; those of no topic stay behind them."""
-    asked = [str(topic.id) for topic in topics if str(topic.id) in rows.known]
-    rows.keep([*asked, *(rows.known.keys() - set(asked))])
+    """Put the rows into the order of the topics; those of no topic stay behind, as they were."""
+    asked = dict.fromkeys(str(topic.id) for topic in topics if str(topic.id) in rows.known)
+    rows.keep([*asked, *(each for each in rows.known if each not in asked)])
 
 
 def _without_failed(rows: Rows) -> None:
     """Take out the rows of topics that failed, so that they are done again."""
-    if rows.statuses()["error"]:
+    if rows.statuses["error"]:
         rows.keep([each for each, row in rows.known.items() if row.status != "error"])

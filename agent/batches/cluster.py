@@ -1,6 +1,7 @@
 """A batch on a Ray cluster: the same runs, in workers; limits are counted by one actor.
 
-Workers read and write journals under `runs_dir`, which every node must see. When one is lost, Ray
+Workers read and write journals under `runs_dir`, which every node must see; or, where the batch has
+a URL, each brings those of its topics from there and copies them back. When a worker is lost, Ray
 starts another and gives it the same topics, whose runs go on from their journals. Keys do not
 travel: each worker takes them from its own environment, all other settings from the command.
 """
@@ -10,12 +11,13 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import Future
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from pydantic import SecretStr
 
-from agent.batches.local import row
+from agent.batches.local import mirrored, row
+from agent.batches.mirror import Mirror
 from agent.batches.topics import Topic
 from agent.budget import Spent
 from agent.compose import Shared, shared, shared_limits
@@ -34,9 +36,11 @@ Json = dict[str, Any]
 class Cluster:
     """Runs in the workers of a Ray cluster, started here where no address is given."""
 
-    def __init__(self, settings: Settings, address: str | None, concurrency: int) -> None:
-        """Raises UsageError where Ray or the cluster is not there, NotConfigured where a worker
-        lacks a key."""
+    def __init__(
+        self, settings: Settings, address: str | None, concurrency: int, url: str | None = None
+    ) -> None:
+        """`url`: where the journals have their copies. Raises UsageError where Ray or the cluster
+        is not there, NotConfigured where a worker lacks a key."""
         self._ray = _ray(address)
         name, told = f"limits-{os.urandom(6).hex()}", _travelling(settings)
         home = _at_home(self._ray)
@@ -46,7 +50,7 @@ class Cluster:
         count = max(1, min(concurrency, cpus))
         each = -(-concurrency // count)
         worker = self._actor(Worker, "SPREAD", max_concurrency=each, max_task_retries=RETRIES)
-        self._workers = [worker.remote(told, name) for _ in range(count)]
+        self._workers = [worker.remote(told, name, url) for _ in range(count)]
         self._load = [0] * count
         self._check()
 
@@ -98,9 +102,10 @@ class Cluster:
 class Worker:
     """Runs topics in threads, in a process of the cluster."""
 
-    def __init__(self, settings: str, counter: str) -> None:
+    def __init__(self, settings: str, counter: str, url: str | None) -> None:
         self._given = Settings.model_validate_json(settings)
         self._counter = counter
+        self._url = url
 
     @cached_property
     def _settings(self) -> Settings:
@@ -110,12 +115,17 @@ class Worker:
     @cached_property
     def _shared(self) -> Shared:
         found = rates(self._settings.rate_limits)
-        return shared(self._settings, Limits(found, Counted(self._counter)))
+        window = self._settings.rate_window
+        return shared(self._settings, Limits(found, Counted(self._counter), window))
+
+    @cached_property
+    def _mirror(self) -> Mirror | None:
+        return Mirror(self._url, self._settings) if self._url else None
 
     def fault(self) -> tuple[str, str] | None:
         """Why no run could be made here: message and remedy."""
         try:
-            assert self._shared
+            assert self._shared and (self._mirror or not self._url)
         except AgentError as error:
             return error.message, error.remedy
         return None
@@ -123,10 +133,11 @@ class Worker:
     def row(self, topic: Json, name: str) -> Json:
         """The row of a topic. Waits for a journal that a worker given up has not let go of yet."""
         settings = self._settings.model_copy(update={"resume": name})
+        work = partial(row, Topic(**topic), settings, self._shared, patient=True)
         until = time.monotonic() + STALE
         while True:
             try:
-                return row(Topic(**topic), settings, self._shared, patient=True)
+                return mirrored(self._mirror, settings, work)
             except JournalBusy:
                 if time.monotonic() > until:
                     raise

@@ -8,15 +8,17 @@ import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from agent import output
+from agent.batches.mirror import Mirror
 from agent.batches.topics import Topic
 from agent.budget import Spent
 from agent.compose import Shared
 from agent.errors import AgentError, JournalBusy, UsageError
 from agent.outside import spawn
-from agent.run import Run, research
+from agent.run import Run, journal_path, research
 from agent.settings import Settings
 
 Json = dict[str, Any]
@@ -25,8 +27,9 @@ Json = dict[str, Any]
 class Local:
     """Runs as threads of this process."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Shared, mirror: Mirror | None = None) -> None:
         self._shared = shared
+        self._mirror = mirror
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
 
@@ -35,8 +38,9 @@ class Local:
         return spawn(lambda: self._row(topic, settings))
 
     def _row(self, topic: Topic, settings: Settings) -> Json:
+        work = partial(row, topic, settings, self._shared, partial(self._note, settings.resume))
         try:
-            return row(topic, settings, self._shared, lambda run: self._note(settings.resume, run))
+            return mirrored(self._mirror, settings, work)
         finally:
             with self._lock:
                 self._runs.pop(settings.resume, None)
@@ -76,6 +80,13 @@ def row(
             raise
         answer = output.failure(topic.text, error)
     return {"id": topic.id, **json.loads(output.to_json(answer, compact=True))}
+
+
+def mirrored(mirror: Mirror | None, settings: Settings, work: Callable[[], Json]) -> Json:
+    """The row that `work` makes; where there is a mirror, the run's journal has its copy there."""
+    if mirror is None:
+        return work()
+    return mirror.kept(journal_path(settings, settings.resume), work)
 
 
 def failed(topic: Topic, error: BaseException) -> Json:

@@ -12,6 +12,7 @@ class Teller:
     """Decides when a line is due, and what it says."""
 
     def __init__(self, *, terminal: bool) -> None:
+        self.terminal = terminal
         self._every = BUSY if terminal else SPARSE
         self._last = 0.0 if terminal else -1.0
 

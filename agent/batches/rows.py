@@ -44,6 +44,8 @@ class Rows:
         self.path = path
         self.known: dict[str, Row] = {}
         self.spent = Sum()
+        self.statuses: Counter[str] = Counter()  # how many rows there are of each
+        _fits(path)
         self.name = _name(path)
         self._file = _opened(path)
         self._end = self._load()
@@ -71,23 +73,21 @@ class Rows:
         raise UsageError(f"{self.path} holds other things than rows.", "Name another --out.")
 
     def _remember(self, row: Json, start: int, size: int) -> None:
+        if before := self.known.get(str(row["id"])):
+            self.statuses[before.status] -= 1
+        self.statuses[row["status"]] += 1
         self.known[str(row["id"])] = Row(digest(row["topic"]), row["status"], start, size)
         self.spent.add(row["usage"])
 
     def add(self, row: Json) -> None:
         """Append a row, whole and on the disk before this returns. Raises OSError."""
-        raw = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n").encode(
-            "utf-8", "surrogatepass"
-        )
+        text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+        raw = f"{text}\n".encode("utf-8", "backslashreplace")  # a lone surrogate: its JSON escape
         if os.write(self._file, raw) != len(raw):  # a full disk; the torn line is dropped next time
             raise OSError(28, "No space left on device", str(self.path))
         os.fsync(self._file)
         self._remember(row, self._end, len(raw))
         self._end += len(raw)
-
-    def statuses(self) -> Counter[str]:
-        """How many rows there are of each status."""
-        return Counter(row.status for row in self.known.values())
 
     def keep(self, ids: Iterable[str]) -> None:
         """Rewrite the file with these rows, in this order: as a whole or not at all.
@@ -95,13 +95,13 @@ class Rows:
         The lock goes on: the new file is locked before it takes the name.
         """
         part = self.path.with_name(f"{self.path.name}.part")
-        new = _locked(os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666), part)
+        new = locked(os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666), part)
         for row in (self.known[each] for each in ids):
             os.write(new, os.pread(self._file, row.size, row.start))
         os.fsync(new)
         part.replace(self.path)
         os.close(self._file)
-        self._file, self.known, self.spent = new, {}, Sum()
+        self._file, self.known, self.spent, self.statuses = new, {}, Sum(), Counter()
         self._end = self._load()
 
     def close(self) -> None:
@@ -138,15 +138,22 @@ def digest(topic: str) -> bytes:
     return hashlib.sha256(plain(topic, 100_000).encode("utf-8", "surrogatepass")).digest()[:8]
 
 
+def _fits(path: Path) -> None:
+    """Raises UsageError for what is there and is no file: a directory, a device."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is no file.", "Name a file in a directory of your own.")
+
+
 def _opened(path: Path) -> int:
     try:
-        return _locked(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666), path)
+        return locked(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666), path)
     except OSError as error:
         fault = f"{path} cannot be written: {error.strerror}."
         raise UsageError(fault, "Name a file in a directory of your own.") from None
 
 
-def _locked(file: int, path: Path) -> int:
+def locked(file: int, path: Path) -> int:
+    """An open file that nobody else is writing. Raises JournalError; the file is closed then."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""The topics of a batch, as a file tells them: JSON lines, CSV, or a topic a line."""
+"""The topics of a batch, as a file tells them: JSON lines, CSV, TSV, or a topic a line."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from agent.errors import UsageError
 
 LONGEST_ID = 200  # characters
 LONGEST_LINE = 1_000_000  # characters; a longer one is no topic
+SEPARATED = {".csv": ",", ".tsv": "\t"}
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 
 
@@ -24,12 +25,13 @@ class Topic(NamedTuple):
 
 
 def read(path: Path) -> list[Topic]:
-    """The topics of a file, in its order, by its suffix: .jsonl, .csv, any other plain lines.
+    """The topics of a file, in its order, by its suffix: .jsonl, .csv, .tsv, any other plain lines,
+    or JSON lines where the first is an object.
 
     JSON lines are `{"id", "topic"}` or strings; CSV has a header with `topic` and perhaps `id`.
     Without an id the number of the line is it; empty lines are none. A line that is no topic is a
-    topic with a `fault`. Raises UsageError for a file that cannot be read and for an id that is
-    there twice.
+    topic with a `fault`. Raises UsageError for a file that cannot be read or has no line that is a
+    topic, and for an id that is there twice.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -38,20 +40,22 @@ def read(path: Path) -> list[Topic]:
         raise UsageError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"{path} cannot be read: {error}.", "Write it as UTF-8 text.") from None
-    if not topics:
-        raise UsageError(f"{path} holds no topic.", "Write one on each line.")
+    if all(topic.fault for topic in topics):
+        said = f" {topics[0].fault}" if topics else ""
+        raise UsageError(f"{path} holds no topic.{said}", "Write one on each line.")
     _unique(topics, path)
     return topics
 
 
 def _topics(lines: Iterable[str], suffix: str) -> Iterator[Topic]:
-    if suffix == ".csv":
-        yield from _of_csv(lines)
+    if suffix in SEPARATED:
+        yield from _of_csv(lines, SEPARATED[suffix])
         return
-    make = _of_json if suffix in JSON_LINES else _of_line
-    for n, line in enumerate(lines, 1):
-        if line.strip():
-            yield make(line.strip(), n)
+    make = _of_json if suffix in JSON_LINES else None
+    for n, line in enumerate(map(str.strip, lines), 1):
+        if line:
+            make = make or (_of_json if line.startswith("{") else _of_line)
+            yield make(line, n)
 
 
 def _of_line(line: str, n: int) -> Topic:
@@ -70,11 +74,11 @@ def _of_json(line: str, n: int) -> Topic:
     return _named(value.get("id"), value["topic"], n)
 
 
-def _of_csv(lines: Iterable[str]) -> Iterator[Topic]:
-    rows = csv.DictReader(lines)
+def _of_csv(lines: Iterable[str], separator: str) -> Iterator[Topic]:
+    rows = csv.DictReader(lines, delimiter=separator)
     if "topic" not in (rows.fieldnames or ()):
-        fault = "The CSV file has no column `topic`."
-        raise UsageError(fault, "Its first line names the columns: id,topic.")
+        fault = "The file has no column `topic`."
+        raise UsageError(fault, f"Its first line names the columns: id{separator}topic.")
     for row in rows:
         n = rows.line_num
         text = row["topic"] or ""

@@ -87,7 +87,10 @@ def likeness(claim: str, quotes: Sequence[str]) -> Likeness:
     return Comparison(_read(claim), evidence(tuple(quotes))).likeness
 
 
-_MARKER = re.compile(r"\[\d{1,4}\]|^\s*\d{1,2}[.)]\s")  # of a citation, of a list
+#: Of a citation, or of a list; `12. Mai` begins with a date.
+_MARKER = re.compile(
+    r"\[\d{1,4}\]|^\s*\d{1,2}[.)]\s(?!(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
+)
 
 
 def _read(claim: str) -> tuple[Sentence, ...]:

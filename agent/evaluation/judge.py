@@ -33,7 +33,7 @@ WITHOUT_CAPS = ("max_seconds", "max_usd", "max_tokens", "max_calls")
 class Ruling(Frozen):
     """What a judge says of an answer."""
 
-    reasoning: str = Field("", description="one sentence")
+    reasoning: str = Field(default="", description="one sentence")
     ruling: Label
 
     @field_validator("ruling", mode="before")

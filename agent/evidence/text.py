@@ -21,17 +21,24 @@ PASSAGE = 500  # characters: some three sentences, enough to stand alone and few
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Lt|Col|Gen|Capt|Rev|Hon|No|Nos|Vol|vs|cf|ca|approx|Inc|Ltd|"
     r"Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|al|etc|e\.g|i\.e|z\.B|bzw|Nr|Abs|Bd|"
-    r"bspw|geb|gegr|gest|vgl|Fa|Hrsg|Mio|Mrd|Okt|Dez|Str)"
-    r"|\b[A-Z]|\b\w\.\w|\b[du]|\b(?:u\. ?a|d\. ?h)|(?<!\w)[\u0621-\u064a])\.$"
+    r"Mt|Ft|Gov|Sen|Rep|Adm|Maj|Sgt|Cmdr|Mme|Mlle|Ave|Blvd|Bros|Dept|"
+    r"bspw|geb|gegr|gest|vgl|Fa|Hrsg|Mio|Mrd|Okt|Dez|Str|Chr)"
+    r"|\b[A-ZÄÖÜ]|\b\w\.\w|\b[du]|\b(?:u\. ?a|d\. ?h)|(?<!\w)[\u0621-\u064a])\.$"
 )
 #: A German ordinal: after an article, or before a month.
 _ORDINAL = re.compile(r"(\b(?:im|vom|zum|zur|der|das|den|dem|des|seit|bis) )?\b\d{1,2}\.$", re.I)
 _MONTH = re.compile(
     r" ?(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
 )
+#: `c. 1850`, `p. 5`, `Fig. 3`; and, letter by letter, `z. B.`, `v. Chr.`
+_BEFORE_NUMBER = re.compile(r"(?<!\d )\b(?:[a-z]|pp|figs?|eqs?|ch|sec|art)\.$", re.I)
+_LETTERED = re.compile(r"\b[a-z]\.$"), re.compile(r"\s?(?:\w\.|Chr\b)")
+#: What opens and closes a quotation, which is not cut at a stop within it.
+_QUOTES = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
+QUOTED = 300  # characters, before and after a stop
 #: Begins only where a run of stops begins, so that a long one is looked at once.
 _BORDER = re.compile(
-    r"(?<![.!?…؟۔।])[.!?…؟۔।]++[\"'”’»“‘«)\]]*+(?=\s)|[。！？｡]++[”’」』）]*+|\n++"
+    r"(?<![.!?…؟۔।])[.!?…؟۔।]++[\"'”’»“‘«)\]]*+(?=\s)|[。！？｡]++[”’」』）]*+(?!と)|\n++"
 )
 
 
@@ -41,7 +48,10 @@ def sentences(text: str) -> tuple[Span, ...]:
     spans: list[Span] = []
     start = 0
     for border in _BORDER.finditer(text):
-        if border[0][0] in ".?!" and _joins(text, start, border):
+        if border[0][0] != "\n" and (
+            _is_quoted(text, start, border.end())
+            or (border[0][0] in ".?!" and _joins(text, start, border))
+        ):
             continue
         spans.append((start, border.end()))
         start = border.end()
@@ -50,12 +60,30 @@ def sentences(text: str) -> tuple[Span, ...]:
 
 
 def _joins(text: str, start: int, border: re.Match[str]) -> bool:
-    """Whether a stop belongs to an abbreviation, an ordinal or a title, not to a sentence's end."""
+    """Whether a stop is of an abbreviation, an ordinal, a title or a list, not a sentence's end."""
     before = text[max(start, border.start() - 12) : border.start() + 1]
     after = text[border.end() : border.end() + 8].lstrip(" ")[:1]
+    if before[:-1].strip().isdecimal() and start + 12 > border.start():
+        return True  # `1.` of a list
+    if after.isdecimal() and _BEFORE_NUMBER.search(before):
+        return True
+    if _LETTERED[0].search(before) and _LETTERED[1].match(text, border.end()):
+        return True
     if (ordinal := _ORDINAL.search(before)) and (ordinal[1] or _MONTH.match(text, border.end())):
         return True
     return bool(_ABBREVIATION.search(before)) or after.islower() or after in tuple("|,;:–—/")
+
+
+def _is_quoted(text: str, start: int, at: int) -> bool:
+    """Whether a place is within a quotation that began in its sentence and ends in its line."""
+    low = max(start, at - QUOTED)
+    line = text.find("\n", at, at + QUOTED)
+    high = line if line >= 0 else at + QUOTED
+    for opens, closes in _QUOTES:
+        inside = text.rfind(opens, low, at) > text.rfind(closes, low, at)
+        if inside and text.find(closes, at, high) >= 0:
+            return True
+    return text.count('"', low, at) % 2 == 1 and text.find('"', at, high) >= 0
 
 
 def _trim(text: str, start: int, end: int) -> Span:

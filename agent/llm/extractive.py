@@ -266,7 +266,7 @@ def _picked(
     known = {s.line for s in ranked}
     top = max((s.score for s in ranked), default=0.0)
     more = [
-        Scored(line, top, 0.0, frozenset(), ())
+        Scored(line, top, 0.0, frozenset())
         for line in dict.fromkeys(found.line for _, found in tabled)
         if line not in known
     ]

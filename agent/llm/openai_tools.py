@@ -49,9 +49,7 @@ def replayed(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
 def turn(message: Any) -> str:
     """A message with its calls, as JSON of a `Turn`; "" if it says nothing and calls nothing."""
     text = without_thoughts(dig(message, "content"))
-    said = [
-        _numbered(call, n) for n, call in enumerate(rows(message, "tool_calls")) if _named(call)
-    ]
+    said = _told_apart([call for call in rows(message, "tool_calls") if _named(call)])
     if not said and not text.strip():
         return ""
     kept = {name: value for name, value in message.items() if value or name == "content"}
@@ -69,10 +67,13 @@ def _named(call: dict[str, Any]) -> bool:
     return isinstance(dig(call, "function", "name"), str)
 
 
-def _numbered(call: dict[str, Any], n: int) -> dict[str, Any]:
-    """A call with an id to answer to: some servers give none."""
-    given = call.get("id")
-    return {"type": "function", **call, "id": given if isinstance(given, str) else f"call_{n}"}
+def _told_apart(calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Calls with an id each to answer to: some servers give none, or one to all."""
+    given = {call["id"] for call in calls if call.get("id") and isinstance(call["id"], str)}
+    ids = [
+        call.get("id") if len(given) == len(calls) else f"call_{n}" for n, call in enumerate(calls)
+    ]
+    return [{"type": "function", **call, "id": id} for call, id in zip(calls, ids, strict=True)]
 
 
 def _called(call: dict[str, Any]) -> dict[str, Any]:

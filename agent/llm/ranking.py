@@ -94,6 +94,53 @@ def _heads(text: str, following: str) -> bool:
     return is_heading(text) and (following == "\n" or text.startswith(("#", "**")))
 
 
+class Features(NamedTuple):
+    """What makes a sentence an answer. Shares are of the question's words, the rarer the more."""
+
+    cover: float = 0.0  # the share that it speaks of, itself or by its context
+    typed: float = 0.0  # 1: it holds a value of the type that is asked for
+    typed_cover: float = 0.0  # both at once
+    proximity: float = 0.0  # neighbours in the question that are close in it too
+    length: float = 0.0  # log of its words over the mean
+    first: float = 0.0  # 1: it opens its page
+    title_said: float = 0.0  # share of its page's title that the question says
+    title_whole: float = 0.0  # 1: the question says the whole title
+    page: float = 0.0  # the share that its page speaks of
+    source: float = 0.0  # one over the number of its source
+    hop_in: float = 0.0  # the best cover of a sentence elsewhere that names its page
+    hop_out: float = 0.0  # its cover, where it names another page
+    around: float = 0.0  # the share that it and its neighbours speak of
+    bm25: float = 0.0  # over the best one's
+    hop_union: float = 0.0  # the best share that it and a sentence linked with it speak of
+    earliest: float = 0.0  # one over its place in its passage
+    year: float = 0.0  # 1: its page is about the year that is asked for; 0.4: it says the year
+
+
+#: Found by hand-made sweeps on the tune half of the questions: after a change, `python -m evals`.
+WEIGHTS = Features(
+    cover=2.69,
+    typed=2.16,
+    typed_cover=0.15,
+    proximity=0.18,
+    length=0.73,
+    first=0.48,
+    title_said=1.23,
+    title_whole=0.81,
+    page=1.05,
+    source=2.04,
+    hop_in=2.22,
+    hop_out=0.3,
+    around=1.63,
+    bm25=1.2,
+    hop_union=1.9,
+    earliest=0.34,
+    year=1.54,
+)
+
+#: How much a word counts that stands not in the sentence but in its context.
+TITLE, HEADING, BEFORE, NEAR, ALIKE = 0.8, 0.6, 0.4, 0.6, 0.6
+
+
 class Scored(NamedTuple):
     """A line with its fitness: `score` to rank, `cover` the share of the question it speaks of."""
 
@@ -101,52 +148,7 @@ class Scored(NamedTuple):
     score: float
     cover: float
     found: frozenset[str]  # the words of the question that it holds, itself or by its context
-    features: tuple[float, ...]
-
-
-#: How much a word counts that stands not in the sentence but in its context.
-TITLE, HEADING, BEFORE, NEAR, ALIKE = 0.8, 0.6, 0.4, 0.6, 0.6
-
-#: What makes a sentence an answer, in this order: see `_features`. The weights were found by
-#: hand-made sweeps on the tune half of the questions; run `python -m evals` after changing them.
-FEATURES = (
-    "all",
-    "typed",
-    "typed_all",
-    "proximity",
-    "length",
-    "first",
-    "title_said",
-    "title_whole",
-    "page",
-    "source",
-    "hop_in",
-    "hop_out",
-    "around",
-    "bm25",
-    "hop_union",
-    "earliest",
-    "year",
-)
-WEIGHTS = (
-    2.69,
-    2.16,
-    0.15,
-    0.18,
-    0.73,
-    0.48,
-    1.23,
-    0.81,
-    1.05,
-    2.04,
-    2.22,
-    0.3,
-    1.63,
-    1.2,
-    1.9,
-    0.34,
-    1.54,
-)
+    features: Features = Features()
 
 
 class View:
@@ -205,7 +207,7 @@ def _rarity(views: Sequence[View], wanted: Sequence[str]) -> dict[str, float]:
 
 def _features(
     views: Sequence[View], question: Question, rarity: dict[str, float], covers: Sequence[float]
-) -> list[tuple[float, ...]]:
+) -> list[Features]:
     total = sum(rarity.values()) or 1.0
     mean = sum(len(view.order) for view in views) / (len(views) or 1) or 1.0
     bm25 = rank([f"{v.line.title} {v.line.text}" for v in views], question.text)
@@ -213,29 +215,29 @@ def _features(
     pages = _pages(views, rarity, total)
     hops = _hops(views, question, covers, rarity)
     asked = frozenset(question.words)
-    rows: list[tuple[float, ...]] = []
+    rows: list[Features] = []
     for i, view in enumerate(views):
-        has = float(typed(view.line, question))
+        line, has = view.line, float(typed(view.line, question))
         around = asked & (view.own | view.title | view.heading | view.before | _next(views, i))
         rows.append(
-            (
-                covers[i],
-                has,
-                has * covers[i],
-                _proximity(view, question.words, rarity) / total,
-                math.log((len(view.order) + 1) / mean),
-                float(view.line.at == 0 and not view.line.passage),
-                len(asked & view.title) / (len(view.title) or 1),
-                float(bool(view.title) and view.title <= asked),
-                pages[view.line.source],
-                1 / view.line.source,
-                hops[i][0],
-                hops[i][1],
-                sum(rarity[w] for w in around) / total,
-                bm25[i] / top,
-                hops[i][2],
-                1 / (1 + view.line.at),
-                _year(view.line, question),
+            Features(
+                cover=covers[i],
+                typed=has,
+                typed_cover=has * covers[i],
+                proximity=_proximity(view, question.words, rarity) / total,
+                length=math.log((len(view.order) + 1) / mean),
+                first=float(line.at == 0 and not line.passage),
+                title_said=len(asked & view.title) / (len(view.title) or 1),
+                title_whole=float(bool(view.title) and view.title <= asked),
+                page=pages[line.source],
+                source=1 / line.source,
+                hop_in=hops[i][0],
+                hop_out=hops[i][1],
+                around=sum(rarity[w] for w in around) / total,
+                bm25=bm25[i] / top,
+                hop_union=hops[i][2],
+                earliest=1 / (1 + line.at),
+                year=_year(line, question),
             )
         )
     return rows

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from agent.evidence import CJK, is_row, words
 from agent.llm.question import Question, another_event
-from agent.llm.ranking import FEATURES, Line, Scored, typed
+from agent.llm.ranking import Line, Scored, typed
 from agent.llm.synonyms import alike
 from agent.llm.values import values
 
@@ -234,20 +234,20 @@ def confidence(question: Question, ranked: Sequence[Scored]) -> float:
 
 def signs(question: Question, ranked: Sequence[Scored], best: Sequence[Scored]) -> dict[str, float]:
     """What tells whether the evidence answers; each between 0 and 1."""
-    first = dict(zip(FEATURES, best[0].features, strict=True))
+    first = best[0].features
     count = len(question.words) or 1
     near = _bag(best)
     named = _named(question)
     together = frozenset[str]().union(*(s.found for s in best))
     return {
         "cover": best[0].cover,
-        "page": first["page"],
-        "title_said": first["title_said"],
-        "title_whole": first["title_whole"],
+        "page": first.page,
+        "title_said": first.title_said,
+        "title_whole": first.title_whole,
         "count": len(best[0].found) / count,
         "together": len(together) / count,
         "names_far": sum(1 for name in named if not name & near) / (len(named) or 1),
-        "proximity": first["proximity"],
+        "proximity": first.proximity,
         "base": 1.0,
     }
 

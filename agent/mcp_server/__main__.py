@@ -9,7 +9,7 @@ import click
 
 from agent import __version__
 from agent.errors import AgentError, UsageError
-from agent.shell import ended, shown
+from agent.shell import ended, needs, shown
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from mcp.server import Server
@@ -47,6 +47,7 @@ def command(http: bool, host: str, port: int, **given: Any) -> int:
 
 def _serve(http: bool, host: str, port: int, options: dict[str, Any]) -> int:
     """Settings are from the environment, over it options, over them what a caller gives."""
+    needs("mcp", "mcp", "uvicorn")
     from agent import settings
     from agent.mcp_server.tools import Tools
     from agent.runs import Runs

@@ -32,12 +32,13 @@ AUDIT = (
 )
 AUDITED = {
     "type": "object",
-    "required": ["ok", "checked", "failures", "judged_by_model"],
+    "required": ["ok", "checked", "failures", "judged_by_model", "replayed"],
     "properties": {
         "ok": {"type": "boolean"},
         "checked": {"type": "object"},
         "failures": {"type": "array"},
         "judged_by_model": {"type": "array"},
+        "replayed": {"type": "boolean"},
     },
 }
 

@@ -67,6 +67,16 @@ class Research:
         return rounds[-1].queries if rounds else ()
 
     @property
+    def searches(self) -> tuple[str, ...]:
+        """Every search that was made, once, in order; those that failed too."""
+        made = (
+            event.found.query if isinstance(event, Searched) else event.subject
+            for event in self.events
+            if isinstance(event, Searched) or (isinstance(event, Failed) and event.what == "search")
+        )
+        return tuple(dict.fromkeys(made))
+
+    @property
     def hits(self) -> dict[str, Hit]:
         """What searching found, one hit a page, by canonical URL, in order."""
         found: dict[str, Hit] = {}

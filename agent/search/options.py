@@ -83,7 +83,7 @@ class Options(Frozen):
     since: date | None = None
     allow_domains: tuple[str, ...] = ()
     block_domains: tuple[str, ...] = ()
-    max_results: int = Field(10, ge=1, le=20)
+    max_results: int = Field(default=10, ge=1, le=20)
 
     @field_validator("allow_domains", "block_domains")
     @classmethod

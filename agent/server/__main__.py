@@ -9,7 +9,7 @@ import click
 
 from agent import __version__
 from agent.errors import AgentError, UsageError
-from agent.shell import ended, shown
+from agent.shell import ended, needs, shown
 
 EXAMPLES = """\b
 Examples:
@@ -47,6 +47,7 @@ def command(host: str, port: int, **given: Any) -> int:
 
 def _serve(host: str, port: int, options: dict[str, Any]) -> int:
     """Listen, with settings from the environment, over it options, over them a request's."""
+    needs("server", "fastapi", "uvicorn", "prometheus_client")
     from agent import settings
     from agent.server.app import served
     from agent.ways import chosen_ways

@@ -72,10 +72,12 @@ def _path(keys: Any) -> str:
 
 
 def _object(node: Json, path: str, values: Values) -> Any:
-    """What the leaves below a node make."""
+    """What the leaves below a node make; an object that may be null is, where nothing was found."""
     if node["type"] == "object":
         below = node["properties"].items()
-        return {k: _object(n, f"{path}.{k}" if path else k, values) for k, n in below}
+        made = {k: _object(n, f"{path}.{k}" if path else k, values) for k, n in below}
+        empty = all(value is None for _, value in leaves(made))
+        return None if path and node["nullable"] and empty else made
     if node["type"] != "array":
         return values.get(path)
     start = re.compile(rf"{re.escape(path)}\[(\d+)\]")
@@ -95,9 +97,17 @@ def leaves(data: Json, path: str = "") -> Iterator[tuple[str, Scalar | None]]:
         yield path, data
 
 
+def _spread(data: Json, values: Values) -> Iterator[tuple[str, Scalar | None]]:
+    """The leaves of plain data; an object that is null is all leaves that it would have."""
+    for path, value in leaves(data):
+        below = [name for name in values if name.startswith(f"{path}.")]
+        known = value is not None or path in values or not below
+        yield from ((name, value) for name in ([path] if known else below))
+
+
 def unlike(data: Json, values: Values, schema: Json | None) -> Iterator[tuple[str, str]]:
     """Where data is not what the slots say, or does not keep the schema, and in what way."""
-    plain = dict(leaves(data))
+    plain = dict(_spread(data, values))
     for path in dict.fromkeys((*plain, *values)):
         known = path in plain and path in values
         ours, theirs = plain.get(path), values.get(path)

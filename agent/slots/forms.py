@@ -16,17 +16,24 @@ LONGEST = 1000  # characters of a value
 HELD = 0.6
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_GERMAN = {"mär": "mar", "mai": "may", "okt": "oct", "dez": "dec"}
 _MONTH = (
-    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+    r"(jan(?:uary?|uar)?|feb(?:ruary?|ruar)?|mar(?:ch)?|märz|apr(?:il)?|ma[yi]|jun[ei]?|jul[yi]?"
+    r"|aug(?:ust)?|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?)\.?"
 )
+_NAMES_MONTH = re.compile(rf"(?<!\w){_MONTH}(?!\w)", re.I)
 _DATES = (  # with the places of year, month and day among their groups
     (re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)"), (1, 2, 3)),
     (re.compile(r"(?<!\d)(\d{4})年(\d{1,2})月(\d{1,2})日"), (1, 2, 3)),
-    (re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH},?\s(\d{{4}})\b"), (3, 2, 1)),
+    (re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th|\.)?\s(?:of\s)?{_MONTH},?\s(\d{{4}})\b"), (3, 2, 1)),
     (re.compile(rf"\b{_MONTH}\s(\d{{1,2}})(?:st|nd|rd|th)?,?\s(\d{{4}})\b"), (3, 1, 2)),
 )
-_SLASHED = re.compile(r"(?<!\d)(\d{1,2})[./](\d{1,2})[./](\d{4})(?!\d)")
+_SLASHED = re.compile(r"(?<!\d)(\d{1,2})([./])(\d{1,2})[./](\d{4})(?!\d)")
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d).*)?")
+_CLOCK = re.compile(
+    r"(?<![\d.])(\d{1,2})(?:[:.h时時点點](\d{2})(?!\d)|(?=\s?(?:[ap]\.?m\b|uhr\b|o'clock|[时時点點])))",
+    re.I,
+)
 _NUMBER = re.compile(
     r"(?<![\w.,+])([-−]?)(\d{1,3}(?:[,\u00a0\u202f ]\d{3})+(?!\d)|\d+)(\.\d+)?"
     r"(?:\s?(hundred|thousand|million|billion|trillion)\b)?"
@@ -40,6 +47,11 @@ _SPELLED = {
     )
 }
 _BESIDE = re.compile(r"^(?:st|nd|rd|th|'|′|’|minutes?|min\.?|th minute|\.)+$")
+#: What models write for no value.
+_NOTHING = frozenset(
+    "null|none|nil|n/a|na|nan|-|?|unknown|not found|not available|not specified|not stated|"
+    "not mentioned|not provided|not given|unbekannt|未知|不详|不詳|无|無|غير معروف".split("|")
+)
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 
@@ -60,7 +72,7 @@ def _made(value: Any, slot: Slot) -> Scalar | None:
     if form.options:
         return _option(text, form)
     if form.type in ("text", "string"):
-        return text
+        return None if fold(text)[0].strip(" .") in _NOTHING else text
     if form.type == "boolean":
         return _TRUTH.get(text.casefold())
     if form.type == "date":
@@ -130,19 +142,25 @@ def _within(value: Scalar, form: Form) -> bool:
 
 def dates(text: str) -> Iterator[str]:
     """The full dates in a text, as ISO 8601; one whose order of day and month is open is none."""
+    return _dates(text, any_order=False)
+
+
+def _dates(text: str, *, any_order: bool) -> Iterator[str]:
     folded = text.casefold()
     for form, (year, month, day) in _DATES:
         for match in form.finditer(folded):
             yield from _day(match[year], match[month], match[day])
     for match in _SLASHED.finditer(folded):
-        first, second = int(match[1]), int(match[2])
-        if first == second or max(first, second) > 12:
-            month, day = sorted((first, second))
-            yield from _day(match[3], str(month), str(day))
+        first, second = match[1], match[3]
+        if any_order or match[2] == "." or first == second or int(first) > 12:
+            yield from _day(match[4], second, first)
+        if match[2] == "/" and (any_order or int(second) > 12):
+            yield from _day(match[4], first, second)
 
 
 def _day(year: str, month: str, day: str) -> Iterator[str]:
-    number = month if month.isdigit() else str(_MONTHS.index(month[:3]) + 1)
+    named = _GERMAN.get(month[:3], month[:3])
+    number = month if month.isdigit() else str(_MONTHS.index(named) + 1)
     try:
         yield date(int(year), int(number), int(day)).isoformat()
     except ValueError:  # 31 February
@@ -169,24 +187,54 @@ def holds(text: str, value: Scalar, around: str = "") -> bool:
     """Whether a value stands in a text; `around` is its page, for what a quote leaves out.
 
     A truth value stands nowhere: it is as good as its quote. The year of a date may stand
-    elsewhere on the page, and a text as a whole too; a number may not, since pages are full of
+    elsewhere on the page, and the words of a text too; a number may not, since pages are full of
     numbers.
     """
     if isinstance(value, bool):
         return True
     if isinstance(value, int | float):
         return value in numbers(text)
-    if re.fullmatch(r"\d{4}-\d\d-\d\d(?:T.*)?", value):
-        return value[:10] in dates(text) or _dated(value, text, around) or _written(value, text)
+    if moment := _MOMENT.fullmatch(value):
+        return _is_dated(moment[1], text, around) and (not moment[2] or _is_timed(moment, text))
+    if not _digits(value) <= _counts(text) | {n for n in _counts(around) if n in _YEARS}:
+        return False
     return _written(value, text) or bool(around and _written(value, around))
 
 
-def _dated(value: str, text: str, around: str) -> bool:
-    """Whether day and month stand in a text and the year on its page."""
-    year, month, day = value[:10].split("-")
-    completed = re.sub(rf"(\d{{1,2}}\s{_MONTH}|{_MONTH}\s\d{{1,2}})(?!,?\s\d{{4}}|\d)",
-                       rf"\1 {year}", text.casefold())  # fmt: skip
-    return year in around and value[:10] in dates(completed)
+_YEARS = range(1000, 2200)
+
+
+def _digits(text: str) -> set[int]:
+    """The digits of a text as whole numbers."""
+    whole = re.sub(r"(?<=\d)[,\u00a0\u202f ](?=\d{3}(?!\d))", "", text)
+    return {int(digits) for digits in re.findall(r"\d{1,20}", whole)}
+
+
+def _counts(text: str) -> set[int]:
+    """What a text counts, in digits or in words."""
+    apart = {int(digits) for digits in re.findall(r"\d{1,20}", text)}
+    return _digits(text) | apart | {int(n) for n in numbers(text) if n == int(n)}
+
+
+def _is_dated(day: str, text: str, around: str) -> bool:
+    """Whether a text has a date; where it names a month in a language unknown here, day and year.
+
+    The year may stand elsewhere on the page, and days may come after months or before.
+    """
+    year, _, number = day.split("-")
+    completed = re.sub(rf"(\d{{1,2}}\.?\s{_MONTH}|{_MONTH}\s\d{{1,2}})(?!,?\s\d{{4}}|\d)",
+                       rf"\1 {year}", text.casefold()) if year in around else ""  # fmt: skip
+    read = {*_dates(text, any_order=True), *dates(completed)}
+    if read or _NAMES_MONTH.search(text):
+        return day in read
+    return {int(year), int(number)} <= _counts(text)
+
+
+def _is_timed(moment: re.Match[str], text: str) -> bool:
+    """Whether a text has the time of day, of 24 hours or of 12."""
+    hours = {int(moment[2]), int(moment[2]) % 12 or 12}
+    clocks = _CLOCK.findall(text)
+    return any(int(h) in hours and int(m or 0) == int(moment[3]) for h, m in clocks)
 
 
 def _written(value: str, text: str) -> bool:

@@ -29,9 +29,9 @@ class SlotValue(Frozen):
     """What the sources say of a slot."""
 
     name: str
-    value: str | None = Field(None, description="null if no source says it")
-    source: int | None = Field(None, description="id of the source")
-    quote: str = Field("", description="the words of that source that say it, verbatim")
+    value: str | None = Field(default=None, description="null if no source says it")
+    source: int | None = Field(default=None, description="id of the source")
+    quote: str = Field(default="", description="the words of that source that say it, verbatim")
 
     @field_validator("name", "quote", mode="before")
     @classmethod

@@ -42,7 +42,8 @@ _SLOW = re.compile(r"\([^)]*[+*|}][^)]*\)\)*\s*[+*{]|\\[1-9]")
 
 
 def resolved(schema: Any) -> Json:
-    """The schema with references in their place and `X or null` as X. Raises UsageError."""
+    """The schema with references in their place and `X or null` as X; of an object, `nullable` says
+    which it was. Raises UsageError."""
     from jsonschema import Draft202012Validator, SchemaError
 
     try:
@@ -104,13 +105,14 @@ class _Resolver:
         self._nodes += 1
         if self._nodes > MOST_NODES or depth > DEEPEST:
             raise _refused(place, f"too large or too deep (or it refers to itself): {DEEPEST} deep")
-        node = self._plain(node, place)
+        node, null = self._plain(node, place)
         kind = _type(node, place)
+        null = null or isinstance(node.get("type"), list)
         known = _ABOUT | _ALIKE.get(kind, _OF_LEAF) | {"type"}
         if odd := sorted(set(node) - known):
             raise _refused(place, f"{', '.join(odd)} is not supported for {kind}")
         if kind == "object":
-            return self._object({**node, "type": kind}, place, depth, listed)
+            return self._object({**node, "type": kind, "nullable": null}, place, depth, listed)
         if kind == "array":
             if listed:
                 raise _refused(place, "a list within a list is not supported")
@@ -122,6 +124,8 @@ class _Resolver:
         properties = node.get("properties") or {}
         if not properties:
             raise _refused(place, "an object needs properties")
+        if lost := sorted(set(node.get("required", ())) - set(properties)):
+            raise _refused(place, f"{lost[0][:60]!r} is required and no property")
         children = {}
         for name, child in properties.items():
             if re.search(r"[.\[\]\x00-\x1f]", name) or not 0 < len(name) <= 60:
@@ -129,8 +133,9 @@ class _Resolver:
             children[name] = self.node(child, f"{place}/properties/{name}", depth + 1, listed)
         return {**node, "properties": children}
 
-    def _plain(self, node: Any, place: str) -> Json:
-        """A node without `$ref` and without `or null` around it."""
+    def _plain(self, node: Any, place: str) -> tuple[Json, bool]:
+        """A node without `$ref` and without `or null` around it; whether that was there."""
+        null = False
         for _ in range(DEEPEST):
             if not isinstance(node, dict):
                 raise _refused(place, "a schema that is only true or false is not supported")
@@ -139,10 +144,11 @@ class _Resolver:
                 continue
             key = next((key for key in _CHOICES if key in node), None)
             if key is None:
-                return node
+                return node, null
             real = [one for one in node[key] if not _is_null(one)]
             if len(real) != 1 or not isinstance(real[0], dict):
                 raise _refused(place, f"{key} of several types is not supported")
+            null = null or len(real) < len(node[key])
             node = {**real[0], **_without(node, key)}
         raise _refused(place, "it refers to itself")
 

@@ -11,7 +11,7 @@ from agent.research import Answered, Event, Research, Warned
 from agent.steps import answered, language_rule, tags
 from agent.steps.decide import Limits
 from agent.steps.grounding import grounded
-from agent.steps.synthesize import WriteAnswer
+from agent.steps.synthesize import WriteAnswer, looked
 from agent.steps.trajectory import trajectory
 from agent.steps.wording import wording
 
@@ -73,6 +73,5 @@ class Conclude:
         )
 
     def _unable(self, research: Research) -> Answered:
-        looked = "; ".join(research.queries) or research.topic
         said = wording(research.topic, self._language).unable
-        return Answered(text=f"{said} Searched for: {looked}.", quotes=(), claims=())
+        return Answered(text=f"{said} {looked(research)}", quotes=(), claims=())

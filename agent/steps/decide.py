@@ -27,14 +27,16 @@ ACTIONS = ("search_web", "return_answer")
 class Decision(Frozen):
     """The next action, and what it needs."""
 
-    plan: str = Field("", description="what is known and what is open, in a sentence")
+    plan: str = Field(default="", description="what is known and what is open, in a sentence")
     action: str = Field(
         description="search_web or return_answer", json_schema_extra={"enum": [*ACTIONS]}
     )
     queries: list[str] = Field(
         default_factory=list, description="for search_web: 1 to 3 short queries not asked before"
     )
-    answer: str = Field("", description="for return_answer: the short answer, ending with its [n]")
+    answer: str = Field(
+        default="", description="for return_answer: the short answer, ending with its [n]"
+    )
     citations: list[Cited] = Field(default_factory=list, description="a quote for each [n] used")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
@@ -26,7 +25,15 @@ from agent.research import (
     Warned,
 )
 from agent.steps import DATA_RULE, answered, language_rule
-from agent.steps.synthesize import Cited, lost_citations, nothing_found, ordered, quote_of, told
+from agent.steps.synthesize import (
+    MARKERS,
+    Cited,
+    lost_citations,
+    nothing_found,
+    ordered,
+    quote_of,
+    told,
+)
 from agent.steps.tool_use import scores
 from agent.urls import canonical
 
@@ -61,7 +68,9 @@ class ReportDraft(Frozen):
         default_factory=list, description="where sources contradict each other; empty if nowhere"
     )
     confidence: Confidence = "Low"
-    rationale: str = Field("", description="why, by the sources' number, quality and agreement")
+    rationale: str = Field(
+        default="", description="why, by the sources' number, quality and agreement"
+    )
 
     @field_validator("confidence", mode="before")
     @classmethod
@@ -152,10 +161,6 @@ def _trust(research: Research) -> tuple[str, ...]:
 
 # --- from a draft to a report ----------------------------------------------------------------
 
-_MARKER = re.compile(
-    r"\s*[\[【]\s*(?:sources?\s*)?\d{1,4}(?:\s*[,;，、]\s*\d{1,4})*\s*[\]】]", re.I
-)
-
 
 def drafted(draft: ReportDraft, research: Research) -> tuple[Answered, tuple[str, ...]]:
     """The report of a draft, its claims not yet judged, with warnings about lost citations.
@@ -213,4 +218,4 @@ class _Making:
 
 def _bare(text: str, limit: int) -> str:
     """A text on one line, without markers of its own: those are ours to set."""
-    return plain(_MARKER.sub("", text), limit)
+    return plain(MARKERS.sub("", text), limit)

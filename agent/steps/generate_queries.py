@@ -21,7 +21,7 @@ class NamedSlot(Frozen):
     """A fact that the answer needs."""
 
     name: str = Field(description="short snake_case name")
-    description: str = Field("", description="what to look for, in a few words")
+    description: str = Field(default="", description="what to look for, in a few words")
 
 
 class QueryPlan(Frozen):

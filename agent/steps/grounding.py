@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from agent.evidence import passages, rank, sentences, words
 from agent.research import Answered, Source
 from agent.steps.claims import Place, checked
-from agent.steps.synthesize import Cited, Draft, cited_in, compose
+from agent.steps.synthesize import MARKERS, Cited, Draft, cited_in, compose
 
 LOOKED_AT = 6  # passages that fit a claim best, which are then checked
-_LIST = re.compile(r"[\[【][\s\d,;，、]{1,40}[\]】]")
 #: No page says these words; what they rest on are the passages that fit the question best.
 _POLAR = frozenset("yes no true false both neither 是 否 不是 有 没有 对 不对".split())
 
@@ -49,7 +47,7 @@ def _supported(answer: str, sources: Sequence[Source], topic: str) -> Draft:
     texts, citations = [], []
     for start, end in sentences(answer):
         own = cited_in(answer[start:end])
-        text = " ".join(_LIST.sub("", answer[start:end]).split())
+        text = " ".join(MARKERS.sub("", answer[start:end]).split())
         found = list(_support(text, [s for s in sources if s.n in own] or sources, topic))
         citations += [Cited(source=piece.source.n, quote=piece.text) for piece in found]
         texts.append(text + "".join(f" [{piece.source.n}]" for piece in found))

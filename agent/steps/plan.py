@@ -39,7 +39,9 @@ class ReportPlan(Frozen):
     """How to research a question for a report."""
 
     question_type: QuestionType = "exploratory"
-    search_strategy: str = Field("", description="breadth-first, deep-dive on one angle, ...")
+    search_strategy: str = Field(
+        default="", description="breadth-first, deep-dive on one angle, ..."
+    )
     prioritized_sub_queries: list[PlannedQuery] = Field(
         description="3 to 6 web search queries that together cover the question"
     )

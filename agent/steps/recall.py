@@ -15,7 +15,7 @@ from agent.steps import asked, language_rule
 class Recollection(Frozen):
     """An answer from memory."""
 
-    reasoning: str = Field("", description="what you know that leads to the answer")
+    reasoning: str = Field(default="", description="what you know that leads to the answer")
     remembered: str = Field(description="the answer alone; empty if you do not know it")
 
 

@@ -28,7 +28,7 @@ class Coverage(Frozen):
     slots: list[SlotValue] = Field(
         description="one row a slot; a second row where another source gives another value"
     )
-    need_more: bool = Field(False, description="whether a slot is missing or in conflict")
+    need_more: bool = Field(default=False, description="whether a slot is missing or in conflict")
     new_queries: list[str] = Field(
         default_factory=list, description="1 to 3 targeted queries when more is needed"
     )
@@ -108,6 +108,7 @@ def _described(slot: Slot) -> str:
     """A slot as the prompt tells it: with its form, where it has one."""
     form = slot.form
     told = {"text": "", "date": "date as YYYY-MM-DD", "date-time": "date-time with its zone"}
+    told |= {kind: f"{kind}, digits alone" for kind in ("integer", "number")}
     parts = [told.get(form.type, form.type)]
     if form.options:
         parts = [f"one of {json.dumps(form.options, ensure_ascii=False)}"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from agent.evidence import anchor, nearest, select, sentences, show
+from agent.evidence import CJK, anchor, nearest, select, sentences, show
 from agent.outside import Ask, Task
 from agent.research import (
     Answered,
@@ -31,7 +31,8 @@ CITE_RULE = (
 )
 
 
-MOST_TOLD = 5  # citations that are told of one by one
+MOST_TOLD = 5  # citations, or sentences, that are told of one by one
+MOST_RANGED = 20  # sources that `[1-9]` may name
 
 
 class Cited(Frozen):
@@ -128,17 +129,35 @@ def _settled(research: Research) -> tuple[str, ...]:
 
 def nothing_found(research: Research) -> Answered:
     """Abstention: says that nothing was found and what was looked for, in our words."""
-    looked = "; ".join(research.queries) or research.topic
     about = "The sources that were read do not" if research.sources else "No sources were found to"
-    text = f"{about} answer this question. Searched for: {looked}."
+    text = f"{about} answer this question. {looked(research)}"
     return Answered(text=text, quotes=(), claims=())
+
+
+def looked(research: Research) -> str:
+    """What was searched for, in a sentence."""
+    made = "; ".join(research.searches)
+    return f"Searched for: {made}." if made else "Nothing was searched."
 
 
 # --- from a draft to an answer ---------------------------------------------------------------
 
-_LISTED = re.compile(r"[\[【]\s*(?:sources?\s*)?(\d{1,4}(?:\s*[,;，、]\s*\d{1,4})*)\s*[\]】]", re.I)
+#: What models write for `[1]`: `[1, 2]`, `[1-3]`, `[1 and 2]`, `[source 1]`, `[^1]`, `【1】`.
+MARKERS = re.compile(
+    r"\s?[\[【［〔]\s*(?:\^|sources?\s)?\s*"
+    r"(\d{1,4}(?:\s*(?:[,;，、–-]|and|und|和)\s*\d{1,4}){0,20})\s*[\]】］〕]",
+    re.I,
+)
+_RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
 _MARKER = re.compile(r"\[(\d+)\]")
-_LATE = re.compile(r"([.!?。！？]+[)\"'”’»]*)[ \t]*((?:\[\d+\][ \t]*)+)")
+_LATE = re.compile(r"([.!?。！？]+[)\"'”’»」』]*)[ \t]*((?:\[\d+\][ \t]*)+)")
+#: A Markdown link, of which the words stay: an address is a citation's to give.
+_LINKED = re.compile(r"!?\[((?:[^\[\]\n]|\[\^?\d{1,4}\]){0,300})\]\([^()\s]{0,2000}\)")
+_HEADING = re.compile(r"^\s*#{1,6}\s.*$", re.M)
+_ITEM = re.compile(r"^\s*[-*+•‣–]\s+", re.M)
+_NUMBERED = re.compile(r"^\s*(\d{1,2})[.)]\s+", re.M)
+_END = re.compile(r"[.!?。！？]+[)\"'”’»」』]*$|$")
+_CHARACTER = re.compile(f"[{CJK}]")
 
 
 def compose(
@@ -152,25 +171,35 @@ def compose(
     anchored = [quote_of(cited, sources) for cited in draft.citations]
     quotes = ordered(quote for quote in anchored if quote)
     text = _with_markers(draft.answer, {quote.source for quote in quotes})
-    claims: list[Claim] = []
-    dropped: list[str] = []
-    words = 0
-    for sentence in _sentences(text):
-        claim = _claim(sentence, quotes)
-        words += len(claim.text.split())
-        if claims and max_words and words > max_words:
-            dropped.append(f"Left out of the answer, which is long enough: {claim.text}")
-        elif claim.text:
-            claims.append(claim)
+    claims: dict[Claim, None] = {}
+    over: list[Claim] = []
+    for claim in (_claim(sentence, quotes) for sentence in _sentences(text)):
+        length = sum(_length(kept.text) for kept in (*claims, claim))
+        if claims and max_words and (over or length > max_words):
+            over.append(claim)
+        elif any(char.isalnum() for char in claim.text):
+            claims.setdefault(claim)
     lost = [c for c, quote in zip(draft.citations, anchored, strict=True) if quote is None]
-    return told(claims, quotes), (*lost_citations(lost, sources), *dropped)
+    return told(tuple(claims), quotes), (*lost_citations(lost, sources), *_too_much(over))
+
+
+def _length(text: str) -> int:
+    """The words of a text; two characters of Chinese, Japanese or Korean are one."""
+    return len(text.split()) + len(_CHARACTER.findall(text)) // 2
+
+
+def _too_much(over: Sequence[Claim]) -> Iterator[str]:
+    for claim in over[:MOST_TOLD]:
+        yield f"Left out of the answer, which is long enough: {claim.text}"
+    if len(over) > MOST_TOLD:
+        yield f"{len(over) - MOST_TOLD} more sentences were left out like that."
 
 
 def told(claims: Sequence[Claim], quotes: Iterable[Quote]) -> Answered:
     """Claims as an answer, with those of the quotes that they cite."""
     cited = {n for claim in claims for n in claim.citations}
     return Answered(
-        text=" ".join(written(claim) for claim in claims),
+        text=joined(claims),
         quotes=ordered(quote for quote in quotes if quote.source in cited),
         claims=tuple(claims),
     )
@@ -208,10 +237,29 @@ def _short(text: str) -> str:
 
 def _with_markers(text: str, quoted: set[int]) -> str:
     """A draft's text with markers as `[1][2]` inside their sentence; all quotes if it has none."""
-    text = _LISTED.sub(lambda m: "".join(f"[{n}]" for n in re.findall(r"\d+", m[1])), text)
+    text = MARKERS.sub(_numbers, _LINKED.sub(_words, _prose(text)))
     if not _MARKER.search(text):
         text = text.rstrip() + "".join(f"[{n}]" for n in sorted(quoted))
     return _LATE.sub(lambda m: f" {m[2].replace(' ', '')}{m[1]} ", text)
+
+
+def _prose(text: str) -> str:
+    """A text without Markdown's marks of lists and its headings, which state nothing."""
+    text = _ITEM.sub("", _HEADING.sub("", text))
+    listed = [match[1] for match in _NUMBERED.finditer(text)][:2] == ["1", "2"]
+    return _NUMBERED.sub("", text) if listed else text
+
+
+def _words(link: re.Match[str]) -> str:
+    return f"[{link[1]}]" if link[1].isdecimal() else link[1]
+
+
+def _numbers(marker: re.Match[str]) -> str:
+    """`[1, 3-5]` as `[1][3][4][5]`; of a range that is no list of sources, its ends."""
+    ends = [(int(a), int(b)) for a, b in _RANGE.findall(marker[1])]
+    between = [n for a, b in ends if a < b < a + MOST_RANGED for n in range(a + 1, b)]
+    given = [int(n) for n in re.findall(r"\d+", marker[1])]
+    return "".join(f"[{n}]" for n in sorted({*given, *between}))
 
 
 def _sentences(text: str) -> list[str]:
@@ -231,12 +279,17 @@ def cited_in(text: str) -> set[int]:
     return {int(n) for n in _MARKER.findall(text)}
 
 
+def joined(claims: Iterable[Claim]) -> str:
+    """Claims as the answer has them; no blank follows a Chinese or Japanese full stop."""
+    return re.sub("([。！？][)”’」』]*) ", r"\1", " ".join(map(written, claims)))
+
+
 def written(claim: Claim) -> str:
     """A claim as the answer has it: with its markers before the full stop."""
     markers = "".join(f"[{n}]" for n in claim.citations)
     if not markers:
         return claim.text
-    body = claim.text.rstrip(".!?。！？")
+    body = _END.sub("", claim.text, count=1)
     end = claim.text[len(body) :]
     space = "" if end[:1] in "。！？" and end else " "
     return f"{body}{space}{markers}{end}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple
 
@@ -20,14 +19,13 @@ from agent.pages.credibility import Credibility, allowed, credibility
 from agent.research import Blocked, Event, Failed, Hit, PageRead, Research, Searched, Warned
 from agent.steps.web_search import WebSearchTool, became_source, skipped
 from agent.tools import Tool, ToolCall
-from agent.urls import canonical
+from agent.urls import addresses, canonical
 
 CORPUS = "corpus"  # the provider of documents that the user named
 RESULTS = 5  # of a search, as the design of the report has it
 AT_ONCE = 8  # calls of one turn that are run
 PAGE_TOKENS = 750  # of a page that is shown: what 3,000 characters of English are
 LONGEST_URL = 2000  # characters
-_ADDRESS = re.compile(r"https?://[^\s<>\"'）】」]+")
 
 SEARCH = Tool(
     name="search_web",
@@ -111,7 +109,7 @@ class UseTools:
         """The pages that may be read; of the others it is recorded that they were blocked."""
         known = scores(research)
         judged = allowed(list(known.values()), self._threshold)
-        passed = {canonical(hit.url) for hit, _ in judged.passed}
+        passed = {canonical(hit.url) for hit, _ in judged.passed} | _own(research).keys()
         chosen = []
         for hit in hits:
             key = canonical(hit.url)
@@ -160,20 +158,19 @@ def _fault(call: ToolCall, research: Research) -> str:
 
 def _named(research: Research) -> dict[str, Hit]:
     """The pages that may be read, by canonical URL: those of searches, and the user's own."""
-    own = (address.rstrip(".,;:!?)]") for address in _ADDRESS.findall(research.topic))
-    return {canonical(address): Hit(url=address) for address in own} | research.hits
+    return _own(research) | research.hits
+
+
+def _own(research: Research) -> dict[str, Hit]:
+    """The pages that the question names."""
+    return {canonical(address): Hit(url=address) for address in addresses(research.topic)}
 
 
 def _fresh_queries(calls: Sequence[ToolCall], research: Research) -> list[str]:
     """The queries that were not made before, each once."""
-    made = {fold(query)[0] for query in _made(research)}
+    made = {fold(query)[0] for query in research.searches}
     asked = [_query(call) for call in calls if call.name == SEARCH.name]
     return list({fold(q)[0]: q for q in reversed(asked) if fold(q)[0] not in made}.values())[::-1]
-
-
-def _made(research: Research) -> list[str]:
-    failed = [event.subject for event in research.of(Failed) if event.what == "search"]
-    return [*(event.found.query for event in research.of(Searched)), *failed]
 
 
 def _fresh_hits(calls: Sequence[ToolCall], research: Research) -> list[Hit]:
@@ -246,4 +243,4 @@ def _told_page(key: str, research: Research) -> str:
             return _error(f"blocked: its credibility {score:g} is not above {threshold:g}")
         case Failed(message=message):
             return _error(f"the page cannot be read: {plain(message, 300)}")
-    return _error("it was not read")
+    return _error("a search has named it only now; call again to read it")

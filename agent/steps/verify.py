@@ -25,7 +25,7 @@ class Judgement(Frozen):
 
     claim: int
     verdict: Literal["supported", "partial", "unsupported"]
-    source: int | None = Field(None, description="id of the source that says it")
+    source: int | None = Field(default=None, description="id of the source that says it")
 
     @field_validator("verdict", mode="before")
     @classmethod

@@ -24,13 +24,18 @@ _BROAD = re.compile(
     r"^(?:(?:please|can you|could you|give|write|provide|prepare|me|us|an?|the)\s+)*"
     r"(?:overview|survey|report|summar(?:y|i[sz]e)|compare|comparison|contrast|explain|describe|"
     r"discuss|analy[sz]e|analysis|assess|evaluate|review|explore|investigate|outline|research|why|"
-    r"pros and cons)\b"
+    r"pros and cons|(?:what (?:is|was) the )?history of|tell (?:me|us) (?:all |more )?about|"
+    r"should (?:i|we|one)|what (?:is known|do we know) about|how ha(?:s|ve))\b"
+    r"|^(?!who|whom|when|where|what|which|how)\b.*\b(?:vs\.?|versus)(?!\w)"
+    r"|^(?:is|are|does|do|can)\b.*\b(?:good|bad|worth|safe|harmful|effective)\b"
+    r"|\b(?:latest|recent|current|new) (?:advances|developments|findings|progress|trends)\b"
     r"|\bstate of (?:the )?(?:art|research|play|knowledge|\w+ (?:research|market|technology))\b"
     r"|^how (?:do|does|did|is|are|has|have|can|could|should|might|will)\b.*"
     r"\b(?:differ|compare|affect|influence|impact|shape|chang\w+|evolv\w+|work|develop\w*)\b"
     r"|\b(?:advantages|disadvantages|pros and cons|implications|trade-?offs|trends|impacts?|"
     r"effects?|causes|consequences|challenges|differences?) (?:of|in|on|for|between)\b"
-    r"|概述|综述|概况|比较|对比|分析|为什么|为何|现状|趋势|影响|优缺点|利弊|区别|有何不同|介绍|总结|如何(?:影响|改变|发展)",
+    r"|概述|综述|概况|比较|对比|分析|为什么|为何|现状|趋势|影响|优缺点|利弊|区别|有何不同|介绍|总结|如何(?:影响|改变|发展|评价)"
+    r"|(?:写|份|做).*报告|进展|前景|应用(?!程序|商店|软件)|的(?:历史|原因|挑战|意义)|值得|应该",
     re.I,
 )
 _EITHER = re.compile(

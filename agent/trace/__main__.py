@@ -132,7 +132,8 @@ def _write(file: Path, text: str) -> None:
 
 def _lines(trace: Trace) -> Iterator[str]:
     """The tree; on a terminal within its width, and coloured unless NO_COLOR is set."""
-    from agent.trace.tree import lines, tree
+    from agent.trace.lines import lines
+    from agent.trace.tree import tree
 
     tty = sys.__stdout__ is not None and sys.__stdout__.isatty()
     width = shutil.get_terminal_size().columns if tty else None

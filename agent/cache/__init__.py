@@ -5,10 +5,8 @@ the answer. What comes out is checked as if a stranger had sent it: it is valid,
 or it was never there. Model calls are not cached: a prompt hardly ever comes twice, and a resume
 has its journal.
 
-On disk: `diskcache-community`, the maintained fork of `diskcache`: SQLite with expiry, a bound on
-size, and safety among threads and processes. `diskcache` itself had its last release in 2023 and
-unpickles what it reads (CVE-2025-69872); this store takes and gives text, in its one SQLite file,
-and nothing else. For many machines: Redis, by `redis-py`. Both are imported when first used.
+Two stores can keep them: a folder of this machine (`disk.py`), or a server that many machines share
+(`server.py`). Their libraries are imported when first used.
 
 A cache that fails costs nothing but itself: each use of it has `LONGEST` seconds, whatever a
 library, a disk or a server does, and after the first failure it is not asked again in this run.
@@ -18,35 +16,27 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
+from agent.cache.disk import OnDisk
+from agent.cache.server import Remote
+from agent.cache.store import Store, Unusable
 from agent.journal import digest
 from agent.outside import within
 from agent.research import Attempt, Found, Page
 from agent.urls import canonical
 
-if TYPE_CHECKING:
-    from diskcache_community import Cache as DiskCache
-    from diskcache_community import Disk
-    from redis import Redis
-
 VERSION = 1  # of what is kept: part of every key, so that another version's values are not found
-SIZE = 2**30  # bytes on disk; beyond, the oldest go
 LONGEST = 2.0  # seconds for one use: a disk takes milliseconds, a server gives up after NETWORK
-NETWORK = 1.0  # seconds to connect to a server, and for each of its answers
-LOCKED = 1  # seconds to wait for another process's write
 SKEW = 300.0  # seconds by which the clocks of machines that share a cache may differ
 
 Kept = TypeVar("Kept", Found, Page)
@@ -62,28 +52,6 @@ WORDS = {
     "ReadOnlyError": "it cannot be written",
     "Timeout": "it is locked",
 }
-
-
-class Store(Protocol):
-    """Texts under keys, for a time. Any call may raise anything, and come from any thread."""
-
-    name: str
-
-    def load(self) -> None:
-        """Import what it needs."""
-        ...
-
-    def get(self, key: str) -> str | bytes | None:
-        """What is kept under a key, if it has not expired."""
-        ...
-
-    def set(self, key: str, text: str, seconds: float) -> None:
-        """Keep a text, for so long."""
-        ...
-
-    def close(self) -> None:
-        """Let go of connections."""
-        ...
 
 
 class Cache:
@@ -207,155 +175,3 @@ def _words(error: Exception) -> str:
         return os.strerror(error.errno).lower()
     name = type(error).__name__
     return WORDS.get(name) or (str(error) if isinstance(error, sqlite3.Error) else name)
-
-
-class Unusable(Exception):
-    """A store that cannot be used as it is set, in words for the user."""
-
-
-# --- on disk -----------------------------------------------------------------------------------
-
-
-class OnDisk:
-    """SQLite in a folder of its own, at most `size` bytes; the oldest go first. Owner only."""
-
-    def __init__(self, folder: Path, size: int = SIZE) -> None:
-        self.name = f"The cache in {folder}"
-        self._folder = folder
-        self._size = size
-        self._lock = threading.Lock()
-        self._cache: DiskCache | None = None
-
-    def load(self) -> None:
-        import diskcache_community  # noqa: F401  (40 ms)
-
-    def get(self, key: str) -> str | None:
-        found = self._mended(lambda cache: cache.get(key))
-        return found if isinstance(found, str) else None
-
-    def set(self, key: str, text: str, seconds: float) -> None:
-        self._mended(lambda cache: cache.set(key, text, expire=seconds))
-
-    def close(self) -> None:
-        """Nothing is left open: each use closes the connection of its thread."""
-
-    def _mended(self, use: Callable[[DiskCache], T]) -> T:
-        """Use the cache; one whose file is broken is thrown away and begun anew, once."""
-        before = self._cache
-        try:
-            return self._used(use)
-        except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", 0) not in BROKEN:
-                raise
-            self._throw_away(before)
-            return self._used(use)
-
-    def _used(self, use: Callable[[DiskCache], T]) -> T:
-        with self._lock:
-            if self._cache is None:
-                self._cache = _disk_cache(self._folder, self._size)
-            cache = self._cache
-        with cache:
-            return use(cache)
-
-    def _throw_away(self, broken: DiskCache | None) -> None:
-        """Move the folder aside, all its files at once: other processes may be at work in it."""
-        with self._lock:
-            if self._cache is not broken:  # another thread has begun anew
-                return
-            self._cache = None
-            aside = Path(mkdtemp(prefix="broken-", dir=self._folder.parent))
-            with suppress(OSError):  # another process was faster
-                self._folder.rename(aside / self._folder.name)
-            shutil.rmtree(aside, ignore_errors=True)
-
-
-#: What SQLite says of a file that is damaged, or none of its own.
-BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def _disk_cache(folder: Path, size: int) -> DiskCache:
-    from diskcache_community import Cache as DiskCache
-
-    return DiskCache(
-        folder,
-        timeout=LOCKED,
-        disk=_text_only(),
-        size_limit=size,
-        sqlite_synchronous=0,  # 20 ms less a page; a power cut may cost the cache, which is mended
-    )
-
-
-def _text_only() -> type[Disk]:
-    """Values in and out of the database as text: nothing is unpickled, no file name followed."""
-    from diskcache_community import Disk
-    from diskcache_community.core import MODE_RAW, UNKNOWN
-
-    class TextOnly(Disk):
-        def store(self, value: Any, read: bool, key: Any = UNKNOWN) -> Any:
-            return 0, MODE_RAW, None, value
-
-        def fetch(self, mode: Any, filename: Any, value: Any, read: bool) -> Any:
-            return value if mode == MODE_RAW else None
-
-        def remove(self, file_path: Any) -> None:
-            """No value of ours has a file."""
-
-    return TextOnly
-
-
-# --- on a server -------------------------------------------------------------------------------
-
-
-class Remote:
-    """Redis. How much it keeps, and what goes first when it is full, is set on the server."""
-
-    name = "The cache that CACHE_URL names"
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._lock = threading.Lock()
-        self._redis: Redis | None = None
-
-    def load(self) -> None:
-        try:
-            import redis  # noqa: F401  (100 ms)
-        except ImportError:
-            raise Unusable("it needs `pip install 'llm-research-agent[redis]'`") from None
-
-    def get(self, key: str) -> str | bytes | None:
-        found = self._client().get(PREFIX + key)
-        return found if isinstance(found, (str, bytes)) else None
-
-    def set(self, key: str, text: str, seconds: float) -> None:
-        self._client().set(PREFIX + key, text, px=max(1, round(seconds * 1000)))
-
-    def close(self) -> None:
-        if self._redis:
-            self._redis.close()
-
-    def _client(self) -> Redis:
-        with self._lock:
-            if self._redis is None:
-                self._redis = _redis(self._url)
-            return self._redis
-
-
-PREFIX = "research-agent:"  # a server may serve others too
-
-
-def _redis(url: str) -> Redis:
-    from redis import Redis
-    from redis.backoff import NoBackoff
-    from redis.retry import Retry
-
-    if not url.startswith(("redis://", "rediss://")):
-        raise Unusable("it has to begin with redis:// or rediss://")
-    once = Retry(NoBackoff(), 0)  # the page is a second away: asking the web beats asking again
-    try:
-        client = Redis.from_url(
-            url, socket_connect_timeout=NETWORK, socket_timeout=NETWORK, retry=once
-        )
-    except ValueError:
-        raise Unusable("it is no address of a Redis server") from None
-    return client

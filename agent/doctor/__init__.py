@@ -1,0 +1,1 @@
+"""What is set, what answers, and what to fix."""

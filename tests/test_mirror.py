@@ -1,0 +1,105 @@
+"""A batch whose file has a URL: another machine goes on with what was copied there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.batches.batch import Batch, Summary
+from agent.batches.local import Local
+from agent.batches.mirror import Mirror
+from agent.batches.topics import Topic
+from agent.budget import Caps
+from agent.compose import shared
+from agent.errors import JournalError, UsageError
+from agent.settings import load
+from tests.cups import finished, seen, set_up, since, topic
+from tests.services import Services
+
+fsspec = pytest.importorskip("fsspec")
+COUNT = 6
+URL = "memory://store/day/answers.jsonl"
+
+
+@pytest.fixture
+def store() -> Any:
+    files = fsspec.filesystem("memory")
+    yield files
+    files.rm("/", recursive=True)
+
+
+class Machine:
+    """A directory of its own, with a mirror of one batch."""
+
+    def __init__(self, folder: Path, services: Services) -> None:
+        self._settings = load(services.environment(folder, CACHE_TTL="0"))
+        self.mirror = Mirror(URL, self._settings)
+
+    def work(self, **caps: int) -> Summary:
+        topics = [Topic(f"c{n}", topic(n)) for n in range(1, COUNT + 1)]
+        engine = Local(shared(self._settings), self.mirror)
+        rows, limits = self.mirror.rows(), Caps(**caps)
+        batch = Batch(topics, rows, engine, self._settings, limits, concurrency=2)
+        summary = batch.run()
+        self.mirror.end()
+        rows.close()
+        return summary
+
+
+def there(store: Any) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in store.cat("/store/day/answers.jsonl").splitlines()]
+
+
+def test_another_machine_goes_on_and_pays_nothing_twice(
+    services: Services, tmp_path: Path, store: Any
+) -> None:
+    set_up(services, COUNT)
+    one, other = Machine(tmp_path / "one", services), Machine(tmp_path / "other", services)
+    first = one.work(calls=15)
+    assert 0 < first.left < COUNT and len(there(store)) == first.answered
+    store.get("/store/day/answers.jsonl.runs/", str(tmp_path / "copies"), recursive=True)
+    paid, then = finished((tmp_path / "copies").rglob("*.jsonl")), seen(services)
+    assert len(paid) > 5 * first.answered
+    assert other.work().answered == len(there(store)) == COUNT
+    assert not paid & set(since(services, then))
+    assert len(store.ls("/store/day/answers.jsonl.runs")) == COUNT
+
+    name = store.cat("/store/day/answers.jsonl.batch")
+    store.rm("/store", recursive=True)  # begun anew, though files are left here
+    anew = Machine(tmp_path / "other", services).work(calls=1)
+    assert anew.left == COUNT - len(there(store)) > 0
+    assert store.cat("/store/day/answers.jsonl.batch") != name
+
+
+def test_rows_that_another_process_here_writes_are_left_alone(
+    services: Services, tmp_path: Path, store: Any
+) -> None:
+    set_up(services, COUNT)
+    rows = Machine(tmp_path, services).mirror.rows()
+    with pytest.raises(JournalError, match="another batch"):
+        Machine(tmp_path, services).mirror.rows()
+    rows.close()
+
+
+def test_a_copy_that_fails_costs_no_answer(services: Services, tmp_path: Path, store: Any) -> None:
+    set_up(services, COUNT)
+    machine = Machine(tmp_path, services)
+    store.pipe("/store/day/answers.jsonl.runs", b"a file where a folder should be")
+    assert machine.work().answered == COUNT
+    assert all("A copy to --out failed" in row["warnings"][-1] for row in there(store))
+
+
+@pytest.mark.parametrize(
+    ("url", "said"), [("memory://x/", "names no file"), ("no-such-thing://x/y", "cannot be used")]
+)
+def test_what_is_no_url_of_a_file_is_told(url: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Mirror(url, load({}))
+
+
+def test_journals_are_written_in_a_directory() -> None:
+    with pytest.raises(UsageError, match="RUNS_DIR.*a directory is needed"):
+        load({"RUNS_DIR": "s3://bucket/runs"})
