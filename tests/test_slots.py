@@ -9,11 +9,12 @@ from random import Random
 import pytest
 
 from agent.output import Answer, to_json
-from agent.research import PageRead, Queried
+from agent.research import PageRead, Queried, Reflected
 from agent.run import Run, research
 from agent.settings import Settings
 from tests.services import Asked, Raw, Reply, Services, source_ids
 from tests.thinker import Fact, Thinker
+from tests.worlds import full
 
 FINAL = "The final was played in Lusail. Argentina won the cup. The score was 3-3, then 4-2."
 MESSI = "Messi scored twice in the final. He was born in Rosario."
@@ -44,6 +45,22 @@ def world(services: Services) -> Services:
         ["2022 final score"],
     )
     return services
+
+
+def test_a_run_that_is_stopped_says_what_its_facts_stand_on(
+    services: Services, settings: Settings
+) -> None:
+    """Also where no sentence of the evidence answers the question by itself."""
+    asked = full()
+    asked.on(services)
+    run = research(asked.topic, settings)
+    for event in run:
+        if isinstance(event, Reflected) and not event.need_more:
+            run.stop()
+    answer = run.answer()
+    assert answer.status == "partial" and "synthesize" not in services.tasks()
+    assert answer.answer.endswith("Ada Lindqvist was born in Uppsala [6].")
+    assert {claim.verdict for claim in answer.claims} == {"supported"}
 
 
 def test_happy_path(world: Services, settings: Settings) -> None:

@@ -252,6 +252,12 @@ def test_errors_are_told_in_plain_words_with_the_remedy(
         tab.open(other.base)
         assert locked.there("#token")
         tab.click("#token")
+        tab.type("open\N{NON-BREAKING HYPHEN}sesame")  # no header carries it
+        tab.press("Enter")
+        assert tab.wait(
+            "document.querySelector('#problem').innerText.includes('is not the server')"
+        )
+        assert tab.run("document.activeElement.id") == "token"
         tab.type("sesame-open")
         tab.press("Enter")
         assert tab.wait("document.querySelector('#problem').innerText.includes('GEMINI_API_KEY')")
@@ -260,6 +266,36 @@ def test_errors_are_told_in_plain_words_with_the_remedy(
         other.stop()
         locked.ask("Is anybody there?")
         assert tab.wait("document.querySelector('#problem').innerText.includes('not answer')")
+
+
+def test_a_server_that_goes_before_the_answer_is_waited_for(
+    browser: Browser, world: Services, tmp_path: Path, gate: threading.Event
+) -> None:
+    world.fault = lambda: None
+    reached = held(one_hop().on(world), gate)
+    environment = world.environment(tmp_path, CACHE_TTL="0")
+    with Web(configured(environment)) as other, browser.tab() as tab:
+        left = Page(tab, other, world)
+        left.home()
+        left.ask(one_hop().topic)
+        assert reached.wait(10) and left.there(".log .fetch")
+        other.stop()
+        assert tab.wait("document.querySelector('.note').innerText.includes('connection was lost')")
+        assert tab.run("document.querySelector('.badge.live') !== null")
+
+
+def test_the_whole_history_can_be_opened(browser: Browser, tmp_path: Path) -> None:
+    environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
+    with Web(configured(environment, offline=True)) as other, browser.tab() as tab:
+        other.ask()
+        [journal] = (tmp_path / "runs").iterdir()
+        for n in range(31):
+            shutil.copy(journal, journal.with_name(f"{n}.jsonl"))
+        listed = "document.querySelectorAll('#history a').length"
+        tab.open(other.base)
+        assert tab.wait(f"{listed} === 30")
+        tab.click("#history button")
+        assert tab.run(f"[{listed}, document.activeElement.localName]") == [32, "a"]
 
 
 def test_sources_that_disagree_are_told_and_fit_a_phone(page: Page) -> None:

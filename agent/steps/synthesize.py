@@ -116,7 +116,17 @@ class Synthesize:
         draft = yield from answered(task, self._ask, self._stand_in)
         answer, warnings = compose(draft, research.sources, self._max_words)
         yield from (Warned(message=warning) for warning in warnings)
+        if research.halted and not answer.claims:
+            answer = _so_far(research)
         yield answer if answer.claims else nothing_found(research)
+
+
+def _so_far(research: Research) -> Answered:
+    """What the settled facts stand on, word for word: the best that is known where a run was ended
+    before its answer, and no sentence of the evidence could stand in for one."""
+    settled = [found for found in research.findings.values() if found.status == "filled"]
+    quotes = dict.fromkeys(found.quotes[0] for found in settled if found.quotes)
+    return told([Claim(text=q.text, citations=(q.source,)) for q in quotes], quotes)
 
 
 def _settled(research: Research) -> tuple[str, ...]:

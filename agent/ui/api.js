@@ -13,7 +13,7 @@ export class Problem extends Error {
 /** The token of this tab, where the server wants one. */
 export const token = {
   get: () => sessionStorage.getItem("token") ?? "",
-  set: (value) => sessionStorage.setItem("token", value.trim()),
+  set: (value) => sessionStorage.setItem("token", value.replace(/[^!-~]/g, "")), // a header carries no more
 };
 
 /** A response that is good; else throws Problem. */
@@ -70,6 +70,19 @@ export async function* follow(name, signal, lost = () => {}) {
   }
 }
 
+/** What some requests bring, made again as long as nobody answers; `lost` is told so. */
+export async function insist(work, signal, lost) {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status) throw error;
+    }
+    lost(true);
+    await pause(WAITS[Math.min(tries, WAITS.length - 1)], signal);
+  }
+}
+
 /** Server-sent events of a body, as frames. */
 async function* events(body) {
   let text = "";
@@ -107,12 +120,13 @@ async function problem(response) {
     404: "It may have been removed. Ask again, or choose another.",
     429: `Ask again in ${after} seconds.`,
   };
-  const asks = response.status === 401 ? "This server wants an access token." : words(said.detail);
+  const wants = token.get() ? "This access token is not the server's." : "This server wants an access token.";
+  const asks = response.status === 401 ? wants : words(said.detail);
   const remedy = said.error?.remedy || said.remedy || remedies[response.status] || "";
   return new Problem(asks || `The server answered ${response.status}.`, remedy, response.status);
 }
 
 function words(detail) {
   if (!Array.isArray(detail)) return typeof detail === "string" ? detail : "";
-  return detail.map((one) => `${one.loc?.at(-1) ?? "request"}: ${one.msg}`).join("; ");
+  return detail.map((one) => `${one.loc?.slice(1).join(" ") || "request"}: ${one.msg}`).join("; ");
 }

@@ -80,12 +80,11 @@ function close(whole) {
 
 /** Below the marker, or above where there is more room; never out of the window. */
 function place(shown, at) {
-  const { innerWidth: wide, innerHeight: high } = window;
+  const high = window.innerHeight;
   const { width, height } = shown.getBoundingClientRect();
   const below = at.bottom + height < high || at.top < height;
   shown.style.left = `${Math.max(8, Math.min(at.left, document.documentElement.clientWidth - width - 8)) - at.left}px`;
   shown.classList.toggle("above", !below);
-  shown.classList.toggle("narrow", wide < 480);
 }
 
 document.addEventListener("keydown", (event) => {
@@ -93,4 +92,5 @@ document.addEventListener("keydown", (event) => {
   if (open.contains(document.activeElement)) open.firstChild.focus(); // while its card is there
   close(open);
 });
+addEventListener("resize", () => open && place(open.lastChild, open.getBoundingClientRect()));
 document.addEventListener("pointerdown", (event) => open && !open.contains(event.target) && close(open));

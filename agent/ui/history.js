@@ -1,16 +1,22 @@
 // Earlier questions, newest first; each opens its run again.
 import { told } from "/ui/api.js";
-import { element, said } from "/ui/element.js";
+import { button, element, said } from "/ui/element.js";
 import { STATUSES, when } from "/ui/words.js";
 
-const MOST = 30;
+const MOST = 200; // as many as the server lists
+const FIRST = 30; // shown before all are asked for
 const STATES = { queued: "Waiting", running: "Under way" };
 
 /** List the runs that there are; the one that is open is marked. */
 export async function list(aside, current) {
   const runs = await told(`/api/runs?limit=${MOST}`);
   aside.hidden = !runs.length;
-  aside.querySelector("ol").replaceChildren(...runs.map((run) => item(run, current)));
+  const items = runs.map((run) => item(run, current));
+  const place = aside.querySelector("ol");
+  const all = () => (place.replaceChildren(...items), items[FIRST].firstChild.focus());
+  const more = element("li", {}, button(`Show all ${runs.length}`, all));
+  const short = runs.length > FIRST && place.children.length <= FIRST + 1;
+  place.replaceChildren(...(short ? [...items.slice(0, FIRST), more] : items));
 }
 
 function item(run, current) {

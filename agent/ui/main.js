@@ -1,5 +1,5 @@
 // The page: a question is asked, its run is followed, and the address says which one it is.
-import { Problem, ask, begin, follow, pause, told } from "/ui/api.js";
+import { Problem, ask, begin, follow, insist, pause, told } from "/ui/api.js";
 import { fill, given, lacking, problem } from "/ui/form.js";
 import { list } from "/ui/history.js";
 import { begun, finished, grown, informed, rewound } from "/ui/run.js";
@@ -40,6 +40,7 @@ function fail(error, again = start) {
   if (error.name === "AbortError") return;
   const shown = error instanceof Problem ? error : new Problem(`This page failed: ${error.message}`, "Reload it.");
   at("problem").replaceChildren(problem(shown, again));
+  at("token")?.focus();
 }
 
 const clear = () => at("problem").replaceChildren();
@@ -59,12 +60,17 @@ async function open(name, focus) {
   document.title = `${summary.question} · ${home}`;
   if (focus) view.title.focus();
   const watched = watch(name, signal);
-  for await (const frame of follow(name, signal, (lost) => lost !== run.lost && change({ ...run, lost }))) {
+  for await (const frame of follow(name, signal, lost)) {
     change(grown(run, frame));
     tell(run.now, { now: false });
   }
   await end(name, signal);
   return watched;
+}
+
+/** Whether the connection is there. */
+function lost(now) {
+  if (now !== run.lost) change({ ...run, lost: now });
 }
 
 /** Ask now and then what it has spent and what it knows. */
@@ -79,7 +85,9 @@ async function watch(name, signal) {
 
 async function end(name, signal) {
   const path = `/api/runs/${encodeURIComponent(name)}`;
-  const [summary, answer] = await Promise.all([told(path, { signal }), told(`${path}/answer`, { signal })]);
+  const both = () => Promise.all([told(path, { signal }), told(`${path}/answer`, { signal })]);
+  const [summary, answer] = await insist(both, signal, lost);
+  clear();
   change(finished(informed(run, summary), answer));
   tell(run.cancelled ? "Stopped. What was found is kept." : `${STATUSES[answer.status]}. The answer is below the question.`);
   refresh();

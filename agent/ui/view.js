@@ -4,6 +4,8 @@ import { button, element, said } from "/ui/element.js";
 import { buttons } from "/ui/save.js";
 import { STATUSES, count, detail, spend, step } from "/ui/words.js";
 
+const LONG = 160; // characters of a question that is not set as a headline
+
 /** A place for one run. `acts` are what its buttons do: `cancel`, `replay`, `again`, `tell`, `fail`. */
 export class View {
   constructor(place, acts) {
@@ -27,6 +29,7 @@ export class View {
   /** Show a run as it is now. */
   draw(run) {
     this.title.textContent = run.question;
+    this.title.classList.toggle("long", run.question.length > LONG);
     this.spent.textContent = spend(run.usage).join(" · ");
     this.#badge(run);
     this.#note(run);
@@ -49,7 +52,7 @@ export class View {
   #note(run) {
     const read = run.usage ? count(run.usage.pages, "page") : "nothing";
     const kept = run.answer?.error ? "Nothing had been found yet." : `What had been read (${read}) is kept; the answer is made of that.`;
-    const told = run.lost && !run.ended ? "The connection was lost; trying again. The run goes on meanwhile." : run.ended && run.cancelled ? `Stopped: nothing more is searched, read or paid. ${kept}` : "";
+    const told = run.lost && !run.ended ? "The connection was lost; trying again. The run goes on meanwhile." : run.ended && run.cancelled && run.answer?.error?.kind !== "stopped" ? `Stopped: nothing more is searched, read or paid. ${kept}` : "";
     if (told !== this.note.textContent) this.note.textContent = told;
     this.note.hidden = !told;
   }
@@ -87,6 +90,7 @@ export class View {
 }
 
 function line({ type, detail: told }) {
-  const kind = element("span", { class: "kind" }, step(type));
-  return element("li", { class: type }, kind, said(detail(type, told)));
+  const shown = type === "slot" && told.endsWith(": missing") ? "gaps" : type;
+  const kind = element("span", { class: "kind" }, step(shown));
+  return element("li", { class: shown }, kind, said(detail(type, told)));
 }

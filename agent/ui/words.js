@@ -53,7 +53,7 @@ export function spend(usage) {
     count(usage.pages, "page"),
     usage.llm_calls ? count(usage.llm_calls, "model call") : "",
     usage.llm_calls ? price : "",
-    `${usage.seconds < 10 ? usage.seconds.toFixed(1) : Math.round(usage.seconds)} s`,
+    `${usage.seconds < 10 ? usage.seconds.toFixed(1) : Math.round(usage.seconds)}\u00a0s`,
   ];
   return parts.filter(Boolean);
 }
