@@ -1,194 +1,31 @@
-"""What the user receives: the answer object, its schema, and how a run becomes one."""
+"""How a run that ended becomes an answer object."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
-
-from agent.budget import Spent
 from agent.errors import AgentError
 from agent.evidence import copies
 from agent.links import link
-from agent.pages.credibility import Credibility, credibility
+from agent.output.values import Answer, Citation, Error, RunInfo, SlotAnswer, SourceCounts, Usage
+from agent.pages.credibility import credibility
 from agent.render import document
 from agent.report import ReportAnswer, cited, report
 from agent.research import (
-    Alternative,
     Asked,
-    Attempt,
     Blocked,
     Claim,
     Failed,
     Finding,
-    Frozen,
     Halted,
-    Hit,
     PageRead,
     Quote,
     Research,
-    Scalar,
     Searched,
     Warned,
 )
 from agent.slots.data import settled
-
-SCHEMA_URL = "https://json-schema.org/draft/2020-12/schema"
-Number = int | float
-
-
-class Citation(Frozen):
-    """A quote on its page. `id` is the source's number; a source quoted twice has two entries."""
-
-    id: int
-    title: str
-    url: str
-    quote: str
-    start: int = Field(description="offset of the quote in the stored page text, in characters")
-    end: int
-    match: Literal["exact", "normalized", "none"]
-    link: str = Field(description="opens the page at the quote")
-    page_sha256: str
-    retrieved_at: str
-    via: Literal["page", "snippet"]
-    credibility: Credibility
-
-
-class SlotAnswer(Frozen):
-    """What is known of a slot; `citations` are the numbers of the sources that say a value of it.
-
-    Those that are not among the citations of an alternative say `value`.
-    """
-
-    value: Scalar | None
-    status: Literal["filled", "missing", "conflict"]
-    citations: tuple[int, ...] = ()
-    confidence: float = Field(ge=0, le=1, description="a scale to sort by, not a probability")
-    weight: float = Field(
-        default=0.0, description="credibility of the independent witnesses, summed"
-    )
-    alternatives: tuple[Alternative, ...] = Field(default=(), description="what is said against it")
-
-
-class SourceCounts(Frozen):
-    """Pages by what became of them."""
-
-    found: int = 0
-    read: int = 0
-    blocked: int = 0
-    failed: int = 0
-
-
-class Usage(Spent):
-    """What the run spent."""
-
-    rounds: int = 0
-    seconds: float = 0.0
-
-
-class RunInfo(Frozen):
-    """Which run this was; `journal` is null where none could be written.
-
-    `reason` says why `strategy` was chosen; it is empty where it was asked for by name.
-    """
-
-    id: str
-    strategy: str
-    reason: str = ""
-    models: tuple[str, ...] = ()
-    providers: tuple[str, ...] = ()
-    started_at: str
-    journal: str | None = None
-
-
-class Error(Frozen):
-    """Why there is no answer, and what to do."""
-
-    kind: str
-    message: str
-    remedy: str
-
-
-class Answer(Frozen):
-    """The answer object, on every way out."""
-
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        json_schema_extra={"$schema": SCHEMA_URL, "title": "Answer"},
-        json_schema_serialization_defaults_required=True,
-    )
-
-    schema_version: Literal["1"] = "1"
-    topic: str
-    status: Literal["complete", "partial", "insufficient", "error"]
-    degraded: bool = False
-    answer: str = ""
-    citations: tuple[Citation, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    slots: dict[str, SlotAnswer] = Field(default_factory=dict)
-    report: ReportAnswer | None = Field(
-        default=None,
-        exclude_if=lambda report: report is None,
-        description="with the strategy report only: `claims` are its executive summary",
-    )
-    data: dict[str, Any] | None = Field(
-        default=None,
-        exclude_if=lambda data: data is None,
-        description="with a schema of slots only: their values as one plain object in that schema, "
-        "null where not found",
-    )
-    sources: SourceCounts = SourceCounts()
-    attempts: tuple[Attempt, ...] = ()
-    warnings: tuple[str, ...] = ()
-    usage: Usage = Usage()
-    run: RunInfo | None = None
-    error: Error | None = None
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of the answer object."""
-    return Answer.model_json_schema(mode="serialization")
-
-
-@cache
-def validator() -> Any:
-    """The validator of answers; a tenth of a second to make, so a run makes it while it waits."""
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(schema())
-
-
-def warm() -> None:
-    """Make what answers are made with, which would otherwise be made at the first one."""
-    from agent.steps.claims import Place, verdict
-
-    validator()
-    verdict("a claim", (Place("something else", "", 0, 14),))
-    credibility("", Hit(url="https://example.org/"), 2000)
-    _build(Frozen)
-
-
-def _build(model: type[Frozen]) -> None:
-    """The validators of all values: they are built at first use unless somebody asks."""
-    for kind in model.__subclasses__():
-        kind.model_rebuild()
-        _build(kind)
-
-
-def to_json(answer: Answer, *, compact: bool = False) -> str:
-    """The answer as JSON text with a trailing newline, checked against the schema.
-
-    Raises jsonschema.ValidationError, which would be a bug of this program.
-    """
-    value = answer.model_dump(mode="json")
-    validator().validate(value)
-    separators = (",", ":") if compact else None
-    indent = None if compact else 2
-    return json.dumps(value, ensure_ascii=False, indent=indent, separators=separators) + "\n"
 
 
 def failure(topic: str, error: AgentError) -> Answer:
