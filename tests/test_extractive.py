@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from agent.errors import ModelFailed
 from agent.evidence import select, sentences
 from agent.llm.extractive import Extractive
+from agent.llm.lines import Line
 from agent.llm.question import understood
-from agent.llm.ranking import Line, Scored
+from agent.llm.ranking import Scored
 from agent.llm.selection import chosen
 from agent.llm.values import FINDERS, values
 from agent.outside import Excerpt, Task

@@ -12,8 +12,9 @@ from agent.evidence import CJK, STOP_WORDS, is_row
 from agent.llm import Generated, reports
 from agent.llm.facts import generic, sided, suggested
 from agent.llm.filling import rows
+from agent.llm.lines import Line, lines
 from agent.llm.question import Question, opponents, understood
-from agent.llm.ranking import Line, Scored, lines, scored
+from agent.llm.ranking import Scored, scored
 from agent.llm.selection import SURE, chosen, confidence, of_type, pertinent, together
 from agent.llm.slots import filled, in_prose, stated
 from agent.llm.synonyms import noun

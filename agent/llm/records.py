@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from agent.evidence import is_heading, is_row, words
+from agent.llm.lines import Line
 from agent.llm.question import Question, another_event, opponents
-from agent.llm.ranking import Line
 
 _RESULT = re.compile(r"(\d{1,2})\s?[-–:]\s?(\d{1,2})(?:\s?\([^)]{1,20}\))?$")
 _DAY = re.compile(r"\b\d{1,2}\b.*\b\d{4}\b|\b\d{1,2}:\d\d\b")

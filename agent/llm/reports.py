@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.evidence import words
+from agent.llm.lines import Line, lines
 from agent.llm.question import Question, understood
-from agent.llm.ranking import Line, Scored, lines, scored
+from agent.llm.ranking import Scored, scored
 from agent.llm.selection import SURE, chosen, confidence, pertinent
 from agent.outside import Task
 

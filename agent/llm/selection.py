@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from agent.evidence import CJK, is_row, words
+from agent.llm.lines import Line
 from agent.llm.question import Question, another_event
-from agent.llm.ranking import Line, Scored, typed
+from agent.llm.ranking import Scored, typed
 from agent.llm.synonyms import alike
 from agent.llm.values import values
 

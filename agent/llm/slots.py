@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from agent.evidence import CJK, is_row, words
 from agent.llm.facts import Fact, fact_of, generic, sided
+from agent.llm.lines import Line
 from agent.llm.question import Question, another_event, opponents
-from agent.llm.ranking import Line, Scored
+from agent.llm.ranking import Scored
 from agent.llm.records import asked, decides, entry, is_final
 from agent.llm.selection import SHORT, SURE, another_year, confidence
 from agent.llm.statement import (

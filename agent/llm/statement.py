@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from agent.evidence import CJK, sentences, words
 from agent.llm.facts import Fact
+from agent.llm.lines import Line
 from agent.llm.question import Question
-from agent.llm.ranking import Line
 from agent.llm.values import name_spans, values, zh_name_spans
 
 QUOTE = 700  # characters of a quote that runs over several sentences
