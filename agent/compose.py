@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -52,12 +52,26 @@ def shared_limits(settings: Settings) -> Limits:
     Raises UsageError for limits that are none, and where they cannot be counted.
     """
     found = rates(settings.rate_limits)
+    _known(found)
     folder = (settings.cache_dir or user_folder("cache")) / "limits"
     if found and not writable(folder):
         remedy = "RATE_LIMITS are counted there: name another folder with CACHE_DIR."
         raise UsageError(f"{folder} cannot be written.", remedy)
     window = settings.rate_window
     return Limits(found, Files(folder, found, window), window)
+
+
+def _known(limits: Iterable[str]) -> None:
+    """Raises UsageError for a limit of nobody, which would limit nothing."""
+    names = {name.partition(":")[0] for name in limits}
+    if not names:
+        return
+    from agent.search import PROVIDERS
+
+    known = ["gemini", "openai", *PROVIDERS]
+    for name in sorted(names.difference(known)):
+        fault = f"RATE_LIMITS: there is no provider {name!r}."
+        raise UsageError(fault, f"Choose from: {', '.join(known)}.")
 
 
 class Kept:

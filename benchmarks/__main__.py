@@ -5,7 +5,6 @@ With names, `python -m benchmarks start offline`, it only shows those.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import platform
@@ -36,6 +35,15 @@ BENCHMARKS = {
         "500 topics, a limit of 300 model requests in 15 s, 5% faults, killed twice: no finished "
         "call again, never above the limit, 95% of it used, memory flat."
     ),
+    "batch ray": (
+        "The same on a local Ray cluster of two workers, of which one is killed. Needs the extra "
+        "`ray`; memory is that of the command."
+    ),
+    "engines": (
+        "What a batch adds to each of 200 topics whose services answer at once: beside plain "
+        "threads that make the same runs, without rows or limits. On Ray the processor is that of "
+        "the command alone."
+    ),
     "server": "200 clients at once at one server: no run is lost, memory does not grow.",
     "hundred": (
         "A hundred runs at once, threads of one process, against loopback services (models 1 s, "
@@ -52,8 +60,7 @@ BENCHMARKS = {
 
 
 def main(names: list[str]) -> None:
-    here = [name for name in BENCHMARKS if importlib.util.find_spec(f"benchmarks.{name}")]
-    found = {name: _measured(name) for name in (names or here)}
+    found = {name: _measured(name) for name in (names or BENCHMARKS)}
     sections = [_section(name, row) for name, row in found.items()]
     if names:
         print("\n".join(sections))
@@ -85,7 +92,7 @@ def _commit() -> str:
 def _measured(name: str) -> Row:
     """What a benchmark prints; nothing if it fails."""
     print(f"Measuring {name} ...", file=sys.stderr, flush=True)
-    command = [sys.executable, "-m", f"benchmarks.{name}"]
+    command = [sys.executable, "-m", *f"benchmarks.{name}".split()]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     return {} if done.returncode else dict(json.loads(done.stdout))
 

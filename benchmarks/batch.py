@@ -25,23 +25,24 @@ from random import Random
 from statistics import median
 from typing import Any
 
-from tests.cups import finished, lines, set_up
+from tests.cups import Call, finished, lines, set_up
 from tests.processes import workers
 from tests.services import GEMINI_KEY, Raw, Services
 
 TOPICS, LIMIT, FAULTS = 500, 300, 0.05
 ENGINE = "ray" if "ray" in sys.argv else "local"
-WINDOW = next((float(word) for word in sys.argv[1:] if word != "ray"), 15.0)  # seconds
+WINDOW = next((float(word) for word in sys.argv[1:] if word[:1].isdigit()), 15.0)  # seconds
 CONCURRENCY = 32
 LATENCY = 0.1  # seconds of every reply
 KILL_AT = (150, 320) if ENGINE == "local" else ()  # rows at which the command is killed
 WORKER_AT = 200  # rows at which a worker of the cluster is killed
+Paid = tuple[set[Call], int]
 BROKEN = (Raw(500, "oops"), Raw(503, "busy"), Raw(0, ""), Raw(200, "null"), Raw(200, '{"can'))
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        services = Serving(Path(folder))
+        services = Serving(Path(folder), TOPICS, LATENCY, FAULTS)
         try:
             print(json.dumps(measure(Path(folder), services)))
         finally:
@@ -51,10 +52,11 @@ def main() -> None:
 class Serving:
     """Services in a process of their own, so that they and the batch do not share a lock."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, topics: int, latency: float, faults: float) -> None:
         here, there = Pipe()
         self._pipe = here
-        self._process = Process(target=serve, args=(there, str(folder)))
+        given = (there, str(folder), topics, latency, faults)
+        self._process = Process(target=serve, args=given)
         self._process.start()
         self.environment: dict[str, str] = here.recv()
 
@@ -69,12 +71,12 @@ class Serving:
         self._process.join()
 
 
-def serve(pipe: Connection, folder: str) -> None:
+def serve(pipe: Connection, folder: str, topics: int, latency: float, faults: float) -> None:
     with Noting() as services:
         chance = Random(7)
-        set_up(services, TOPICS)
-        services.latency = lambda: LATENCY
-        services.fault = lambda: chance.choice(BROKEN) if chance.random() < FAULTS else None
+        set_up(services, topics)
+        services.latency = lambda: latency
+        services.fault = lambda: chance.choice(BROKEN) if chance.random() < faults else None
         limits = {"RATE_LIMITS": f"gemini={LIMIT}", "RATE_WINDOW": str(WINDOW), "CACHE_TTL": "0"}
         waits = {"LLM_RETRY_WAITS": "0.2,0.4,0.8"}
         pipe.send(services.environment(Path(folder), **limits, **waits))
@@ -107,10 +109,10 @@ def measure(folder: Path, services: Serving) -> dict[str, Any]:
     (folder / "topics.jsonl").write_text(lines(TOPICS))
     begun, memory, repeated = time.monotonic(), [], 0
     for kill_at in (*KILL_AT, TOPICS + 1):
-        paid, then = finished((folder / "runs").glob("*.jsonl")), len(services.log())
-        status, summary, grown = lead(folder, services.environment, kill_at)
+        lost = [paid(folder, services)]  # when the life before was killed, or a worker of this
+        status, summary, grown = lead(folder, services, kill_at, lost)
         memory.append(grown)
-        repeated += len(paid & {(kind, asked) for _, kind, asked in services.log()[then:]})
+        repeated += again(lost[-1], services)
     return {
         **told(folder, status, summary),
         **rates(services.log()),
@@ -120,28 +122,41 @@ def measure(folder: Path, services: Serving) -> dict[str, Any]:
     }
 
 
+def paid(folder: Path, services: Serving) -> Paid:
+    """The calls that journals hold, and how many requests services had got."""
+    return finished((folder / "runs").glob("*.jsonl")), len(services.log())
+
+
+def again(before: Paid, services: Serving) -> int:
+    """How many of the calls that were paid have been made again since."""
+    calls, then = before
+    return len(calls & {(kind, asked) for _, kind, asked in services.log()[then:]})
+
+
 def lead(
-    folder: Path, environment: dict[str, str], kill_at: int
+    folder: Path, services: Serving, kill_at: int, lost: list[Paid]
 ) -> tuple[int, dict[str, Any], list[int]]:
-    """One life of the command: its status, its summary, and its memory at each third."""
+    """One life of the command: its status, its summary, and its memory at each third. `lost` gets
+    what was paid when a worker of a cluster was killed."""
     out = folder / "out.jsonl"
     command = [sys.executable, "-m", "agent.batch", str(folder / "topics.jsonl"), "--out", str(out)]
     process = subprocess.Popen(
         [*command, "--concurrency", str(CONCURRENCY), "--engine", ENGINE],
-        env={**os.environ, **environment},
+        env={**os.environ, **services.environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
     had = rows(out)
     marks = [had + (min(kill_at, TOPICS) - had) * part // 10 for part in (3, 6, 9)]
     memory: list[int] = []
-    lost = ENGINE == "local"
+    whole = ENGINE == "ray"
     while process.poll() is None and rows(out) < kill_at:
         if len(memory) < 3 and rows(out) >= marks[len(memory)] - 1:
             memory.append(rss(process.pid))
-        if not lost and rows(out) >= WORKER_AT:
-            lost = True
+        if whole and rows(out) >= WORKER_AT:
+            whole = False
             os.kill(workers(process.pid)[0], signal.SIGKILL)
+            lost.append(paid(folder, services))
         time.sleep(0.02)
     if process.poll() is None:
         process.kill()

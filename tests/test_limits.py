@@ -186,6 +186,12 @@ def test_rules() -> None:
             research("a?", load({"GEMINI_API_KEY": "k", "RATE_LIMITS": wrong}))
 
 
+def test_a_limit_of_nobody_is_told() -> None:
+    """A misspelt name would limit nothing."""
+    with pytest.raises(UsageError, match="no provider 'geminii'"):
+        research("a?", load({"GEMINI_API_KEY": "k", "RATE_LIMITS": "serpapi=3,geminii:pro=3"}))
+
+
 def test_a_run_waits_for_its_turn_and_nothing_is_given_up_for_it(
     services: Services, tmp_path: Path
 ) -> None:
