@@ -134,7 +134,7 @@ def nothing_found(research: Research) -> Answered:
 
 
 def looked(research: Research) -> str:
-    """What was to be searched for, in a sentence: the same in a replay of a run that was stopped."""
+    """What was to be searched for, in a sentence: the same in every replay of a stopped run."""
     queries = "; ".join(research.queries)
     return f"Searched for: {queries}." if queries else "Nothing was searched."
 
