@@ -1,7 +1,7 @@
 """The outside: three calls, and how they are waited for. Nothing else leaves the process.
 
 A step gets the calls that it needs and knows nothing of retries, fallback, budget or journal:
-those wrap the calls, once each, in `run.py`.
+those wrap the calls, once each, in `compose.py`.
 """
 
 from __future__ import annotations

@@ -183,7 +183,8 @@ def test_a_long_page_is_told_by_its_best_passages(world: Services, settings: Set
 def test_the_second_round_is_skipped_without_gaps(
     queries: list[str], world: Services, settings: Settings
 ) -> None:
-    scripted(world, {"gaps": [], "follow_up_queries": queries}, task="gaps")
+    gaps = ["None."] if queries else []  # as models say that there is none
+    scripted(world, {"gaps": gaps, "follow_up_queries": queries}, task="gaps")
     run, answer = ended(TOPIC, settings)
     assert world.tasks() == ONE_ROUND and run.research.round == 1
     assert "something else to search" not in world.searched and answer.status == "complete"
@@ -802,6 +803,14 @@ def test_sentences_of_a_report_are_checked_like_any_other(
     assert [theme.heading for theme in report.themes] == ["Founder"]
     assert len(report.themes[0].claims) == 1 and not report.conflicts
     assert report.confidence == "High" and any("Brazil" in warning for warning in answer.warnings)
+
+
+def test_each_sentence_of_a_text_is_a_claim_of_its_own() -> None:
+    """So that what is true of one does not speak for the next."""
+    two = sentence("Argentina won the cup [1]. It is made of gold.", (1, WON))
+    answer, _ = drafted(ReportDraft(title="x", summary=[two] * 4), known())
+    assert [claim.text for claim in answer.claims[:2]] == [WON, "It is made of gold."]
+    assert len(answer.claims) == 5
 
 
 def test_the_summary_has_five_sentences_at_most_and_is_never_missing() -> None:

@@ -59,3 +59,8 @@ def test_a_long_hostile_reply_is_read_to_its_end() -> None:
     for text in ("<" * 200_000, "<action" * 30_000, "< / " * 50_000):
         assert tags.contents(text, "query") == []
     assert tags.contents("<query>" * 30_000 + "x", "query") == ["x"]
+
+
+def test_what_stands_first_decides_which_form_a_reply_has() -> None:
+    assert tags.begins("Either of {Ada, Eve}. <action>search_web")
+    assert not tags.begins('{"plan": "<action>search_web</action>"}')

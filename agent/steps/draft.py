@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from agent.evidence import select, show
+from agent.evidence import select, sentences, show
 from agent.foreign import plain
 from agent.outside import Ask, Task
 from agent.research import (
@@ -169,7 +170,7 @@ def drafted(draft: ReportDraft, research: Research) -> tuple[Answered, tuple[str
     the check to say. Titles and headings have no markers of their own.
     """
     made = _Making(research.sources)
-    summary = made.claims(draft.summary[:SUMMARY])
+    summary = made.claims(draft.summary, SUMMARY)
     themes = tuple(
         Section(heading=_bare(theme.heading, 200) or research.topic, claims=claims)
         for theme in draft.themes[:MOST_THEMES]
@@ -201,19 +202,22 @@ class _Making:
         self.quotes: list[Quote] = []
         self.lost: list[Cited] = []
 
-    def claims(self, sentences: Sequence[Sentence]) -> tuple[Claim, ...]:
+    def claims(self, rows: Sequence[Sentence], most: int = MOST_SENTENCES) -> tuple[Claim, ...]:
         """Sentences as claims that cite what their quotes stand on."""
-        return tuple(filter(None, map(self._claim, sentences[:MOST_SENTENCES])))
+        return tuple(islice((claim for row in rows for claim in self._claims(row)), most))
 
-    def _claim(self, sentence: Sentence) -> Claim | None:
-        text = _bare(sentence.text, LONGEST)
+    def _claims(self, row: Sentence) -> Iterator[Claim]:
+        """A claim for each sentence of a text: what is true of one must not speak for the next."""
+        text = _bare(row.text, LONGEST)
         if not text:
-            return None
-        found = [(cited, quote_of(cited, self._sources)) for cited in sentence.citations]
+            return
+        found = [(cited, quote_of(cited, self._sources)) for cited in row.citations]
         quotes = [quote for _, quote in found if quote]
         self.lost += [cited for cited, quote in found if quote is None and cited not in self.lost]
         self.quotes += quotes
-        return Claim(text=text, citations=tuple(dict.fromkeys(quote.source for quote in quotes)))
+        cites = tuple(dict.fromkeys(quote.source for quote in quotes))
+        for start, end in sentences(text):
+            yield Claim(text=text[start:end], citations=cites)
 
 
 def _bare(text: str, limit: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterator
 
 from pydantic import Field
@@ -15,6 +16,8 @@ from agent.steps import DATA_RULE, answered, language_rule
 from agent.steps.generate_queries import distinct
 
 MOST_GAPS = 5
+#: What models write into a list that they should leave empty.
+_NO_GAP = re.compile(r"(?:none|n/?a|nothing|no\b.*\bgaps?\b.*|无|没有)\W*", re.I)
 
 
 class Gaps(Frozen):
@@ -76,7 +79,8 @@ class DetectGaps:
             queries=distinct([*research.queries, *_searched(research)]),
         )
         found = yield from answered(task, self._ask, self._stand_in)
-        gaps = tuple(filter(None, (plain(gap, 300) for gap in found.gaps)))[:MOST_GAPS]
+        named = (plain(gap, 300) for gap in found.gaps)
+        gaps = tuple(gap for gap in named if gap and not _NO_GAP.fullmatch(gap))[:MOST_GAPS]
         yield Doubted(gaps=gaps, follow_up_queries=_follow_up(gaps, found, research))
 
 

@@ -145,9 +145,9 @@ def nothing_found(research: Research) -> Answered:
 
 
 def looked(research: Research) -> str:
-    """What was searched for, in a sentence."""
-    made = "; ".join(research.searches)
-    return f"Searched for: {made}." if made else "Nothing was searched."
+    """What was to be searched for, in a sentence: the same in every replay of a stopped run."""
+    queries = "; ".join(research.queries)
+    return f"Searched for: {queries}." if queries else "Nothing was searched."
 
 
 # --- from a draft to an answer ---------------------------------------------------------------

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 NAMES = ("action", "query", "answer")
+_OBJECT = re.compile(r'\{\s*["}]')  # not any brace: thoughts in prose have them too
 _TAG = re.compile(rf"[<＜]\s?(/?)\s?({'|'.join(NAMES)})\s?[>＞]", re.I)
 
 
@@ -26,7 +27,7 @@ def content(text: str, name: str) -> str | None:
 def begins(text: str) -> bool:
     """Whether a tag of the format stands in a text before any JSON object does."""
     found = _TAG.search(text)
-    return bool(found) and "{" not in text[: found.start() if found else 0]
+    return bool(found) and not _OBJECT.search(text, 0, found.start() if found else 0)
 
 
 def _tagged(text: str) -> Iterator[tuple[str, str]]:
