@@ -69,6 +69,7 @@ def test_sentences_are_cut_where_they_end(text: str, expected: list[str]) -> Non
         ("فاز الفريق اليوم.", "\u200fفاز الفريق\u200f", "فاز الفريق"),
         ("他说“我来了”，就走。", "他说「我来了」,就走", "他说“我来了”，就走"),
         ("共１２３４米。", "共1234米", "共１２３４米"),
+        ("กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย", "เป็นเมืองหลวง", "เป็นเมืองหลวง"),
     ],
 )
 def test_quotes_are_found_across_ways_of_writing(text: str, quote: str, found: str) -> None:

@@ -267,6 +267,15 @@ def test_not_the_same(one: Scalar, other: Scalar) -> None:
     assert not same(one, other) and not same(other, one)
 
 
+def test_a_copy_of_a_copy_is_one_but_who_quotes_an_excerpt_is_none() -> None:
+    def text(start: int, end: int) -> str:
+        return " ".join(f"word{i}" for i in range(start, end))
+
+    near = [text(0, 100), text(40, 140), text(85, 185), text(0, 20), text(0, 20) + text(500, 600)]
+    pages = [source(n, page) for n, page in enumerate(near, 1)]
+    assert copies(pages) == {1: 1, 2: 1, 3: 1, 4: 1, 5: 5}
+
+
 def test_a_score_seen_from_the_other_side_is_the_same() -> None:
     assert swapped("4-2", "Germany beat Argentina 4-2.", "2–4", "Argentina lost 2–4 to Germany.")
     assert not swapped("4-2", "Germany beat Argentina 4-2.", "2-4", "Germany met Argentina, 2-4.")

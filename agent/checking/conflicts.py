@@ -77,16 +77,27 @@ def _reach(sentence: Sentence) -> frozenset[int]:
 
 
 def _negation(claim: Sentence, evidence: Sentence) -> str:
-    """The word that one of the two denies and the other affirms."""
-    mine, theirs = _scopes(claim), _scopes(evidence)
-    if bool(mine) == bool(theirs):
+    """The word that one of the two denies and the other affirms.
+
+    Where both deny something, as a title that both name may, the one that does so more often.
+    """
+    mine, theirs = _denials(claim), _denials(evidence)
+    if len(mine) == len(theirs):
         return ""
-    words, others = (claim, evidence) if mine else (evidence, claim)
-    for scope in mine or theirs:
-        for i in _likeliest(words, scope):
-            if any(alike(words[i], other) for other in others):
-                return words[i].text
+    (more, words), (less, others) = sorted(
+        ((mine, claim), (theirs, evidence)), key=lambda side: -len(side[0])
+    )
+    spared = [others[i] for scope in less for i in scope]
+    affirmed = [word for i, word in enumerate(others) if word not in spared]
+    for i in (i for scope in more for i in scope):
+        if any(alike(words[i], other) for other in affirmed):
+            return words[i].text
     return ""
+
+
+def _denials(sentence: Sentence) -> list[list[int]]:
+    """What each negation of a sentence surely denies."""
+    return [_likeliest(sentence, scope) for scope in _scopes(sentence)]
 
 
 def _likeliest(sentence: Sentence, scope: list[int]) -> list[int]:

@@ -88,6 +88,8 @@ def _chain(sentence: Sentence, start: int) -> tuple[Word, ...]:
     names: list[Word] = []
     passed = 0
     for word in sentence[start:]:
+        if word.text.casefold() == "by":
+            break  # another's part: "and written by B"
         if word.kind == "name":
             names.append(word)
         elif word.kind == "word" and not word.little:

@@ -113,10 +113,14 @@ def _at_words(text: str, piece: str) -> int | None:
     return None
 
 
+#: Chinese, Japanese and Korean; Thai, Lao, Burmese and Khmer.
+_UNSPACED = re.compile(f"[{CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+
+
 def _border(text: str, at: int) -> bool:
     if not 0 < at < len(text):
         return True
     left, right = text[at - 1], text[at]
-    if re.match(f"[{CJK}]", left) or re.match(f"[{CJK}]", right):
+    if _UNSPACED.match(left) or _UNSPACED.match(right):
         return True
     return not (left.isalnum() and right.isalnum())

@@ -76,14 +76,12 @@ def _joins(text: str, start: int, border: re.Match[str]) -> bool:
 
 def _is_quoted(text: str, start: int, at: int) -> bool:
     """Whether a place is within a quotation that began in its sentence and ends in its line."""
-    low = max(start, at - QUOTED)
-    line = text.find("\n", at, at + QUOTED)
-    high = line if line >= 0 else at + QUOTED
-    for opens, closes in _QUOTES:
-        inside = text.rfind(opens, low, at) > text.rfind(closes, low, at)
-        if inside and text.find(closes, at, high) >= 0:
-            return True
-    return text.count('"', low, at) % 2 == 1 and text.find('"', at, high) >= 0
+    said = text[max(start, at - QUOTED) : at]
+    rest = text[at : at + QUOTED].partition("\n")[0]
+    return (said.count('"') % 2 == 1 and '"' in rest) or any(
+        opens in said and closes in rest and said.rfind(opens) > said.rfind(closes)
+        for opens, closes in _QUOTES
+    )
 
 
 def _trim(text: str, start: int, end: int) -> Span:
