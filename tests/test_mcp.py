@@ -126,7 +126,7 @@ def over_http(services: Services, tmp_path: Path) -> Iterator[Web]:
 
 def test_a_cancelled_call_stops_the_run(over_http: Web, services: Services) -> None:
     async def talk() -> None:
-        token = {"Authorization": "Bearer s3cret"}
+        token = {"Authorization": "Bearer s3cret", "X-Request-ID": "monday-7"}
         async with httpx2.AsyncClient(headers=token, trust_env=False, timeout=20) as http:
             transport = streamable_http_client(f"{over_http.base}/mcp", http_client=http)
             async with Client(transport) as client:
@@ -136,7 +136,7 @@ def test_a_cancelled_call_stops_the_run(over_http: Web, services: Services) -> N
                 call.cancel()
                 await asyncio.to_thread(until, lambda: over_http.runs.load == (0, 0))
                 [run] = over_http.runs.listed(5)
-                assert run.cancelled and run.state == "ended"
+                assert run.cancelled and run.state == "ended" and run.request_id == "monday-7"
                 services.latency = lambda: 0.0
                 done = await client.call_tool("research", {"question": TOPIC})
                 assert done.structured_content["status"] == "complete"

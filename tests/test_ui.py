@@ -268,20 +268,22 @@ def test_errors_are_told_in_plain_words_with_the_remedy(
         assert tab.wait("document.querySelector('#problem').innerText.includes('not answer')")
 
 
-def test_a_server_that_goes_before_the_answer_is_waited_for(
-    browser: Browser, world: Services, tmp_path: Path, gate: threading.Event
+def test_an_answer_that_cannot_be_fetched_is_asked_for_again(
+    browser: Browser, web: Web, world: Services
 ) -> None:
     world.fault = lambda: None
-    reached = held(one_hop().on(world), gate)
-    environment = world.environment(tmp_path, CACHE_TTL="0")
-    with Web(configured(environment)) as other, browser.tab() as tab:
-        left = Page(tab, other, world)
+    one_hop().on(world)
+    with browser.tab() as tab:
+        left = Page(tab, web, world)
         left.home()
+        tab.call("Network.setBlockedURLs", urls=["*/answer"])
         left.ask(one_hop().topic)
-        assert reached.wait(10) and left.there(".log .fetch")
-        other.stop()
-        assert tab.wait("document.querySelector('.note').innerText.includes('connection was lost')")
-        assert tab.run("document.querySelector('.badge.live') !== null")
+        assert tab.wait(
+            "document.querySelector('.note')?.innerText.includes('connection was lost')"
+        )
+        assert left.there(".badge.live")
+        tab.call("Network.setBlockedURLs", urls=[])
+        assert tab.wait(ENDED) == "Complete" and left.text(".note") == ""
 
 
 def test_the_whole_history_can_be_opened(browser: Browser, tmp_path: Path) -> None:
@@ -296,6 +298,24 @@ def test_the_whole_history_can_be_opened(browser: Browser, tmp_path: Path) -> No
         assert tab.wait(f"{listed} === 30")
         tab.click("#history button")
         assert tab.run(f"[{listed}, document.activeElement.localName]") == [32, "a"]
+
+
+def test_facts_of_a_schema_and_what_was_left_out_are_told_in_words(page: Page) -> None:
+    answer = {
+        "warnings": ["Left out, nothing read supports it (too far): A.", "2 more were left out."],
+        "slots": {"goals[0].own_goal": {"value": None, "status": "missing"}},
+        **{"answer": "", "claims": [], "citations": [], "error": None},
+    }
+    page.home()
+    show = "document.getElementById('run').append(...m.parts({}).filter(Boolean))"
+    page.tab.run(f"import('/ui/answer.js').then(m => {show.format(json.dumps(answer))})")
+    assert "goals 1 own goal\tnot found" in page.text("#facts")
+    told = [
+        "Left out of the answer",
+        "Nothing read supports it (too far): A.",
+        "2 more were left out.",
+    ]
+    assert page.text("#dropped").split("\n") == told
 
 
 def test_sources_that_disagree_are_told_and_fit_a_phone(page: Page) -> None:

@@ -105,7 +105,7 @@ class Tools:
     async def _research(self, ctx: Context, given: dict[str, Any]) -> Answer:
         """A run, told as progress; a call that is cancelled stops it."""
         asked = Question.model_validate(given)
-        chosen = asked.given(self._configure({})) | {"request_id": uuid.uuid4().hex}
+        chosen = asked.given(self._configure({})) | {"request_id": _name(ctx)}
         settings = self._configure(chosen)
         live = await asyncio.to_thread(self._runs.begin, asked.question, settings)
         with live.attended(0):
@@ -165,6 +165,11 @@ class Tools:
         text = output.to_json(live.answer)
         content = types.TextResourceContents(uri=uri, text=text, mime_type="application/json")
         return types.ReadResourceResult(contents=[content])
+
+
+def _name(ctx: Context) -> str:
+    """Who asks: over HTTP the name that the guard knows the request by, else one of our own."""
+    return getattr(getattr(ctx.request, "state", None), "request_id", None) or uuid.uuid4().hex
 
 
 def _answered(answer: Answer) -> types.CallToolResult:

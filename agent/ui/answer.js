@@ -4,7 +4,7 @@ import { element, link, said, section, site } from "/ui/element.js";
 import { MARKS, STATUSES, count, scalar, spaced, spend, strategy, when, worth } from "/ui/words.js";
 
 const ENDS = ".!?。！？";
-const LEFT_OUT = /^Left out/i;
+const LEFT_OUT = /^Left out|were left out/;
 
 /** The answer's parts, in the order in which they are read. */
 export function parts(answer) {
@@ -16,7 +16,7 @@ export function parts(answer) {
     disputes(answer),
     slots(answer.slots, answer.citations),
     ...report(answer),
-    section("dropped", "Left out of the answer", listed(dropped)),
+    section("dropped", "Left out of the answer", listed(dropped.map(why))),
     section("warnings", "What to know", listed(warnings)),
     sources(answer.citations),
   ];
@@ -71,6 +71,9 @@ function disputes({ slots: known }) {
   if (!names.length) return null;
   return element("p", { class: "dispute" }, element("strong", {}, "Sources disagree"), " on ", said(names.map(spaced).join(", ")), ".");
 }
+
+/** Why a sentence was left out, under a heading that says so. */
+const why = (one) => one.replace(/^Left out of the answer, which/, "The answer").replace(/^Left out, n/, "N");
 
 const listed = (texts) => texts.length && element("ul", { class: "notes" }, texts.map((one) => said(one, "li")));
 

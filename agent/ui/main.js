@@ -77,9 +77,9 @@ function lost(now) {
 async function watch(name, signal) {
   while (!run.ended) {
     await pause(POLL, signal).catch(() => {});
-    if (signal.aborted || run.ended) return;
+    if (signal.aborted || run.ended || run.replaying) return;
     const heard = await told(`/api/runs/${encodeURIComponent(name)}`, { signal }).catch(() => null);
-    if (heard && !signal.aborted && !run.ended) change(informed(run, heard));
+    if (heard && !signal.aborted && !run.ended && !run.replaying) change(informed(run, heard));
   }
 }
 

@@ -34,7 +34,8 @@ export const strategy = (name) => STRATEGIES[name] ?? spaced(name);
 export const depth = (name) => DEPTHS[name] ?? spaced(name);
 export const step = (type) => STEPS[type] ?? type;
 export const now = (type) => NOW[type] ?? "Working";
-export const spaced = (name) => String(name).replaceAll("_", " ");
+/** A name as words: `goals[0].own_goal` is `goals 1 own goal`. */
+export const spaced = (name) => String(name).replaceAll("_", " ").replace(/\[(\d+)\]\.?/g, (_, n) => ` ${Number(n) + 1} `).trim();
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
 /** A step as a person reads it: a model's task by what it did. */
