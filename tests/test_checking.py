@@ -269,6 +269,8 @@ FILM = "Bright Leaf is a 1950 film directed by Michael Curtiz and starring Gary 
         ("The director of Bright Leaf is Gary Cooper.", FILM, False),
         ("Gary Cooper directed Bright Leaf.", FILM, False),
         ("Gary Cooper resigned.", FILM, False),
+        ("The Alpha dam is made of cheese.", "The Alpha dam was opened in 1964.", False),
+        ("The Alpha dam collapsed.", "The Alpha dam was opened in 1964.", False),
         ("Bo Ek directed Ur.", "Ur was directed by Al Ash and written by Bo Ek.", False),
         ("No Way Out is not a film by Al Ash.", "No Way Out is a film by Al Ash.", False),
         ("No Way Out is a film by Al Ash.", "No Way Out is a film by Al Ash of 1968.", True),

@@ -191,9 +191,9 @@ def test_what_was_not_late_then_is_not_given_up_now(tmp_path: Path) -> None:
     """All pages take as long. Those that the journal knows take none, which says nothing."""
     world, kind = full(), {"Content-Type": "text/html"}
     with Services() as services:
-        settings = load(services.environment(tmp_path, CACHE_TTL="0"), resume="a", patience=0.2)
+        settings = load(services.environment(tmp_path, CACHE_TTL="0"), resume="a", patience=0.6)
         world.on(services).pages = {
-            name: Raw(200, as_html(name, text), kind, 0.8) for name, text in world.pages.items()
+            name: Raw(200, as_html(name, text), kind, 1.4) for name, text in world.pages.items()
         }
         _, first = ended(world.topic, settings)
         assert first.run and first.run.journal and first.sources.failed == 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import dropwhile, takewhile
 from typing import Literal
 
 from agent.checking.conflicts import conflict, hedged
@@ -16,7 +17,7 @@ from agent.checking.facts import facts
 from agent.checking.likeness import Comparison, Evidence, Likeness, evidence
 from agent.checking.reading import LONGEST_SENTENCE, normal, read
 from agent.checking.roles import COPULAS, undated, unsaid
-from agent.checking.words import Sentence, is_common, listed, weight
+from agent.checking.words import Sentence, Word, is_common, listed, weight
 from agent.research import Frozen
 
 LONGEST_CLAIM = 2_000  # characters; a longer claim is never supported
@@ -124,7 +125,7 @@ def _judged(found: Comparison, around: Evidence, cut: bool) -> Checked:
 
 
 def _unspoken(found: Comparison) -> str:
-    """What a claim with no number says of its names, where its evidence has no word of it.
+    """What a claim with no number says of its subject, where its evidence has no word of it.
 
     One word alone beside a copula ("the city is Uppsala") is a label.
     """
@@ -133,8 +134,16 @@ def _unspoken(found: Comparison) -> str:
     labels = len(said) == 1 and any(
         word.text.casefold() in COPULAS for sentence in found.claim for word in sentence
     )
-    silent = said and not (labels or numbered or any(map(found.hits, said)))
-    return said[0].text if silent else ""
+    subject = _subject(found)
+    told = [word for word in said if word not in subject]
+    silent = told and not (labels or numbered or any(map(found.hits, told)))
+    return told[0].text if silent else ""
+
+
+def _subject(found: Comparison) -> list[Word]:
+    """The words in a row that open a claim, as far as its evidence has them."""
+    opening = dropwhile(lambda word: word.little, found.claim[0])
+    return list(takewhile(lambda word: not word.little and word.keys and found.hits(word), opening))
 
 
 def _said_against(found: Comparison) -> tuple[str, str]:
