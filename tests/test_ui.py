@@ -298,6 +298,8 @@ def test_the_whole_history_can_be_opened(browser: Browser, tmp_path: Path) -> No
         assert tab.wait(f"{listed} === 30")
         tab.click("#history button")
         assert tab.run(f"[{listed}, document.activeElement.localName]") == [32, "a"]
+        again = "import('/ui/history.js').then(m => m.list(document.getElementById('history')))"
+        assert tab.run(f"{again}.then(() => document.activeElement.localName)") == "a"
 
 
 def test_facts_of_a_schema_and_what_was_left_out_are_told_in_words(page: Page) -> None:

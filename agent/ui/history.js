@@ -13,10 +13,12 @@ export async function list(aside, current) {
   aside.hidden = !runs.length;
   const items = runs.map((run) => item(run, current));
   const place = aside.querySelector("ol");
+  const held = place.querySelector(":focus")?.dataset.run; // who is in the list stays there
   const all = () => (place.replaceChildren(...items), items[FIRST].firstChild.focus());
   const more = element("li", {}, button(`Show all ${runs.length}`, all));
   const short = runs.length > FIRST && place.children.length <= FIRST + 1;
   place.replaceChildren(...(short ? [...items.slice(0, FIRST), more] : items));
+  items.find((one) => held && one.firstChild.dataset.run === held)?.firstChild.focus({ preventScroll: true });
 }
 
 function item(run, current) {
