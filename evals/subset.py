@@ -66,8 +66,8 @@ def regressions(before: Outcomes, now: Outcomes) -> list[str]:
     told = []
     for name in next(iter(before.values())):
         apart = difference([now[key][name] for key in before], [r[name] for r in before.values()])
-        if apart.interval and apart.interval[1] < 0:
-            low, high = apart.interval
+        low, high = apart.interval or (apart.value or 0.0,) * 2  # all alike: no chance in it
+        if high < 0:
             told.append(f"{name}: {apart.value:+.3f} ({low:+.3f} to {high:+.3f})")
     return told
 

@@ -86,6 +86,7 @@ def test_a_line_ends_where_json_lines_say(tmp_path: Path) -> None:
         ('[{"prompt": "Q?", "answer": {"a": 1}}]', "the answer of row 1 is no text"),
         ("[]", "holds no questions"),
         ("{not json}", "neither JSON nor JSON lines"),
+        ('{"prompt": "Q?", "answer": "A"}\nnot json', "in line 2"),
     ],
 )
 def test_a_row_that_cannot_be_used_is_named(text: str, fault: str, tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ def test_one_of_ten_lost_is_seen_and_one_of_a_hundred_is_not() -> None:
     assert regressions(before, before) == [] == regressions(before, without(right[:1], before))
     (told,) = regressions(before, without(right[: len(before) // 10], before))
     assert told.startswith("right: -0.100")
+    broken = {key: {**row, "not_failed": 0.0} for key, row in before.items()}
+    assert regressions(before, broken) == ["not_failed: -1.000 (-1.000 to -1.000)"]
 
 
 def without(keys: list[str], before: Outcomes) -> Outcomes:

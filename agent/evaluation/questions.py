@@ -85,7 +85,15 @@ def _json(text: str) -> list[Any]:
     if text.lstrip()[:1] == "[":
         rows = json.loads(text)
         return rows if isinstance(rows, list) else []
-    return [json.loads(line) for line in text.split("\n") if line.strip()]  # U+2028 ends no line
+    lines = enumerate(text.split("\n"), 1)  # U+2028 ends no line
+    return [_value(line, n) for n, line in lines if line.strip()]
+
+
+def _value(line: str, n: int) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} in line {n}") from None
 
 
 def _question(path: Path, n: int, row: Any) -> Question:
