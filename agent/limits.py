@@ -2,12 +2,12 @@
 
 What was sent is counted in a small file for each provider, under a lock: so a limit holds over all
 runs of a process, over all processes that share the directory, and over a kill and a restart. The
-minute (the window) is cut into 60 slices of wall time; a request may go if those of the last 60
-whole slices, of one more, and of the one under way leave room. So no window of that length ever
-holds more, however it lies, and a request may arrive up to a slice later than it was counted;
-that costs two of 62 parts of the throughput. A turn that takes half a slice to be told is not used
-but taken anew: who counts may be another machine, or a busy one. In one slice goes no more than a
-tenth above the mean: a quiet minute is not followed by a burst.
+minute (the window) is cut into 120 slices of wall time; a request may go if those of the last 120
+whole slices, of three more, and of the one under way leave room. So no window of that length ever
+holds more, however it lies, and a request may arrive up to three slices later than it was counted;
+that costs four of 124 parts of the throughput. A turn that takes a slice to be told is not used but
+taken anew: who counts may be another machine, or a busy one. In one slice goes no more than a tenth
+above the mean: a quiet minute is not followed by a burst.
 
 A 429 takes the rate to seven tenths, at most once in a twelfth of the window, and keeps everybody
 waiting as long as the service says; a quarter of the full rate comes back in each window.
@@ -30,9 +30,9 @@ from typing import Any, NamedTuple, Protocol
 from agent.errors import UsageError
 from agent.research import Frozen
 
-SLICES = 60
-LATE = 1  # slices that a request may take from where it is counted to its provider
-TOLD = 0.5  # slices of that in which whoever waits must learn of its turn
+SLICES = 120
+LATE = 3  # slices that a request may take from where it is counted to its provider
+TOLD = 1  # slices of that in which whoever waits must learn of its turn
 TURNS = 3  # the last is used however late: if all are, they are late alike, and nothing bunches
 ABOVE_MEAN = 1.1  # what a slice may hold, in mean slices
 FEWER, LOWEST, BACK = 0.7, 0.1, 0.25  # a 429: rate times this, never below; back in each window

@@ -40,9 +40,9 @@ BENCHMARKS = {
         "`ray`; memory is that of the command."
     ),
     "engines": (
-        "What a batch adds to each of 200 topics whose services answer at once: beside plain "
-        "threads that make the same runs, without rows or limits. On Ray the processor is that of "
-        "the command alone."
+        "What a batch adds to each topic, one at a time, whose services answer at once: beside a "
+        "plain loop that makes the same runs, without rows. On Ray the processor is that of the "
+        "command alone."
     ),
     "server": "200 clients at once at one server: no run is lost, memory does not grow.",
     "hundred": (

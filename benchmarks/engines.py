@@ -1,8 +1,10 @@
-"""What a batch adds to each topic, by engine, beside plain threads that make the same runs.
+"""What a batch adds to each topic, by engine, beside a plain loop that makes the same runs.
 
 `python -m benchmarks.engines` prints one JSON object. Services on loopback answer at once, in a
-process of their own. A topic's milliseconds are those between the first and the last that ended,
-for each of them: what starting takes is told apart. Ray is left out where it is not installed.
+process of their own, and one topic is under way at a time, so that what is added is not hidden
+behind waiting. A topic's milliseconds are those between the first and the last that ended, for each
+of them: what starting takes is told apart. The ways take turns, so that other work on the machine
+falls on all alike; medians. Ray is left out where it is not installed.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from agent.compose import shared
@@ -25,7 +27,8 @@ from agent.settings import here
 from benchmarks.batch import Serving, rows
 from tests.cups import lines, topic
 
-TOPICS, CONCURRENCY, TURNS = 200, 8, 2000
+TOPICS, ROUNDS, TURNS = 60, 5, 2000
+Side = dict[str, float]
 
 
 def main() -> None:
@@ -39,26 +42,33 @@ def main() -> None:
 
 def measure(folder: Path, environment: dict[str, str]) -> dict[str, Any]:
     (folder / "topics.jsonl").write_text(lines(TOPICS))
-    batch = ["-m", "agent.batch", "topics.jsonl", "--concurrency", str(CONCURRENCY)]
-    ways = {"plain_threads": ["-m", "benchmarks.engines", "plain"], "local": batch}
+    batch = ["-m", "agent.batch", "topics.jsonl", "--concurrency", "1"]
+    ways = {"plain_loop": ["-m", "benchmarks.engines", "plain"], "local": batch}
     if importlib.util.find_spec("ray"):
         ways["ray"] = [*batch, "--engine", "ray"]
-    told = {name: run(folder, name, way, environment) for name, way in ways.items()}
-    plain = told["plain_threads"]["ms_a_topic"]
-    ratios = {
-        f"{name}_ratio_to_plain_threads": round(told[name]["ms_a_topic"] / plain, 2)
-        for name in list(ways)[1:]
-    }
+    rounds = [
+        {name: run(folder, f"{name}-{n}", way, environment) for name, way in ways.items()}
+        for n in range(ROUNDS)
+    ]
     return {
         "topics": TOPICS,
-        "at_once": CONCURRENCY,
-        **ratios,
+        "rounds": ROUNDS,
+        **{f"{name}_ratio_to_plain_loop": ratio(rounds, name) for name in list(ways)[1:]},
         "ms_a_take": ms_a_take(folder),
-        "sides": told,
+        "sides": {name: medians([each[name] for each in rounds]) for name in ways},
     }
 
 
-def run(folder: Path, name: str, way: list[str], environment: dict[str, str]) -> dict[str, Any]:
+def ratio(rounds: list[dict[str, Side]], name: str) -> float:
+    pairs = [(each[name]["ms_a_topic"], each["plain_loop"]["ms_a_topic"]) for each in rounds]
+    return round(median(ours / plain for ours, plain in pairs), 2)
+
+
+def medians(sides: list[Side]) -> Side:
+    return {name: median(side[name] for side in sides) for name in sides[0]}
+
+
+def run(folder: Path, name: str, way: list[str], environment: dict[str, str]) -> Side:
     """One way to do all topics, as a process; processor time is that of this process alone."""
     out = folder / f"{name}.jsonl"
     own = {**environment, "RUNS_DIR": str(folder / f"runs-{name}"), "PYTHONPATH": str(Path.cwd())}
@@ -102,14 +112,12 @@ def ms_a_take(folder: Path) -> float:
 
 
 def plain(out: Path) -> None:
-    """The runs of all topics in threads, and nothing else: a line for each that ended."""
+    """The runs of all topics, one after another, and nothing else: a line for each that ended."""
     settings = here()
     common = shared(settings)
-    with out.open("a") as file, ThreadPoolExecutor(CONCURRENCY) as pool:
-        asked = (topic(n) for n in range(1, TOPICS + 1))
-        for answer in pool.map(
-            lambda each: research(each, settings, shared=common).answer(), asked
-        ):
+    with out.open("a") as file:
+        for n in range(1, TOPICS + 1):
+            answer = research(topic(n), settings, shared=common).answer()
             file.write(f"{answer.status}\n")
             file.flush()
 
