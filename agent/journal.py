@@ -73,6 +73,7 @@ class Recording(NamedTuple):
     header: Json
     calls: Calls
     halt: str  # why gathering last ended early; empty: it did not, or the run has gone on since
+    went_on: bool  # gathering had ended early once, and the run went on
     end: int
 
     @property
@@ -277,7 +278,7 @@ def read(path: Path, header: Json | None = None) -> Recording:
 def _recording(file: BinaryIO, header: Json | None) -> Recording:
     """Reads line by line, so that no more than one of them is in memory."""
     places: dict[str, Place] = {}
-    halt, end, found = "", 0, None
+    halt, went_on, end, found = "", False, 0, None
     for raw in file:
         if not raw.endswith(b"\n"):
             break
@@ -287,12 +288,13 @@ def _recording(file: BinaryIO, header: Json | None) -> Recording:
         elif "halt" not in line:
             places[line["key"]] = _place(line, end, len(raw))
         elif not (halt := line["halt"]):  # the run goes on: what was late is in time now
+            went_on = True
             places = {key: place._replace(late=False) for key, place in places.items()}
         end += len(raw)
     found = header if found is None else found
     if found is None:
         raise ValueError("an empty file")
-    return Recording(found, Calls(file.fileno(), places), halt, end)
+    return Recording(found, Calls(file.fileno(), places), halt, went_on, end)
 
 
 def _place(line: Json, start: int, size: int) -> Place:

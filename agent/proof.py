@@ -16,6 +16,7 @@ from agent.errors import JournalError
 
 if TYPE_CHECKING:
     from agent.output import Answer, Citation, SlotAnswer
+    from agent.replay import Replay
     from agent.research import Alternative, Claim, Scalar, Verdict
     from agent.steps.claims import Place
 
@@ -31,7 +32,7 @@ def audit(answer: Json, journal: Path | None = None) -> Json:
     failures = [*misshapen(answer)]
     counts = {"citations": 0, "claims": 0, "slots": 0, "pages": 0}
     leaning: list[Json] = []
-    again: Json | None = None
+    again: Replay | None = None
     if not failures:
         from agent.output import Answer
         from agent.replay import replayed, unlike
@@ -39,7 +40,7 @@ def audit(answer: Json, journal: Path | None = None) -> Json:
         typed = Answer.model_validate(answer)
         journal = journal or (Path(typed.run.journal) if typed.run and typed.run.journal else None)
         with _readable(journal):
-            evidence, again = _evidence(journal), replayed(journal)
+            evidence, again = _evidence(journal), replayed(answer, journal)
             failures = list(_failures(typed, evidence))
             leaning = list(_leaning(typed, evidence))
         failures += unlike(answer, again, {where for where, _ in failures}) if again else ()

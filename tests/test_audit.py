@@ -202,3 +202,20 @@ def test_an_offline_answer_stands_too(tmp_path: Path) -> None:
     for _ in run:
         pass
     assert audit(json.loads(to_json(run.answer())))["ok"]
+
+
+@pytest.mark.parametrize("calls", range(1, 9))
+def test_an_answer_that_was_cut_short_stands_too_and_after_it_has_gone_on(
+    calls: int, tmp_path: Path
+) -> None:
+    """What was under way at the end was paid for, though a replay does not see it."""
+    own = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path, resume="a")
+    cut = research("Who won the 2022 FIFA World Cup?", own.model_copy(update={"max_calls": calls}))
+    partial = json.loads(to_json(cut.answer()))
+    assert partial["status"] == "partial"
+    found = audit(partial)
+    assert found["ok"] and found["replayed"], found["failures"]
+    whole = json.loads(to_json(research("", own).answer()))
+    assert whole["status"] == "complete" and audit(whole)["ok"] and audit(whole)["replayed"]
+    found = audit(partial)
+    assert found["ok"] and not found["replayed"], found["failures"]
