@@ -113,6 +113,7 @@ class Journal:
         self._known: Mapping[str, Json] = calls or {}
         self._zero = time.monotonic() - elapsed
         self._ended: set[str] = set()
+        self._closed = False
         self._file: TextIOWrapper | None = None
 
     @classmethod
@@ -204,6 +205,8 @@ class Journal:
             if line["key"] in self._ended:
                 return False
             self._ended.add(line["key"])
+            if self._closed:
+                return True  # too late for the file, so that no sum tells of it either
             if line["key"] in self.late:
                 line = {**line, "late": True}
             self.calls.append(line)
@@ -239,6 +242,7 @@ class Journal:
         """Let nothing more go outside, and close the file. Calls under way are abandoned."""
         self.stop.set()
         with self.lock:
+            self._closed = True
             if self._file:
                 with suppress(OSError):
                     os.fsync(self._file.fileno())

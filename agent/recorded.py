@@ -151,10 +151,7 @@ class Recorded(Generic[Req, Res]):
         flights = [(request, self.start(request)) for request in requests]
         give_up = self._deadline([flight for _, flight in flights])
         for request, flight in flights:
-            while not flight.done() and not give_up():
-                if self._journal.stop.is_set():
-                    raise Stopped(STOPPED)
-                self._go_on(request)
+            while not flight.done() and not give_up() and not self._just_ended(request, requests):
                 wait([flight], timeout=0.05, return_when=FIRST_COMPLETED)
             if not flight.done():
                 self._miss(request, flight, give_up())
@@ -162,6 +159,20 @@ class Recorded(Generic[Req, Res]):
                 yield flight.result()
             except OutsideError as error:
                 yield error
+
+    def _just_ended(self, request: Req, requests: Sequence[Req]) -> bool:
+        """Whether a call ended at the very moment in which gathering did: a replay knows it, so it
+        counts. Raises Halt for one that is late."""
+        try:
+            if self._journal.stop.is_set():
+                raise Stopped(STOPPED)
+            self._go_on(request)
+        except Halt as halt:
+            self._journal.halt(halt.message, self._given_up(requests))
+            if not self._journal.ended_in_time(digest(self._kind, self._request(request))):
+                raise
+            return True
+        return False
 
     def _deadline(self, flights: list[Future[Res]]) -> Callable[[], str]:
         """A function that says why waiting for the rest of a group is over, if it is."""

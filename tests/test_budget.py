@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from agent.budget import Budget, Caps, Cost, Spent
 from agent.errors import Exhausted, UsageError
 from agent.output import Answer, to_json
+from agent.proof import audit
 from agent.run import Run, research
 from agent.settings import Settings, load
 from tests.services import Services
@@ -164,6 +165,8 @@ def test_two_hundred_random_runs_keep_their_caps(tmp_path: Path) -> None:
         assert used <= caps.get("max_tokens", used)
         assert usage.usd is not None and usage.usd <= caps.get("max_usd", usage.usd)
         assert answer.status in ("complete", "partial", "insufficient")
+        found = audit(json.loads(to_json(answer)))
+        assert found["ok"] and found["replayed"], found["failures"]
     assert {answer.status for _, answer in answers} >= {"complete", "partial"}
 
 
