@@ -153,10 +153,16 @@ def report(made: Sequence[Outcome]) -> str:
 
 def choices(data: Path) -> str:
     """Where `--strategy auto` sends questions that are known to need one page, or several."""
+    intro = "`--strategy auto` sends questions that are known to need one page, or several, to:"
     from agent.strategies.choice import choice
 
     known = ("slots", "loop", "report")
-    lines = [f"| questions | half | n | {' | '.join(known)} |", "|---|---|---|---|---|---|"]
+    lines = [
+        intro,
+        "",
+        f"| questions | half | n | {' | '.join(known)} |",
+        "|---|---|---|---|---|---|",
+    ]
     asked = questions(data, (*SETS, "nq", "xquad"))
     for side in reversed(HALVES):
         for name in (*SETS, "nq", "xquad"):
