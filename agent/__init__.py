@@ -4,8 +4,6 @@
 `answer()`.
 """
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,21 +14,10 @@ __version__ = "0.1.0"
 USER_AGENT = f"llm-research-agent/{__version__} (command-line research tool)"
 
 
-class _Package(ModuleType):
-    """Makes `agent.research` the function, imported at first use, though a module is called so too.
+def __getattr__(name: str) -> Any:
+    """`research`, imported at first use: `import agent` and `--help` cost nothing (PEP 562)."""
+    if name != "research":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from agent.run import research
 
-    That module stays what `from agent.research import ...` reads.
-    """
-
-    @property
-    def research(self) -> Any:
-        from agent.run import research
-
-        return research
-
-    @research.setter
-    def research(self, module: ModuleType) -> None:
-        """The import system puts the module here once it is loaded."""
-
-
-sys.modules[__name__].__class__ = _Package
+    return research

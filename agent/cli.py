@@ -20,10 +20,10 @@ from agent.errors import AgentError, UsageError
 from agent.shell import listed
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.output import Answer
-    from agent.research import Event
+    from agent.answer import Answer
     from agent.run import Run
     from agent.settings import Settings
+    from agent.state import Event
 
 FORMATS = ("json", "markdown", "html")
 EXAMPLES = """\b
@@ -148,10 +148,10 @@ def _begin(topic: str, options: dict[str, Any]) -> Run:
 
 
 def _print_estimate(topic: str, options: dict[str, Any]) -> int:
-    from agent.estimate import estimate
-    from agent.run import clean
+    from agent.run.estimate import estimate
+    from agent.run.request import clean_topic
 
-    return _print(estimate(clean(topic), _settings(options)).model_dump_json(indent=2) + "\n")
+    return _print(estimate(clean_topic(topic), _settings(options)).model_dump_json(indent=2) + "\n")
 
 
 def _settings(options: dict[str, Any]) -> Settings:
@@ -192,31 +192,32 @@ def _schema(given: str | None) -> Any:
 
 def _watch(run: Run, options: dict[str, Any]) -> None:
     """Go through the run, showing its events as was asked."""
-    from agent import render
-    from agent.research import Halted
+    from agent.answer.events import event_json, event_line
+    from agent.state import Halted
+    from agent.state.plain import printable
 
     events: Iterable[Event] = run
     if sys.stderr.isatty() and not (options["verbose"] or options["events"]):
         events = _with_progress(run)
     for event in events:
         if isinstance(event, Halted) and not options["events"]:
-            click.echo(f"Warning: {render.printable(event.reason)}", err=True)
+            click.echo(f"Warning: {printable(event.reason)}", err=True)
         if options["verbose"]:
-            click.echo(render.line(event), err=True)
+            click.echo(event_line(event), err=True)
         if options["events"]:
-            click.echo(render.as_json(event), err=True)
+            click.echo(event_json(event), err=True)
 
 
 def _with_progress(run: Run) -> Iterator[Event]:
     from rich.console import Console
     from rich.markup import escape
 
-    from agent import render
+    from agent.answer.events import event_line
 
     console = Console(stderr=True)
     with console.status("Starting") as status:
         for event in run:
-            status.update(escape(render.line(event)[: max(20, console.width - 4)]))
+            status.update(escape(event_line(event)[: max(20, console.width - 4)]))
             yield event
 
 
@@ -256,24 +257,24 @@ def _finish(answer: Answer, options: dict[str, Any]) -> int:
 
 def _text(answer: Answer, options: dict[str, Any]) -> str:
     """The answer in the form that was asked for; in every form it fits the schema."""
-    from agent import output
+    from agent.answer import to_json
 
-    text = output.to_json(answer, compact=options["compact"])
+    text = to_json(answer, compact=options["compact"])
     if options["format"] == "markdown":
-        from agent.render.document import document
+        from agent.answer.document import document
 
         return document(answer)
     if options["format"] == "html":
-        from agent.render.page import page
+        from agent.answer.page import page
 
         return page(answer)
     return text
 
 
 def _refuse(topic: str, error: AgentError, options: dict[str, Any]) -> int:
-    from agent import output
+    from agent.answer import make_failure
 
-    return _finish(output.failure(topic, error), {**options, "out": None})
+    return _finish(make_failure(topic, error), {**options, "out": None})
 
 
 def _status(answer: Answer, strict: bool) -> int:
@@ -289,9 +290,9 @@ def _status(answer: Answer, strict: bool) -> int:
 def _print_schema() -> int:
     import json
 
-    from agent import output
+    from agent.answer import answer_schema
 
-    return _print(json.dumps(output.schema(), indent=2) + "\n")
+    return _print(json.dumps(answer_schema(), indent=2) + "\n")
 
 
 def _print(text: str) -> int:

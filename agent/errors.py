@@ -20,28 +20,11 @@ Foreign exceptions are translated into these at the boundary (`llm/`, `search/`,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:  # pydantic is not imported before it is needed: `--help` is instant
-    from agent.research import Attempt
+    from agent.state import Attempt, Outcome
 
-Outcome = Literal[
-    "ok",
-    "empty",  # answered, with nothing in it
-    "no_key",
-    "bad_key",
-    "no_credit",
-    "rate_limited",
-    "timeout",
-    "unavailable",  # 5xx, refused or cut connection
-    "invalid",  # an answer that is not what was asked for: prose for JSON, wrong schema, cut off
-    "blocked",  # a safety block, a consent or captcha page, robots.txt
-    "forbidden",  # an address or a scheme that we do not reach
-    "not_found",
-    "unsupported",  # a content type that cannot be read
-    "rejected",  # any other 4xx
-    "missed",  # given up while the others of its group had long answered
-]
 
 #: Outcomes that asking again in the same run cannot change.
 FINAL: frozenset[Outcome] = frozenset({"no_key", "bad_key", "no_credit"})

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
 from agent.errors import UsageError
-from agent.research import Frozen
+from agent.state import Frozen
 
 DEFAULT_PROVIDERS = ("serpapi", "exa", "tavily", "serper", "duckduckgo", "wikipedia")
 
@@ -289,3 +289,11 @@ def _spelled(field: str) -> str:
     """The names by which a user may have set a field."""
     names = [name for name, known in ENVIRONMENT.items() if known == field]
     return " or ".join([*names, f"--{field.removeprefix('api_').replace('_', '-')}"])
+
+
+def user_folder(kind: str) -> Path:
+    """Where journals (`data`) or indexes and caches (`cache`) lie unless the settings say so."""
+    from platformdirs import PlatformDirs
+
+    dirs = PlatformDirs("llm-research-agent", appauthor=False)
+    return dirs.user_cache_path if kind == "cache" else dirs.user_data_path

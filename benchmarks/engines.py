@@ -20,9 +20,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from agent.compose import shared
-from agent.limits import Files, Rate
+from agent.outside.limits import Files, Rate
 from agent.run import research
+from agent.run.calls import shared
 from agent.settings import here
 from benchmarks.batch import Serving, rows
 from tests.cups import lines, topic

@@ -21,7 +21,7 @@ from typing import Any
 
 from agent.checking import check
 from agent.evidence import copies, passages, select
-from agent.research import Hit, Page, Source
+from agent.state import Hit, Page, Source
 from benchmarks.index import ROOT, rows
 
 PAGES, SIZE, BUDGET, CLAIMS = 20, 100_000, 3000, 400

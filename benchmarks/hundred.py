@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent.answer import Answer
 from agent.evidence import tokens
-from agent.output import Answer
 from agent.run import research
 from agent.settings import Settings, load
 from benchmarks.peers.services import Latency, Services

@@ -59,7 +59,7 @@ def measured(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def ours(corpus: Path, folder: Path, topics: list[str]) -> dict[str, float]:
     """The figures of the product's own search."""
-    from agent.search.corpus import Corpus
+    from agent.sources.search.corpus import Corpus
 
     build, built = measured(lambda: Corpus(corpus, folder))
     built.close()

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from agent.journal import Journal, Json, digest
+from agent.outside.journal import Journal, Json, digest
 from agent.settings import load
 from benchmarks.processes import python
 from tests.services import Services
@@ -30,7 +30,7 @@ SIZES = [("read", 8000), ("read", 8000), ("read", 8000), ("search", 2500), ("ask
 LOAD = """
 import json, re, sys, time
 from pathlib import Path
-from agent.journal import Journal
+from agent.outside.journal import Journal
 def peak():
     text = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\\s+(\\d+)", text)[1]) * 1024 / 1e6

@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.pages.extract import extract
-from agent.pages.pdf import extract_pdf
+from agent.sources.pages.extract import extract
+from agent.sources.pages.pdf import extract_pdf
 from tests.hostile_pages import HOSTILE
 
 Reader = Callable[[bytes, str], str]

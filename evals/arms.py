@@ -13,12 +13,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from agent.evaluation.arms import arms
-from agent.evaluation.contamination import Contamination
-from agent.evaluation.evaluation import Evaluation, Plan
-from agent.evaluation.judge import sample as labelled
-from agent.evaluation.page import markdown
-from agent.evaluation.questions import load
+from agent.evaluate.arms import arms
+from agent.evaluate.contamination import Contamination
+from agent.evaluate.evaluation import Evaluation, Plan
+from agent.evaluate.judge import sample as labelled
+from agent.evaluate.page import markdown
+from agent.evaluate.questions import load
 from evals.extractive import ROOT
 
 SETS = ("hotpotqa", "nq", "xquad", "2wiki", "musique")
@@ -42,7 +42,7 @@ def measure(data: Path, sample: int = 200, folder: Path | None = None) -> dict[s
         path.write_text("\n".join(random.Random(3).sample(rows, sample)), encoding="utf-8")
         results = _results(path, data.resolve() / "multihop/corpus.jsonl.gz", Path(work))
     if folder:
-        from agent.evaluation.plots import draw
+        from agent.evaluate.plots import draw
 
         draw(results, folder)
     return results

@@ -21,8 +21,8 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent.answer import SlotAnswer
 from agent.evidence import sentences
-from agent.output import SlotAnswer
 from agent.run import research
 from agent.settings import Settings, load
 from agent.slots.sameness import same

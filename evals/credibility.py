@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.pages.credibility import kind, listed
+from agent.evidence.credibility import kind, listed
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "credibility"
 RESAMPLES = 2000

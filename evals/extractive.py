@@ -107,7 +107,7 @@ def _best_sentence(run: Any, topic: str) -> str:
 
 def every(asked: Sequence[dict[str, Any]], corpus: Path, work: Path, words: int) -> list[Outcome]:
     """All questions, on two processes; the index is built once, before."""
-    from agent.search.corpus import Corpus
+    from agent.sources.search.corpus import Corpus
 
     Corpus(corpus, work).close()
     one = partial(ask, corpus=corpus, work=work, max_words=words)

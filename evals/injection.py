@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.evidence import words
-from agent.links import plain
-from agent.pages.extract import extract
-from agent.pages.instructions import instruction, warning
-from agent.research import Hit, Page
+from agent.evidence.instructions import instruction, warning
+from agent.evidence.links import plain
+from agent.sources.pages.extract import extract
+from agent.state import Hit, Page
 from evals.extractive import HALVES, ROOT, holds, questions
 
 SHINGLE = 5  # words in a row that a text shares with an attack when it carries it

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 from agent.errors import ModelFailed
 from agent.evidence import sentences
+from agent.evidence.citing import Cited, Draft, compose
 from agent.outside import Reply, Task
-from agent.research import Hit, Page, PageRead, Research, Verified
-from agent.steps.synthesize import Cited, Draft, compose
+from agent.state import Hit, Page, PageRead, Research, Verified
 from agent.steps.verify import Judgements, MendClaims, Verify
 from evals.extractive import ROOT
 

@@ -1,9 +1,9 @@
 """Whether a citation's link opens a real page at its quote, in a real browser.
 
-`python -m evals.links [--data DIR]`: quotes drawn by SHA-1 from the text that `agent.pages` takes
-out of each page; the page itself is served on loopback and opened in headless Chromium by the
-link of the citation. Between its own content and either end of the page 4,000 pixels are put, so
-that the quote is in view only if the browser went there.
+`python -m evals.links [--data DIR]`: quotes drawn by SHA-1 from the text that
+`agent.sources.pages` takes out of each page; the page itself is served on loopback and opened in
+headless Chromium by the link of the citation. Between its own content and either end of the page
+4,000 pixels are put, so that the quote is in view only if the browser went there.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agent.evidence import is_row, sentences
-from agent.links import link
-from agent.pages import sniff
-from agent.pages.extract import extract
+from agent.evidence.links import link
+from agent.sources.pages import sniff
+from agent.sources.pages.extract import extract
 from tests.browser import Browser, Tab, executable
 from tests.page_server import PageServer, reply
 

@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 
 def ask(question: dict[str, Any], corpus: Path, work: Path, arms: Sequence[str]) -> list[Outcome]:
     """One question in some arms, and by a plain search."""
-    from agent.search.corpus import Corpus
+    from agent.sources.search.corpus import Corpus
 
     index = Corpus(corpus, work)
     urls = [hit.url for hit in index.search(question["question"])]
@@ -58,16 +58,17 @@ def ask(question: dict[str, Any], corpus: Path, work: Path, arms: Sequence[str])
 
 
 def _run(question: dict[str, Any], arm: str, corpus: Path, work: Path) -> Outcome:
-    from agent.journal import Journal
+    from agent.outside.journal import Journal
     from agent.run import Run
+    from agent.run.parts import make_parts
     from agent.settings import Settings
-    from agent.ways import chosen_ways
+    from agent.sources.sources import open_sources
 
     settings = Settings(corpus=corpus, cache_dir=work, runs_dir=work / "runs", **ARMS[arm])
     header = {"run": "eval", "topic": question["question"].strip(), "at": "2026-01-01T00:00:00Z"}
     journal = Journal({**header, "strategy": settings.strategy})
     reader = Reader(question["question"].strip(), relations(question))
-    run = Run(settings, journal, [reader], chosen_ways(settings))
+    run = Run(make_parts(settings, journal, [reader], open_sources(settings)))
     for _ in run:
         pass
     used = run.answer().usage
@@ -87,7 +88,7 @@ def measure(
     data: Path, sample: int | None = None, arms: Sequence[str] = tuple(ARMS)
 ) -> list[Outcome]:
     """All questions, or a sample, in all arms or some: on two processes, with one index."""
-    from agent.search.corpus import Corpus
+    from agent.sources.search.corpus import Corpus
 
     rows = [row for row in questions(data, SETS) if len(row["gold"]) in HOPS]
     if sample:

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 from agent.evidence import STOP_WORDS, fold, rank, sentences, tokens, words
 from agent.llm import Generated
-from agent.llm.question import understood
-from agent.llm.values import names
+from agent.llm.extractive.finders import names
+from agent.llm.extractive.question import understood
 from agent.outside import Task
-from agent.tools import Exchange
+from agent.outside.tools import Exchange
 
 QUERIES = 3
 _SOURCE = re.compile(r'<source id="(\d+)" title="([^"]*)"[^>]*>(.*?)</source>', re.S)

@@ -216,7 +216,7 @@ def _row(name: str, rows: Sequence[Marked], slot: str, first: bool) -> str:
 
 def measure(data: Path) -> list[Marked]:
     """Every question, on two processes; the index is built once, before."""
-    from agent.search.corpus import Corpus
+    from agent.sources.search.corpus import Corpus
 
     with tempfile.TemporaryDirectory() as folder:
         corpus, work = Path(folder) / "pages", Path(folder) / "work"

@@ -18,12 +18,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.evaluation.arms import arms
-from agent.evaluation.contamination import Contamination
-from agent.evaluation.evaluation import Evaluation, Plan
-from agent.evaluation.figures import Row
-from agent.evaluation.questions import Question
-from agent.measures import difference
+from agent.evaluate.arms import arms
+from agent.evaluate.contamination import Contamination
+from agent.evaluate.evaluation import Evaluation, Plan
+from agent.evaluate.figures import Row
+from agent.evaluate.measures import difference
+from agent.evaluate.questions import Question
 from evals.extractive import ROOT, questions
 
 RECORD = ROOT / "evals/subset.json"

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
-from agent.output import Answer
+from agent.answer import Answer
 from agent.run import research
 from agent.settings import load
 from tests.services import Services

@@ -171,15 +171,15 @@ def import_all() -> None:
     """What a run imports on its way; no thread may be left, since threads do not survive a fork."""
     import google.genai.types  # noqa: F401
 
-    import agent.cache
     import agent.llm.gemini
     import agent.run
-    import agent.search.corpus  # noqa: F401
-    from agent import output
-    from agent.pages import extract
+    import agent.sources.cache
+    import agent.sources.search.corpus  # noqa: F401
+    from agent.answer import answer_validator
+    from agent.sources.pages import extract
 
     extract.warm()
-    output.validator()
+    answer_validator()
     assert len(list(Path("/proc/self/task").iterdir())) == 1
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agent.answer import Answer, RunInfo, Usage, make_answer
 from agent.evidence import anchor
-from agent.output import Answer, RunInfo, Usage, answer
+from agent.evidence.citing import written
 from agent.outside import A, Reply, Task
-from agent.research import (
+from agent.state import (
     Alternative,
     Answered,
     Claim,
@@ -29,7 +30,6 @@ from agent.research import (
     Section,
     Slot,
 )
-from agent.steps.synthesize import written
 from agent.steps.verify import Verify
 
 AT = "2026-01-02T03:04:05Z"
@@ -106,7 +106,7 @@ class Written:
         self.research.grow(Answered(text=text, quotes=quotes, claims=claims, report=report))
         for event in Verify(_nobody, 0, by="rules", on_unsupported="flag")(self.research):
             self.research.grow(event)
-        return answer(self.research, usage=USAGE, run=RUN)
+        return make_answer(self.research, usage=USAGE, run=RUN)
 
 
 def _nobody(task: Task[A]) -> Reply[A]:

@@ -14,16 +14,16 @@ import requests
 import responses
 
 from agent.errors import SearchFailed
-from agent.research import Found
-from agent.search import Provider, SearchChain
-from agent.search.duckduckgo import DuckDuckGo
-from agent.search.exa import Exa
-from agent.search.options import Options
-from agent.search.searxng import SearXNG
-from agent.search.serpapi import SerpApi
-from agent.search.serper import Serper
-from agent.search.tavily import Tavily
-from agent.search.wikipedia import Wikipedia
+from agent.sources.search import Provider, SearchChain
+from agent.sources.search.duckduckgo import DuckDuckGo
+from agent.sources.search.exa import Exa
+from agent.sources.search.options import Options
+from agent.sources.search.searxng import SearXNG
+from agent.sources.search.serpapi import SerpApi
+from agent.sources.search.serper import Serper
+from agent.sources.search.tavily import Tavily
+from agent.sources.search.wikipedia import Wikipedia
+from agent.state import Found
 
 KEY = "s3cret/key+42"
 BASE = "https://gate.example/prefix"

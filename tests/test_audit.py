@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from agent.changes import changes
+from agent.answer import to_json
+from agent.audit.changes import changes
 from agent.errors import JournalError, UsageError
-from agent.output import to_json
-from agent.proof import audit
 from agent.run import research
+from agent.run.proof import audit
 from agent.settings import Settings
 from tests.services import Raw, Services
 from tests.test_slots import FINAL, TOPIC, ended

@@ -15,15 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent import output
-from agent.batches.batch import Batch, Progress, in_order
-from agent.batches.local import Local, run_name
-from agent.batches.progress import Teller, line
-from agent.batches.rows import Rows
-from agent.batches.topics import Topic, read
-from agent.budget import Caps
-from agent.compose import shared
+from agent.answer import Answer, answer_validator
+from agent.batch.batch import Batch, Progress, in_order
+from agent.batch.local import Local, run_name
+from agent.batch.progress import Teller, line
+from agent.batch.rows import Rows
+from agent.batch.topics import Topic, read
 from agent.errors import JournalError, UsageError
+from agent.outside.budget import Caps
+from agent.run.calls import shared
 from agent.settings import load
 from tests.cups import finished, lines, number, seen, set_up, since, topic
 from tests.services import Raw, Services
@@ -117,7 +117,7 @@ def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
     told = rows_of(command.out)
     assert [row.pop("id") for row in told] == [f"c{n}" for n in range(1, COUNT + 1)]
     for n, row in enumerate(told, 1):
-        output.validator().validate(row)
+        answer_validator().validate(row)
         assert row["status"] == "complete" and f"Team {n}" in row["answer"]
     assert summary["usage"]["llm_calls"] == sum(row["usage"]["llm_calls"] for row in told)
 
@@ -251,7 +251,7 @@ def test_a_removed_file_begins_a_new_batch(tmp_path: Path) -> None:
 
 def test_any_id_is_a_row_in_utf_8(tmp_path: Path) -> None:
     rows = Rows(tmp_path / "out")
-    answer = output.Answer(topic="a?", status="insufficient").model_dump(mode="json")
+    answer = Answer(topic="a?", status="insufficient").model_dump(mode="json")
     rows.add({"id": "half a pair \ud83d", **answer})
     assert rows_of(tmp_path / "out")[0]["id"] == "half a pair \ud83d" and rows.known
     rows.close()
@@ -261,7 +261,7 @@ def test_any_id_is_a_row_in_utf_8(tmp_path: Path) -> None:
 def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
     rows = Rows(tmp_path / "out")
     for each in ("b", "z", "x", "y", "a"):
-        answer = output.Answer(topic=each, status="insufficient").model_dump(mode="json")
+        answer = Answer(topic=each, status="insufficient").model_dump(mode="json")
         rows.add({"id": each, **answer})
     in_order([Topic("a", "a"), Topic("b", "b"), Topic("c", "c")], rows)
     assert [row["id"] for row in rows_of(tmp_path / "out")] == list("abzxy")

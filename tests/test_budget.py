@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget, Caps, Cost, Spent
+from agent.answer import Answer, to_json
 from agent.errors import Exhausted, UsageError
-from agent.output import Answer, to_json
-from agent.proof import audit
+from agent.outside.budget import Budget, Caps, Cost, Spent
 from agent.run import Run, research
+from agent.run.proof import audit
 from agent.settings import Settings, load
 from tests.services import Services
 from tests.thinker import Fact, Thinker

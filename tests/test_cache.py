@@ -25,13 +25,15 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agent.cache import Cache, OnDisk, Remote, open_cache
+from agent.answer import Answer
 from agent.cli import run_cli
 from agent.errors import ReadFailed, SearchFailed
-from agent.output import Answer
-from agent.research import Attempt, Found, Hit, Page, Searched, Warned
 from agent.run import Run, research
 from agent.settings import Settings, load
+from agent.sources.cache import Cache, open_cache
+from agent.sources.cache.disk import OnDisk
+from agent.sources.cache.server import Remote
+from agent.state import Attempt, Found, Hit, Page, Searched, Warned
 from tests.services import Services
 from tests.thinker import Fact, Thinker
 
@@ -364,7 +366,7 @@ def test_only_its_owner_can_look_into_it(new: Callable[[], Cache], folder: Path)
 WORKER = """
 import sys
 from pathlib import Path
-from agent.cache import open_cache
+from agent.sources.cache import open_cache
 from tests.test_cache import DAY, URL, Web, page
 
 cache = open_cache("", Path(sys.argv[1]), DAY)
@@ -576,7 +578,7 @@ def test_without_the_package(tmp_path: Path) -> None:
 
 def test_nothing_is_imported_or_made_before_it_is_used(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from agent.cache import open_cache\n"
+        "import sys; from pathlib import Path; from agent.sources.cache import open_cache\n"
         "open_cache('', Path(sys.argv[1]), 60), open_cache('redis://127.0.0.1:1', Path('x'), 60)\n"
         "print([name for name in ('redis', 'diskcache_community') if name in sys.modules])"
     )

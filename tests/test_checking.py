@@ -9,10 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agent.checking import LONGEST_CLAIM, check
+from agent.checking import check
 from agent.checking.numbers import chinese, written
 from agent.checking.premise import denied, premise
 from agent.checking.reading import normal, read
+from agent.checking.rules import LONGEST_CLAIM
 from evals import claims
 
 SUPPORTED = [

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from agent.errors import UsageError
-from agent.estimate import estimate
-from agent.research import Started
 from agent.run import research
+from agent.run.estimate import estimate
 from agent.settings import DEPTHS, Settings, load
+from agent.state import Started
 from agent.strategies.choice import choice
 from tests.worlds import lines
 
@@ -132,13 +132,14 @@ def test_an_estimate_knows_strategy_and_depth() -> None:
 # --- from Python -------------------------------------------------------------------------------
 
 
-def test_the_function_has_the_name_of_a_module_and_both_work() -> None:
+def test_the_function_is_the_packages_own() -> None:
     import agent
     from agent import research as begin
-    from agent.research import Research
     from agent.run import research as the_same
 
-    assert begin is agent.research is the_same and Research("x").topic == "x"
+    assert begin is agent.research is the_same
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        agent.nothing  # noqa: B018 - asking is the test
 
 
 def test_settings_are_those_of_the_environment_unless_given(

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.batches.batch import Engine
+from agent.batch.batch import Engine
 from agent.errors import UsageError
 from agent.settings import Settings
 from tests.cups import lines, set_up
@@ -58,7 +58,7 @@ def test_a_lost_worker_costs_no_row(services: Services, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not without_ray, reason="ray is installed")
 def test_without_ray_it_says_what_to_install() -> None:
-    from agent.batches.cluster import Cluster
+    from agent.batch.cluster import Cluster
 
     with pytest.raises(UsageError, match="needs Ray") as told:
         engine: Engine = Cluster(Settings(offline=True), None, 2)

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.errors import ReadFailed, UsageError
-from agent.search.corpus import Corpus
-from agent.search.documents import unwrapped
+from agent.sources.search.corpus import Corpus
+from agent.sources.search.documents import unwrapped
 
 DEMO = Path(__file__).parents[1] / "agent/demo"
 
@@ -242,7 +242,7 @@ def test_two_processes_may_start_at_once(folder: Path, tmp_path: Path) -> None:
     for i in range(200):
         (folder / f"n{i}.md").write_text(f"# Note {i}\n\n" + f"filler word{i} text. " * 50)
     code = (
-        "import sys; from pathlib import Path; from agent.search.corpus import Corpus\n"
+        "import sys; from pathlib import Path; from agent.sources.search.corpus import Corpus\n"
         "c = Corpus(Path(sys.argv[1]), Path(sys.argv[2]))\n"
         "print(c.size, c.search('word150')[0].title)"
     )
@@ -323,7 +323,7 @@ def test_unwraps_paragraphs_and_keeps_lists_and_code() -> None:
 
 def test_nothing_heavy_is_imported() -> None:
     code = (
-        "import sys, agent.search.corpus, agent.llm.extractive\n"
+        "import sys, agent.sources.search.corpus, agent.llm.extractive.engine\n"
         "print([m for m in ('trafilatura', 'pypdfium2', 'google', 'lxml') if m in sys.modules])"
     )
     done = subprocess.run(

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.pages.credibility import Credibility, allowed, credibility
-from agent.research import Hit
+from agent.evidence.credibility import Credibility, allowed, credibility
+from agent.state import Hit
 from evals.credibility import Rated, auc, half
 
 ROOT = Path(__file__).parents[1]
 QUESTION = "Who won the 2022 FIFA World Cup?"
-DOMAINS = tomllib.loads((ROOT / "agent/pages/domains.toml").read_text("utf-8"))
+DOMAINS = tomllib.loads((ROOT / "agent/evidence/domains.toml").read_text("utf-8"))
 
 
 def domain(url: str) -> float:

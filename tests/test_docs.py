@@ -86,12 +86,12 @@ def test_every_test_that_the_design_names_exists() -> None:
 
 
 def test_the_answer_in_the_readme_has_the_fields_of_the_schema() -> None:
-    from agent import output
+    from agent.answer import answer_schema
 
     block = README.split("```jsonc\n")[1].split("```")[0]
     fields = set(re.findall(r'^  "(\w+)"|, "(\w+)":', re.sub(r"//.*", "", block), re.M))
     told = {name for pair in fields for name in pair if name}
-    schema = json.dumps(output.schema())
+    schema = json.dumps(answer_schema())
     assert told and all(f'"{name}"' in schema for name in told if name != "winner")
 
 

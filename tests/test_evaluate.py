@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.answer import Answer, Usage
 from agent.errors import UsageError
-from agent.evaluate import command
-from agent.evaluation.contamination import Contamination
-from agent.evaluation.evaluation import UNABLE
-from agent.evaluation.figures import Row, differences, figures
-from agent.evaluation.judge import SAMPLE, agreement, sample
-from agent.evaluation.questions import Question, load
-from agent.evaluation.trials import Trial
-from agent.output import Answer, Usage
-from agent.research import Claim, Hit
+from agent.evaluate.__main__ import command
+from agent.evaluate.contamination import Contamination
+from agent.evaluate.evaluation import UNABLE
+from agent.evaluate.figures import Row, differences, figures
+from agent.evaluate.judge import SAMPLE, agreement, sample
+from agent.evaluate.questions import Question, load
+from agent.evaluate.trials import Trial
+from agent.state import Claim, Hit
 from tests.services import Asked, Raw, Services
 from tests.thinker import Fact, Thinker
 
@@ -251,7 +251,7 @@ def test_baselines_stand_beside_and_a_crash_costs_one_question(
 
 
 def test_the_single_search_may_show_as_many_tokens_as_ours_spent() -> None:
-    from agent.evaluation.arms import Arm, at_equal_tokens
+    from agent.evaluate.arms import Arm, at_equal_tokens
     from agent.settings import Settings
 
     arm = Arm(name="s", settings=Settings(baseline="single_search", evidence_tokens=3000))
@@ -377,7 +377,7 @@ def test_results_are_kept_as_json_markdown_and_a_picture(
 
 
 def test_a_page_of_results_is_inert_to_what_others_wrote() -> None:
-    from agent.evaluation.page import markdown
+    from agent.evaluate.page import markdown
 
     hostile = {"url": "https://x.org/|<script>", "reason": "[a](b)", "arm": "slots"}
     told = {**figures(HAND), "judged_by": {"model": None, "rule": "r", "agreement": None}}

@@ -20,7 +20,7 @@ from agent.evidence import (
     tokens,
     words,
 )
-from agent.research import Hit, Page, Source
+from agent.state import Hit, Page, Source
 from tests.services import source_ids
 
 

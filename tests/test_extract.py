@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.pages import pdf, sniff
-from agent.pages.extract import MAX_TEXT, Unreadable, clean, extract
+from agent.sources.pages import pdf, sniff
+from agent.sources.pages.extract import MAX_TEXT, Unreadable, clean, extract
 from tests.hostile_pages import HOSTILE
 
 PROSE = "<p>" + "This is a sentence of the article that anyone may read in peace. " * 5 + "</p>"

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelFailed
 from agent.evidence import select, sentences
-from agent.llm.extractive import Extractive
-from agent.llm.lines import Line
-from agent.llm.question import understood
-from agent.llm.ranking import Scored
-from agent.llm.selection import chosen
-from agent.llm.values import FINDERS, values
+from agent.llm.extractive.engine import Extractive
+from agent.llm.extractive.finders import FINDERS, values
+from agent.llm.extractive.lines import Line
+from agent.llm.extractive.question import understood
+from agent.llm.extractive.ranking import Scored
+from agent.llm.extractive.selection import chosen
 from agent.outside import Excerpt, Task
-from agent.research import Frozen, Slot, Source
-from agent.search.corpus import Corpus
+from agent.sources.search.corpus import Corpus
+from agent.state import Frozen, Slot, Source
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.reflect import CheckCoverage
 from agent.steps.synthesize import WriteAnswer

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 
-from agent.output import Answer, to_json
+from agent.answer import Answer, to_json
 from agent.run import research
 from agent.settings import load
 from tests.services import Raw, Services

@@ -14,8 +14,8 @@ from hashlib import sha256
 import pytest
 
 from agent.errors import ReadFailed
-from agent.pages.fetch import PageReader
-from agent.pages.guard import Guard
+from agent.sources.pages.fetch import PageReader
+from agent.sources.pages.guard import Guard
 from tests.page_server import Connection, PageServer, html, reply, wait_for
 
 NOON = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from agent.errors import ModelFailed, Outcome, UsageError
+from agent.errors import ModelFailed, UsageError
 from agent.llm import Models
 from agent.llm.gemini import Connection, Gemini
 from agent.llm.prices import Price, price, table
+from agent.state import Outcome
 from agent.steps.generate_queries import MakeQueries
 from tests.services import GEMINI_KEY, Asked, Raw, Services, gemini_reply
 

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ReadFailed
-from agent.pages.fetch import PageReader
-from agent.pages.guard import Guard, public
+from agent.sources.pages.fetch import PageReader
+from agent.sources.pages.guard import Guard, public
 from tests.page_server import PageServer, html, reply
 
 #: Hosts that are this machine, its network, or no host of the web, as a URL may spell them.

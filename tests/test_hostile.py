@@ -6,8 +6,8 @@ import html
 
 import pytest
 
-from agent.llm.statement import nearest
-from agent.pages.instructions import instruction
+from agent.evidence.instructions import instruction
+from agent.llm.extractive.statement import nearest
 from agent.run import research
 from agent.settings import Settings
 from tests.services import Asked, Raw, Services, as_html, source_ids

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import JournalError, OutsideError, SearchFailed, Stopped
-from agent.journal import Journal, Json, read
-from agent.recorded import Recorded
+from agent.outside.journal import Journal, Json, read
+from agent.outside.recorded import Recorded
 from agent.run import research
 from agent.settings import load
 from tests.services import GEMINI_KEY, SERPAPI_KEY, Services
@@ -268,7 +268,7 @@ def test_two_writers_are_refused_and_a_dead_one_lets_go(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     written(path, "a")
     code = (
-        "import sys, time; from pathlib import Path; from agent.journal import Journal; "
+        "import sys, time; from pathlib import Path; from agent.outside.journal import Journal; "
         "j = Journal.resume(Path(sys.argv[1]), {}); print('held', flush=True); time.sleep(60)"
     )
     owner = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)

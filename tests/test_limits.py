@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
-from agent.limits import (
+from agent.outside.limits import (
     LATE,
     SLICES,
     TURNS,

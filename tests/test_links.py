@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.evidence import anchor
-from agent.links import link, plain
-from agent.pages.extract import extract
+from agent.evidence.links import link, plain
+from agent.sources.pages.extract import extract
 from evals.links import FIND, HTML, TALL, served
 from tests.browser import Browser, Tab
 from tests.page_server import PageServer, reply

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from agent.output import Answer, to_json
-from agent.research import Asked as AskedEvent
-from agent.research import Browsed, Decided, Failed, Started
+from agent.answer import Answer, to_json
 from agent.run import Run, research
 from agent.settings import Settings
+from agent.state import Asked as AskedEvent
+from agent.state import Browsed, Decided, Failed, Started
 from tests.services import Asked, Raw, Reply, Services, source_ids
 from tests.worlds import alike, lines, requests, told
 

@@ -15,10 +15,10 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from agent import output
+from agent.answer import answer_schema
 from agent.mcp_server.tools import PREFIX, Tools
-from agent.runs import Runs
-from agent.web.serve import guarded
+from agent.serving.runs import Runs
+from agent.serving.serve import guarded
 from tests.services import Raw, Services
 from tests.web import TOPIC, Web, configured, until
 from tests.worlds import one_hop
@@ -40,7 +40,7 @@ def test_over_standard_input_and_output(tmp_path: Path) -> None:
         async with Client(server) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert set(tools) == {"research", "audit"}
-            assert tools["research"].output_schema == output.schema()
+            assert tools["research"].output_schema == answer_schema()
             assert "detach" not in tools["research"].input_schema["properties"]
             told: list[str] = []
 
@@ -50,7 +50,7 @@ def test_over_standard_input_and_output(tmp_path: Path) -> None:
             asked = {"question": TOPIC, "slots": ["winner"]}
             done = await client.call_tool("research", asked, progress_callback=progress)
             answer = done.structured_content
-            jsonschema.validate(answer, output.schema())
+            jsonschema.validate(answer, answer_schema())
             assert answer["slots"]["winner"]["value"] == "Argentina" and not done.is_error
             assert json.loads(done.content[0].text) == answer  # type: ignore[union-attr]
             assert told[0] == f"1 start: {TOPIC}" and told[-1].endswith("end: complete")
@@ -107,7 +107,7 @@ def test_a_run_that_fails_is_a_failed_call_that_says_why(
             done = await client.call_tool("research", {"question": TOPIC})
             said = done.content[0].text  # type: ignore[union-attr]
             assert done.is_error and said == "Gemini: 403 no. Check GEMINI_API_KEY."
-            jsonschema.validate(done.structured_content, output.schema())
+            jsonschema.validate(done.structured_content, answer_schema())
 
     asyncio.run(talk())
 

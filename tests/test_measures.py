@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.measures import (
+from agent.evaluate.measures import (
     Figure,
     contains,
     difference,

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from agent.batches.batch import Batch, Summary
-from agent.batches.local import Local
-from agent.batches.mirror import Mirror
-from agent.batches.topics import Topic
-from agent.budget import Caps
-from agent.compose import shared
+from agent.batch.batch import Batch, Summary
+from agent.batch.local import Local
+from agent.batch.mirror import Mirror
+from agent.batch.topics import Topic
 from agent.errors import JournalError, UsageError
+from agent.outside.budget import Caps
+from agent.run.calls import shared
 from agent.settings import load
 from tests.cups import finished, seen, set_up, since, topic
 from tests.services import Services

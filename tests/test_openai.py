@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from agent.answer import to_json
 from agent.errors import NotConfigured, UsageError
 from agent.llm import Models
 from agent.llm.openai_compatible import OpenAICompatible
 from agent.llm.openai_tools import turn
-from agent.output import to_json
 from agent.run import research
 from agent.settings import Settings, load
 from agent.steps.generate_queries import MakeQueries

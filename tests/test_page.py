@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.output import Answer
-from agent.render.page import page
+from agent.answer import Answer
+from agent.answer.page import page
 from tests.browser import Browser, Tab
 from tests.page_server import PageServer, reply
 from tests.reports import world_cup

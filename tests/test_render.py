@@ -16,14 +16,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from agent.output import Answer, Citation, Error, SlotAnswer, to_json
-from agent.pages.credibility import Credibility
-from agent.render import phrases, printable
-from agent.render.document import document
-from agent.render.html import spoken
-from agent.render.markdown import escaped, link, table
-from agent.render.page import page
-from agent.research import Claim
+from agent.answer import Answer, Citation, Error, SlotAnswer, phrases, to_json
+from agent.answer.document import document
+from agent.answer.html import spoken
+from agent.answer.markdown import escaped, link, table
+from agent.answer.page import page
+from agent.evidence.credibility import Credibility
+from agent.state import Claim
+from agent.state.plain import printable
 from tests.reports import RUN, world_cup
 
 GITHUB = ["table", "strikethrough", "autolink", "tasklist", "tagfilter"]

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.journal import Journal, Json
-from agent.output import Answer, to_json
+from agent.answer import Answer, to_json
+from agent.outside.journal import Journal, Json
 from agent.settings import Settings, load
 from tests.golden.__main__ import FOLDER, NAMES, comparable
 from tests.services import Raw, Services, as_html

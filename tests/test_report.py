@@ -14,9 +14,12 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from agent.answer import Answer, to_json
 from agent.cli import run_cli
-from agent.output import Answer, to_json
-from agent.research import (
+from agent.evidence.citing import Cited
+from agent.run import Run, research
+from agent.settings import DEPTHS, Settings, load
+from agent.state import (
     Answered,
     Blocked,
     Doubted,
@@ -32,11 +35,8 @@ from agent.research import (
     Searched,
     Warned,
 )
-from agent.run import Run, research
-from agent.settings import DEPTHS, Settings, load
-from agent.steps.draft import ReportDraft, Sentence, Theme, drafted
-from agent.steps.synthesize import Cited
-from agent.strategies.report import CAPPED
+from agent.strategies.report.draft import ReportDraft, Sentence, Theme, drafted
+from agent.strategies.report.order import CAPPED
 from agent.trace.__main__ import traced
 from agent.trace.lines import lines as branches
 from agent.trace.tree import tree

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from agent.changes import changes
-from agent.output import Answer, schema, to_json
-from agent.proof import audit
-from agent.render.document import report as written
-from agent.research import Claim, Report, Section
+from agent.answer import Answer, answer_schema, to_json
+from agent.answer.document import report as written
+from agent.audit.changes import changes
+from agent.run.proof import audit
+from agent.state import Claim, Report, Section
 from tests.reports import (
     ARABIC,
     CHINESE,
@@ -111,7 +111,7 @@ def test_no_conflicts_are_told_in_these_words() -> None:
 def test_an_answer_without_a_report_has_none() -> None:
     answer = Written(TOPIC, [FINAL]).answer([BEAT])
     assert answer.report is None and "report" not in json.loads(to_json(answer))
-    assert "report" in schema()["properties"] and "report" not in schema()["required"]
+    assert "report" in answer_schema()["properties"] and "report" not in answer_schema()["required"]
 
 
 # --- the audit ------------------------------------------------------------------------------------

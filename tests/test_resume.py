@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from agent.answer import Answer
 from agent.errors import JournalError, UsageError
-from agent.journal import Json
-from agent.output import Answer
+from agent.outside.journal import Json
 from agent.run import research
 from agent.settings import Settings, load
 from tests.processes import LONGEST, ROOT, Started, Starter

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from agent.errors import ReadFailed
-from agent.pages.fetch import PageReader
+from agent.sources.pages.fetch import PageReader
 from tests.page_server import Connection, PageServer, html, reply
 
 

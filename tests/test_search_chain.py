@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from agent.errors import Outcome, SearchFailed
-from agent.research import Attempt, Found, Hit
-from agent.search import SearchChain
-from agent.search.standing import Rests, Standings
+from agent.errors import SearchFailed
+from agent.sources.search import SearchChain
+from agent.sources.search.standing import Rests, Standings
+from agent.state import Attempt, Found, Hit, Outcome
 
 HIT = Hit(url="https://example.org/a", title="A", snippet="about a")
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from agent.errors import Outcome
-from agent.research import Hit
-from agent.search.duckduckgo import DuckDuckGo
+from agent.sources.search.duckduckgo import DuckDuckGo
+from agent.state import Hit, Outcome
 from tests.search_wire import (
     STRICT,
     DDGSException,

@@ -7,9 +7,9 @@ from datetime import date
 import pytest
 
 from agent.errors import SearchFailed
-from agent.research import Found, Hit
-from agent.search import SearchChain
-from agent.search.options import Options
+from agent.sources.search import SearchChain
+from agent.sources.search.options import Options
+from agent.state import Found, Hit
 
 HIT = Hit(url="https://example.org/a", title="A", snippet="about a")
 

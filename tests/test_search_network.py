@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import requests
 
-from agent.http import MAX_BYTES
-from agent.search import Provider
-from agent.search.exa import Exa
-from agent.search.serpapi import SerpApi
+from agent.outside.http import MAX_BYTES
+from agent.sources.search import Provider
+from agent.sources.search.exa import Exa
+from agent.sources.search.serpapi import SerpApi
 from tests.search_wire import KEY, SERVICES, failure, service, wire
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

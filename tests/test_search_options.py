@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agent.errors import SearchFailed, UsageError
-from agent.search import PROVIDERS, build
-from agent.search.options import Locale, Options, locale_of
 from agent.settings import load
+from agent.sources.search import PROVIDERS, build
+from agent.sources.search.options import Locale, Options, locale_of
 
 # --- options and languages ---------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ def test_without_keys_each_provider_says_which_setting_is_missing() -> None:
 
 def test_importing_and_building_imports_no_client() -> None:
     code = (
-        "import sys; from agent.search import build; from agent.settings import load;"
+        "import sys; from agent.sources.search import build; from agent.settings import load;"
         "build(load({}, search=('serpapi','exa','duckduckgo','wikipedia')));"
         "print([m for m in ('requests', 'serpapi', 'ddgs', 'httpx2') if m in sys.modules])"
     )

@@ -11,10 +11,10 @@ import pytest
 import responses
 import yaml
 
-from agent.research import Found
-from agent.search.exa import Exa
-from agent.search.options import Options
-from agent.search.wikipedia import Wikipedia
+from agent.sources.search.exa import Exa
+from agent.sources.search.options import Options
+from agent.sources.search.wikipedia import Wikipedia
+from agent.state import Found
 from tests.search_wire import (
     BASE,
     KEY,

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import requests
 
-from agent.errors import Outcome, SearchFailed
-from agent.http import Endpoint, retry_after
-from agent.search.exa import Exa
-from agent.search.tavily import Tavily
+from agent.errors import SearchFailed
+from agent.outside.http import Endpoint, retry_after
+from agent.sources.search.exa import Exa
+from agent.sources.search.tavily import Tavily
+from agent.state import Outcome
 from tests.search_wire import BASE, KEY, KEYED, SERVICES, failure, sent, service, through, wire
 
 # --- refusals, row by row ----------------------------------------------------------------------

@@ -11,8 +11,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.research import Found
-from agent.search import Provider
+from agent.sources.search import Provider
+from agent.state import Found
 from tests.search_wire import SERVICES, Fake, duck, service, through, wire
 
 WORDS = st.sampled_from(

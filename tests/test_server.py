@@ -18,10 +18,10 @@ import httpx2
 import jsonschema
 import pytest
 
-from agent import output
+from agent.answer import answer_schema
 from agent.errors import UsageError
-from agent.journal import read
-from agent.web.guard import policy
+from agent.outside.journal import read
+from agent.serving.guard import policy
 from tests.services import Raw, Services
 from tests.web import TOPIC, Web, configured, frames, until
 from tests.worlds import one_hop
@@ -65,7 +65,7 @@ def test_an_answer_is_the_answer_object_with_report_and_question(web: Web) -> No
     assert told.pop("question") == TOPIC
     report = told.pop("report")
     assert report.startswith(f"# {TOPIC}\n\n") and "\nArgentina won" in report
-    jsonschema.validate(told, output.schema())
+    jsonschema.validate(told, answer_schema())
     assert told["status"] == "complete" and told["citations"]
 
 
@@ -194,7 +194,7 @@ def test_an_answer_is_downloaded_as_a_file(web: Web) -> None:
     path = f"/api/runs/{told.headers['x-run-id']}/answer"
     as_json = web.client.get(path)
     assert as_json.headers["content-disposition"].endswith('.json"')
-    jsonschema.validate(as_json.json(), output.schema())
+    jsonschema.validate(as_json.json(), answer_schema())
     text = web.client.get(path, params={"format": "markdown"})
     assert text.headers["content-type"] == "text/markdown; charset=utf-8"
     assert text.text == told.json()["report"]

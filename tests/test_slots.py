@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from agent.output import Answer, to_json
-from agent.research import PageRead, Queried, Reflected
+from agent.answer import Answer, to_json
 from agent.run import Run, research
 from agent.settings import Settings
+from agent.state import PageRead, Queried, Reflected
 from tests.services import Asked, Raw, Reply, Services, source_ids
 from tests.thinker import Fact, Thinker
 from tests.worlds import full

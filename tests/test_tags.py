@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.llm import Generated, read
-from agent.steps import tags
-from agent.steps.decide import ChooseAction
+from agent.llm import Generated
+from agent.llm.chain import read
+from agent.strategies.loop import tags
+from agent.strategies.loop.decide import ChooseAction
 
 PLAIN = st.text(st.characters(blacklist_characters="<＜>＞", blacklist_categories=["Cs"])).map(
     str.strip

@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from pydantic import SecretStr
 
-from agent.output import Answer
+from agent.answer import Answer
 from agent.run import research
 from agent.settings import Settings
 from tests.services import GEMINI_KEY, SERPAPI_KEY, Raw, Services

@@ -21,12 +21,14 @@ from termios import TIOCSWINSZ
 
 import pytest
 
+from agent.answer import Answer, Citation, RunInfo, SlotAnswer
+from agent.answer.html import link
 from agent.errors import JournalError
-from agent.journal import Journal
-from agent.output import Answer, Citation, RunInfo, SlotAnswer
-from agent.pages.credibility import Credibility
-from agent.render.html import link
-from agent.research import (
+from agent.evidence.credibility import Credibility
+from agent.outside.journal import Journal
+from agent.run import research
+from agent.settings import Settings
+from agent.state import (
     Alternative,
     Answered,
     Asked,
@@ -44,8 +46,6 @@ from agent.research import (
     Slot,
     Started,
 )
-from agent.run import research
-from agent.settings import Settings
 from agent.trace.calls import Call, calls
 from agent.trace.lines import columns, lines
 from agent.trace.page import page

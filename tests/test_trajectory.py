@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent.evidence import tokens
-from agent.research import Decided, Found, Hit, Page, PageRead, Queried, Research, Searched
-from agent.steps.trajectory import trajectory
+from agent.state import Decided, Found, Hit, Page, PageRead, Queried, Research, Searched
+from agent.strategies.loop.trajectory import trajectory
 from tests.services import source_ids
 
 TOPIC = "Who founded Velmora Works?"

@@ -13,13 +13,12 @@ from hypothesis import settings as chosen
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from agent.changes import changes
+from agent.answer import Answer, answer_schema, to_json
+from agent.audit.changes import changes
 from agent.errors import UsageError
 from agent.evidence import copies
-from agent.output import Answer, schema, to_json
-from agent.proof import audit
-from agent.research import Form, Hit, Page, Quote, Said, Scalar, Slot, Source
 from agent.run import Run, research
+from agent.run.proof import audit
 from agent.settings import Settings, load
 from agent.slots.data import faults, leaves, settled, unlike
 from agent.slots.forms import holds, typed
@@ -29,6 +28,7 @@ from agent.slots.rows import leaves as rows_as_leaves
 from agent.slots.sameness import same, swapped
 from agent.slots.schema import resolved, slots_of
 from agent.slots.weighing import findings, weighed
+from agent.state import Form, Hit, Page, Quote, Said, Scalar, Slot, Source
 from tests.services import Asked, Reply, Services
 
 Json = dict[str, Any]
@@ -529,7 +529,7 @@ def test_a_schema_is_asked_filled_and_told_as_one_object(
     assert any("'The last match' is not one of its options" in w for w in answer.warnings)
     assert run.research.round == 2  # a leaf was missing: more was searched
     assert f"{TOPIC} stage" in run.research.queries
-    Draft202012Validator(schema()).validate(shown)
+    Draft202012Validator(answer_schema()).validate(shown)
 
 
 def test_a_replay_and_a_resume_repeat_the_schema(world: Services, settings: Settings) -> None:
@@ -546,7 +546,7 @@ def test_without_a_schema_there_is_no_data(world: Services, settings: Settings) 
     named = settings.model_copy(update={"slots": ("winner",)})
     _, _, shown = ended(named)
     assert "data" not in shown and shown["slots"]["winner"]["value"] == "Argentina"
-    assert "data" in schema()["properties"] and "data" not in schema()["required"]
+    assert "data" in answer_schema()["properties"] and "data" not in answer_schema()["required"]
     with pytest.raises(UsageError, match="Slots and a schema"):
         research(TOPIC, named.model_copy(update={"slots_schema": SCHEMA}))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.urls import addresses
+from agent.state.urls import addresses
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.checking import turned
+from agent.checking.bench import Place, verdict
 from agent.errors import Exhausted, ModelFailed
+from agent.evidence.citing import Cited, Draft, cited_in, compose
 from agent.outside import Reply, Task
-from agent.research import (
+from agent.state import (
     Claim,
     Failed,
     Hit,
@@ -25,8 +27,6 @@ from agent.research import (
     Verified,
     Warned,
 )
-from agent.steps.claims import Place, verdict
-from agent.steps.synthesize import Cited, Draft, cited_in, compose
 from agent.steps.verify import JudgeClaims, Judgements, MendClaims, Verify
 
 NOKIA = (

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent.errors import ReadFailed
-from agent.pages.fetch import PageReader
-from agent.pages.walls import wall
+from agent.sources.pages.fetch import PageReader
+from agent.sources.pages.walls import wall
 from tests.page_server import WORDS, PageServer, html, reply
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import httpx2
 
-from agent.asked import Configure
-from agent.runs import Runs
 from agent.server.app import served
+from agent.serving.asked import Configure
+from agent.serving.guard import Guard
+from agent.serving.runs import Runs
+from agent.serving.serve import Server, configuration
 from agent.settings import load
-from agent.web.guard import Guard
-from agent.web.serve import Server, configuration
 
 TOPIC = "Who won the 2022 FIFA World Cup?"
 

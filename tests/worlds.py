@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.journal import Json
-from agent.output import Answer
+from agent.answer import Answer
+from agent.outside.journal import Json
 from agent.run import Run, research
 from agent.settings import Settings
 from tests.reporter import Reporter

@@ -6,17 +6,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from agent.cache import open_cache
 from agent.doctor.results import Job, Result, refused
 from agent.errors import AgentError
 from agent.llm import Model
-from agent.models import chosen_models
 from agent.outside import spawn
-from agent.research import Found
-from agent.search import Provider, build
-from agent.search.corpus import Corpus
-from agent.settings import Settings
-from agent.ways import user_folder
+from agent.run.models import chosen_models
+from agent.settings import Settings, user_folder
+from agent.sources.cache import open_cache
+from agent.sources.search import Provider, build
+from agent.sources.search.corpus import Corpus
+from agent.state import Found
 
 QUERY = "Wikipedia"  # every search engine knows something of it
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from agent.evidence.text import CJK
-from agent.research import Source
+from agent.state import Source
 
 SHINGLE = 5  # words: two writers seldom hit on the same five in a row
 #: The share of the smaller text's shingles from which it repeats the other one: a copy keeps most

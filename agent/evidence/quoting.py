@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from agent.evidence.text import CJK, PASSAGE, Span, fold, passages, rank, sentences
-from agent.research import Quote, Source
+from agent.state import Quote, Source
 
 
 def anchor(quote: str, source: Source) -> Quote | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from agent.evidence.text import PASSAGE, Span, fold, rank, sentences, tokens, words
 from agent.outside import Excerpt
-from agent.research import Source
+from agent.state import Source
 
 HEADER = 30  # tokens of the block around a source, about
 LEAST = 20  # tokens; with fewer left no passage is looked at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent.outside import Task
-from agent.tools import Exchange, transcript
+from agent.outside.tools import Exchange, transcript
 
 
 def opening(task: Task[Any], model: str) -> tuple[str, list[Exchange]]:

@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agent.errors import ModelFailed, Outcome
-from agent.http import retry_after
-from agent.llm import Generated
+from agent.errors import ModelFailed
+from agent.llm.chain import Generated
 from agent.llm.gemini_turns import contents, form, text_of, turn_of
 from agent.llm.prices import Price
 from agent.outside import Task
+from agent.outside.http import retry_after
+from agent.state import Outcome
 
 if TYPE_CHECKING:
     from google.genai import Client

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agent.llm.conversation import opening
 from agent.llm.schemas import lean
 from agent.outside import Task
-from agent.tools import Exchange
+from agent.outside.tools import Exchange
 
 if TYPE_CHECKING:
     from google.genai.types import Content, Part

@@ -12,15 +12,15 @@ from collections.abc import Callable
 from typing import Any
 
 from agent.errors import ModelFailed
-from agent.foreign import dig
-from agent.http import Endpoint
-from agent.llm import Generated
+from agent.llm.chain import Generated
 from agent.llm.conversation import opening, told
 from agent.llm.openai_tools import declared, replayed, turn, without_thoughts
 from agent.llm.prices import Price
 from agent.llm.schemas import lean
 from agent.outside import Task
-from agent.tools import in_words
+from agent.outside.http import Endpoint
+from agent.outside.tools import in_words
+from agent.state.plain import dig
 
 FORMS = ("json_schema", "json_object", "prompt")
 AGAIN = "Your last reply could not be used: {}. Answer again."

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agent.foreign import dig, rows
-from agent.tools import Exchange, Tool
+from agent.outside.tools import Exchange, Tool
+from agent.state.plain import dig, rows
 
 _THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.S)
 BROKEN = "the arguments are not a JSON object"

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import Field, TypeAdapter, ValidationError
 
 from agent.errors import UsageError
-from agent.research import Frozen
+from agent.state import Frozen
 
 OURS = Path(__file__).with_name("prices.json")
 

@@ -50,8 +50,8 @@ def _serve(http: bool, host: str, port: int, options: dict[str, Any]) -> int:
     needs("mcp", "mcp", "uvicorn")
     from agent import settings
     from agent.mcp_server.tools import Tools
-    from agent.runs import Runs
-    from agent.web import logs, serve
+    from agent.serving import logs, serve
+    from agent.serving.runs import Runs
 
     own = settings.here(**options)
     logs.set_up(own.api_log)

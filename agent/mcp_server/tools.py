@@ -14,11 +14,12 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from agent import __version__, output, proof
-from agent.asked import Configure, Question
+from agent import __version__
+from agent.answer import Answer, answer_schema, to_json
 from agent.errors import AgentError, told
-from agent.output import Answer
-from agent.runs import MOST_LISTED, Runs
+from agent.run import proof
+from agent.serving.asked import Configure, Question
+from agent.serving.runs import MOST_LISTED, Runs
 
 Context = ServerRequestContext[Any]
 PREFIX = "research://runs/"
@@ -74,7 +75,7 @@ class Tools:
                     name="research",
                     description=RESEARCH,
                     input_schema=asked,
-                    output_schema=output.schema(),
+                    output_schema=answer_schema(),
                     annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=True),
                 ),
                 types.Tool(
@@ -162,7 +163,7 @@ class Tools:
             raise MCPError(code=types.INTERNAL_ERROR, message=error.message) from None
         if live is None or live.answer is None or not uri.startswith(PREFIX):
             raise MCPError(code=types.INVALID_PARAMS, message="There is no such run that ended.")
-        text = output.to_json(live.answer)
+        text = to_json(live.answer)
         content = types.TextResourceContents(uri=uri, text=text, mime_type="application/json")
         return types.ReadResourceResult(contents=[content])
 

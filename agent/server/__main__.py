@@ -50,11 +50,11 @@ def _serve(host: str, port: int, options: dict[str, Any]) -> int:
     needs("server", "fastapi", "uvicorn", "prometheus_client")
     from agent import settings
     from agent.server.app import served
-    from agent.ways import chosen_ways
-    from agent.web import logs, serve
+    from agent.serving import logs, serve
+    from agent.sources.sources import open_sources
 
     own = settings.here(**options)
-    chosen_ways(own).close()  # what cannot be searched is told now; a corpus is indexed
+    open_sources(own).close()  # what cannot be searched is told now; a corpus is indexed
     app, runs = served(host, lambda given: settings.here(**{**options, **given}))
     logs.set_up(own.api_log)
     return serve.serve(app, runs, host, port)

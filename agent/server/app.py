@@ -12,24 +12,24 @@ from fastapi.responses import FileResponse, JSONResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from agent import __version__, output
-from agent.asked import Configure, Question
+from agent import __version__
+from agent.answer import Answer, make_failure, to_json
+from agent.answer.document import document
+from agent.answer.page import page
 from agent.errors import AgentError, Busy, JournalError, NotConfigured, UsageError
-from agent.live import Live, Summary
-from agent.models import chosen_models
-from agent.output import Answer
-from agent.render.document import document
-from agent.render.page import page
-from agent.runs import MOST_LISTED, NAME, Runs
+from agent.run.models import chosen_models
 from agent.server import body
 from agent.server.metrics import KIND, Metrics
 from agent.server.stream import EventStream, attend, ended
-from agent.web import logs
-from agent.web.guard import Guard
-from agent.web.serve import guarded
+from agent.serving import logs
+from agent.serving.asked import Configure, Question
+from agent.serving.guard import Guard
+from agent.serving.live import Live, Summary
+from agent.serving.runs import MOST_LISTED, NAME, Runs
+from agent.serving.serve import guarded
 
 Form = Literal["json", "markdown", "html"]
-PAGE = Path(__file__).parents[1] / "ui"
+PAGE = Path(__file__).parent / "ui"
 PARTS = {".html", ".css", ".js", ".svg", ".png", ".ico", ".woff2"}
 RETRY_AFTER = "5"  # seconds
 EMPTY = "Question cannot be empty"
@@ -238,7 +238,7 @@ def result(answer: Answer) -> dict[str, Any]:
 
 def _file(name: str, answer: Answer, format: Form) -> Response:
     text, kind, ending = {
-        "json": (output.to_json, "application/json", "json"),
+        "json": (to_json, "application/json", "json"),
         "markdown": (document, "text/markdown; charset=utf-8", "md"),
         "html": (page, "text/html; charset=utf-8", "html"),
     }[format]
@@ -283,7 +283,7 @@ async def _unread(request: Request, error: Exception) -> Response:
 async def _failed(request: Request, error: Exception) -> Response:
     assert isinstance(error, AgentError)
     if isinstance(error, NotConfigured):
-        return _answered(output.failure("", error))
+        return _answered(make_failure("", error))
     status = {UsageError: 422, JournalError: 409}.get(type(error), 500)
     status = 400 if error.message == EMPTY else status
     return JSONResponse({"detail": error.message, "remedy": error.remedy}, status)

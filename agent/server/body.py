@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, create_model
 
-from agent.live import Summary
-from agent.output import Answer, SlotAnswer, Usage
-from agent.render import FrameType
-from agent.research import Frozen
+from agent.answer import Answer, SlotAnswer, Usage
+from agent.answer.events import FrameType
+from agent.serving.live import Summary
+from agent.state import Frozen
 
 if TYPE_CHECKING:
     Result = Answer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from agent.live import Live
-from agent.runs import Runs
+from agent.serving.live import Live
+from agent.serving.runs import Runs
 
 KIND = CONTENT_TYPE_LATEST
 SECONDS = (0.1, 0.3, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)

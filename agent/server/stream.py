@@ -11,7 +11,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agent.live import Frame, Live
+from agent.serving.live import Frame, Live
 
 KEEP_ALIVE = 15.0  # seconds between comments on a quiet stream, so that no proxy gives it up
 HEADERS = {

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agent.research import Finding, Scalar
 from agent.slots.schema import resolved
+from agent.state import Finding, Scalar
 
 Json = Any
 Values = Mapping[str, Scalar | None]

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any
 
 from agent.evidence import fold, words
-from agent.research import Form, Scalar, Slot
+from agent.state import Form, Scalar, Slot
 
 LONGEST = 1000  # characters of a value
 #: Share of a value's words that its quote, or else its source, must hold. A paraphrase such as

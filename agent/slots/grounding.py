@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from agent.evidence import anchor, sentences
-from agent.foreign import plain
-from agent.research import Quote, Said, Scalar, Slot, Source
 from agent.slots.forms import holds, typed
 from agent.slots.rows import Row, SlotValue, leaves
+from agent.state import Quote, Said, Scalar, Slot, Source
+from agent.state.plain import plain
 
 
 def grounded(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.research import Said
 from agent.slots.sameness import same
+from agent.state import Said
 
 Item = list[Said]
 Told = dict[int, Item]  # what one source tells, by its place in that source's list

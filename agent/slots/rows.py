@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field, field_validator
 
-from agent.research import Frozen, Slot
+from agent.state import Frozen, Slot
 
 MOST_ROWS = 600
 MOST_ITEMS = 60  # of one list

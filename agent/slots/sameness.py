@@ -7,8 +7,8 @@ import unicodedata
 from functools import lru_cache
 
 from agent.evidence import fold, words
-from agent.research import Scalar
 from agent.slots.forms import dates, numbers
+from agent.state import Scalar
 
 _SCORE = re.compile(r"(?<![\d-])(\d{1,3})\s?[-:]\s?(\d{1,3})(?![-:/]?\d)")
 _LIST = re.compile(r"\s*(?:[,;、]|\band\b|\bund\b|\bet\b|&|和)\s*")

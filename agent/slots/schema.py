@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent.errors import UsageError
-from agent.foreign import dig, plain
-from agent.research import Form, Slot
+from agent.state import Form, Slot
+from agent.state.plain import dig, plain
 
 Json = dict[str, Any]
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent.evidence import copies
-from agent.pages.credibility import kind
-from agent.research import Alternative, Finding, Page, Quote, Said, Scalar, Slot, Source
+from agent.evidence.credibility import kind
 from agent.slots.items import items
 from agent.slots.sameness import same, swapped
+from agent.state import Alternative, Finding, Page, Quote, Said, Scalar, Slot, Source
 
 #: The share of the weight from which a value is taken for settled though others are said. With
 #: .6 one credible witness (.9) outweighs one of unknown standing (.4), and two of a kind one;

@@ -10,8 +10,8 @@ from pydantic import Field
 from agent.errors import FINAL, ModelFailed
 from agent.evidence import fold
 from agent.outside import Ask, Task
-from agent.research import Event, Frozen, Queried, Research, Slot
-from agent.steps import NO_REPLY, asked, failed, language_rule
+from agent.state import Event, Frozen, Queried, Research, Slot
+from agent.steps.asking import NO_REPLY, asked, failed, language_rule
 
 MOST_QUERIES = 5
 MOST_SLOTS = 12

@@ -10,12 +10,12 @@ from pydantic import Field
 
 from agent.evidence import fold, select, show
 from agent.outside import Ask, Task
-from agent.research import Event, Finding, Frozen, Reflected, Research, Slot, Warned
 from agent.slots.forms import spoken
 from agent.slots.grounding import grounded
 from agent.slots.rows import SlotValue
 from agent.slots.weighing import findings
-from agent.steps import DATA_RULE, answered, language_rule
+from agent.state import Event, Finding, Frozen, Reflected, Research, Slot, Warned
+from agent.steps.asking import DATA_RULE, answered, language_rule
 from agent.steps.generate_queries import distinct
 
 MOST_NEW_QUERIES = 3

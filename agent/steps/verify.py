@@ -9,13 +9,14 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from agent.checking.bench import Bench
 from agent.errors import AgentError, ModelFailed
 from agent.evidence import closest, select, show
+from agent.evidence.citing import Draft, compose
 from agent.outside import Ask, Task
-from agent.research import Claim, Event, Failed, Frozen, Halted, Research, Verdict, Verified, Warned
-from agent.steps import DATA_RULE, NO_REPLY, asked, failed, language_rule
-from agent.steps.claims import Bench
-from agent.steps.synthesize import CITE_RULE, Draft, compose, nothing_found
+from agent.state import Claim, Event, Failed, Frozen, Halted, Research, Verdict, Verified, Warned
+from agent.steps.asking import CITE_RULE, DATA_RULE, NO_REPLY, asked, failed, language_rule
+from agent.steps.synthesize import nothing_found
 
 # --- the task ----------------------------------------------------------------------------------
 

@@ -7,19 +7,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 
 from agent.errors import OutsideError, SearchFailed
+from agent.evidence.instructions import warning
 from agent.outside import Read, Search
-from agent.pages.instructions import warning
-from agent.research import (
-    Event,
-    Failed,
-    Found,
-    Hit,
-    Page,
-    PageRead,
-    Research,
-    Searched,
-    Warned,
-)
+from agent.state import Event, Failed, Found, Hit, Page, PageRead, Research, Searched, Warned
 
 
 class WebSearchTool:

@@ -1,22 +1,7 @@
-"""Strategies: the order of the steps and when to stop, nothing else."""
+"""The order of the steps and when to stop."""
 
-from __future__ import annotations
+from agent.strategies.strategy import Strategy
 
-from collections.abc import Iterator
-from typing import Protocol
-
-from agent.research import Event, Research
-
-
-class Strategy(Protocol):
-    """A way from a topic to an answer. Raises Halt where a limit or the user ends the gathering."""
-
-    name: str
-
-    def __call__(self, research: Research) -> Iterator[Event]:
-        """Run the steps; the last event is the answer."""
-        ...
-
-    def finish(self, research: Research) -> Iterator[Event]:
-        """After a halt: the best answer from what there is, with no further search or page."""
-        ...
+__all__ = [
+    "Strategy",
+]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.research import Answered, Event, Queried, Research
-from agent.steps.recall import Recall
+from agent.state import Answered, Event, Queried, Research
 from agent.steps.synthesize import Synthesize
 from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
+from agent.strategies.recall import Recall
 
 
 class ClosedBook:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.research import Event, Queried, Research
+from agent.state import Event, Queried, Research
 from agent.steps.generate_queries import GenerateQueries
 from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize

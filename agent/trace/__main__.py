@@ -61,7 +61,7 @@ def command(run: str, file: Path | None) -> int:
 
 
 def _refuse(error: AgentError) -> int:
-    from agent.render import printable
+    from agent.state.plain import printable
 
     click.echo(f"Error: {printable(told(error.message, error.remedy))}", err=True)
     return 2 if isinstance(error, UsageError) else 1
@@ -80,14 +80,16 @@ def _chosen() -> Settings:
 
 def traced(settings: Settings, name: str) -> Trace:
     """A run repeated from its journal, by name or path. Raises JournalError."""
-    from agent import journal, run
+    from agent.outside.journal import read
+    from agent.run import research
+    from agent.run.begin import journal_path
     from agent.trace.calls import calls
     from agent.trace.tree import Trace
 
-    path = run.journal_path(settings, name)
-    recording = journal.read(path)
+    path = journal_path(settings, name)
+    recording = read(path)
     try:
-        again = run.research("", settings.model_copy(update={"resume": "", "replay": path}))
+        again = research("", settings.model_copy(update={"resume": "", "replay": path}))
         events = list(again)
         answer = again.answer()
     except (ValueError, KeyError, TypeError) as error:  # lines of another shape than ours

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from agent.foreign import dig
+from agent.state.plain import dig
 
 Json = dict[str, Any]
 SUBJECT = {"ask": "task", "search": "query", "read": "url"}

@@ -6,7 +6,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator
 
-from agent.render import printable
+from agent.state.plain import printable
 from agent.trace.tree import Node
 
 

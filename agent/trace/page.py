@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from agent.render.html import NOTHING, Markup, joined, link, spoken, tag, whole
-from agent.render.page import BASE, badges, parts, trouble
+from agent.answer.html import NOTHING, Markup, joined, link, spoken, tag, whole
+from agent.answer.page import BASE, badges, parts, trouble
 from agent.trace.calls import Call, seconds
 from agent.trace.tree import Node, Trace, spent, tree
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from agent.output import Answer, Citation
-from agent.render import detail
-from agent.research import (
+from agent.answer import Answer, Citation
+from agent.answer.events import detail
+from agent.state import (
     Alternative,
     Answered,
     Asked,
@@ -26,8 +26,8 @@ from agent.research import (
     Started,
     Warned,
 )
+from agent.state.urls import canonical
 from agent.trace.calls import Call, cost, costs, dollars, money, seconds, tokens
-from agent.urls import canonical
 
 Mark = Literal["", "part", "good", "bad", "quiet"]
 KIND = {"llm": "ask", "search": "search", "page": "read"}

@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from agent.journal import digest
-from agent.output import Answer
+from agent.answer import Answer
+from agent.outside.journal import digest
 from agent.settings import Settings, load
 from tests.services import Services
 from tests.worlds import WORLDS, World, ended, lines

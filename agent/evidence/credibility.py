@@ -1,0 +1,167 @@
+"""How far a source may be trusted, as a score whose every part is shown.
+
+`0.4 * domain + 0.5 * relevance + recency`: the formula of the project's source design. It ranks and
+is shown; a strategy that blocks does so with `allowed`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, Generic, NamedTuple, TypeVar
+from urllib.parse import urlsplit
+
+from agent.evidence import words
+from agent.state import Frozen, Hit
+
+T = TypeVar("T")
+_Rows = list[tuple["Kind", dict[str, Any]]]
+
+THRESHOLD = 0.5  # of the source design: at or below it a page is blocked, where a strategy blocks
+SPARED = 3  # let through when all are blocked: the pages that a query is given to read
+RECENT = 0.1
+LONGEST_HOST = 253  # characters, by DNS
+_RELATIVE = re.compile(
+    r"\b(hours?|days?|weeks?|minutes?) ago\b|\byesterday\b|\btoday\b|[天时]前", re.I
+)
+
+
+class Credibility(Frozen):
+    """A score from 0 to 1 with its parts: `domain` and `relevance` 0 to 1, `recency` 0 to 0.1."""
+
+    score: float
+    domain: float
+    relevance: float
+    recency: float
+    reason: str
+
+
+class Kind(NamedTuple):
+    """What stands behind a host, and how far that is trusted: 0 to 1."""
+
+    score: float
+    reason: str
+
+
+OWN = Kind(0.4, "a document of your own")
+GENERAL = Kind(0.4, "a general site")
+
+
+def credibility(question: str, hit: Hit, year: int) -> Credibility:
+    """How far a hit may be trusted for a question, in a year; two years back is recent."""
+    domain = kind(hit.url)
+    relevance = _relevance(question, f"{hit.title} {hit.snippet}")
+    recency = _recency(f"{hit.date or ''} {hit.snippet}", year)
+    score = 0.4 * domain.score + 0.5 * relevance + recency
+    return Credibility(
+        score=round(score, 2),
+        domain=domain.score,
+        relevance=round(relevance, 2),
+        recency=recency,
+        reason=domain.reason,
+    )
+
+
+class Allowed(NamedTuple, Generic[T]):
+    """What a threshold lets through and what it blocks, each in the order given.
+
+    `note` says so where all would have been blocked and the best were let through; else "".
+    """
+
+    passed: tuple[tuple[T, Credibility], ...]
+    blocked: tuple[tuple[T, Credibility], ...]
+    note: str = ""
+
+
+def allowed(
+    scored: Sequence[tuple[T, Credibility]], threshold: float = THRESHOLD, spared: int = SPARED
+) -> Allowed[T]:
+    """Those whose score is above the threshold; the `spared` best where that would leave none."""
+    above = {i for i, (_, found) in enumerate(scored) if found.score > threshold}
+    best = sorted(range(len(scored)), key=lambda i: -scored[i][1].score)[: max(1, spared)]
+    chosen = above or set(best)
+    note = "" if above or not scored else _spared(len(chosen), len(scored), threshold)
+    return Allowed(
+        tuple(pair for i, pair in enumerate(scored) if i in chosen),
+        tuple(pair for i, pair in enumerate(scored) if i not in chosen),
+        note,
+    )
+
+
+def _spared(chosen: int, total: int, threshold: float) -> str:
+    rest = f"the best {chosen} of {total} were" if total > 1 else "it was"
+    return f"No source scored above {threshold:g} for credibility; {rest} used all the same."
+
+
+# --- the domain part ---------------------------------------------------------------------------
+
+
+def kind(url: str) -> Kind:
+    """What stands behind an address: its longest host that is known, else the look of the host."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").rstrip(".")
+    except ValueError:  # no address at all: `http://[`
+        return GENERAL
+    if parts.scheme not in ("http", "https"):
+        return OWN
+    if "\\" in parts.netloc or len(host) > LONGEST_HOST:  # browsers see another host there
+        return GENERAL
+    found = _listed(host) or _looks(host) or GENERAL
+    paid = next((kind for path, kind in _table().paths if path.search(parts.path)), found)
+    return min(found, paid)
+
+
+def listed(url: str) -> bool:
+    """Whether an address is judged by name, not by its look."""
+    return _listed(urlsplit(url).hostname or "") is not None
+
+
+def _listed(host: str) -> Kind | None:
+    """By suffix, so that en.wikipedia.org counts as wikipedia.org."""
+    known, labels = _table().hosts, host.split(".")
+    suffixes = (".".join(labels[n:]) for n in range(len(labels)))
+    return next((known[suffix] for suffix in suffixes if suffix in known), None)
+
+
+def _looks(host: str) -> Kind | None:
+    return next((kind for look, kind in _table().looks if look.search(host)), None)
+
+
+class _Table(NamedTuple):
+    hosts: dict[str, Kind]
+    looks: list[tuple[re.Pattern[str], Kind]]
+    paths: list[tuple[re.Pattern[str], Kind]]
+
+
+@cache
+def _table() -> _Table:
+    text = files("agent.evidence").joinpath("domains.toml").read_text("utf-8")
+    rows: _Rows = [(Kind(row["score"], row["reason"]), row) for row in tomllib.loads(text).values()]
+    return _Table(
+        {host: kind for kind, row in rows for host in row.get("hosts", "").split()},
+        _patterns("look", rows),
+        _patterns("path", rows),
+    )
+
+
+def _patterns(key: str, rows: _Rows) -> list[tuple[re.Pattern[str], Kind]]:
+    return [(re.compile(row[key], re.X), kind) for kind, row in rows if key in row]
+
+
+# --- the other parts ---------------------------------------------------------------------------
+
+
+def _relevance(question: str, text: str) -> float:
+    """Share of the question's content words (bigrams for CJK) that title and snippet hold."""
+    asked = set(words(question))
+    return len(asked & set(words(text))) / len(asked) if asked else 0.0
+
+
+def _recency(text: str, year: int) -> float:
+    years = [int(found) for found in re.findall(r"\b(?:19|20)\d\d\b", text)]
+    recent = any(year - 2 <= found <= year for found in years) or _RELATIVE.search(text)
+    return RECENT if recent else 0.0

@@ -1,0 +1,298 @@
+"""Which sentences make the answer, in which order, and whether there is an answer at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from agent.evidence import CJK, is_row, words
+from agent.llm.extractive.finders import values
+from agent.llm.extractive.lines import Line
+from agent.llm.extractive.question import Question, another_event
+from agent.llm.extractive.ranking import Scored, typed
+from agent.llm.extractive.synonyms import alike
+
+SENTENCES = 4
+NEARBY = 0.4  # share of the question that a line speaks of, to be near it
+SHORT = 4  # content words of a question that is about one thing, not a chain of them
+CANDIDATES = 25
+LEAST = 12  # words; less room than this is left empty
+#: How far below the best a sentence may score, and what moves it: points of `ranking.WEIGHTS`.
+#: Found on the tune half of the questions; run `python -m evals` after a change.
+GAP = 3.5
+NEW_WORDS = 3.0  # all words of the question that no chosen sentence speaks of
+LINKED = 1.0  # its page is named in a chosen sentence: the second hop
+NEXT = 1.0  # it stands beside a chosen sentence
+SIDE = 2.0  # the side of a comparison that is still missing
+LONG = 0.5  # for each 80 words
+WANTED = 6.0  # it states a fact that was asked for by name: it goes before what is only near
+CLOSE = 1.0  # the gap where such facts were found
+
+
+def chosen(
+    question: Question,
+    ranked: Sequence[Scored],
+    limit: int,
+    wanted: Sequence[Line] = (),
+    only: bool = False,
+) -> list[Line]:
+    """At most four sentences within `limit` words, best first, neighbours in the page's order.
+
+    `wanted` state facts that were asked for by name: they go first and leave little room for more,
+    none where they are all that was asked (`only`).
+    """
+    best = max((s.score for s in ranked), default=0.0) - (CLOSE if wanted else GAP)
+    told = set(wanted)
+    if only:
+        ranked = [s for s in ranked if s.line in told]
+        best = float("-inf")
+    raised = [s._replace(score=s.score + WANTED * (s.line in told)) for s in ranked]
+    left = sorted(raised, key=lambda s: -s.score)[:CANDIDATES]
+    left = [s for s in left if not another_year(s.line, question) and not asks(s.line)]
+    picked: list[Scored] = []
+    while left and len(picked) < SENTENCES:
+        worth = [_worth(s, picked, question) for s in left]
+        at = worth.index(max(worth))
+        candidate = left.pop(at)
+        if picked and worth[at] < best:
+            break
+        shown = candidate  # a first sentence may be cut to what fits; others are whole or not there
+        if not picked:
+            shown = candidate._replace(line=clipped(candidate.line, question, limit))
+        if not shown.line.text or size(shown.line.text) > limit:
+            continue
+        if candidate.line in told or (
+            _adds(candidate, picked) and _stays(candidate, picked, question)
+        ):
+            picked.append(shown)
+            limit -= size(shown.line.text)
+    return _ordered([s.line for s in picked])
+
+
+def _worth(candidate: Scored, picked: Sequence[Scored], question: Question) -> float:
+    """A sentence's score, given those that are already there."""
+    worth = candidate.score - LONG * size(candidate.line.text) / 80
+    if not picked:
+        return worth
+    line = candidate.line
+    said = frozenset[str]().union(*(s.found for s in picked))
+    text = " ".join(f"{s.line.title} {s.line.text}" for s in picked).casefold()
+    name = re.sub(r"\s*\(.*?\)$", "", line.title).casefold()
+    own = f"{line.title} {line.text}".casefold()
+    sides = [side for side in map(str.casefold, question.sides) if side in own and side not in text]
+    beside = any(s.line[:3] == line[:3] and abs(s.line.at - line.at) == 1 for s in picked)
+    linked = len(name) > 3 and name in text and all(s.line.source != line.source for s in picked)
+    return (
+        worth
+        + NEW_WORDS * len(candidate.found - said) / (len(question.words) or 1)
+        + LINKED * linked
+        + NEXT * beside
+        + SIDE * bool(sides)
+    )
+
+
+_CLAUSE = re.compile(r"(?<=[,;:，；：、])\s*|\s+(?=\(|(?:and|but|which|who|while|where|because)\s)")
+
+
+def clipped(line: Line, question: Question, limit: int) -> Line:
+    """A line, or the run of its clauses within `limit` words that speaks most of the question.
+
+    The text of the result is empty where there is no room for a clause.
+    """
+    if size(line.text) <= limit:
+        return line
+    if limit < LEAST:
+        return line._replace(text="")
+    text = line.text
+    borders = [0, *(m.end() for m in _CLAUSE.finditer(text) if 0 < m.end() < len(text)), len(text)]
+    runs = [
+        (a, b) for i, a in enumerate(borders) for b in borders[i + 1 :] if size(text[a:b]) <= limit
+    ]
+    asked = set(question.words)
+    best = max(runs, key=lambda run: _tells(text[slice(*run)], asked, question), default=(0, 0))
+    piece = text[slice(*best)]
+    start = line.start + best[0] + len(piece) - len(piece.lstrip())
+    return line._replace(text=piece.strip().rstrip(",;:，；：、"), start=start)
+
+
+def _tells(piece: str, asked: set[str], question: Question) -> tuple[float, int]:
+    """How much a piece of a sentence tells: words of the question, and a value of its type."""
+    found = [v for v in values(question.kind, piece, question.unit) if set(words(v)) - asked]
+    return len(asked & set(words(piece))) + 1.5 * bool(found), len(piece)
+
+
+def _adds(candidate: Scored, picked: Sequence[Scored]) -> bool:
+    """Whether a sentence says something that the others do not: no copies from another page."""
+    own = set(words(candidate.line.text))
+    return all(len(own - set(words(s.line.text))) > 0.2 * len(own) for s in picked)
+
+
+def _stays(candidate: Scored, picked: Sequence[Scored], question: Question) -> bool:
+    """Whether a further sentence is still to the point, or is about something that one named.
+
+    It must say a word of the question or a value of its type, and be about a name of the question.
+    """
+    line = candidate.line
+    title = re.sub(r"\s*\(.*?\)$", "", line.title).casefold()
+    named = len(title) > 3 and any(title in s.line.text.casefold() for s in picked)
+    if not picked or (named and not addressed(line)):
+        return True
+    own = set(words(line.text))
+    asked = any(word in own or alike(word) & own for word in question.words)
+    subject = _named(question)
+    around = own | set(words(f"{line.title} {line.heading} {line.before}"))
+    about = not subject or any(name & around for name in subject)
+    return about and (asked or typed(line, question))
+
+
+def pertinent(ranked: Sequence[Scored], question: Question) -> list[Scored]:
+    """The lines that are not about another kind of contest than a name of the question says."""
+    kinds = question._replace(years=())
+    return [s for s in ranked if not another_event(_around(s.line), kinds, s.line.title)]
+
+
+def _around(line: Line) -> str:
+    return f"{line.title} {line.heading} {line.before} {line.text}"
+
+
+def of_type(question: Question, ranked: Sequence[Scored]) -> bool:
+    """Whether any line that is near the question holds money, where that is asked for.
+
+    Not so for dates and numbers: on the tune half that refused more right answers than wrong ones.
+    """
+    if question.kind != "money":
+        return True
+    return any(
+        (s.cover >= NEARBY or (s.found and is_row(s.line.text))) and typed(s.line, question)
+        for s in ranked
+    )
+
+
+def together(question: Question, ranked: Sequence[Scored]) -> bool:
+    """Whether a page speaks of all names of a short question, so that it can relate them."""
+    named = _named(question)
+    if len(named) < 2 or len(question.words) > SHORT or question.sides:
+        return True
+    sources = {s.line.source for s in ranked}
+    bags = (_bag(s for s in ranked if s.line.source == source) for source in sources)
+    return any(all(name <= bag for name in named) for bag in bags)
+
+
+def another_year(line: Line, question: Question) -> bool:
+    """Whether a line is of a page about another year than the one that is asked for."""
+    years = set(re.findall(r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)", line.title))
+    asked = set(question.years)
+    return bool(asked and years and not years & asked) and not any(y in line.text for y in asked)
+
+
+def asks(line: Line) -> bool:
+    """Whether a line is itself a question, which answers none."""
+    return line.text.rstrip(" \"'”’»)").endswith(("?", "？", "؟"))
+
+
+_QUOTED = re.compile(r"[\"“«「][^\"”»」]*[\"”»」]")
+_ADDRESSED = re.compile(
+    r"\b(?:you|your|i'(?:m|ll|ve|d)|me|my|please|let's)\b|[请請您你]|^(?:\W|q:)*(?:write|provide|imagine|tell|give"
+    r"|explain|describe|translate|summari[sz]e|ignore|list|create|generate|click|visit|send|repeat"
+    r"|respond|answer|output|print|say|show|consider)\b",
+    re.I,
+)
+
+
+def addressed(line: Line) -> bool:
+    """Whether a line, quotations aside, speaks to its reader or of its writer."""
+    return bool(_ADDRESSED.search(_QUOTED.sub(" ", line.text.replace("’", "'"))))
+
+
+def _ordered(picked: Sequence[Line]) -> list[Line]:
+    """The given order, best first; but what follows a sentence on its page follows it here.
+
+    Only a sentence that begins with a pronoun lets the one before it go first.
+    """
+    ordered: list[Line] = []
+    for line in picked:
+        spots = [
+            at + (line.at > other.at)
+            for at, other in enumerate(ordered)
+            if other[:3] == line[:3]
+            and (line.at == other.at + 1 or (line.at == other.at - 1 and other.leans))
+        ]
+        ordered.insert(spots[0] if spots else len(ordered), line)
+    return ordered
+
+
+def size(text: str) -> int:
+    """Words; two characters of Chinese, Japanese or Korean are one."""
+    cjk = len(re.findall(f"[{CJK}]", text))
+    return len(re.sub(f"[{CJK}]", " ", text).split()) + (cjk + 1) // 2
+
+
+# --- whether ---------------------------------------------------------------------------------
+
+#: Logistic weights: does the evidence answer? Found on the tune half of the questions, each asked
+#: with its gold passages in the corpus and without; run `python -m evals` after a change.
+CONFIDENCE = {
+    "cover": 0.53,
+    "page": 1.61,
+    "title_said": 0.34,
+    "title_whole": 1.86,
+    "count": 1.23,
+    "together": 1.81,
+    "names_far": -1.80,
+    "proximity": 1.13,
+    "base": -3.70,
+}
+SURE = -1.1  # how often it abstains, with and without the gold passages: evals/RESULTS.md
+
+
+def confidence(question: Question, ranked: Sequence[Scored]) -> float:
+    """How sure it is that the evidence answers: log odds; minus infinity where it cannot."""
+    best = sorted(ranked, key=lambda s: -s.score)[:3]
+    if not best or _foreign(question, ranked):
+        return float("-inf")
+    return sum(CONFIDENCE[name] * value for name, value in signs(question, ranked, best).items())
+
+
+def signs(question: Question, ranked: Sequence[Scored], best: Sequence[Scored]) -> dict[str, float]:
+    """What tells whether the evidence answers; each between 0 and 1."""
+    first = best[0].features
+    count = len(question.words) or 1
+    near = _bag(best)
+    named = _named(question)
+    together = frozenset[str]().union(*(s.found for s in best))
+    return {
+        "cover": best[0].cover,
+        "page": first.page,
+        "title_said": first.title_said,
+        "title_whole": first.title_whole,
+        "count": len(best[0].found) / count,
+        "together": len(together) / count,
+        "names_far": sum(1 for name in named if not name & near) / (len(named) or 1),
+        "proximity": first.proximity,
+        "base": 1.0,
+    }
+
+
+def _foreign(question: Question, ranked: Sequence[Scored]) -> bool:
+    """Whether a name or a year of the question stands nowhere in the evidence."""
+    bag = _bag(ranked)
+    models = {w for name in question.surely_named for w in words(name) if re.search(r"\d", w)}
+    if models - bag - set(question.years):
+        return True  # another product, section or version than any that is told of
+    years = any(year not in bag and not _within(year, ranked) for year in question.years[:1])
+    return years or any(not name & bag for name in _named(question))
+
+
+def _within(year: str, ranked: Sequence[Scored]) -> bool:
+    return any(year in s.line.text or year in s.line.title for s in ranked)
+
+
+def _named(question: Question) -> list[set[str]]:
+    return [bag for name in question.surely_named if (bag := set(words(name)))]
+
+
+def _bag(some: Iterable[Scored]) -> set[str]:
+    bag: set[str] = set()
+    for s in some:
+        bag.update(words(s.line.text), words(s.line.title), words(s.line.heading))
+    return bag

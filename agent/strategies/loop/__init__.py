@@ -1,0 +1,1 @@
+"""Decide, search, browse, answer."""

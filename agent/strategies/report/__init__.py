@@ -1,0 +1,1 @@
+"""Plan, gather, find gaps, draft: a report in stages."""
