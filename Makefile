@@ -5,6 +5,7 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 ENGINE := ../shared/container/with_engine.sh
 ARGS   ?=
+BIOME  := 2.6.8
 
 help: ## Show this
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1	\2/p' Makefile
@@ -16,11 +17,21 @@ demo: $(VENV)/runtime ## Answer a question with no key, no model and no network
 test: $(VENV)/dev ## Run the tests on all cores; ARGS="-k name" for some of them
 	@$(PY) -m pytest -n auto --dist worksteal $(ARGS)
 
-check: $(VENV)/dev ## Style, types and the direction of imports
+check: $(VENV)/dev ## Style, types and the direction of imports; style of JavaScript
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
 	@$(PY) -m pytest tests/test_architecture.py
+	@$(MAKE) --no-print-directory javascript
+
+javascript: ## Style of the page's JavaScript, by Biome; skipped without node
+	@if ! { command -v node && command -v npm; } >/dev/null; then \
+		echo "Skipped: no node for the linter of JavaScript."; \
+	elif $(MAKE) -s --no-print-directory node_modules/biome-$(BIOME) 2>/dev/null; then \
+		node_modules/.bin/biome check --error-on-warnings; \
+	else \
+		echo "Skipped: the linter of JavaScript could not be had from npm."; \
+	fi
 
 bench: $(VENV)/dev ## Measure speed and memory into benchmarks/RESULTS.md and .svg
 	@$(PY) -m compileall -q agent benchmarks tests >&2
@@ -41,10 +52,10 @@ lock: ## Pin anew what the requirements need in turn
 	@rm -rf $(VENV)-lock
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) $(VENV)-lock .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-lock node_modules .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help demo test check bench eval container lock clean
+.PHONY: help demo test check javascript bench eval container lock clean
 
 # --- set-up -------------------------------------------------------------------------------------
 # A stamp file says that the environment holds what a requirements file asks for. Bytecode is
@@ -60,6 +71,11 @@ $(VENV)/runtime: requirements.txt constraints.txt
 $(VENV)/dev: $(VENV)/runtime requirements-dev.txt
 	@$(PY) -m pip install -qq -r requirements-dev.txt >&2
 	@touch $@
+
+# Biome is installed without a lock file: its version is exact, and it pins its only dependency.
+node_modules/biome-$(BIOME):
+	@npm install --silent --no-save --no-package-lock --no-audit --no-fund --fetch-retries=1 \
+		--prefix . @biomejs/biome@$(BIOME) >/dev/null 2>&1 && touch $@
 
 # An environment from the first Python that is new enough and has what it takes. pip is upgraded
 # first: the one that comes with Python 3.11 resolves the requirements wrongly.

@@ -1,7 +1,7 @@
-"""A research agent whose every sentence stands on a quote that is really on its page.
+"""A research agent that cites, for each sentence, a quote that is on its page word for word.
 
-`from agent import research`: a question in, a run out, which is an iterator of events and has an
-`answer()`.
+`from agent import research` is its Python interface: `research(topic)` returns a run, which is an
+iterator of events and has an `answer()`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from agent.run import research as research
 
 __version__ = "0.1.0"
-#: How it names itself to the sites that it reads; a user sets USER_AGENT to add a contact.
+#: The default User-Agent of its requests. The setting USER_AGENT replaces it, to add a contact.
 USER_AGENT = f"llm-research-agent/{__version__} (command-line research tool)"
 
 
 def __getattr__(name: str) -> Any:
-    """`research`, imported at first use: `import agent` and `--help` cost nothing (PEP 562)."""
+    """Import `research` at its first use (PEP 562), so that `--help` is fast."""
     if name != "research":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from agent.run import research

@@ -1,7 +1,7 @@
-"""What can go wrong, said once.
+"""The exceptions that this program raises and catches: one tree.
 
-AgentError               kind, message, remedy: shown to the user as `error` in the answer
-├── UsageError           the request itself is wrong                                  exit 2
+AgentError               kind, message, remedy: the answer's `error` field
+├── UsageError           the request is invalid                                       exit 2
 ├── NotConfigured        a key or a setting that the run needs is absent              exit 1
 ├── Busy                 too many runs are under way and waiting                      HTTP 429
 ├── JournalError         the journal cannot be read, or is in use                     exit 1
@@ -10,12 +10,13 @@ AgentError               kind, message, remedy: shown to the user as `error` in 
 ├── Halt                 gathering ends early; the answer comes from what there is
 │   ├── Stopped          the user asked for the best answer so far
 │   └── Exhausted        a cap of the budget is reached
-└── OutsideError         an outside call failed; `outcome` says how, `attempts` who was asked
+└── OutsideError         an outside call failed; `outcome`: how, `attempts`: every try
     ├── ModelFailed      no model gave a usable reply
     ├── SearchFailed     no search provider could be asked
     └── ReadFailed       a page could not be read
 
-Foreign exceptions are translated into these at the boundary (`llm/`, `search/`, `pages/`), once.
+Exceptions of libraries are translated into these once, where the library is called: in `llm/`,
+`sources/` and `outside/http.py`.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ if TYPE_CHECKING:  # pydantic is not imported before it is needed: `--help` is i
     from agent.state import Attempt, Outcome
 
 
-#: Outcomes that asking again in the same run cannot change.
-FINAL: frozenset[Outcome] = frozenset({"no_key", "bad_key", "no_credit"})
+#: Outcomes that a retry in the same run cannot change.
+NON_RETRYABLE: frozenset[Outcome] = frozenset({"no_key", "bad_key", "no_credit"})
 
 
 class AgentError(Exception):
-    """A failure in words for the user: what happened, and what to do."""
+    """A failure to be shown to the user: what happened (`message`), what to do (`remedy`)."""
 
     kind: ClassVar[str] = "internal"
 
@@ -41,13 +42,13 @@ class AgentError(Exception):
         self.remedy = remedy
 
 
-def told(message: str, remedy: str) -> str:
-    """What happened and what to do, on one line."""
+def format_error(message: str, remedy: str) -> str:
+    """Message and remedy on one line."""
     return f"{message.rstrip('.')}. {remedy}" if remedy else message
 
 
 class UsageError(AgentError):
-    """The request itself is wrong."""
+    """The request is invalid."""
 
     kind = "usage"
 
@@ -99,7 +100,7 @@ class Exhausted(Halt):
 
 
 class OutsideError(AgentError):
-    """An outside call failed for good; `attempts` tells everything that was tried."""
+    """An outside call failed after all retries; `attempts` lists every try."""
 
     kind = "outside"
 
@@ -115,7 +116,7 @@ class OutsideError(AgentError):
         super().__init__(message, remedy)
         self.outcome: Outcome = outcome
         self.attempts = attempts
-        self.retry_after = retry_after  # seconds, where the service said so
+        self.retry_after = retry_after  # seconds, from the service's Retry-After
 
 
 class ModelFailed(OutsideError):

@@ -1,4 +1,7 @@
-"""Every default and every name of the environment. The only place that reads the environment."""
+"""Every setting with its default and its environment variable.
+
+Nothing else in the program reads the environment, doors apart.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
+from platformdirs import PlatformDirs
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
 from agent.errors import UsageError
@@ -17,7 +21,7 @@ DEFAULT_PROVIDERS = ("serpapi", "exa", "tavily", "serper", "duckduckgo", "wikipe
 
 
 class Settings(Frozen):
-    """What a run may use and how far it may go. Times are seconds, sizes bytes."""
+    """What a run may use and how far it may go. Times are in seconds, sizes in bytes."""
 
     # models
     #: In order: gemini, gemini:MODEL, openai, openai:MODEL, extractive. Empty: gemini, or openai
@@ -31,8 +35,8 @@ class Settings(Frozen):
     openai_api_key: SecretStr = SecretStr("")
     openai_base_url: str = "https://api.openai.com/v1"
     openai_model: str = ""
-    prices_file: Path | None = None  # laid over the prices that the program knows
-    llm_timeout: float = Field(default=60.0, gt=0)  # for one try at a model
+    prices_file: Path | None = None  # overrides the prices that the program knows
+    llm_timeout: float = Field(default=60.0, gt=0)  # of one attempt at a model
     llm_retry_waits: tuple[float, ...] = (2.0, 4.0, 8.0)
 
     # search
@@ -59,12 +63,12 @@ class Settings(Frozen):
     allow_private_network: bool = False
     fetch_through_proxy: bool = False
     respect_robots: bool = True
-    user_agent: str = ""  # how pages and Wikipedia are asked; empty: the program's name
+    user_agent: str = ""  # sent to pages and Wikipedia; empty: the program's name
 
     # how far to go
     strategy: Literal["slots", "report", "loop", "auto"] = "slots"
-    baseline: Literal["", "closed_book", "single_search"] = ""  # in its place, in evaluations
-    depth: Literal["quick", "normal", "deep"] = "normal"  # sets what is not given: `DEPTHS`
+    baseline: Literal["", "closed_book", "single_search"] = ""  # replaces it in evaluations
+    depth: Literal["quick", "normal", "deep"] = "normal"  # sets fields: `DEPTHS`
     offline: bool = False
     slots: tuple[str, ...] = ()
     slots_schema: dict[str, Any] | None = None  # a JSON Schema whose leaves are the slots
@@ -76,64 +80,64 @@ class Settings(Frozen):
     double_check: bool = False  # `loop` looks at its answer once more before it returns it
     browse_with_model: bool = False  # `loop` asks a model what helps where ranking finds nothing
     evidence_tokens: int = Field(default=3000, ge=200)  # what a prompt shows of the pages
-    report_tokens: int = Field(default=8000, ge=200)  # the same, for gaps and draft of a report
-    max_iterations: int = Field(default=10, ge=2, le=100)  # turns of a report: half a round
-    min_credibility: float = Field(default=0.5, ge=0, le=1)  # at or below it a report reads no page
+    report_tokens: int = Field(default=8000, ge=200)  # the same for the gaps and draft of a report
+    max_iterations: int = Field(default=10, ge=2, le=100)  # turns of a report, all rounds
+    min_credibility: float = Field(default=0.5, ge=0, le=1)  # a report reads pages above it
     patience: float = Field(default=2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
     verify: Literal["unsure", "all", "rules"] = "unsure"  # which claims a model is asked to judge
     on_unsupported: Literal["drop", "flag"] = "drop"
 
-    # what it may take; None: no limit
+    # caps of a run; None: no limit
     max_seconds: float | None = Field(default=None, gt=0)
     max_usd: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=0)
     max_calls: int | None = Field(default=None, ge=1)
 
-    #: The most in a minute, by all runs together: gemini=300, gemini=300/1000000 with tokens,
-    #: gemini:MODEL=60, serpapi=60. Of other providers nothing is limited.
+    #: Calls in a window, of all runs together: gemini=300, gemini:MODEL=60, serpapi=60; with tokens
+    #: gemini=300/1000000. A provider that is not named has no limit.
     rate_limits: tuple[str, ...] = ()
-    rate_window: float = Field(default=60.0, gt=0)  # seconds that a limit counts for
+    rate_window: float = Field(default=60.0, gt=0)  # length of that window
 
-    # a run that was
-    resume: str = ""  # a run's name or journal: go on with it; a new name begins it
-    replay: Path | None = None  # a journal: repeat it without going outside
-    retry_failed: bool = False  # on resume, make the calls again that failed
-    request_id: str = ""  # who asked for it, as a door names it; stands in the journal's header
+    # an earlier run
+    resume: str = ""  # a run's name or journal to go on with; a new name begins a run
+    replay: Path | None = None  # a journal to repeat without outside calls
+    retry_failed: bool = False  # on resume, repeat the calls that failed
+    request_id: str = ""  # the name of a server's request, for the journal's header
 
-    # where things are kept; empty: under the user's data and cache directories
+    # where files are kept; None: in the folders of `user_folder`
     runs_dir: Path | None = None
     cache_dir: Path | None = None
-    cache: bool = True  # searches and pages, across runs
+    cache: bool = True  # of searches and pages, across runs
     cache_url: SecretStr = SecretStr("")  # redis:// or rediss://; empty: SQLite in `cache_dir`
     cache_ttl: float = Field(default=86_400.0, ge=0, allow_inf_nan=False)  # seconds; 0: no cache
-    otel_endpoint: SecretStr = SecretStr("")  # a run's spans go there; empty: nowhere
+    otel_endpoint: SecretStr = SecretStr("")  # where a run's spans go; empty: nowhere
 
     # the HTTP server, and the MCP server over HTTP
-    api_token: SecretStr = SecretStr("")  # needed to ask; beyond loopback there must be one
-    api_hosts: tuple[str, ...] = ()  # names by which it may be asked, besides its own address
+    api_token: SecretStr = SecretStr("")  # that requests carry; required beyond loopback
+    api_hosts: tuple[str, ...] = ()  # host names of the server, besides its own address
     api_max_runs: int = Field(default=8, ge=1, le=1000)  # at once
-    api_max_queue: int = Field(default=64, ge=0, le=10_000)  # runs that wait; one more is refused
-    api_linger: float = Field(default=0.0, ge=0)  # seconds that a run goes on with nobody listening
+    api_max_queue: int = Field(default=64, ge=0, le=10_000)  # waiting runs; one more is refused
+    api_linger: float = Field(default=0.0, ge=0)  # how long a run goes on without a client
     api_log: Literal["text", "json"] = "text"
 
     @field_validator("runs_dir", "cache_dir", mode="before")
     @classmethod
-    def _a_directory(cls, value: Any) -> Any:
+    def _refuse_url(cls, value: Any) -> Any:
         if "://" in str(value):
             raise ValueError("a directory is needed, not a URL (a batch may have one as its --out)")
         return value
 
     @model_validator(mode="before")
     @classmethod
-    def _as_deep_as(cls, values: Any) -> Any:
-        """What a depth sets, where it was not given by itself."""
-        given = dict(values)
-        return {**DEPTHS.get(given.get("depth", "normal"), {}), **given}
+    def _apply_depth(cls, values: Any) -> Any:
+        """Take from `DEPTHS` the fields that were not given."""
+        fields = dict(values)
+        return {**DEPTHS.get(fields.get("depth", "normal"), {}), **fields}
 
 
-#: What a depth sets, for every strategy; `normal` is what the fields above say. Caps of `deep`: 600
-#: seconds is what system D allows a question.
+#: Fields that a depth sets, for every strategy. `normal` is the defaults above.
+#: The 600 seconds of `deep` are the time limit of a question in docs/evaluation.md.
 DEPTHS: dict[str, dict[str, Any]] = {
     "quick": {
         "max_rounds": 1,
@@ -164,30 +168,14 @@ DEPTHS: dict[str, dict[str, Any]] = {
     },
 }
 
-#: What shapes prompts and answer, and is recorded with a run, so that a replay repeats it.
-SHAPE = (
-    "strategy",
-    "baseline",
-    "depth",
-    "slots",
-    "slots_schema",
-    "max_rounds",
-    "max_steps",
-    "max_words",
-    "pages_per_query",
-    "pages_per_step",
-    "evidence_tokens",
-    "double_check",
-    "browse_with_model",
-    "report_tokens",
-    "max_iterations",
-    "min_credibility",
-    "lang",
-    "verify",
-    "on_unsupported",
+#: Fields that shape prompts and answer. A journal's header records them, so that a replay has them.
+SHAPING_FIELDS = tuple(
+    "strategy baseline depth slots slots_schema max_rounds max_steps max_words pages_per_query "
+    "pages_per_step evidence_tokens double_check browse_with_model report_tokens max_iterations "
+    "min_credibility lang verify on_unsupported".split()
 )
 
-#: Environment name -> field. A list is written with commas.
+#: The field that each environment variable sets. A list is written with commas.
 ENVIRONMENT = {
     "LLM": "llm",
     "GEMINI_API_KEY": "gemini_api_key",
@@ -245,55 +233,66 @@ ENVIRONMENT = {
 }
 
 
-def load(environment: Mapping[str, str], **given: Any) -> Settings:
-    """Settings from the environment and, over it, what the caller gave (None: not given).
+def parse_settings(environment: Mapping[str, str], **overrides: Any) -> Settings:
+    """Settings from the variables of an environment; an override that is not None wins.
 
     Raises UsageError naming the variable or the option whose value cannot be used.
     """
     values: dict[str, Any] = {}
     for name, field in ENVIRONMENT.items():
         if text := environment.get(name, "").strip():
-            values[field] = _split(text) if _is_list(field) else text
-    values |= {field: value for field, value in given.items() if value is not None}
+            values[field] = _split_list(text) if _is_list(field) else text
+    values |= {field: value for field, value in overrides.items() if value is not None}
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         field = str(first["loc"][0])
-        raise UsageError(f"{_spelled(field)}: {first['msg']}", "Correct or unset it.") from None
+        raise UsageError(f"{_names_of(field)}: {first['msg']}", "Correct or unset it.") from None
 
 
-def here(**given: Any) -> Settings:
-    """Settings from the environment, where that is silent from `.env` in the working directory.
+def load_env_file(folder: Path | None = None) -> None:
+    """Put the variables of `.env` into this process's environment; those that are set win.
 
-    Raises UsageError as `load` does, and for a `.env` that cannot be read.
+    The file is that of `folder`, else of the working directory; where there is none, nothing
+    happens. Each command calls this once. Raises UsageError, caused by the error of the file,
+    where it cannot be read.
     """
     from dotenv import load_dotenv
 
     try:
-        load_dotenv(Path.cwd() / ".env")
+        load_dotenv((folder or Path.cwd()) / ".env")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from None
-    return load(os.environ, **given)
+        raise UsageError(f".env cannot be read: {error}", "Write it as UTF-8 text.") from error
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Settings from this process's environment and `.env`; an override that is not None wins.
+
+    Raises UsageError as `load_env_file` and `parse_settings` do.
+    """
+    load_env_file()
+    return parse_settings(os.environ, **overrides)
+
+
+def user_folder(kind: Literal["data", "cache"]) -> Path:
+    """The user's folder for journals (`data`) or for indexes and caches (`cache`).
+
+    It is the default of `runs_dir` and `cache_dir`.
+    """
+    folders = PlatformDirs("llm-research-agent", appauthor=False)
+    return folders.user_cache_path if kind == "cache" else folders.user_data_path
 
 
 def _is_list(field: str) -> bool:
     return "tuple" in str(Settings.model_fields[field].annotation)
 
 
-def _split(text: str) -> tuple[str, ...]:
+def _split_list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _spelled(field: str) -> str:
-    """The names by which a user may have set a field."""
-    names = [name for name, known in ENVIRONMENT.items() if known == field]
-    return " or ".join([*names, f"--{field.removeprefix('api_').replace('_', '-')}"])
-
-
-def user_folder(kind: str) -> Path:
-    """Where journals (`data`) or indexes and caches (`cache`) lie unless the settings say so."""
-    from platformdirs import PlatformDirs
-
-    dirs = PlatformDirs("llm-research-agent", appauthor=False)
-    return dirs.user_cache_path if kind == "cache" else dirs.user_data_path
+def _names_of(field: str) -> str:
+    """The variables and the option that set a field, for an error message."""
+    variables = [name for name, known in ENVIRONMENT.items() if known == field]
+    return " or ".join([*variables, f"--{field.removeprefix('api_').replace('_', '-')}"])

@@ -1,6 +1,6 @@
-"""Runs the benchmarks and writes what they print into RESULTS.md: `make bench`.
+"""Runs all benchmarks and writes their results into RESULTS.md: `make bench`.
 
-With names, `python -m benchmarks start offline`, it only shows those.
+With names, as in `python -m benchmarks start offline`, runs only those and prints their results.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.plot import draw
-from benchmarks.tables import Row, tables
+from benchmarks.plot import draw_ratios
+from benchmarks.tables import Row, render_tables
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
-#: In the order of the page: what is measured, and what it should be.
+#: In the order of the page: the name of each benchmark, what it measures, and its goal.
 BENCHMARKS = {
     "start": "`--help` against a bare `import click`: at most 1.5 times as long, with no SDK.",
     "offline": "The offline demo answer as a whole process: within a second, under 150 MB.",
@@ -60,12 +60,12 @@ BENCHMARKS = {
 
 
 def main(names: list[str]) -> None:
-    found = {name: _measured(name) for name in (names or BENCHMARKS)}
-    sections = [_section(name, row) for name, row in found.items()]
+    results = {name: _run_benchmark(name) for name in (names or BENCHMARKS)}
+    sections = [_section(name, row) for name, row in results.items()]
     if names:
         print("\n".join(sections))
         return
-    draw({name: row for name, row in found.items() if row}, RESULTS.with_suffix(".svg"))
+    draw_ratios({name: row for name, row in results.items() if row}, RESULTS.with_suffix(".svg"))
     RESULTS.write_text("\n".join([_head(), *sections]), encoding="utf-8")
     print(f"Written: {RESULTS}")
 
@@ -89,17 +89,17 @@ def _commit() -> str:
     return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
 
 
-def _measured(name: str) -> Row:
-    """What a benchmark prints; nothing if it fails."""
+def _run_benchmark(name: str) -> Row:
+    """Run a benchmark; return the object that it prints, or an empty one if it fails."""
     print(f"Measuring {name} ...", file=sys.stderr, flush=True)
     command = [sys.executable, "-m", *f"benchmarks.{name}".split()]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     return {} if done.returncode else dict(json.loads(done.stdout))
 
 
-def _section(name: str, found: Row) -> str:
-    told = tables(found) if found else "Not measured: it failed.\n"
-    return f"## {name}\n{BENCHMARKS[name]}\n\n{told}"
+def _section(name: str, results: Row) -> str:
+    text = render_tables(results) if results else "Not measured: it failed.\n"
+    return f"## {name}\n{BENCHMARKS[name]}\n\n{text}"
 
 
 if __name__ == "__main__":

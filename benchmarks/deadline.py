@@ -1,7 +1,7 @@
-"""How far a run goes over its time: twenty capped runs while one service or another hangs.
+"""By how much runs exceed `--max-seconds`: twenty capped runs while services hang at random.
 
-`python -m benchmarks.deadline` prints one JSON object; seconds over `--max-seconds`, until the
-answer object is there (below zero: it was there before).
+`python -m benchmarks.deadline` prints one JSON object: seconds from the cap until the answer
+object (negative: the answer came before the cap).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from random import Random
 from statistics import median
 
 from agent.run import research
-from agent.settings import load
+from agent.settings import parse_settings
 from tests.services import Raw, Services
 from tests.thinker import Fact, Thinker
 
@@ -27,7 +27,7 @@ def main() -> None:
         services.pages = {"final": "Argentina won the cup."}
         services.default_hits = ["final"]
         services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["a", "b"])
-        over = [_over(i, services, Path(folder)) for i in range(RUNS)]
+        over = [_seconds_over(i, services, Path(folder)) for i in range(RUNS)]
     row = {
         "runs": RUNS,
         "median_seconds_over": round(median(over), 3),
@@ -36,12 +36,12 @@ def main() -> None:
     print(json.dumps(row))
 
 
-def _over(seed: int, services: Services, folder: Path) -> float:
+def _seconds_over(seed: int, services: Services, folder: Path) -> float:
     """One run with a cap of one to two seconds; a third of all calls hang."""
     chance = Random(seed)
     services.fault = lambda: HANG if chance.random() < 0.33 else None
     cap = 1 + chance.random()
-    settings = load(services.environment(folder, CACHE_TTL="0"), max_seconds=cap)
+    settings = parse_settings(services.environment(folder, CACHE_TTL="0"), max_seconds=cap)
     begun = time.monotonic()
     run = research(f"Who won cup {seed}?", settings)
     for _ in run:

@@ -1,6 +1,6 @@
-"""How fast evidence is chosen, copies are found and claims are checked, each beside a plain way.
+"""Speed of passage selection, copy detection and claim checking, each beside a plain baseline.
 
-Pages are made of the texts of the evaluation's corpus, claims are those of `claims/`.
+Pages are made from the texts of the evaluation's corpus; claims are those of its `claims/` folder.
 `python -m benchmarks.evidence [--data DIR]` prints one JSON object.
 """
 
@@ -19,10 +19,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from agent.checking import check
-from agent.evidence import copies, passages, select
+from agent.checking import check_claim
+from agent.evidence import find_copies, select_passages, split_passages
 from agent.state import Hit, Page, Source
-from benchmarks.index import ROOT, rows
+from benchmarks.index import ROOT, read_rows
 
 PAGES, SIZE, BUDGET, CLAIMS = 20, 100_000, 3000, 400
 TIMES = 5
@@ -33,16 +33,16 @@ def plain_words(text: str) -> list[str]:
 
 
 def bm25(texts: Sequence[str], question: str) -> list[float]:
-    """Scores of texts as any textbook has them, over lower-case words."""
+    """Textbook BM25 scores (k1 = 1.2, b = 0.75) over lower-case words."""
     bags = [Counter(plain_words(text)) for text in texts]
     mean = sum(bag.total() for bag in bags) / len(bags)
-    asked = set(plain_words(question))
-    holding = {word: sum(word in bag for bag in bags) for word in asked}
-    rarity = {w: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) for w, n in holding.items()}
+    query = set(plain_words(question))
+    counts = {word: sum(word in bag for bag in bags) for word in query}
+    idf = {w: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) for w, n in counts.items()}
     return [
         sum(
-            rarity[word] * bag[word] * 2.2 / (bag[word] + 1.2 * (0.25 + 0.75 * bag.total() / mean))
-            for word in asked
+            idf[word] * bag[word] * 2.2 / (bag[word] + 1.2 * (0.25 + 0.75 * bag.total() / mean))
+            for word in query
             if word in bag
         )
         for bag in bags
@@ -56,26 +56,26 @@ def main() -> None:
     if not data.is_dir():
         print(json.dumps({"skipped": f"{data} is not there; name it with --data"}))
         return
-    texts = [row["text"] for row in rows(data / "multihop/corpus.jsonl.gz")]
-    topics = [row["question"] for row in rows(data / "multihop/questions.dev.jsonl")][:TIMES]
+    texts = [row["text"] for row in read_rows(data / "multihop/corpus.jsonl.gz")]
+    topics = [row["question"] for row in read_rows(data / "multihop/questions.dev.jsonl")][:TIMES]
     found = {
-        "selecting": selecting(texts, topics),
-        "copies_among_20_pages": copying(texts),
-        "checking": checking(data / "claims/attributionbench.dev.jsonl"),
+        "selecting": measure_selection(texts, topics),
+        "copies_among_20_pages": measure_copies(texts),
+        "checking": measure_checks(data / "claims/attributionbench.dev.jsonl"),
     }
     print(json.dumps(found, indent=2))
 
 
-def selecting(texts: list[str], topics: list[str]) -> dict[str, Any]:
-    """Passages for a question out of pages never seen, and once more for another question."""
+def measure_selection(texts: list[str], topics: list[str]) -> dict[str, Any]:
+    """Select passages from new pages for a question, then from the same pages for another one."""
     first, again, plain = [], [], []
     for seed, topic in enumerate(topics):
-        sources = pages(texts, seed)
-        pieces = [s.page.text[a:b] for s in sources for a, b in passages(s.page.text)]
-        plain.append(milliseconds(lambda p=pieces, t=topic: bm25(p, t)))
-        fresh = pages(texts, seed + 100)
-        first.append(milliseconds(lambda s=fresh, t=topic: select(s, t, BUDGET)))
-        again.append(milliseconds(lambda s=fresh: select(s, "Where was it first seen?", BUDGET)))
+        sources = make_pages(texts, seed)
+        pieces = [s.page.text[a:b] for s in sources for a, b in split_passages(s.page.text)]
+        plain.append(cpu_ms(lambda p=pieces, t=topic: bm25(p, t)))
+        fresh = make_pages(texts, seed + 100)
+        first.append(cpu_ms(lambda s=fresh, t=topic: select_passages(s, t, BUDGET)))
+        again.append(cpu_ms(lambda s=fresh: select_passages(s, "Where was it first seen?", BUDGET)))
     baseline = median(plain)
     return {
         "pages": PAGES,
@@ -88,47 +88,50 @@ def selecting(texts: list[str], topics: list[str]) -> dict[str, Any]:
     }
 
 
-def copying(texts: list[str]) -> dict[str, Any]:
-    """Every fourth page repeats the one before it, one word in fifty changed."""
-    sources = pages(texts, 7)
+def measure_copies(texts: list[str]) -> dict[str, Any]:
+    """Find copies, where every fourth page repeats the one before it with 2% of words changed."""
+    sources = make_pages(texts, 7)
     for i in range(3, PAGES, 4):
         words = sources[i - 1].page.text.split(" ")
         words[::50] = ["another"] * len(words[::50])
-        sources[i] = source(i + 1, " ".join(words))
-    ours: dict[int, int] = copies(sources)
-    pairs = plain_copies(sources)
+        sources[i] = make_source(i + 1, " ".join(words))
+    ours: dict[int, int] = find_copies(sources)
+    pairs = find_copies_by_pairs(sources)
     assert {n for n, first in ours.items() if n != first} == {b for _, b in pairs}
     return {
-        "ours": {"ms": _often(lambda: copies(sources)), "found": len(pairs)},
-        "every_pair_of_sets": {"ms": _often(lambda: plain_copies(sources)), "found": len(pairs)},
+        "ours": {"ms": _median_ms(lambda: find_copies(sources)), "found": len(pairs)},
+        "every_pair_of_sets": {
+            "ms": _median_ms(lambda: find_copies_by_pairs(sources)),
+            "found": len(pairs),
+        },
     }
 
 
-def plain_copies(sources: Sequence[Source]) -> list[tuple[int, int]]:
-    """Pairs of pages that share half of their five-word shingles, each pair compared."""
-    held = {}
-    for one in sources:
-        words = plain_words(one.page.text)
-        held[one.n] = {tuple(words[i : i + 5]) for i in range(len(words) - 4)}
+def find_copies_by_pairs(sources: Sequence[Source]) -> list[tuple[int, int]]:
+    """Compare every pair of pages; those that share half of their five-word shingles are copies."""
+    shingles = {}
+    for source in sources:
+        words = plain_words(source.page.text)
+        shingles[source.n] = {tuple(words[i : i + 5]) for i in range(len(words) - 4)}
     return [
         (a, b)
-        for a, b in combinations(held, 2)
-        if len(held[a] & held[b]) >= 0.5 * min(len(held[a]), len(held[b]))
+        for a, b in combinations(shingles, 2)
+        if len(shingles[a] & shingles[b]) >= 0.5 * min(len(shingles[a]), len(shingles[b]))
     ]
 
 
-def checking(file: Path) -> dict[str, Any]:
-    """Claims against what they cite, beside the share of words that both have."""
-    claims = [(row["claim"], row["references"]) for row in rows(file)][:CLAIMS]
-    check(*claims[0])  # tables are read once
+def measure_checks(file: Path) -> dict[str, Any]:
+    """Check claims against the texts that they cite; the baseline is the share of common words."""
+    claims = [(row["claim"], row["references"]) for row in read_rows(file)][:CLAIMS]
+    check_claim(*claims[0])  # tables are read once
 
     def overlap() -> None:
         for claim, quotes in claims:
-            own = set(plain_words(claim))
-            len(own & set(plain_words(" ".join(quotes)))) / max(1, len(own))
+            words = set(plain_words(claim))
+            len(words & set(plain_words(" ".join(quotes)))) / max(1, len(words))
 
-    plain = milliseconds(overlap) / len(claims)
-    ours = milliseconds(lambda: [check(claim, quotes) for claim, quotes in claims]) / len(claims)
+    plain = cpu_ms(overlap) / len(claims)
+    ours = cpu_ms(lambda: [check_claim(claim, quotes) for claim, quotes in claims]) / len(claims)
     size = sum(len(" ".join(quotes)) for _, quotes in claims) / len(claims)
     return {
         "claims": len(claims),
@@ -140,19 +143,19 @@ def checking(file: Path) -> dict[str, Any]:
     }
 
 
-def pages(texts: list[str], seed: int) -> list[Source]:
-    """Pages of `SIZE` characters, of texts drawn the same way every time."""
+def make_pages(texts: list[str], seed: int) -> list[Source]:
+    """Pages of `SIZE` characters of randomly drawn texts, always the same for a seed."""
     chance = random.Random(seed)
-    made = []
+    sources = []
     for n in range(1, PAGES + 1):
         text = ""
         while len(text) < SIZE:
             text += chance.choice(texts) + "\n"
-        made.append(source(n, text[:SIZE]))
-    return made
+        sources.append(make_source(n, text[:SIZE]))
+    return sources
 
 
-def source(n: int, text: str) -> Source:
+def make_source(n: int, text: str) -> Source:
     url = f"https://example.org/{n}"
     page = Page(
         url=url, title=f"Page {n}", text=text, sha256="", retrieved_at="2026-01-01T00:00:00Z"
@@ -160,15 +163,15 @@ def source(n: int, text: str) -> Source:
     return Source(n=n, page=page, hit=Hit(url=url, title=f"Page {n}"))
 
 
-def _often(work: Callable[[], Any]) -> float:
-    return round(median(milliseconds(work) for _ in range(TIMES)), 1)
+def _median_ms(work: Callable[[], Any]) -> float:
+    return round(median(cpu_ms(work) for _ in range(TIMES)), 1)
 
 
-def milliseconds(work: Callable[[], Any]) -> float:
-    """Of this process's own time: what others do on the machine does not count."""
-    begun = time.process_time()
+def cpu_ms(work: Callable[[], Any]) -> float:
+    """Milliseconds of CPU of this process, which other processes do not affect."""
+    started = time.process_time()
     work()
-    return 1000 * (time.process_time() - begun)
+    return 1000 * (time.process_time() - started)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""How fast the index of a corpus is built, opened again and asked: `python -m benchmarks.index`.
+"""Speed of the corpus index: building, reopening, querying. `python -m benchmarks.index`
 
-Prints one JSON object. Two corpora: the 23,445 passages of the evaluation, and 200,000 documents
-cut and shuffled from their texts. Each figure stands beside that of a plain FTS5 table (title and
-text, the same tokenizer, the question's words joined by OR) measured in the same run. Each side
-is a process of its own, so that its memory is its own.
+Prints one JSON object. There are two corpora: the 23,445 passages of the evaluation, and 200,000
+documents of sentences drawn from them. The baseline, measured in the same run, is a plain FTS5
+table (title and text, the same tokenizer, the words of the question joined by OR). Each side runs
+in a process of its own, so that its memory is measured separately.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ SYNTHETIC = 200_000
 QUERIES = 200
 
 
-def rows(file: Path) -> Iterator[dict[str, Any]]:
+def read_rows(file: Path) -> Iterator[dict[str, Any]]:
     """The rows of a .jsonl or .jsonl.gz file."""
     opened = gzip.open if file.suffix == ".gz" else open
     with opened(file, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
-def synthesize(corpus: Path, target: Path, count: int) -> Path:
-    """Documents of five sentences each, drawn from all of a corpus, the same ones every time."""
+def write_synthetic_corpus(corpus: Path, target: Path, count: int) -> Path:
+    """Write documents of five sentences drawn from a corpus, the same ones every time."""
     chance = random.Random(200_000)
-    texts = [row["text"] for row in rows(corpus)]
-    titles = [row["title"] for row in rows(corpus)]
+    texts = [row["text"] for row in read_rows(corpus)]
+    titles = [row["title"] for row in read_rows(corpus)]
     pieces = [piece for text in texts for piece in re.split(r"(?<=\. )", text) if piece]
     with target.open("w", encoding="utf-8") as out:
         for number in range(count):
@@ -50,25 +50,25 @@ def synthesize(corpus: Path, target: Path, count: int) -> Path:
     return target
 
 
-def measured(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds, and the result."""
-    begun = time.perf_counter()
+def time_call(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Call a function; return its seconds and its result."""
+    started = time.perf_counter()
     result = work()
-    return time.perf_counter() - begun, result
+    return time.perf_counter() - started, result
 
 
-def ours(corpus: Path, folder: Path, topics: list[str]) -> dict[str, float]:
-    """The figures of the product's own search."""
+def measure_ours(corpus: Path, folder: Path, topics: list[str]) -> dict[str, float]:
+    """Measure the program's own corpus search."""
     from agent.sources.search.corpus import Corpus
 
-    build, built = measured(lambda: Corpus(corpus, folder))
+    build, built = time_call(lambda: Corpus(corpus, folder))
     built.close()
-    again, opened = measured(lambda: Corpus(corpus, folder))
-    return figures(build, again, [measured(lambda t=t: opened.search(t))[0] for t in topics])
+    again, opened = time_call(lambda: Corpus(corpus, folder))
+    return summarize(build, again, [time_call(lambda t=t: opened.search(t))[0] for t in topics])
 
 
-def plain(corpus: Path, folder: Path, topics: list[str]) -> dict[str, float]:
-    """The figures of an FTS5 table without additions."""
+def measure_plain_fts5(corpus: Path, folder: Path, topics: list[str]) -> dict[str, float]:
+    """Measure a plain FTS5 table."""
     file = folder / "plain.sqlite"
 
     def build() -> None:
@@ -77,7 +77,7 @@ def plain(corpus: Path, folder: Path, topics: list[str]) -> dict[str, float]:
             "CREATE VIRTUAL TABLE t USING fts5"
             "(title, text, tokenize='porter unicode61 remove_diacritics 2')"
         )
-        pairs = ((row["title"], row["text"]) for row in rows(corpus))
+        pairs = ((row["title"], row["text"]) for row in read_rows(corpus))
         db.executemany("INSERT INTO t VALUES (?, ?)", pairs)
         db.commit()
         db.close()
@@ -88,13 +88,13 @@ def plain(corpus: Path, folder: Path, topics: list[str]) -> dict[str, float]:
             "SELECT title, text FROM t WHERE t MATCH ? ORDER BY rank LIMIT 10", (asked,)
         ).fetchall()
 
-    built = measured(build)[0]
-    again, db = measured(lambda: sqlite3.connect(file))
-    return figures(built, again, [measured(lambda t=t: find(db, t))[0] for t in topics])
+    built = time_call(build)[0]
+    again, db = time_call(lambda: sqlite3.connect(file))
+    return summarize(built, again, [time_call(lambda t=t: find(db, t))[0] for t in topics])
 
 
-def figures(build: float, again: float, queries: list[float]) -> dict[str, float]:
-    """What is reported of one side."""
+def summarize(build: float, again: float, queries: list[float]) -> dict[str, float]:
+    """The reported figures of one side."""
     return {
         "build_seconds": round(build, 3),
         "reopen_seconds": round(again, 4),
@@ -105,25 +105,25 @@ def figures(build: float, again: float, queries: list[float]) -> dict[str, float
 
 
 def peak_mb() -> float:
-    """The most memory that this process ever held; `ru_maxrss` would count its parent's too."""
+    """The peak memory of this process; `ru_maxrss` would include that of its parent."""
     status = Path("/proc/self/status")
     if status.exists() and (found := re.search(r"VmHWM:\s+(\d+) kB", status.read_text())):
         return int(found[1]) / 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
 
 
-SIDES = {"ours": ours, "plain_fts5": plain}
+SIDES = {"ours": measure_ours, "plain_fts5": measure_plain_fts5}
 
 
-def side(name: str, corpus: Path, questions: Path) -> None:
-    """One side, in this process."""
-    topics = [row["question"] for row in rows(questions)][:QUERIES]
+def run_side(name: str, corpus: Path, questions: Path) -> None:
+    """Measure one side in this process and print its figures."""
+    topics = [row["question"] for row in read_rows(questions)][:QUERIES]
     with tempfile.TemporaryDirectory() as folder:
         print(json.dumps(SIDES[name](corpus, Path(folder), topics)))
 
 
-def apart(name: str, corpus: Path, questions: Path) -> dict[str, float]:
-    """One side, in a process of its own."""
+def run_side_process(name: str, corpus: Path, questions: Path) -> dict[str, float]:
+    """Measure one side in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.index", "--side", name]
     done = subprocess.run(
         [*command, "--corpus", str(corpus), "--questions", str(questions)],
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--questions", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.side:
-        side(given.side, given.corpus, given.questions)
+        run_side(given.side, given.corpus, given.questions)
         return
     real = given.data.resolve() / "multihop/corpus.jsonl.gz"
     questions = given.data.resolve() / "multihop/questions.dev.jsonl"
@@ -152,10 +152,10 @@ def main() -> None:
         print(json.dumps({"skipped": f"{given.data} is not there; name it with --data"}))
         return
     with tempfile.TemporaryDirectory() as folder:
-        big = synthesize(real, Path(folder) / "big.jsonl", SYNTHETIC)
+        big = write_synthetic_corpus(real, Path(folder) / "big.jsonl", SYNTHETIC)
         corpora = {"passages_23k": real, "documents_200k": big}
         found = {
-            corpus: {name: apart(name, file, questions) for name in SIDES}
+            corpus: {name: run_side_process(name, file, questions) for name in SIDES}
             for corpus, file in corpora.items()
         }
     print(json.dumps(found, indent=2))

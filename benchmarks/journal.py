@@ -1,6 +1,6 @@
-"""What the journal costs: a run with and without its file, a line, a sync, a long one's loading.
+"""The cost of the journal: a run with and without its file, a line, a sync, loading a long one.
 
-The services answer at once, so that writing has the greatest share of a run that it can have.
+The services answer at once, so that writing has the largest possible share of a run.
 `python -m benchmarks.journal` prints one JSON object.
 """
 
@@ -14,19 +14,20 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from agent.outside.journal import Journal, Json, digest
-from agent.settings import load
-from benchmarks.processes import python
+from agent.outside.journal import Journal, call_key
+from agent.settings import parse_settings
+from agent.state.json_data import Json
+from benchmarks.processes import run_python
 from tests.services import Services
-from tests.worlds import World, ended, full, lines
+from tests.worlds import World, read_journal_lines, run_to_end, two_rounds
 
 PAIRS = 30
-LINES = 300  # written alone, with and without a sync after each
+LINES = 300  # written outside a run, with and without a sync after each
 CALLS = 10_000
-#: Characters of what each call of a long run brings: three pages of 8,000, a search, a prompt of
-#: 3,000 tokens. 84 MB in all.
+#: Kind and characters of each call of a long run: three pages of 8,000, a search, a prompt of 3,000
+#: tokens. 84 MB in all.
 SIZES = [("read", 8000), ("read", 8000), ("read", 8000), ("search", 2500), ("ask", 12_000)]
-#: Peak memory is read in the process itself: the system counts its parent's in what it tells.
+#: The process reads its own peak memory: `ru_maxrss` would include that of its parent.
 LOAD = """
 import json, re, sys, time
 from pathlib import Path
@@ -43,22 +44,22 @@ print(json.dumps({"seconds": seconds, "before": before, "after": peak()}))
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        row = {**_runs(Path(folder)), **_loading(Path(folder) / "long.jsonl")}
+        row = {**_measure_runs(Path(folder)), **_measure_loading(Path(folder) / "long.jsonl")}
     print(json.dumps(row))
 
 
-def _runs(folder: Path) -> dict[str, Any]:
-    world = full()._replace(busy=frozenset())
+def _measure_runs(folder: Path) -> dict[str, Any]:
+    world = two_rounds()._replace(busy=frozenset())
     (folder / "file").write_text("A folder cannot be made here: no journal is written.")
     with Services() as services:
-        world.on(services)
+        world.set_up(services)
         environment = services.environment(folder, CACHE_TTL="0")
         nowhere = {**environment, "RUNS_DIR": str(folder / "file")}
         for one in (environment, nowhere):
-            _seconds(world, one)  # imports
-        pairs = [(_seconds(world, environment), _seconds(world, nowhere)) for _ in range(PAIRS)]
+            _time_run(world, one)  # imports
+        pairs = [(_time_run(world, environment), _time_run(world, nowhere)) for _ in range(PAIRS)]
     journals = list((folder / "runs").iterdir())
-    calls = lines(journals[0])[1:]
+    calls = read_journal_lines(journals[0])[1:]
     plain, synced = (_line_ms(folder, calls, kind) for kind in ("read", "ask"))
     asks = sum(call["call"] == "ask" for call in calls)
     spent = plain * (len(calls) - asks) + synced * asks
@@ -75,15 +76,15 @@ def _runs(folder: Path) -> dict[str, Any]:
     }
 
 
-def _seconds(world: World, environment: dict[str, str]) -> float:
+def _time_run(world: World, environment: dict[str, str]) -> float:
     begun = time.perf_counter()
-    _, answer = ended(world.topic, load(environment))
+    _, answer = run_to_end(world.topic, parse_settings(environment))
     assert answer.status == "complete", answer
     return time.perf_counter() - begun
 
 
 def _line_ms(folder: Path, calls: list[Json], kind: str) -> float:
-    """What one line takes, of the sizes that a run has; a model's is synced to the disk."""
+    """Median milliseconds to write one line of the sizes of a run; model calls are also synced."""
     journal = Journal.begin(folder / f"{kind}.jsonl", {})
     rows = [{**calls[n % len(calls)], "call": kind, "key": str(n)} for n in range(LINES)]
     times = []
@@ -96,10 +97,10 @@ def _line_ms(folder: Path, calls: list[Json], kind: str) -> float:
     return 1000 * median(times)
 
 
-def _loading(path: Path) -> dict[str, Any]:
+def _measure_loading(path: Path) -> dict[str, Any]:
     with path.open("w", encoding="utf-8") as file:
-        file.writelines(_long())
-    loads = [json.loads(python("-c", LOAD, str(path)).output) for _ in range(5)]
+        file.writelines(_long_journal())
+    loads = [json.loads(run_python("-c", LOAD, str(path)).output) for _ in range(5)]
     return {
         "long_journal_calls": CALLS,
         "long_journal_megabytes": round(path.stat().st_size / 1e6, 1),
@@ -111,17 +112,17 @@ def _loading(path: Path) -> dict[str, Any]:
     }
 
 
-def _long() -> Iterator[str]:
-    """A journal as a run of ten thousand calls would write it."""
+def _long_journal() -> Iterator[str]:
+    """The lines of a journal as a run of CALLS calls would write it."""
     yield json.dumps({"journal": 1, "run": "long", "topic": "t", "strategy": "slots"}) + "\n"
     words = "Velmora Works was founded by Ada Lindqvist in 1931 – or so its own history has it. "
     for number in range(CALLS):
         kind, size = SIZES[number % len(SIZES)]
         request = {"url": f"https://example.org/{number}"}
-        call = {"call": kind, "key": digest(kind, request), "request": request}
-        told = {"response": {"text": (words * (size // len(words) + 1))[:size]}}
+        call = {"call": kind, "key": call_key(kind, request), "request": request}
+        result = {"response": {"text": (words * (size // len(words) + 1))[:size]}}
         times = {"began": number / 2, "seconds": 0.4}
-        yield json.dumps({**call, **told, **times}, ensure_ascii=False) + "\n"
+        yield json.dumps({**call, **result, **times}, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

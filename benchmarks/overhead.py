@@ -1,7 +1,7 @@
-"""A whole run against loopback services whose latency is known: how much of its time is ours.
+"""The overhead of a whole run against loopback services of known latency.
 
-Model calls take 1 s, searches and pages 0.5 s. A one-hop question cannot take less than three
-model calls, one search and one read after the first: 4 s. `python -m benchmarks.overhead`.
+Model calls take 1 s, searches and pages 0.5 s. A one-hop question needs at least three model
+calls, one search and one read, one after another: 4 s. `python -m benchmarks.overhead`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from tests.services import Asked, Raw, Reply, Services, as_html, gemini_reply
+from tests.services import ModelRequest, Raw, Reply, Services, as_html, gemini_reply
 from tests.thinker import Fact, Thinker
 
 MODEL, OTHER = 1.0, 0.5
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _script(services: Services) -> None:
-    """The page that answers is found only by the model's query, so that no step can be skipped."""
+    """Only the model's query finds the page with the answer, so that no step can be skipped."""
     kind = {"Content-Type": "text/html"}
     text = "Argentina won the cup. The match was played in Lusail before a large crowd."
     services.latency = lambda: OTHER
@@ -51,7 +51,7 @@ def _script(services: Services) -> None:
     services.default_hits = ["other"]
     thinker = Thinker([Fact("winner", "Argentina", "Argentina won")], ["2022 final winner"])
 
-    def think(asked: Asked) -> Reply:
+    def think(asked: ModelRequest) -> Reply:
         text = json.dumps(thinker(asked))
         return Raw(200, json.dumps(gemini_reply(text, asked)), delay=MODEL)
 

@@ -1,15 +1,18 @@
-"""How well and how fast pages are read: `python -m benchmarks.pages [--data DIR]`, one JSON object.
+"""Quality and speed of text extraction from pages and PDF files.
+
+`python -m benchmarks.pages [--data DIR]` prints one JSON object:
 
 - `articles`: 181 real pages against their body text, by the F1 of shingles of four words as in
-  scrapinghub's article-extraction-benchmark; plain trafilatura in the same run, and ratios.
-- `matches`: goal minutes, referees and managers of real matches. A match is looked for on the
+  scrapinghub's article-extraction-benchmark; the baseline is plain trafilatura.
+- `matches`: goal minutes, referees and managers of real matches. The page of a match is the
   Wikipedia page of its tournament and group, or knockout stage. A goal counts as kept if its minute
-  follows the scorer's name within sixty characters of one cell; `shown` counts those for which the
-  same holds in all the words of the page: the rest are spelled otherwise there.
+  follows the scorer's name within sixty characters of one cell. `shown` counts the facts that all
+  the text of the page has: the others are spelled differently there.
 - `pdf`: F1 of words (of characters for Korean) against the known text, by file.
-- `hostile`: milliseconds of CPU for pages of one to five megabytes made to cost a reader most.
+- `hostile`: milliseconds of CPU for pages of one to five megabytes made to be slow to read.
 
-Rates are per second of CPU, in one thread; read ratios, not figures.
+Rates are per second of CPU, in one thread. The ratios are comparable between machines, the figures
+are not.
 """
 
 from __future__ import annotations
@@ -35,66 +38,75 @@ Reader = Callable[[bytes, str], str]
 HERE = Path(__file__).resolve().parents[1]
 
 
-class Count(NamedTuple):
-    """Shingles in both texts, only in the found one, only in the true one."""
+class OverlapCount(NamedTuple):
+    """Shingles in both texts, only in the extracted one, only in the true one."""
 
     both: int
-    found: int
-    true: int
+    only_read: int
+    only_true: int
 
     @classmethod
-    def of(cls, true: Counter[Any], found: Counter[Any]) -> Count:
+    def of(cls, true: Counter[Any], found: Counter[Any]) -> OverlapCount:
         both = (true & found).total()
         return cls(both, found.total() - both, true.total() - both)
 
 
-def ours(body: bytes, url: str) -> str:
+def read_ours(body: bytes, url: str) -> str:
     try:
         return extract(body, "text/html", url).text
     except ValueError:
         return ""
 
 
-def plain(body: bytes, url: str) -> str:
+def read_plain(body: bytes, url: str) -> str:
     import trafilatura
 
     found: Any = trafilatura.bare_extraction(body, url=url, fast=True)
     return found.text or "" if found else ""
 
 
-def shingles(text: str) -> Counter[Any]:
+def count_shingles(text: str) -> Counter[Any]:
     words = re.findall(r"\w+", text)
     if not words:
         return Counter()
     return Counter(tuple(words[i : i + 4]) for i in range(max(1, len(words) - 3)))
 
 
-def mean_f1(counts: list[Count]) -> dict[str, float]:
-    precision = statistics.mean(c.both / (c.both + c.found) for c in counts if c.both + c.found)
-    recall = statistics.mean(c.both / (c.both + c.true) for c in counts if c.both + c.true)
+def mean_f1(counts: list[OverlapCount]) -> dict[str, float]:
+    precision = statistics.mean(
+        c.both / (c.both + c.only_read) for c in counts if c.both + c.only_read
+    )
+    recall = statistics.mean(
+        c.both / (c.both + c.only_true) for c in counts if c.both + c.only_true
+    )
     f1 = 2 * precision * recall / (precision + recall)
     return {"f1": round(f1, 4), "precision": round(precision, 4), "recall": round(recall, 4)}
 
 
-def articles(data: Path) -> dict[str, Any]:
+def measure_articles(data: Path) -> dict[str, Any]:
     truth = json.loads((data / "pages" / "article_ground_truth.json").read_text("utf-8"))
     folder = data / "pages" / "article_html"
     pages = [
         (gzip.decompress((folder / f"{key}.html.gz").read_bytes()), a["url"], a["articleBody"])
         for key, a in truth.items()
     ]
-    ours(pages[0][0], pages[0][1])  # imports are not measured
-    found = {"ours": _articles(pages, ours), "plain": _articles(pages, plain)}
+    read_ours(pages[0][0], pages[0][1])  # imports are not measured
+    found = {
+        "ours": _measure_article_reader(pages, read_ours),
+        "plain": _measure_article_reader(pages, read_plain),
+    }
     return {"pages": len(pages), **found}
 
 
-def _articles(pages: list[tuple[bytes, str, str]], reader: Reader) -> dict[str, float]:
+def _measure_article_reader(
+    pages: list[tuple[bytes, str, str]], reader: Reader
+) -> dict[str, float]:
     counts, seconds = [], []
     for body, url, true in pages:
         start = time.process_time()
         text = reader(body, url)
         seconds.append(time.process_time() - start)
-        counts.append(Count.of(shingles(true), shingles(text)))
+        counts.append(OverlapCount.of(count_shingles(true), count_shingles(text)))
     return {
         **mean_f1(counts),
         "pages_per_second": round(len(pages) / sum(seconds), 1),
@@ -102,25 +114,25 @@ def _articles(pages: list[tuple[bytes, str, str]], reader: Reader) -> dict[str, 
     }
 
 
-def fold(text: str) -> str:
+def normalize(text: str) -> str:
     plain = (c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return " ".join("".join(plain).casefold().replace("\u2032", "'").replace("\u2019", "'").split())
 
 
-def facts(match: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a text must hold for a match: kind and pattern."""
+def fact_patterns(match: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The facts of a match that a text must have: kind and regular expression."""
     for goal in match["goals"]:
         minute = re.match(r"\d+", goal["minute"])
-        name = fold(goal["family_name"].split()[-1])
+        name = normalize(goal["family_name"].split()[-1])
         if minute:
             yield "minutes", rf"{re.escape(name)}[^|]{{0,60}}?(?<!\d){minute[0]}(?:'|\+)"
     for referee in match["referee"]:
-        yield "referees", rf"\b{re.escape(fold(referee).split()[-1])}\b"
+        yield "referees", rf"\b{re.escape(normalize(referee).split()[-1])}\b"
     for manager in match["managers"]:
-        yield "managers", rf"\b{re.escape(fold(manager['manager']).split()[-1])}\b"
+        yield "managers", rf"\b{re.escape(normalize(manager['manager']).split()[-1])}\b"
 
 
-def matches(data: Path) -> dict[str, Any]:
+def measure_matches(data: Path) -> dict[str, Any]:
     with gzip.open(data / "worldcup" / "wikipedia_pages.jsonl.gz", "rt", encoding="utf-8") as file:
         pages = {page["title"]: page for page in map(json.loads, file)}
     by_page: dict[str, list[dict[str, Any]]] = {}
@@ -132,8 +144,11 @@ def matches(data: Path) -> dict[str, Any]:
         if title in pages:
             by_page.setdefault(title, []).append(match)
     used = {title: pages[title] for title in by_page}
-    found = {"ours": _matches(used, by_page, ours), "plain": _matches(used, by_page, plain)}
-    shown = _matches(used, by_page, everything)
+    found = {
+        "ours": _measure_match_reader(used, by_page, read_ours),
+        "plain": _measure_match_reader(used, by_page, read_plain),
+    }
+    shown = _measure_match_reader(used, by_page, read_all_text)
     shown.pop("pages_per_second")
     return {
         "pages": len(used),
@@ -147,8 +162,8 @@ def matches(data: Path) -> dict[str, Any]:
     }
 
 
-def everything(body: bytes, url: str) -> str:
-    """All words that stand anywhere in a page, seen or not."""
+def read_all_text(body: bytes, url: str) -> str:
+    """All text of a page, visible or not, without styles and scripts."""
     from lxml.html import document_fromstring
 
     tree = document_fromstring(body)
@@ -157,7 +172,7 @@ def everything(body: bytes, url: str) -> str:
     return "".join(tree.itertext())
 
 
-def _matches(
+def _measure_match_reader(
     pages: dict[str, Any], by_page: dict[str, list[dict[str, Any]]], reader: Reader
 ) -> dict[str, Any]:
     kept: Counter[str] = Counter()
@@ -167,20 +182,20 @@ def _matches(
         text = reader(page["html"].encode(), page["url"])
         seconds += time.process_time() - start
         characters += len(text)
-        text = fold(text)
-        for kind, pattern in (fact for match in by_page[title] for fact in facts(match)):
+        text = normalize(text)
+        for kind, pattern in (fact for match in by_page[title] for fact in fact_patterns(match)):
             kept[f"{kind}_of"] += 1
             kept[kind] += bool(re.search(pattern, text))
     rate = round(len(pages) / seconds, 1)
     return {**kept, "pages_per_second": rate, "characters": round(characters / len(pages))}
 
 
-def words(text: str) -> Counter[Any]:
+def count_words(text: str) -> Counter[Any]:
     hangul = re.search("[\uac00-\ud7af]", text)
     return Counter(re.findall(r"\w" if hangul else r"\w+", text.lower()))
 
 
-def pdfs(data: Path) -> dict[str, Any]:
+def measure_pdfs(data: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     start = time.perf_counter()
     files = sorted((data / "pdf").glob("*.pdf"))
@@ -189,20 +204,20 @@ def pdfs(data: Path) -> dict[str, Any]:
         known = path.with_suffix(".md")
         if known.exists():
             true = re.sub(r"<!--.*?-->|[|#*`_-]+", " ", known.read_text("utf-8"))
-            count = Count.of(words(true), words(text))
+            count = OverlapCount.of(count_words(true), count_words(text))
             found[path.stem] = round(
-                2 * count.both / (2 * count.both + count.found + count.true), 3
+                2 * count.both / (2 * count.both + count.only_read + count.only_true), 3
             )
     seconds = time.perf_counter() - start
     mean = round(statistics.mean(found.values()), 3)
     return {"mean_f1": mean, "f1": found, "files_per_second": round(len(files) / seconds, 1)}
 
 
-def hostile() -> dict[str, float]:
+def measure_hostile() -> dict[str, float]:
     seconds = {}
     for name, page in HOSTILE.items():
         start = time.process_time()
-        ours(page.encode(), "")
+        read_ours(page.encode(), "")
         seconds[name] = round(1000 * (time.process_time() - start))
     return seconds
 
@@ -213,10 +228,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=HERE.parent / "shared" / "data")
     data = parser.parse_args().data
     report = {
-        "articles": articles(data),
-        "matches": matches(data),
-        "pdf": pdfs(data),
-        "hostile": {"ms": hostile()},
+        "articles": measure_articles(data),
+        "matches": measure_matches(data),
+        "pdf": measure_pdfs(data),
+        "hostile": {"ms": measure_hostile()},
     }
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(json.dumps({**report, "peak_rss_mb": peak}, indent=2))

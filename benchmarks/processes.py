@@ -1,4 +1,4 @@
-"""A process, measured from outside: how long it took, and the most memory that it held."""
+"""Processes measured from outside: their time and peak memory."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 
 
-class Measured(NamedTuple):
-    """A process that ended well. `megabytes` is its peak resident set, in 10^6 bytes."""
+class ProcessResult(NamedTuple):
+    """A process that exited with 0. `megabytes` is its peak resident set, in 10^6 bytes."""
 
     seconds: float
     megabytes: float
     output: str
 
 
-def python(*arguments: str, **environment: str) -> Measured:
-    """Run this Python in the checkout. Raises if it fails."""
+def run_python(*arguments: str, **environment: str) -> ProcessResult:
+    """Run this Python interpreter in the checkout. Raises SystemExit if it fails."""
     command = [sys.executable, *arguments]
     with tempfile.TemporaryFile() as out:
         begun = time.monotonic()
@@ -37,14 +37,14 @@ def python(*arguments: str, **environment: str) -> Measured:
         output = out.read().decode()
     if process.returncode:
         raise SystemExit(f"{' '.join(command)}: exit {process.returncode}\n{output[-2000:]}")
-    return Measured(seconds, usage.ru_maxrss * 1024 / 1e6, output)
+    return ProcessResult(seconds, usage.ru_maxrss * 1024 / 1e6, output)
 
 
-def ratio(pairs: list[tuple[Measured, Measured]]) -> float:
-    """How many times as long as the second the first takes. Pairs run next to each other, so
-    that other work on the machine slows both alike."""
+def median_ratio(pairs: list[tuple[ProcessResult, ProcessResult]]) -> float:
+    """The median ratio of the first time to the second. The two of a pair run one after the other,
+    so that other work on the machine slows both equally."""
     return round(median(first.seconds / second.seconds for first, second in pairs), 2)
 
 
-def milliseconds(runs: list[Measured]) -> int:
+def median_ms(runs: list[ProcessResult]) -> int:
     return round(median(run.seconds for run in runs) * 1000)

@@ -1,7 +1,7 @@
-"""Two hundred clients at once, each with a question of its own, at one server process.
+"""Two hundred concurrent clients, each with its own question, at one server process.
 
-`python -m benchmarks.server` prints one JSON object: whether every run ended with its answer, how
-long answers and `/api/health` took meanwhile, and how the server's memory grew over three waves.
+`python -m benchmarks.server` prints one JSON object: how many runs ended with their answer, the
+latency of `/api/health` meanwhile, and the server's memory before and after each of three waves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
         free.close()
-        server = _start(Path(folder), port)
+        server = _start_server(Path(folder), port)
         try:
             print(json.dumps(asyncio.run(_measure(f"http://127.0.0.1:{port}", server.pid))))
         finally:
@@ -36,7 +36,7 @@ def main() -> None:
             assert server.wait(20) == 0
 
 
-def _start(folder: Path, port: int) -> subprocess.Popen[bytes]:
+def _start_server(folder: Path, port: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "agent.server", "--offline", "--port", str(port)]
     kept = {"RUNS_DIR": str(folder / "runs"), "CACHE_DIR": str(folder / "cache")}
     environment = {**os.environ, **kept, "API_MAX_QUEUE": str(CLIENTS)}
@@ -48,11 +48,11 @@ async def _measure(base: str, pid: int) -> dict[str, object]:
     async with httpx2.AsyncClient(
         base_url=base, timeout=300, limits=limits, trust_env=False
     ) as web:
-        await _up(web)
+        await _wait_until_up(web)
         await _ask(web, 0)  # what is imported at the first run is not what is measured
         memory, seconds, health, answered = [_rss(pid)], [], [], 0
         for _ in range(WAVES):
-            watching = asyncio.create_task(_watch(web, health))
+            watching = asyncio.create_task(_poll_health(web, health))
             begun = time.monotonic()
             ended = await asyncio.gather(*(_ask(web, n) for n in range(CLIENTS)))
             seconds.append(time.monotonic() - begun)
@@ -72,7 +72,7 @@ async def _measure(base: str, pid: int) -> dict[str, object]:
     }
 
 
-async def _up(web: httpx2.AsyncClient) -> None:
+async def _wait_until_up(web: httpx2.AsyncClient) -> None:
     while True:
         with suppress(httpx2.TransportError):
             if (await web.get("/api/health")).status_code == 200:
@@ -81,18 +81,18 @@ async def _up(web: httpx2.AsyncClient) -> None:
 
 
 async def _ask(web: httpx2.AsyncClient, n: int) -> bool:
-    """Whether a stream ends with the answer to its own question."""
+    """Research a question; return whether the stream ends with the answer to it."""
     year = YEARS[n % len(YEARS)]
     body = {"question": f"Who won the {year} FIFA World Cup? (client {n})"}
     async with web.stream("POST", "/api/research/stream", json=body) as response:
-        frames = [line[6:] async for line in response.aiter_lines() if line.startswith("data:")]
-    told = [json.loads(frame) for frame in frames]
-    if [frame["type"] for frame in told[-2:]] != ["answer", "end"]:
+        lines = [line[6:] async for line in response.aiter_lines() if line.startswith("data:")]
+    frames = [json.loads(line) for line in lines]
+    if [frame["type"] for frame in frames[-2:]] != ["answer", "end"]:
         return False
-    return bool(told[-2]["detail"]["topic"] == body["question"])
+    return bool(frames[-2]["detail"]["topic"] == body["question"])
 
 
-async def _watch(web: httpx2.AsyncClient, health: list[float]) -> None:
+async def _poll_health(web: httpx2.AsyncClient, health: list[float]) -> None:
     while True:
         begun = time.monotonic()
         await web.get("/api/health")

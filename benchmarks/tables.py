@@ -1,4 +1,4 @@
-"""What a benchmark printed, as Markdown tables."""
+"""The results of a benchmark as Markdown tables."""
 
 from __future__ import annotations
 
@@ -7,33 +7,37 @@ from typing import Any
 Row = dict[str, Any]
 
 
-def tables(row: Row, title: str = "") -> str:
-    """Single figures first; then sides that were compared, next to each other; then the rest."""
+def render_tables(row: Row, title: str = "") -> str:
+    """Render single figures first, then the compared sides in one table, then nested results."""
     single = {key: value for key, value in row.items() if not isinstance(value, dict)}
     sides = {key: value for key, value in row.items() if is_side(value)}
     rest = {key: value for key, value in row.items() if key not in {**single, **sides}}
     parts = [_table({"figure": single}), _table(sides)]
     if title and any(parts):
-        parts.insert(0, f"{_words(title)}:\n")
-    return "\n".join([*filter(None, parts), *(tables(rest[key], key) for key in rest)])
+        parts.insert(0, f"{_heading(title)}:\n")
+    return "\n".join([*filter(None, parts), *(render_tables(rest[key], key) for key in rest)])
 
 
 def is_side(value: Any) -> bool:
-    """Whether a value is one side of a comparison: figures, and nothing within them."""
+    """Whether a value is one side of a comparison: an object without objects in it."""
     return isinstance(value, dict) and not any(isinstance(one, dict) for one in value.values())
 
 
 def _table(sides: dict[str, Row]) -> str:
-    """A row for each key of any side, a column for each side; of two sides, their ratio too."""
+    """A table with a row for each key and a column for each side, and the ratio of two sides."""
     names = list(dict.fromkeys(key for side in sides.values() for key in side))
-    heads = ["", *map(_words, sides), *(["ratio"] if len(sides) == 2 else [])]
-    lines = [heads, ["---"] * len(heads), *(_line(name, list(sides.values())) for name in names)]
+    heads = ["", *map(_heading, sides), *(["ratio"] if len(sides) == 2 else [])]
+    lines = [
+        heads,
+        ["---"] * len(heads),
+        *(_table_row(name, list(sides.values())) for name in names),
+    ]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines) if names else ""
 
 
-def _line(name: str, sides: list[Row]) -> list[str]:
+def _table_row(name: str, sides: list[Row]) -> list[str]:
     values = [side.get(name, "") for side in sides]
-    return [_words(name), *map(_cell, values), *([_ratio(*values)] if len(values) == 2 else [])]
+    return [_heading(name), *map(_cell, values), *([_ratio(*values)] if len(values) == 2 else [])]
 
 
 def _ratio(ours: Any, theirs: Any) -> str:
@@ -41,7 +45,7 @@ def _ratio(ours: Any, theirs: Any) -> str:
     return f"{ours / theirs:.2f}" if both else ""
 
 
-def _words(key: str) -> str:
+def _heading(key: str) -> str:
     return key.replace("_", " ")
 
 

@@ -1,6 +1,6 @@
 """All suites, and their figures as one page: `python -m evals [--data DIR] [--out FILE]`.
 
-A suite whose data is not there is skipped with a word that says so.
+A suite whose data is missing is skipped, and the page says so.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PAGE = ROOT / "evals/RESULTS.md"
 
 
 class Suite(NamedTuple):
-    """A measurement: its command, what must be there, and what makes its part of the page."""
+    """A measurement: its module, its data folder, and the function that writes its section."""
 
     name: str
     title: str
@@ -52,7 +52,7 @@ def _slots(data: Path) -> str:
 
 
 def _multihop(data: Path) -> str:
-    return f"{multihop.report(multihop.measure(data))}\n\n{multihop.choices(data)}"
+    return f"{multihop.report(multihop.measure(data))}\n\n{multihop.auto_table(data)}"
 
 
 def _conflicts(data: Path) -> str:
@@ -107,7 +107,7 @@ SUITES = (
 
 
 def page(data: Path) -> Iterator[str]:
-    """The parts of the page, each as it is measured."""
+    """Yield the sections of the page, each as soon as it is measured."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
     ).stdout.strip()

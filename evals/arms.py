@@ -13,12 +13,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from agent.evaluate.arms import arms
-from agent.evaluate.contamination import Contamination
-from agent.evaluate.evaluation import Evaluation, Plan
-from agent.evaluate.judge import sample as labelled
-from agent.evaluate.page import markdown
-from agent.evaluate.questions import load
+from agent.evaluate.arms import build_arms
+from agent.evaluate.contamination import ContaminationDetector
+from agent.evaluate.evaluation import Evaluation, EvaluationPlan
+from agent.evaluate.judge import load_sample
+from agent.evaluate.markdown import render_results
+from agent.evaluate.questions import load_questions
 from evals.extractive import ROOT
 
 SETS = ("hotpotqa", "nq", "xquad", "2wiki", "musique")
@@ -34,7 +34,7 @@ docs/evaluation.md."""
 
 
 def measure(data: Path, sample: int = 200, folder: Path | None = None) -> dict[str, Any]:
-    """The results of the evaluation, drawn too if a folder is given."""
+    """Return the results of the evaluation; with a folder, draw them there as well."""
     lines = (data / "multihop/questions.dev.jsonl").read_text("utf-8").splitlines()
     rows = [line for line in lines if json.loads(line)["dataset"] in SETS]
     with tempfile.TemporaryDirectory() as work:
@@ -42,28 +42,30 @@ def measure(data: Path, sample: int = 200, folder: Path | None = None) -> dict[s
         path.write_text("\n".join(random.Random(3).sample(rows, sample)), encoding="utf-8")
         results = _results(path, data.resolve() / "multihop/corpus.jsonl.gz", Path(work))
     if folder:
-        from agent.evaluate.plots import draw
+        from agent.evaluate.plots import draw_plots
 
-        draw(results, folder)
+        draw_plots(results, folder)
     return results
 
 
 def _results(path: Path, corpus: Path, work: Path) -> dict[str, Any]:
-    given = {"offline": True, "corpus": corpus, "cache_dir": work, "runs_dir": work / "runs"}
-    asked = load(path)
-    made = arms(["slots", "loop"], [], [], given)
-    watch = Contamination(path, asked, own=True)
+    options = {"offline": True, "corpus": corpus, "cache_dir": work, "runs_dir": work / "runs"}
+    questions = load_questions(path)
+    arms = build_arms(["slots", "loop"], [], [], options)
+    detector = ContaminationDetector(path, questions, own_corpus=True)
     evaluation = Evaluation(
-        Plan(asked, made, work / "kept", watch, sample=labelled(), concurrency=2)
+        EvaluationPlan(
+            questions, arms, work / "kept", detector, sample=load_sample(), concurrency=2
+        )
     )
     for _ in evaluation:
         pass
-    return evaluation.results()
+    return evaluation.build_results()
 
 
 def report(results: dict[str, Any]) -> str:
     """The part of RESULTS.md."""
-    page = markdown(results, "").partition("## Answers")[2]
+    page = render_results(results, "").partition("## Answers")[2]
     return f"### Answers{page}".replace("\n## ", "\n### ") + NOTE
 
 
@@ -73,8 +75,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
     parser.add_argument("--sample", type=int, default=200, help="so many questions")
     parser.add_argument("--out", type=Path, help="a folder for results.png and results.svg")
-    given = parser.parse_args()
-    print(report(measure(given.data.resolve(), given.sample, given.out)))
+    options = parser.parse_args()
+    print(report(measure(options.data.resolve(), options.sample, options.out)))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Does the deterministic checker tell supported sentences from others, and refuted ones?
+"""Measures how well the deterministic checker separates supported claims from all others.
 
-Three public sets of claims beside what they cite, in two halves drawn by the SHA-1 of the claim's
-text, so that no claim is in both: `tune` is the half that weights and thresholds were chosen on,
-`report` the one to believe. Beside it, in the same run, plain word overlap.
+Three public sets of claims with what they cite. The SHA-1 of a claim's text puts it into one of two
+halves: weights and thresholds were chosen on `tune`; `report` is unseen. Plain word overlap is
+measured in the same run, as the baseline.
 `python -m evals.claims [--data DIR]` prints one JSON object; `--fit` prints new weights.
 """
 
@@ -18,18 +18,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.checking import Checked, check, likeness
-from agent.evidence import passages, rank, words
+from agent.checking import Checked, check_claim, claim_likeness
+from agent.evidence import content_words, rank_texts, split_passages
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "claims"
 RESAMPLES = 500
-PASSAGES = 6  # of a whole page: the best for a claim, as a checker that has only a page would do
+PASSAGES = 6  # the best of a page for a claim, where a set names the page alone
 STEPS, RATE, DECAY = 3000, 0.5, 0.02  # of gradient descent, on features of mean 0 and spread 1
 SETS = ("attributionbench", "wice", "factcheck")
 
 
 class Row(NamedTuple):
-    """A claim, what it cites, and what people said of it."""
+    """A claim, what it cites, and the label that people gave it."""
 
     claim: str
     quotes: tuple[str, ...]
@@ -42,8 +42,8 @@ class Row(NamedTuple):
         return self.label in ("attributable", "supported", "completely-support")
 
 
-class Scored(NamedTuple):
-    """A row with the checker's word on it, and plain overlap's."""
+class ScoredRow(NamedTuple):
+    """A row with the checker's result and the overlap score."""
 
     row: Row
     checked: Checked
@@ -53,44 +53,46 @@ class Scored(NamedTuple):
 # --- the sets -------------------------------------------------------------------------------------
 
 
-def rows(folder: Path, name: str) -> list[Row]:
-    """A set, by name."""
+def load_rows(folder: Path, name: str) -> list[Row]:
+    """Load a set by its name."""
     file = {
         "attributionbench": "attributionbench",
         "wice": "wice_claim",
         "factcheck": "factcheck_stance",
     }
     text = (folder / f"{file[name]}.dev.jsonl").read_text("utf-8")
-    return [_row(name, json.loads(line)) for line in text.splitlines()]
+    return [_parse_row(name, json.loads(line)) for line in text.splitlines()]
 
 
-def _row(name: str, line: dict[str, Any]) -> Row:
+def _parse_row(name: str, line: dict[str, Any]) -> Row:
     if name == "attributionbench":
         return Row(line["claim"], tuple(line["references"]), (), line["attribution_label"])
     if name == "factcheck":
         return Row(line["claim"], (line["evidence"],), (), line["stance"])
     page = "\n".join(line["evidence"])
-    return Row(line["claim"], best(page, line["claim"]), (line["evidence"][0],), line["label"])
+    return Row(
+        line["claim"], best_passages(page, line["claim"]), (line["evidence"][0],), line["label"]
+    )
 
 
-def best(page: str, claim: str) -> tuple[str, ...]:
-    """The passages of a page that fit a claim best, in their order."""
-    pieces = [page[start:end] for start, end in passages(page)]
-    scores = rank(pieces, claim)
+def best_passages(page: str, claim: str) -> tuple[str, ...]:
+    """Return the passages of a page that fit a claim best, in page order."""
+    pieces = [page[start:end] for start, end in split_passages(page)]
+    scores = rank_texts(pieces, claim)
     order = sorted(range(len(pieces)), key=lambda i: -scores[i])[:PASSAGES]
     return tuple(pieces[i] for i in sorted(order))
 
 
 def half(claim: str) -> str:
-    """Which half a claim belongs to."""
+    """Return the half that a claim belongs to."""
     last = hashlib.sha1(claim.encode(), usedforsecurity=False).digest()[-1]
     return "tune" if last % 2 else "report"
 
 
 def overlap(claim: str, quotes: Sequence[str]) -> float:
     """The share of a claim's content words that its evidence has."""
-    told, there = set(words(claim)), set(words("\n".join(quotes)))
-    return len(told & there) / max(1, len(told))
+    claim_words, quote_words = set(content_words(claim)), set(content_words("\n".join(quotes)))
+    return len(claim_words & quote_words) / max(1, len(claim_words))
 
 
 # --- figures --------------------------------------------------------------------------------------
@@ -99,7 +101,10 @@ Pairs = Sequence[tuple[float, bool]]
 
 
 def auc(pairs: Pairs) -> float:
-    """The chance that a true one scores above a false one; a tie counts half."""
+    """Area under the ROC curve: the chance that a true claim scores above a false one.
+
+    A tie counts half (the statistic of Mann and Whitney).
+    """
     below = won = 0.0
     ordered: dict[float, list[int]] = {}
     for score, true in sorted(pairs):
@@ -111,23 +116,23 @@ def auc(pairs: Pairs) -> float:
     return won / total if total else 0.5
 
 
-def balanced(pairs: Pairs, least: float) -> float:
-    """The mean share of each class that is told right when scores from `least` on are supported."""
+def balanced_accuracy(pairs: Pairs, least: float) -> float:
+    """The mean recall of both classes, where scores of at least `least` mean supported."""
     good = [score >= least for score, true in pairs if true]
     bad = [score < least for score, true in pairs if not true]
     return (sum(good) / max(1, len(good)) + sum(bad) / max(1, len(bad))) / 2
 
 
-def threshold(pairs: Pairs) -> float:
-    """The score that tells two classes apart best: the middle of those nearly as good."""
+def best_threshold(pairs: Pairs) -> float:
+    """Return the median of the thresholds within 0.005 of the best balanced accuracy."""
     scores = sorted({round(score, 2) for score, _ in pairs})
-    told = {score: balanced(pairs, score) for score in scores}
+    told = {score: balanced_accuracy(pairs, score) for score in scores}
     good = [score for score in scores if told[score] >= max(told.values()) - 0.005]
     return good[len(good) // 2]
 
 
-def interval(parts: Sequence[Pairs], figure: Any) -> list[float]:
-    """The bootstrap interval of 95% of a figure of one or two scores of the same rows."""
+def bootstrap_interval(parts: Sequence[Pairs], figure: Any) -> list[float]:
+    """Return the bootstrap interval of 95% of a figure of one or two scorings of the rows."""
     rng, found = random.Random(3), []
     for _ in range(RESAMPLES):
         drawn = rng.choices(range(len(parts[0])), k=len(parts[0]))
@@ -138,53 +143,53 @@ def interval(parts: Sequence[Pairs], figure: Any) -> list[float]:
 
 def measure(folder: Path = DATA) -> dict[str, Any]:
     """Every figure of every set."""
-    return {name: _set(folder, name) for name in SETS}
+    return {name: _measure_set(folder, name) for name in SETS}
 
 
-def _set(folder: Path, name: str) -> dict[str, Any]:
+def _measure_set(folder: Path, name: str) -> dict[str, Any]:
     began = time.perf_counter()
-    scored = [_scored(row) for row in rows(folder, name)]
+    scored = [_score_row(row) for row in load_rows(folder, name)]
     seconds = time.perf_counter() - began
     halves = {h: [s for s in scored if half(s.row.claim) == h] for h in ("tune", "report")}
-    ends = [threshold(pairs) for pairs in _pairs(halves["tune"])]
+    ends = [best_threshold(pairs) for pairs in _pairs(halves["tune"])]
     found: dict[str, Any] = {h: _figures(part, ends) for h, part in halves.items()}
     return {**found, "milliseconds": round(1000 * seconds / len(scored), 1)}
 
 
-def _scored(row: Row) -> Scored:
-    checked = check(row.claim, row.quotes, row.surroundings)
-    return Scored(row, checked, overlap(row.claim, row.quotes))
+def _score_row(row: Row) -> ScoredRow:
+    checked = check_claim(row.claim, row.quotes, row.surroundings)
+    return ScoredRow(row, checked, overlap(row.claim, row.quotes))
 
 
-def _pairs(part: Sequence[Scored]) -> tuple[Pairs, Pairs]:
+def _pairs(part: Sequence[ScoredRow]) -> tuple[Pairs, Pairs]:
     """Our scores and plain overlap's, each with the truth."""
     ours = [(s.checked.score, s.row.supported) for s in part]
     return ours, [(s.overlap, s.row.supported) for s in part]
 
 
-def _figures(part: Sequence[Scored], ends: Sequence[float]) -> dict[str, Any]:
+def _figures(part: Sequence[ScoredRow], ends: Sequence[float]) -> dict[str, Any]:
     ours, plain = _pairs(part)
-    first, second = balanced(ours, ends[0]), balanced(plain, ends[1])
+    first, second = balanced_accuracy(ours, ends[0]), balanced_accuracy(plain, ends[1])
 
     def gain(a: Pairs, b: Pairs) -> float:
-        return balanced(a, ends[0]) - balanced(b, ends[1])
+        return balanced_accuracy(a, ends[0]) - balanced_accuracy(b, ends[1])
 
     return {
         "n": len(part),
         "supported": sum(s.row.supported for s in part),
         "balanced": round(first, 3),
-        "balanced_interval": interval([ours], lambda a: balanced(a, ends[0])),
+        "balanced_interval": bootstrap_interval([ours], lambda a: balanced_accuracy(a, ends[0])),
         "overlap_balanced": round(second, 3),
-        "gain_interval": interval([ours, plain], gain),
+        "gain_interval": bootstrap_interval([ours, plain], gain),
         "auc": round(auc(ours), 3),
         "overlap_auc": round(auc(plain), 3),
-        **_verdicts(part),
-        **_refuted(part),
+        **_verdict_figures(part),
+        **_refutation_figures(part),
     }
 
 
-def _verdicts(part: Sequence[Scored]) -> dict[str, Any]:
-    """How the word "supported" may be believed, at the thresholds that the product has."""
+def _verdict_figures(part: Sequence[ScoredRow]) -> dict[str, Any]:
+    """Precision and recall of the verdict "supported", at the product's thresholds."""
     called = [s.row.supported for s in part if s.checked.verdict == "supported"]
     right, wanted = sum(called), sum(s.row.supported for s in part)
     return {
@@ -194,7 +199,7 @@ def _verdicts(part: Sequence[Scored]) -> dict[str, Any]:
     }
 
 
-def _refuted(part: Sequence[Scored]) -> dict[str, Any]:
+def _refutation_figures(part: Sequence[ScoredRow]) -> dict[str, Any]:
     """Support against refutation, where a set has refutations."""
     kept = [s for s in part if s.row.supported or s.row.label == "refute"]
     if len(kept) == sum(s.row.supported for s in part):
@@ -205,7 +210,7 @@ def _refuted(part: Sequence[Scored]) -> dict[str, Any]:
         "refuted": len(refuted),
         "refuted_called_supported": refuted.count("supported"),
         "refute_auc": round(auc(ours), 3),
-        "refute_auc_interval": interval([ours], auc),
+        "refute_auc_interval": bootstrap_interval([ours], auc),
         "overlap_refute_auc": round(auc(plain), 3),
     }
 
@@ -238,12 +243,12 @@ def examples(folder: Path) -> list[Example]:
     """The tune halves as features; each set weighs a third, each of its classes half of it."""
     found: list[Example] = []
     for name in SETS:
-        part = [row for row in rows(folder, name) if half(row.claim) == "tune"]
+        part = [row for row in load_rows(folder, name) if half(row.claim) == "tune"]
         good = sum(row.supported for row in part)
         counts = {True: good, False: len(part) - good}
         for row in part:
             share = 1 / (2 * len(SETS) * counts[row.supported])
-            found.append((likeness(row.claim, row.quotes), row.supported, share))
+            found.append((claim_likeness(row.claim, row.quotes), row.supported, share))
     return found
 
 

@@ -1,11 +1,11 @@
-"""Sources that disagree: two hundred slots of matches, one page of several altered in each.
+"""Measures how sources that disagree are weighed: two hundred slots of matches, one altered.
 
 `python -m evals.conflicts [--data DIR] [--show]`. For each match of `worldcup/matches.dev.jsonl`
 pages are written in different words, on hosts of different credibility, and one slot (score, date,
 referee, stadium) is altered on one of them. Each case runs through the product twice, over a
 corpus of its pages: without a model, and with a scripted model that reports what each source in
-its prompt says and knows nothing else. The same cases without the alteration tell how often
-a conflict is seen where there is none.
+its prompt says and knows nothing else. The same cases without the alteration count the conflicts
+that are reported where there is none.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.answer import SlotAnswer
-from agent.evidence import sentences
+from agent.evidence import split_sentences
 from agent.run import research
-from agent.settings import Settings, load
-from agent.slots.sameness import same
+from agent.settings import Settings, parse_settings
+from agent.slots.sameness import same_value
 from evals.extractive import ROOT
-from tests.services import Asked, Services, source_ids
+from tests.services import ModelRequest, Services, source_ids
 
 EACH = 40  # cases of a kind
 ALTERED = ("score", "date", "referee", "stadium")
@@ -56,7 +56,7 @@ KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...], bool]] = {
 
 
 class Match(NamedTuple):
-    """What pages tell of a match."""
+    """The facts of a match that pages state."""
 
     home: str
     away: str
@@ -73,7 +73,7 @@ class Match(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A match, the slot that is altered on some page, and what each page says."""
+    """A match, the slot that is altered on one page, and all pages."""
 
     kind: str
     slot: str
@@ -157,7 +157,7 @@ def _pages(kind: str, true: Match, said: Match) -> tuple[dict[str, str], ...]:
     return tuple(pages)
 
 
-def _altered(m: Match, slot: str, other: Match) -> Match:
+def _alter(m: Match, slot: str, other: Match) -> Match:
     """A match with one fact wrong: a goal more, a day later, another's referee or stadium."""
     if slot == "score":
         home, away = m.score.split("-")
@@ -167,7 +167,7 @@ def _altered(m: Match, slot: str, other: Match) -> Match:
     return m._replace(**{slot: getattr(other, slot)})
 
 
-def cases(data: Path) -> list[Case]:
+def build_cases(data: Path) -> list[Case]:
     """Two hundred cases, the matches drawn by the SHA-1 of their id."""
     with (data / "worldcup/matches.dev.jsonl").open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
@@ -180,7 +180,7 @@ def cases(data: Path) -> list[Case]:
     for i in range(EACH * len(KINDS)):
         kind, slot, m = list(KINDS)[i % len(KINDS)], ALTERED[i // len(KINDS) % 4], matches[i]
         other = next(o for o in matches[i + 1 :] if getattr(o, slot) != getattr(m, slot))
-        said = _altered(m, slot, other)
+        said = _alter(m, slot, other)
         made.append(Case(kind, slot, m, said, _pages(kind, m, said), _pages(kind, m, m)))
     return made
 
@@ -194,38 +194,42 @@ def _match(row: dict[str, Any]) -> Match:
 # --- a model that reads ------------------------------------------------------------------------
 
 
-def reader(case: Case) -> Any:
-    """A scripted model: of each source in its prompt, the values that a reader would see there."""
+def scripted_reader(case: Case) -> Any:
+    """Return a scripted model that reports, for each source in its prompt, the values it states."""
 
-    def think(asked: Asked) -> dict[str, Any]:
+    def think(asked: ModelRequest) -> dict[str, Any]:
         shown = source_ids(asked.prompt)
         if asked.task == "generate_queries":
             m = case.match
             return {"queries": [f"{m.home} {m.away} {m.cup}"], "slots": []}
         if asked.task == "reflect":
-            return {"slots": list(_read(case, shown)), "need_more": False, "new_queries": []}
+            return {
+                "slots": list(_report_values(case, shown)),
+                "need_more": False,
+                "new_queries": [],
+            }
         return {"answer": "", "citations": []}
 
     return think
 
 
-def _read(case: Case, shown: dict[int, str]) -> Iterator[dict[str, Any]]:
+def _report_values(case: Case, shown: dict[int, str]) -> Iterator[dict[str, Any]]:
     for n, text in shown.items():
         for slot in ALTERED:
             true, wrong = case.match, case.altered
             for m in dict.fromkeys((true, wrong, true._replace(**_short(true)))):
-                if quote := _said(slot, m, text):
+                if quote := _find_statement(slot, m, text):
                     value = getattr(m, slot)
                     yield {"name": slot, "value": value, "source": n, "quote": quote}
                     break
 
 
-def _said(slot: str, m: Match, text: str) -> str:
+def _find_statement(slot: str, m: Match, text: str) -> str:
     """The sentence or row of a text that gives a slot a value; "" where none does."""
     value = getattr(m, slot)
     forms = {"date": (_long(value), _american(value))} if slot == "date" else {}
     forms["score"] = (f"| {value} |", f"| {value.replace('-', '–')} |", f" {value}.")
-    for start, end in sentences(text):
+    for start, end in split_sentences(text):
         if any(form in text[start:end] for form in forms.get(slot, (value,))):
             return text[start:end]
     return ""
@@ -235,7 +239,7 @@ def _said(slot: str, m: Match, text: str) -> str:
 
 
 class Outcome(NamedTuple):
-    """What became of the altered slot of a case, and of the slots that nobody altered."""
+    """The result of a case: its altered slot, and counts over the slots without alteration."""
 
     case: Case
     engine: str
@@ -252,7 +256,7 @@ class Outcome(NamedTuple):
 
     def says(self, m: Match) -> bool:
         """Whether one of the values told is that of a match."""
-        return any(v is not None and same(v, getattr(m, self.case.slot)) for v in self.values)
+        return any(v is not None and same_value(v, getattr(m, self.case.slot)) for v in self.values)
 
     @property
     def found(self) -> bool:
@@ -262,14 +266,16 @@ class Outcome(NamedTuple):
     def right(self) -> bool:
         value = self.slot.value
         given = self.slot.status == "filled" and value is not None
-        return given and same(value or "", getattr(self.case.match, self.case.slot))
+        return given and same_value(value or "", getattr(self.case.match, self.case.slot))
 
     @property
     def wrong(self) -> bool:
         return self.slot.status == "filled" and not self.right
 
 
-def _run(case: Case, pages: Sequence[dict[str, str]], folder: Path, model: Services | None) -> Any:
+def _run_case(
+    case: Case, pages: Sequence[dict[str, str]], folder: Path, model: Services | None
+) -> Any:
     corpus = folder / "pages.jsonl"
     corpus.write_text("".join(f"{json.dumps(page)}\n" for page in pages), encoding="utf-8")
     given = {"corpus": corpus, "slots_schema": SCHEMA}
@@ -277,20 +283,20 @@ def _run(case: Case, pages: Sequence[dict[str, str]], folder: Path, model: Servi
         kept = {"runs_dir": folder / "runs", "cache_dir": folder / "cache"}
         run = research(case.match.question, Settings(offline=True, **given, **kept))
     else:
-        model.think = reader(case)
-        run = research(case.match.question, load(model.environment(folder), **given))
+        model.think = scripted_reader(case)
+        run = research(case.match.question, parse_settings(model.environment(folder), **given))
     for _ in run:
         pass
     return run
 
 
-def outcome(case: Case, folder: Path, model: Services | None) -> Outcome:
-    """A case through the product, as altered and as it was."""
-    run = _run(case, case.pages, folder, model)
+def measure_case(case: Case, folder: Path, model: Services | None) -> Outcome:
+    """Run a case with the product, altered and unaltered."""
+    run = _run_case(case, case.pages, folder, model)
     slots = run.answer().slots
-    both = [str(value) for value in (slots[case.slot].value, *_others(slots[case.slot]))]
+    both = [str(value) for value in (slots[case.slot].value, *_alternatives(slots[case.slot]))]
     asked = any(all(value in query for value in both) for query in run.research.queries)
-    plain = _run(case, case.plain, folder, model).answer().slots
+    plain = _run_case(case, case.plain, folder, model).answer().slots
     return Outcome(
         case,
         "none" if model is None else "scripted",
@@ -303,19 +309,19 @@ def outcome(case: Case, folder: Path, model: Services | None) -> Outcome:
     )
 
 
-def _others(slot: SlotAnswer) -> list[Any]:
+def _alternatives(slot: SlotAnswer) -> list[Any]:
     return [other.value for other in slot.alternatives]
 
 
 def measure(data: Path, show: bool = False) -> list[Outcome]:
-    """Every case, with each engine."""
+    """Run every case, with the scripted model and without a model."""
     made = []
     with tempfile.TemporaryDirectory() as name, Services() as services:
-        for case in cases(data):
+        for case in build_cases(data):
             for model in (services, None):
                 folder = Path(name) / re.sub(r"\W", "", case.match.question)[:80]
                 folder.mkdir(exist_ok=True)
-                made.append(outcome(case, folder, model))
+                made.append(measure_case(case, folder, model))
                 if show and not (made[-1].found and not made[-1].wrong):
                     one = made[-1]
                     print(one.engine, case.kind, case.slot, one.slot.status, one.values, end=" ")

@@ -1,9 +1,9 @@
-"""Does the domain part of the credibility score tell reliable sources from unreliable ones?
+"""Measures how well the domain part of the credibility score ranks reliable sources first.
 
 Area under the ROC curve (AUC) of the plain formula and of ours on two public lists of ratings, in
-two halves drawn by the SHA-1 of the domain: `tune` is the one to look at while changing patterns
-and scores, `report` the one to believe. `unlisted` are the domains that we judge by their look
-alone: what the score is worth on a site that nobody wrote down.
+two halves drawn by the SHA-1 of the domain: `tune` may be looked at while patterns and scores are
+changed, `report` is unseen. `unlisted` are the domains on no list of ours, which are scored by
+patterns alone.
 `python -m evals.credibility [--data DIR]` prints one JSON object.
 """
 
@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.evidence.credibility import kind, listed
+from agent.evidence.credibility import host_kind, is_listed
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "credibility"
 RESAMPLES = 2000
@@ -30,7 +30,7 @@ DISCOURAGED = ("rspGenerallyUnreliable", "rspDeprecated", "rspBlacklisted")
 NEWS = ("news",)
 WEAK = ("predatory", "tabloids", "satire", "editable", "press", "social", "blogs", "community")
 
-#: The plain formula: the short lists with which the project began.
+#: The plain formula, which is the baseline: three short lists of hosts.
 MAJOR = frozenset(
     "wikipedia.org britannica.com reuters.com apnews.com bbc.com bbc.co.uk nytimes.com "
     "theguardian.com washingtonpost.com wsj.com ft.com economist.com bloomberg.com npr.org pbs.org "
@@ -45,14 +45,14 @@ SOCIAL = frozenset(
 OFFICIAL = re.compile(r"(^|\.)(edu|gov|ac|mil)(\.[a-z]{2})?$")
 
 
-class Rated(NamedTuple):
-    """A domain (it may have a path) and whether others found it reliable."""
+class RatedDomain(NamedTuple):
+    """A domain (it may have a path) and whether the public list rates it reliable."""
 
     domain: str
     reliable: bool
 
 
-def plain(domain: str) -> float:
+def plain_score(domain: str) -> float:
     """The domain part of the plain formula."""
     host = domain.split("/")[0]
     suffixes = {host.split(".", n)[-1] for n in range(host.count(".") + 1)}
@@ -65,12 +65,12 @@ def plain(domain: str) -> float:
     return 0.7 if host.endswith(".org") else 0.4
 
 
-def ours(domain: str) -> float:
-    """The domain part as it is."""
-    return kind(f"https://{domain}").score
+def our_score(domain: str) -> float:
+    """The domain part of the product's score."""
+    return host_kind(f"https://{domain}").score
 
 
-def auc(rows: Sequence[Rated], score: Callable[[str], float]) -> float:
+def auc(rows: Sequence[RatedDomain], score: Callable[[str], float]) -> float:
     """The chance that a reliable domain scores above an unreliable one; a tie counts half."""
     counts = Counter((score(row.domain), row.reliable) for row in rows)
     below = won = 0.0
@@ -82,10 +82,10 @@ def auc(rows: Sequence[Rated], score: Callable[[str], float]) -> float:
     return won / pairs if pairs else 0.5
 
 
-def measure(rows: Sequence[Rated]) -> dict[str, Any]:
+def measure(rows: Sequence[RatedDomain]) -> dict[str, Any]:
     """Both scores on a set, and the difference with its bootstrap interval of 95%."""
-    before = {row.domain: plain(row.domain) for row in rows}
-    after = {row.domain: ours(row.domain) for row in rows}
+    before = {row.domain: plain_score(row.domain) for row in rows}
+    after = {row.domain: our_score(row.domain) for row in rows}
     rng, gains = random.Random(3), []
     for _ in range(RESAMPLES):
         drawn = rng.choices(rows, k=len(rows))
@@ -104,50 +104,52 @@ def measure(rows: Sequence[Rated]) -> dict[str, Any]:
 
 
 def half(domain: str) -> str:
-    """Which half a domain belongs to."""
+    """Return the half that a domain belongs to."""
     last = hashlib.sha1(domain.encode(), usedforsecurity=False).digest()[-1]
     return "tune" if last % 2 else "report"
 
 
-def perennial(folder: Path) -> list[Rated]:
+def load_perennial(folder: Path) -> list[RatedDomain]:
     """Wikipedia's perennial sources: generally reliable, against unreliable and deprecated."""
     text = (folder / "wikipedia_perennial_sources.jsonl").read_text("utf-8")
     found = [json.loads(line) for line in text.splitlines()]
     labels = {"gr": True, "gu": False, "d": False}
-    return _clear(
-        Rated(row["domain"].strip("/"), labels[row["status"]])
+    return _drop_contradictions(
+        RatedDomain(row["domain"].strip("/"), labels[row["status"]])
         for row in found
         if row.get("domain") and row["status"] in labels
     )
 
 
-def citeunseen(folder: Path, good: Sequence[str], bad: Sequence[str]) -> list[Rated]:
+def load_citeunseen(folder: Path, good: Sequence[str], bad: Sequence[str]) -> list[RatedDomain]:
     """CiteUnseen's domains of some classes against those of others."""
     lists = json.loads((folder / "citeunseen_domains.json").read_text("utf-8"))
-    rows = [Rated(domain, True) for name in good for domain in lists[name]]
-    return _clear(rows + [Rated(domain, False) for name in bad for domain in lists[name]])
+    rows = [RatedDomain(domain, True) for name in good for domain in lists[name]]
+    return _drop_contradictions(
+        rows + [RatedDomain(domain, False) for name in bad for domain in lists[name]]
+    )
 
 
-def _clear(rows: Any) -> list[Rated]:
-    """Each domain once; one that is in both camps, in neither."""
+def _drop_contradictions(rows: Any) -> list[RatedDomain]:
+    """Return each domain once, without those that are rated both ways."""
     kept = set(rows)
-    return sorted(row for row in kept if Rated(row.domain, not row.reliable) not in kept)
+    return sorted(row for row in kept if RatedDomain(row.domain, not row.reliable) not in kept)
 
 
 def report(folder: Path) -> dict[str, Any]:
-    """Every set: whole, by halves, and what of the report half is judged by its look alone."""
+    """Measure every set: all of it, each half, and the unlisted domains of each half."""
     sets = {
-        "perennial": perennial(folder),
-        "citeunseen": citeunseen(folder, RATED, DISCOURAGED),
-        "citeunseen_wide": citeunseen(folder, RATED + NEWS, DISCOURAGED + WEAK),
+        "perennial": load_perennial(folder),
+        "citeunseen": load_citeunseen(folder, RATED, DISCOURAGED),
+        "citeunseen_wide": load_citeunseen(folder, RATED + NEWS, DISCOURAGED + WEAK),
     }
     return {name: _parts(rows) for name, rows in sets.items()}
 
 
-def _parts(rows: list[Rated]) -> dict[str, Any]:
+def _parts(rows: list[RatedDomain]) -> dict[str, Any]:
     parts = {name: [row for row in rows if half(row.domain) == name] for name in ("tune", "report")}
     for name in ("tune", "report"):
-        parts[f"{name}_unlisted"] = [r for r in parts[name] if not listed(f"https://{r.domain}")]
+        parts[f"{name}_unlisted"] = [r for r in parts[name] if not is_listed(f"https://{r.domain}")]
     return {name: measure(part) for name, part in {"all": rows, **parts}.items()}
 
 

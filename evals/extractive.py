@@ -25,7 +25,7 @@ HALVES = ("tune", "report")
 
 
 class Outcome(NamedTuple):
-    """What came of one question."""
+    """The result of one question."""
 
     dataset: str
     half: str
@@ -51,20 +51,20 @@ def questions(data: Path, sets: Sequence[str] = SETS) -> list[dict[str, Any]]:
         return [row for row in map(json.loads, lines) if row["dataset"] in sets]
 
 
-def normal(text: str) -> str:
-    """A text as it is compared: no case, punctuation or articles; blanks around every word."""
+def normalize(text: str) -> str:
+    """Normalize a text: no case, punctuation or articles; a blank on either side of each word."""
     plain = "".join(char if char.isalnum() else " " for char in text.lower())
     return f" {' '.join(word for word in plain.split() if word not in ('a', 'an', 'the'))} "
 
 
-def holds(text: str, answers: Sequence[str]) -> bool:
+def contains_answer(text: str, answers: Sequence[str]) -> bool:
     """Whether one of the gold answers stands in a text, at the borders of words."""
-    told = normal(re.sub(r"\[\d+\]", " ", text))
-    return any(normal(answer).strip() and normal(answer) in told for answer in answers)
+    normalized = normalize(re.sub(r"\[\d+\]", " ", text))
+    return any(normalize(answer).strip() and normalize(answer) in normalized for answer in answers)
 
 
 def ask(question: dict[str, Any], corpus: Path, work: Path, max_words: int) -> Outcome:
-    """One question through the product."""
+    """Run one question with the product."""
     from agent.run import research
     from agent.settings import Settings
 
@@ -83,30 +83,30 @@ def ask(question: dict[str, Any], corpus: Path, work: Path, max_words: int) -> O
     return Outcome(
         dataset=question["dataset"],
         half=half(question),
-        right=holds(answer.answer, question["answers"]),
-        baseline=holds(_best_sentence(run, question["question"]), question["answers"]),
+        right=contains_answer(answer.answer, question["answers"]),
+        baseline=contains_answer(_best_sentence(run, question["question"]), question["answers"]),
         cited=len(cited & gold) / len(gold),
         any_cited=bool(cited & gold),
         precise=len(cited & gold) / len(cited) if cited else None,
         abstained=answer.status == "insufficient",
         words=len(re.sub(r"\[\d+\]", " ", answer.answer).split()) if answer.citations else 0,
         seconds=answer.usage.seconds,
-        yes_or_no=normal(question["answers"][0]).strip() in ("yes", "no"),
+        yes_or_no=normalize(question["answers"][0]).strip() in ("yes", "no"),
     )
 
 
 def _best_sentence(run: Any, topic: str) -> str:
     """The baseline: the single best sentence by BM25 over all sentences of the pages read."""
-    from agent.evidence import rank, sentences
+    from agent.evidence import rank_texts, split_sentences
 
     pages = [source.page.text for source in run.research.sources]
-    pieces = [text[a:b] for text in pages for a, b in sentences(text)]
-    scores = rank(pieces, topic)
+    pieces = [text[a:b] for text in pages for a, b in split_sentences(text)]
+    scores = rank_texts(pieces, topic)
     return pieces[scores.index(max(scores))] if pieces else ""
 
 
-def every(asked: Sequence[dict[str, Any]], corpus: Path, work: Path, words: int) -> list[Outcome]:
-    """All questions, on two processes; the index is built once, before."""
+def ask_all(asked: Sequence[dict[str, Any]], corpus: Path, work: Path, words: int) -> list[Outcome]:
+    """Run all questions on two processes, after the index has been built once."""
     from agent.sources.search.corpus import Corpus
 
     Corpus(corpus, work).close()
@@ -115,7 +115,7 @@ def every(asked: Sequence[dict[str, Any]], corpus: Path, work: Path, words: int)
         return list(pool.map(one, asked, chunksize=8))
 
 
-def without_gold(asked: Sequence[dict[str, Any]], corpus: Path, target: Path) -> Path:
+def write_corpus_without_gold(asked: Sequence[dict[str, Any]], corpus: Path, target: Path) -> Path:
     """The corpus without any passage that answers a question."""
     gold = {passage for question in asked for passage in question["gold"]}
     with (
@@ -194,9 +194,9 @@ def measure(data: Path) -> tuple[list[Outcome], list[Outcome], list[Outcome]]:
     corpus = data.resolve() / "multihop/corpus.jsonl.gz"
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        bare = without_gold(asked, corpus, work / "bare.jsonl")
-        full = every(asked, corpus, work, 80)
-        return full, every(asked, corpus, work, 40), every(asked, bare, work, 80)
+        bare = write_corpus_without_gold(asked, corpus, work / "bare.jsonl")
+        full = ask_all(asked, corpus, work, 80)
+        return full, ask_all(asked, corpus, work, 40), ask_all(asked, bare, work, 80)
 
 
 def main() -> None:

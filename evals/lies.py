@@ -1,12 +1,12 @@
-"""What reaches the user of what a model makes up: a scripted model that lies, omits and miscites.
+"""Measures how much of what a model makes up reaches the user.
 
 `python -m evals.lies [--data DIR] [--show KIND]`: for facts of 2WikiMultihopQA (subject, relation,
-object, each in a passage), sentences that are true or false of the pages that were read are written
-as a draft, and checked by the product's own steps, once each. Five pages are read: that of the fact
-and four of other questions. The judge of claims is none (rules alone), or a model that lies too:
-one that calls everything supported, one that calls everything unsupported. What is told: the share
-of each kind that reaches the user as supported, as partial, and not at all; for true claims with a
-wrong citation, supported counts only with the right page cited.
+object, each in a passage), true and false sentences are written as drafts, as by a model that lies,
+omits and miscites. The product's own steps check each of them. Five pages are read: that of the
+fact and four of other questions. There are three judges of claims: rules alone, a model that calls
+everything supported, and one that calls everything unsupported. The table has, for each kind of
+sentence, the share that reaches the user as supported, as partial, and not at all. A true claim
+counts as supported only if the right page is cited.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.errors import ModelFailed
-from agent.evidence import sentences
-from agent.evidence.citing import Cited, Draft, compose
+from agent.evidence import split_sentences
+from agent.evidence.citing import Cited, Draft, compose_answer
 from agent.outside import Reply, Task
 from agent.state import Hit, Page, PageRead, Research, Verified
 from agent.steps.verify import Judgements, MendClaims, Verify
@@ -59,15 +59,15 @@ class Lie(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a sentence with one judge."""
+    """The result of a sentence with one judge."""
 
     lie: Lie
     judge: str
     reached: str  # supported, partial, flagged or gone
 
 
-def facts(data: Path) -> list[Fact]:
-    """Facts whose sentence can be found, a fixed sample."""
+def load_facts(data: Path) -> list[Fact]:
+    """Load a fixed sample of the facts whose sentence can be found."""
     with gzip.open(data / "multihop/corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
         corpus = {row["id"]: row for row in map(json.loads, lines)}
     found: dict[str, Fact] = {}
@@ -76,7 +76,7 @@ def facts(data: Path) -> list[Fact]:
         pages = [corpus[key] for key in question["gold"] if key in corpus]
         for subject, relation, thing in question.get("evidences", ()):
             for page in pages:
-                said = _saying(thing, page["text"]) if page["title"] == subject else ""
+                said = _find_sentence(thing, page["text"]) if page["title"] == subject else ""
                 if said and thing.casefold() not in subject.casefold():
                     fact = Fact(subject, relation, thing, said, page["text"])
                     found[" ".join(fact[:3])] = fact
@@ -84,13 +84,13 @@ def facts(data: Path) -> list[Fact]:
     return [found[key] for key in order[:FACTS]]
 
 
-def _saying(thing: str, text: str) -> str:
-    spans = [text[a:b] for a, b in sentences(text)]
+def _find_sentence(thing: str, text: str) -> str:
+    spans = [text[a:b] for a, b in split_sentences(text)]
     return next((span for span in spans if thing in span and len(span) < 400), "")
 
 
-def lies(fact: Fact, others: Sequence[Fact], dice: random.Random) -> Iterator[Lie]:
-    """Sentences about a fact whose passage is source 1; those of the others come after it."""
+def write_lies(fact: Fact, others: Sequence[Fact], dice: random.Random) -> Iterator[Lie]:
+    """Yield sentences about a fact; its passage is source 1, those of the others follow."""
     told = f"The {fact.relation} of {fact.subject} is"
     said, bare = fact.said, fact.said.rstrip(".")
     yield Lie("verbatim", True, said, (1,), said, 1)
@@ -109,7 +109,7 @@ def lies(fact: Fact, others: Sequence[Fact], dice: random.Random) -> Iterator[Li
         altered = said.replace(fact.thing, other)
         yield Lie("another object in the quote too", False, altered, (1,), altered, None)
         yield Lie("another object, no citation", False, altered, (), "", None)
-    near = _near(fact)
+    near = _other_name(fact)
     if near:
         yield Lie("another name of the page", False, f"{told} {near}.", (1,), said, None)
     if YEAR.search(said):
@@ -129,15 +129,15 @@ def lies(fact: Fact, others: Sequence[Fact], dice: random.Random) -> Iterator[Li
     )
 
 
-def _near(fact: Fact) -> str:
-    """Another name that the same passage holds."""
+def _other_name(fact: Fact) -> str:
+    """Return another name in the same passage; "" where there is none."""
     names = re.findall(r"\b[A-Z]\w+(?: [A-Z]\w+)+", fact.passage)
     known = f"{fact.subject} {fact.thing}".casefold()
     return next((n for n in names if not set(n.casefold().split()) & set(known.split())), "")
 
 
 class Judge:
-    """A model with one verdict for all, and nothing to correct."""
+    """A model that gives every claim the same verdict and corrects none."""
 
     def __init__(self, says: str) -> None:
         self._says = says
@@ -149,23 +149,23 @@ class Judge:
         return Reply(answer=Judgements.model_validate({"verdicts": rows}), model="scripted")
 
 
-def checked(lie: Lie, read: Sequence[Fact], judge: str) -> Outcome:
-    """One sentence through the product's steps."""
+def check_lie(lie: Lie, read: Sequence[Fact], judge: str) -> Outcome:
+    """Run one sentence through the product's steps."""
     research = Research(f"What is the {read[0].relation} of {read[0].subject}?")
     for n, fact in enumerate(read, 1):
         research.grow(PageRead(page=_page(n, fact), hit=Hit(url=f"https://example.org/{n}")))
     markers = "".join(f"[{n}]" for n in lie.cited)
     cited = [Cited(source=n, quote=lie.quote) for n in lie.cited]
     draft = Draft(answer=f"{lie.text.rstrip('.')} {markers}.", citations=cited)
-    research.grow(compose(draft, research.sources)[0])
+    research.grow(compose_answer(draft, research.sources)[0])
     by = "rules" if judge == "rules" else "all"
-    for event in Verify(Judge(judge), 1000, by=by)(research):
+    for event in Verify(Judge(judge), 1000, mode=by)(research):
         research.grow(event)
     assert isinstance(research.answer, Verified)
-    return Outcome(lie, judge, _reached(research.answer, lie))
+    return Outcome(lie, judge, _outcome_of(research.answer, lie))
 
 
-def _reached(answer: Verified, lie: Lie) -> str:
+def _outcome_of(answer: Verified, lie: Lie) -> str:
     if not answer.claims:
         return "gone"
     worst = min(answer.claims, key=lambda c: ("partial", "supported").index(str(c.verdict)))
@@ -181,14 +181,14 @@ def _page(n: int, fact: Fact) -> Page:
 
 def measure(data: Path) -> list[Outcome]:
     """Every kind of sentence, with every judge."""
-    known = facts(data)
+    known = load_facts(data)
     dice = random.Random(4)
     found = []
     for i, fact in enumerate(known):
         others = [known[(i + step) % len(known)] for step in (31, 57, 83, 107, 131)]
-        for lie in lies(fact, others, dice):
+        for lie in write_lies(fact, others, dice):
             read = [fact, *others[:DISTRACTORS]]
-            found += [checked(lie, read, judge) for judge in JUDGES]
+            found += [check_lie(lie, read, judge) for judge in JUDGES]
     return found
 
 

@@ -1,9 +1,9 @@
-"""Whether a citation's link opens a real page at its quote, in a real browser.
+"""Measures whether a citation's link opens a real page at its quote, in a real browser.
 
 `python -m evals.links [--data DIR]`: quotes drawn by SHA-1 from the text that
 `agent.sources.pages` takes out of each page; the page itself is served on loopback and opened in
-headless Chromium by the link of the citation. Between its own content and either end of the page
-4,000 pixels are put, so that the quote is in view only if the browser went there.
+headless Chromium by the link of the citation. 4,000 empty pixels are added above and below the
+content, so that the quote is in view only if the browser has scrolled to it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from agent.evidence import is_row, sentences
-from agent.evidence.links import link
+from agent.evidence import is_row, split_sentences
+from agent.evidence.links import quote_link
 from agent.sources.pages import sniff
 from agent.sources.pages.extract import extract
-from tests.browser import Browser, Tab, executable
+from tests.browser import Browser, Tab, find_chromium
 from tests.page_server import PageServer, reply
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,8 +33,8 @@ after a fresh navigation, 4,000 pixels of nothing above the page; where the same
 it more often, the place that the citation means. *several*: up to three sentences or rows."""
 TALL = "<div style='height:4000px'></div>"
 
-#: Where the words of a quote stand in the page, blanks and signs aside, and which of them are in
-#: view: for each place whether its first word is, and whether any is.
+#: Finds the words of a quote in the page, without blanks and punctuation. The value has, for each
+#: occurrence, whether its first word is in view, and whether any of it is.
 FIND = r"""
 (quote => {
   const skip = 'script,style,noscript,template,sup.reference,.mw-editsection';
@@ -68,7 +68,7 @@ FIND = r"""
 """
 
 
-class Drawn(NamedTuple):
+class DrawnQuote(NamedTuple):
     """A quote of a page: where it stands in the page's stored text."""
 
     kind: str
@@ -76,8 +76,8 @@ class Drawn(NamedTuple):
     end: int
 
 
-class Opened(NamedTuple):
-    """What came of opening a link. `right` is None where the page does not show the quote."""
+class OpenedLink(NamedTuple):
+    """The result of opening a link. `right` is None where the page does not show the quote."""
 
     name: str
     kind: str
@@ -86,8 +86,8 @@ class Opened(NamedTuple):
     link: str
 
 
-def pages(data: Path) -> Iterator[tuple[str, str, str, bytes]]:
-    """Set, name, URL and body of each page."""
+def load_pages(data: Path) -> Iterator[tuple[str, str, str, bytes]]:
+    """Yield set, name, URL and body of each page."""
     for file in sorted((data / "pages/article_html").glob("*.html.gz")):
         yield "articles", file.name[:16], "https://e.org/", gzip.decompress(file.read_bytes())
     with gzip.open(data / "worldcup/wikipedia_pages.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -95,65 +95,67 @@ def pages(data: Path) -> Iterator[tuple[str, str, str, bytes]]:
             yield "wikipedia", row["title"], row["url"], row["html"].encode()
 
 
-def drawn(text: str, name: str) -> Iterator[Drawn]:
-    """A quote of each kind, always the same ones."""
-    spans = [(a, b) for a, b in sentences(text) if len(text[a:b].split()) >= 4]
+def draw_quotes(text: str, name: str) -> Iterator[DrawnQuote]:
+    """Yield a quote of each kind; the choice depends on the text and the name alone."""
+    spans = [(a, b) for a, b in split_sentences(text) if len(text[a:b].split()) >= 4]
     order = sorted(spans, key=lambda s: hashlib.sha1(f"{name} {s}".encode()).digest())
     rows = [span for span in order if is_row(text[slice(*span)])]
     prose = [span for span in order if not is_row(text[slice(*span)])]
-    yield from (Drawn("row", *span) for span in rows[:1])
-    yield from (Drawn("sentence", *span) for span in prose[:1])
+    yield from (DrawnQuote("row", *span) for span in rows[:1])
+    yield from (DrawnQuote("sentence", *span) for span in prose[:1])
     for start, _ in prose[1:2]:
-        yield Drawn("several", start, spans[min(spans.index((start, _)) + 2, len(spans) - 1)][1])
+        yield DrawnQuote(
+            "several", start, spans[min(spans.index((start, _)) + 2, len(spans) - 1)][1]
+        )
     for start, end in prose[2:3]:
         borders = [m.start() + start for m in re.finditer(r"(?<!\w)\w", text[start:end])]
-        yield Drawn("part", borders[len(borders) // 4], end)
+        yield DrawnQuote("part", borders[len(borders) // 4], end)
 
 
-def served(body: bytes) -> bytes:
-    """A page with room above and below, without its scripts: theirs have nobody to talk to."""
+def prepare_page(body: bytes) -> bytes:
+    """Return a page with empty space above and below, without its scripts, which have no server."""
     text = re.sub(r"(?is)<script\b.*?</script\s*>", "", sniff.decode(body, "text/html"))
     text = re.sub(r"(<body\b[^>]*>)", lambda m: m[1] + TALL, text, count=1, flags=re.I)
     head, end, rest = text.rpartition("</body>")
     return (f"{head}{TALL}{end}{rest}" if end else text + TALL).encode()
 
 
-def opened(tab: Tab, base: str, name: str, text: str, quote: Drawn) -> Opened:
-    """Open one link, and look."""
+def open_link(tab: Tab, base: str, name: str, text: str, quote: DrawnQuote) -> OpenedLink:
+    """Open one link, and see whether the quote is in view."""
     words = text[quote.start : quote.end]
-    address = link(f"{base}?{quote.kind}", text, quote.start, quote.end)
+    address = quote_link(f"{base}?{quote.kind}", text, quote.start, quote.end)
     tab.open(address)
     tab.settle()
     seen = tab.run(f"{FIND}({json.dumps(words)})")
     before = len([m for m in re.finditer(re.escape(words), text) if m.start() < quote.start])
     same = len(seen) == len(re.findall(re.escape(words), text))
     right = seen[before][0] if same else any(first for first, _ in seen)
-    return Opened(name, quote.kind, bool(right) if seen else None, words, address)
+    return OpenedLink(name, quote.kind, bool(right) if seen else None, words, address)
 
 
-def measure(data: Path, most: int = 60) -> list[Opened]:
-    """Every drawn quote of at most so many pages of each set, opened."""
-    found: list[Opened] = []
-    program = executable()
+def measure(data: Path, most: int = 60) -> list[OpenedLink]:
+    """Open every drawn quote of at most `most` pages of each set."""
+    found: list[OpenedLink] = []
+    program = find_chromium()
     if program is None:
         return found
     count: Counter[str] = Counter()
     with Browser(program) as browser, PageServer() as server, browser.tab(1280, 800) as tab:
-        for name, title, url, body in pages(data):
+        for name, title, url, body in load_pages(data):
             count[name] += 1
             if count[name] > most:
                 continue
             path = f"/{len(found)}-{count[name]}"
             server.answers[path] = reply(
-                served(body), "200 OK", "Content-Type: text/html; charset=utf-8"
+                prepare_page(body), "200 OK", "Content-Type: text/html; charset=utf-8"
             )
             text = extract(body, "text/html", url).text
-            for quote in drawn(text, title):
-                found.append(opened(tab, server.url + path, name, text, quote))
+            for quote in draw_quotes(text, title):
+                found.append(open_link(tab, server.url + path, name, text, quote))
     return found
 
 
-def report(found: list[Opened]) -> str:
+def report(found: list[OpenedLink]) -> str:
     """The part of RESULTS.md."""
     if not found:
         return "Skipped: chromium is not installed."

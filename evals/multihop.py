@@ -1,4 +1,4 @@
-"""Whether the strategies lead a reader to all the passages that a multi-hop question needs.
+"""Measures whether a strategy leads a reader to all passages that a multi-hop question needs.
 
 `python -m evals.multihop [--data DIR] [--sample N]`: the two-hop and three-hop questions of
 hotpotqa, 2wiki and musique, with all 23,445 passages as the web, through the product, and a
@@ -23,7 +23,7 @@ from evals.reader import Reader, relations
 
 SETS = ("hotpotqa", "2wiki", "musique")
 HOPS = (2, 3)
-#: Each way to search: its name, and what of the settings it sets.
+#: The arms: the number of results of a plain search, or the settings of a strategy.
 PLAIN = {"one plain search, 5 results": 5, "one plain search, 10 results": 10}
 ARMS: dict[str, dict[str, Any]] = {
     "slots, 2 rounds": {"strategy": "slots", "max_rounds": 2},
@@ -34,7 +34,7 @@ DRAWS = 1000  # of the bootstrap
 
 
 class Outcome(NamedTuple):
-    """What came of one question in one arm."""
+    """The result of one question in one arm."""
 
     dataset: str
     hops: int
@@ -47,20 +47,21 @@ class Outcome(NamedTuple):
 
 
 def ask(question: dict[str, Any], corpus: Path, work: Path, arms: Sequence[str]) -> list[Outcome]:
-    """One question in some arms, and by a plain search."""
+    """Run one question in some arms, and by a plain search."""
     from agent.sources.search.corpus import Corpus
 
     index = Corpus(corpus, work)
     urls = [hit.url for hit in index.search(question["question"])]
     index.close()
-    plain = [_outcome(question, arm, urls[:n], (0, 1, n, 0)) for arm, n in PLAIN.items()]
-    return [*plain, *(_run(question, arm, corpus, work) for arm in arms)]
+    plain = [_build_outcome(question, arm, urls[:n], (0, 1, n, 0)) for arm, n in PLAIN.items()]
+    return [*plain, *(_run_arm(question, arm, corpus, work) for arm in arms)]
 
 
-def _run(question: dict[str, Any], arm: str, corpus: Path, work: Path) -> Outcome:
+def _run_arm(question: dict[str, Any], arm: str, corpus: Path, work: Path) -> Outcome:
     from agent.outside.journal import Journal
     from agent.run import Run
     from agent.run.parts import make_parts
+    from agent.run.request import requested_slots
     from agent.settings import Settings
     from agent.sources.sources import open_sources
 
@@ -68,15 +69,16 @@ def _run(question: dict[str, Any], arm: str, corpus: Path, work: Path) -> Outcom
     header = {"run": "eval", "topic": question["question"].strip(), "at": "2026-01-01T00:00:00Z"}
     journal = Journal({**header, "strategy": settings.strategy})
     reader = Reader(question["question"].strip(), relations(question))
-    run = Run(make_parts(settings, journal, [reader], open_sources(settings)))
+    parts = make_parts(settings, journal, [reader], open_sources(settings))
+    run = Run(parts, requested_slots(settings))
     for _ in run:
         pass
     used = run.answer().usage
     spent = (used.llm_calls, used.searches, used.pages, used.input_tokens)
-    return _outcome(question, arm, [s.page.url for s in run.research.sources], spent)
+    return _build_outcome(question, arm, [s.page.url for s in run.research.sources], spent)
 
 
-def _outcome(
+def _build_outcome(
     question: dict[str, Any], arm: str, urls: Sequence[str], spent: tuple[int, int, int, int]
 ) -> Outcome:
     gold = set(question["gold"])
@@ -87,7 +89,7 @@ def _outcome(
 def measure(
     data: Path, sample: int | None = None, arms: Sequence[str] = tuple(ARMS)
 ) -> list[Outcome]:
-    """All questions, or a sample, in all arms or some: on two processes, with one index."""
+    """Run all questions or a sample in some arms, on two processes with one index."""
     from agent.sources.search.corpus import Corpus
 
     rows = [row for row in questions(data, SETS) if len(row["gold"]) in HOPS]
@@ -110,8 +112,8 @@ HEAD = (
 )
 
 
-def interval(values: Sequence[bool]) -> tuple[float, float]:
-    """The middle 95% of the means of samples drawn with replacement."""
+def bootstrap_interval(values: Sequence[bool]) -> tuple[float, float]:
+    """Return the percentile bootstrap interval of 95% of a mean."""
     draw = random.Random(0)
     means = sorted(mean(draw.choices(values, k=len(values))) for _ in range(DRAWS))
     return means[DRAWS // 40], means[-DRAWS // 40 - 1]
@@ -131,7 +133,7 @@ def table(made: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _row(title: str, arm: str, rows: Sequence[Outcome]) -> str:
-    least, most = interval([o.read for o in rows])
+    least, most = bootstrap_interval([o.read for o in rows])
     spent = (mean(getattr(o, name) for o in rows) for name in ("asked", "searches", "pages"))
     cells = [f"**{mean(o.read for o in rows):.1%}**", f"{least:.1%} to {most:.1%}"]
     cells += [f"{value:.1f}" for value in spent] + [f"{mean(o.tokens for o in rows):.0f}"]
@@ -152,10 +154,10 @@ def report(made: Sequence[Outcome]) -> str:
     return "\n".join([HEAD, *table(made), NOTE])
 
 
-def choices(data: Path) -> str:
-    """Where `--strategy auto` sends questions that are known to need one page, or several."""
+def auto_table(data: Path) -> str:
+    """Render which strategy `--strategy auto` chooses for questions of one page, and of several."""
     intro = "`--strategy auto` sends questions that are known to need one page, or several, to:"
-    from agent.strategies.choice import choice
+    from agent.strategies.choice import strategy_for_topic
 
     known = ("slots", "loop", "report")
     lines = [
@@ -168,7 +170,7 @@ def choices(data: Path) -> str:
     for side in reversed(HALVES):
         for name in (*SETS, "nq", "xquad"):
             own = [row for row in asked if (row["dataset"], half(row)) == (name, side)]
-            sent = Counter(choice(row["question"], known).strategy for row in own)
+            sent = Counter(strategy_for_topic(row["question"], known).strategy for row in own)
             shares = " | ".join(f"{sent[to] / len(own):.1%}" for to in known)
             lines.append(f"| {name} | {side} | {len(own)} | {shares} |")
     why = (
@@ -184,7 +186,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, help="so many questions, drawn at random")
     parser.add_argument("--arm", action="append", choices=[*ARMS], help="only this way to search")
     given = parser.parse_args()
-    print(choices(given.data.resolve()), end="\n\n")
+    print(auto_table(given.data.resolve()), end="\n\n")
     print(report(measure(given.data.resolve(), given.sample, given.arm or tuple(ARMS))))
 
 

@@ -1,10 +1,10 @@
-"""A scripted model that follows what it reads, to measure where a strategy leads a reader.
+"""A scripted model that searches for the names it reads, to measure where a strategy leads.
 
-It sees prompts alone, as a model does. It knows of a question what stands in it and, where its data
-set tells, the *relations* to follow (`director`, `place of birth`, `where did #1 die?`): never a
-name, a title or an answer that it has not read. Names that the shown passages give and that have no
-page of their own yet are searched for, best first: those of sentences that fit the question.
-It never finds that it has read enough, so what it spends is the most that a reader would.
+It sees prompts alone, as a model does. It knows the words of the question and, where the data set
+has them, the *relations* to follow (`director`, `place of birth`, `where did #1 die?`). It knows no
+name, title or answer that it has not read. It searches for the names in the shown passages that
+have no page of their own yet; names in sentences that fit the question come first. It never decides
+that it has read enough, so its usage is an upper limit.
 """
 
 from __future__ import annotations
@@ -16,10 +16,17 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from agent.evidence import STOP_WORDS, fold, rank, sentences, tokens, words
-from agent.llm import Generated
-from agent.llm.extractive.finders import names
-from agent.llm.extractive.question import understood
+from agent.evidence import (
+    content_words,
+    estimate_tokens,
+    fold,
+    rank_texts,
+    split_sentences,
+    stop_words,
+)
+from agent.evidence.names import find_names
+from agent.llm import Generation
+from agent.llm.extractive.question import parse_question
 from agent.outside import Task
 from agent.outside.tools import Exchange
 
@@ -51,23 +58,23 @@ class Reader:
         self._question = question
         self._relations = tuple(relations)
 
-    def generate(self, task: Task[Any], correction: str) -> Generated:
+    def generate(self, task: Task[Any], correction: str) -> Generation:
         """Answer a task from its prompt."""
-        turns = [f"{_calls(turn)}\n{CALL.join(turn.results)}" for turn in task.exchanges]
+        turns = [f"{_render_queries(turn)}\n{CALL.join(turn.results)}" for turn in task.exchanges]
         prompt = TURN.join([task.prompt(), *turns])  # the conversation, as a model sees it
         answers = {
-            "plan": self._sub_queries,
-            "gather": self._call,
+            "plan": self._plan_report,
+            "gather": self._gather,
             "gaps": self._gaps,
             "draft": self._draft,
-            "generate_queries": self._plan,
+            "generate_queries": self._generate_queries,
             "reflect": self._reflect,
             "decide": self._decide,
-            "synthesize": self._write,
+            "synthesize": self._answer,
         }
         text = json.dumps(answers[task.name](prompt), ensure_ascii=False)
-        spent = tokens(task.system()) + tokens(prompt)
-        return Generated(text=text, input_tokens=spent, output_tokens=tokens(text))
+        spent = estimate_tokens(task.system_prompt()) + estimate_tokens(prompt)
+        return Generation(text=text, input_tokens=spent, output_tokens=estimate_tokens(text))
 
     def warm(self) -> None:
         """Nothing is needed."""
@@ -79,40 +86,47 @@ class Reader:
         """It can always be asked."""
         return "it needs nothing"
 
-    def price(self, generated: Generated) -> float:
+    def cost_usd(self, generation: Generation) -> float:
         """Nothing."""
         return 0.0
 
     # --- what it answers -----------------------------------------------------------------------
 
-    def _plan(self, _: str) -> dict[str, Any]:
-        return {"queries": self._first(), "slots": [{"name": "what_is_asked", "description": ""}]}
+    def _generate_queries(self, _: str) -> dict[str, Any]:
+        return {
+            "queries": self._first_queries(),
+            "slots": [{"name": "what_is_asked", "description": ""}],
+        }
 
     def _reflect(self, prompt: str) -> dict[str, Any]:
         rows = [{"name": "what_is_asked", "value": None, "source": None, "quote": ""}]
-        return {"slots": rows, "need_more": True, "new_queries": self._next(prompt)}
+        return {"slots": rows, "need_more": True, "new_queries": self._next_queries(prompt)}
 
     def _decide(self, prompt: str) -> dict[str, Any]:
-        found = self._next(prompt) if "<source" in prompt else self._first()
+        found = self._next_queries(prompt) if "<source" in prompt else self._first_queries()
         return {"action": "search_web", "queries": found}
 
-    def _write(self, prompt: str) -> dict[str, Any]:
-        pieces = [(s.n, s.text[a:b]) for s in _shown(prompt) for a, b in sentences(s.text)]
+    def _answer(self, prompt: str) -> dict[str, Any]:
+        pieces = [
+            (s.n, s.text[a:b]) for s in _parse_sources(prompt) for a, b in split_sentences(s.text)
+        ]
         if not pieces:
             return {"answer": "", "citations": []}
-        scores = rank([text for _, text in pieces], self._question)
+        scores = rank_texts([text for _, text in pieces], self._question)
         n, text = pieces[scores.index(max(scores))]
         return {"answer": f"{text} [{n}]", "citations": [{"source": n, "quote": text}]}
 
     # --- the same for a report -----------------------------------------------------------------
 
-    def _sub_queries(self, _: str) -> dict[str, Any]:
-        rows = [{"query": query, "priority": "High", "reasoning": ""} for query in self._first()]
+    def _plan_report(self, _: str) -> dict[str, Any]:
+        rows = [
+            {"query": query, "priority": "High", "reasoning": ""} for query in self._first_queries()
+        ]
         about = {"question_type": "factual", "search_strategy": ""}
         return {**about, "prioritized_sub_queries": rows}
 
-    def _call(self, prompt: str) -> dict[str, Any]:
-        """Search, read what was found, search for what that names, read that; then end."""
+    def _gather(self, prompt: str) -> dict[str, Any]:
+        """Search, read the hits, search for the names in them, read those hits; then end."""
         asked, *turns = prompt.split(TURN)
         if not turns:
             queries = [html.unescape(query) for query in _QUERY.findall(asked)]
@@ -120,57 +134,57 @@ class Reader:
             lists = (map(html.unescape, _HIT.findall(told)) for told in turns[-1].split(CALL))
             ranked = [url for row in zip_longest(*lists) for url in row if url]
             best = list(dict.fromkeys(ranked))[:PAGES]
-            return {"calls": [_called("fetch_page", "url", url) for url in best]}
+            return {"calls": [_tool_call("fetch_page", "url", url) for url in best]}
         else:
-            queries = self._next(prompt) if len(turns) == TURNS - 3 else []
-        return {"calls": [_called("search_web", "query", query) for query in queries]}
+            queries = self._next_queries(prompt) if len(turns) == TURNS - 3 else []
+        return {"calls": [_tool_call("search_web", "query", query) for query in queries]}
 
     def _gaps(self, prompt: str) -> dict[str, Any]:
-        return {"gaps": ["what is asked"], "follow_up_queries": self._next(prompt)}
+        return {"gaps": ["what is asked"], "follow_up_queries": self._next_queries(prompt)}
 
     def _draft(self, prompt: str) -> dict[str, Any]:
-        written = self._write(prompt)
+        written = self._answer(prompt)
         text, rows = re.sub(r" \[\d+\]$", "", written["answer"]), written["citations"]
         sentence = [{"text": text, "citations": rows}] if text else []
         return {"title": "Report", "summary": sentence, "confidence": "Low"}
 
-    def _first(self) -> list[str]:
-        """The question, what it names, and the sub-questions that depend on no other."""
-        named = list(understood(self._question).names)
-        ready = [relation for relation in self._relations if _depends_on_none(relation)]
-        return _distinct([self._question, *ready, *named])[:QUERIES]
+    def _first_queries(self) -> list[str]:
+        """Return the question, its names, and the sub-questions that depend on no other."""
+        named = list(parse_question(self._question).names)
+        ready = [relation for relation in self._relations if _is_independent(relation)]
+        return _deduplicate([self._question, *ready, *named])[:QUERIES]
 
-    def _next(self, prompt: str) -> list[str]:
-        shown, before = _shown(prompt), _searched(prompt)
-        found = self._names(shown)
-        asked = [self._about(name) for name in found]
-        return [query for query in _distinct(asked) if fold(query)[0] not in before][:QUERIES]
+    def _next_queries(self, prompt: str) -> list[str]:
+        shown, before = _parse_sources(prompt), _earlier_queries(prompt)
+        found = self._unread_names(shown)
+        asked = [self._query_for(name) for name in found]
+        return [query for query in _deduplicate(asked) if fold(query) not in before][:QUERIES]
 
-    def _about(self, name: str) -> str:
-        """What to search for of a name: what the relations ask of what came before."""
-        left = [relation for relation in self._relations if not _depends_on_none(relation)]
+    def _query_for(self, name: str) -> str:
+        """Return the query for a name: the name, with the words of the dependent relations."""
+        left = [relation for relation in self._relations if not _is_independent(relation)]
         said = " ".join(re.sub(r"#\d", " ", relation) for relation in left)
-        plain = (word for word in re.findall(r"\w+", said) if word.casefold() not in STOP_WORDS)
+        plain = (word for word in re.findall(r"\w+", said) if word.casefold() not in stop_words())
         return " ".join([name, *plain])
 
-    def _names(self, shown: Sequence[Shown]) -> list[str]:
-        """The names in the passages without a page of their own, best first."""
-        own = {fold(_bare(source.title))[0] for source in shown}
-        told = fold(self._question)[0]
-        pieces = [(s.title, s.text[a:b]) for s in shown for a, b in sentences(s.text)]
+    def _unread_names(self, shown: Sequence[Shown]) -> list[str]:
+        """Return the names in the passages that have no page of their own, best first."""
+        own = {fold(_without_brackets(source.title)) for source in shown}
+        told = fold(self._question)
+        pieces = [(s.title, s.text[a:b]) for s in shown for a, b in split_sentences(s.text)]
         wanted = f"{self._question} {' '.join(self._relations)}"
-        scores = rank([f"{title}. {text}" for title, text in pieces], wanted)
+        scores = rank_texts([f"{title}. {text}" for title, text in pieces], wanted)
         best: dict[str, float] = {}
         for (_, text), score in zip(pieces, scores, strict=True):
-            for name in dict.fromkeys(names(text)):
-                key = fold(name)[0]
-                if key not in own and key not in told and len(words(name)) > 0:
+            for name in dict.fromkeys(find_names(text)):
+                key = fold(name)
+                if key not in own and key not in told and len(content_words(name)) > 0:
                     best[name] = max(score, best.get(name, 0.0))
         return sorted(best, key=lambda name: -best[name])
 
 
 def relations(question: dict[str, Any]) -> list[str]:
-    """What a data set tells of the way to an answer, without any name that must be found first.
+    """Return the relations that a data set gives for a question, without names to be found.
 
     Of 2wiki's triples the relation alone; of musique's sub-questions the text, in which `#1` stands
     for the answer to the first.
@@ -181,36 +195,36 @@ def relations(question: dict[str, Any]) -> list[str]:
     return [step["question"].replace(">>", " ") for step in steps if isinstance(step, dict)]
 
 
-def _calls(turn: Exchange) -> str:
-    """A turn's own searches, which a model sees as well as their results."""
+def _render_queries(turn: Exchange) -> str:
+    """Render a turn's own searches, which a model sees together with their results."""
     given = (call.arguments.get("query") for call in turn.turn.calls)
     return "\n".join(f"- {html.escape(str(query))}" for query in given if query)
 
 
-def _called(name: str, argument: str, value: str) -> dict[str, Any]:
+def _tool_call(name: str, argument: str, value: str) -> dict[str, Any]:
     return {"name": name, "arguments": {argument: value}}
 
 
-def _depends_on_none(relation: str) -> bool:
+def _is_independent(relation: str) -> bool:
     return "#" not in relation
 
 
-def _shown(prompt: str) -> list[Shown]:
+def _parse_sources(prompt: str) -> list[Shown]:
     return [
         Shown(int(n), html.unescape(title), html.unescape(text))
         for n, title, text in _SOURCE.findall(prompt)
     ]
 
 
-def _searched(prompt: str) -> set[str]:
+def _earlier_queries(prompt: str) -> set[str]:
     lists = (json.loads(html.unescape(line)) for line in _SEARCHED.findall(prompt))
     told = map(html.unescape, _QUERY.findall(prompt))
-    return {fold(query)[0] for query in (*told, *(q for queries in lists for q in queries))}
+    return {fold(query) for query in (*told, *(q for queries in lists for q in queries))}
 
 
-def _bare(title: str) -> str:
+def _without_brackets(title: str) -> str:
     return re.sub(r"\s*\(.*?\)$", "", title)
 
 
-def _distinct(queries: Sequence[str]) -> list[str]:
-    return list({fold(query)[0]: query for query in reversed(queries)}.values())[::-1]
+def _deduplicate(queries: Sequence[str]) -> list[str]:
+    return list({fold(query): query for query in reversed(queries)}.values())[::-1]

@@ -1,11 +1,11 @@
-"""How well slots are filled, without a model, from long real pages.
+"""Measures how well slots are filled from long real pages, without a model.
 
 `python -m evals.slots [--data DIR]`: 135 pages of Wikipedia about World Cups as a folder of HTML,
 through the same path as the product. Of every tournament whose pages are among them, the slots
-winner, score and goalscorers; of a sample of their matches, the score and the referee. Half of
-the matches, by the SHA-1 of their id, was looked at while the rules were written (`tune`); the
-tournaments are few, and all were looked at. A value counts as wrong if it is given and not right;
-none is `missing`.
+winner, score and goalscorers; of a sample of their matches, the score and the referee. The rules
+were written with one half of the matches in view (`tune`, by the SHA-1 of their id). The
+tournaments are few, and all of them were in view. A value that is given and not right is `wrong`;
+no value is `missing`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SAMPLE = 60  # matches of each half
 Mark = Literal["right", "wrong", "missing", "none to give"]
 
 
-class Asked(NamedTuple):
+class SlotQuestion(NamedTuple):
     """A question, and for each slot the values that are right (any of them; all where a list)."""
 
     id: str
@@ -40,10 +40,10 @@ class Asked(NamedTuple):
     gold: dict[str, list[str]]
 
 
-class Marked(NamedTuple):
-    """What came of a question."""
+class MarkedAnswer(NamedTuple):
+    """The result of a question."""
 
-    asked: Asked
+    asked: SlotQuestion
     marks: dict[str, Mark]
     values: dict[str, str | None]
     told: bool  # the answer holds what was asked for
@@ -52,12 +52,12 @@ class Marked(NamedTuple):
 
 
 def half(key: str) -> str:
-    """Which half a row belongs to."""
+    """Return the half that a row belongs to."""
     return HALVES[hashlib.sha1(key.encode(), usedforsecurity=False).digest()[0] % 2]
 
 
-def unpack(data: Path, folder: Path) -> set[str]:
-    """The pages as HTML files in a folder; their names in the data set."""
+def write_pages(data: Path, folder: Path) -> set[str]:
+    """Write the pages as HTML files into a folder; return their names in the data set."""
     names = set()
     with gzip.open(data / "worldcup/wikipedia_pages.jsonl.gz", "rt", encoding="utf-8") as rows:
         for row in map(json.loads, rows):
@@ -67,16 +67,16 @@ def unpack(data: Path, folder: Path) -> set[str]:
     return names
 
 
-def tournaments(data: Path, pages: set[str]) -> list[Asked]:
+def tournament_questions(data: Path, pages: set[str]) -> list[SlotQuestion]:
     """The questions who won, of the tournaments that have a page."""
     return [
-        Asked(row["id"], half(row["id"]), "tournament", row["question"], _of_final(row))
+        SlotQuestion(row["id"], half(row["id"]), "tournament", row["question"], _gold_of_final(row))
         for row in _rows(data / "worldcup/tournaments.dev.jsonl")
         if pages & set(row["pages"])
     ]
 
 
-def _of_final(row: dict[str, Any]) -> dict[str, list[str]]:
+def _gold_of_final(row: dict[str, Any]) -> dict[str, list[str]]:
     match = row["final"]
     scorers = sorted({goal["family_name"] for goal in match["goals"]})
     return {"winner": [row["winner"]], "score": _scores(match), "goalscorers": scorers}
@@ -88,7 +88,7 @@ def _scores(match: dict[str, Any]) -> list[str]:
     return [way for s in found if s for way in (s, "-".join(reversed(s.split("-"))))]
 
 
-def matches(data: Path, years: set[str]) -> list[Asked]:
+def match_questions(data: Path, years: set[str]) -> list[SlotQuestion]:
     """Questions about matches of the years that have pages: a sample by SHA-1 of each half."""
     rows = [
         row for row in _rows(data / "worldcup/matches.dev.jsonl") if row["tournament"][:4] in years
@@ -99,21 +99,21 @@ def matches(data: Path, years: set[str]) -> list[Asked]:
     asked = []
     for side in HALVES:
         drawn = [row for row in once if half(row["match_id"]) == side][:SAMPLE]
-        asked += [question for row in drawn for question in _of_match(row, side)]
+        asked += [question for row in drawn for question in _questions_of_match(row, side)]
     return asked
 
 
-def _of_match(row: dict[str, Any], side: str) -> Iterator[Asked]:
+def _questions_of_match(row: dict[str, Any], side: str) -> Iterator[SlotQuestion]:
     cup = row["tournament"].replace("FIFA Men's", "FIFA")
     sides = f"{row['home']} against {row['away']}"
-    yield Asked(
+    yield SlotQuestion(
         row["match_id"],
         side,
         "match score",
         f"What was the score of {sides} at the {cup}?",
         {"score": _scores(row), "winner": [row["winner"]] if row["winner"] else []},
     )
-    yield Asked(
+    yield SlotQuestion(
         row["match_id"],
         side,
         "match referee",
@@ -130,39 +130,39 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 # --- marking -----------------------------------------------------------------------------------
 
 
-def plain(text: str) -> str:
-    """A text as it is compared: no case, accents or kinds of dash."""
+def normalize(text: str) -> str:
+    """Normalize a text: no case, accents or kinds of dash."""
     split = unicodedata.normalize("NFKD", text.replace("–", "-"))
     return "".join(c for c in split if not unicodedata.combining(c)).casefold()
 
 
-def mark(slot: str, value: str | None, gold: Sequence[str]) -> Mark:
-    """What a value is worth. Goalscorers: all of them and nobody else. Others: one of the gold."""
+def mark_value(slot: str, value: str | None, gold: Sequence[str]) -> Mark:
+    """Mark a value: goalscorers must be exactly the gold ones, other slots one of the gold."""
     if not value:
         return "missing" if gold else "none to give"
-    told = plain(value)
+    told = normalize(value)
     if slot == "goalscorers":
         named = [part for part in re.split(r",| and ", told) if part.strip()]
-        people = {_family(name) for name in gold}
-        strangers = [n for n in named if not any(_names(person, n) for person in people)]
-        every = all(any(_names(person, n) for n in named) for person in people)
+        people = {_family_name(name) for name in gold}
+        strangers = [n for n in named if not any(_mentions(person, n) for person in people)]
+        every = all(any(_mentions(person, n) for n in named) for person in people)
         return "right" if every and not strangers else "wrong"
     if slot == "score":
         shown = re.findall(r"\d+-\d+", told)
-        return "right" if shown and set(shown) <= {plain(g) for g in gold} else "wrong"
-    return "right" if any(_names(_family(g), told) for g in gold) else "wrong"
+        return "right" if shown and set(shown) <= {normalize(g) for g in gold} else "wrong"
+    return "right" if any(_mentions(_family_name(g), told) for g in gold) else "wrong"
 
 
-def _family(name: str) -> str:
-    return re.split(r"[\s-]", plain(name))[-1]
+def _family_name(name: str) -> str:
+    return re.split(r"[\s-]", normalize(name))[-1]
 
 
-def _names(family: str, told: str) -> bool:
+def _mentions(family: str, told: str) -> bool:
     return bool(re.search(rf"\b{re.escape(family)}\b", told))
 
 
-def ask(asked: Asked, corpus: Path, work: Path) -> Marked:
-    """One question through the product."""
+def run_question(asked: SlotQuestion, corpus: Path, work: Path) -> MarkedAnswer:
+    """Run one question with the product."""
     from agent.run import research
     from agent.settings import Settings
 
@@ -175,11 +175,11 @@ def ask(asked: Asked, corpus: Path, work: Path) -> Marked:
         name: answer.slots[name].value if name in answer.slots else None for name in asked.gold
     }
     main = next(iter(asked.gold))
-    return Marked(
+    return MarkedAnswer(
         asked,
-        {name: mark(name, values[name], gold) for name, gold in asked.gold.items()},
+        {name: mark_value(name, values[name], gold) for name, gold in asked.gold.items()},
         values,
-        any(plain(gold) in plain(answer.answer) for gold in asked.gold[main]),
+        any(normalize(gold) in normalize(answer.answer) for gold in asked.gold[main]),
         answer.status == "insufficient",
         answer.usage.seconds,
     )
@@ -193,7 +193,7 @@ HEAD = (
 )
 
 
-def table(made: Sequence[Marked]) -> Iterator[str]:
+def table(made: Sequence[MarkedAnswer]) -> Iterator[str]:
     """A row a suite, half and slot."""
     for side in reversed(HALVES):
         for suite in dict.fromkeys(one.asked.suite for one in made):
@@ -202,7 +202,7 @@ def table(made: Sequence[Marked]) -> Iterator[str]:
                 yield _row(f"{suite} | {side} | {slot}", rows, slot, first=not at)
 
 
-def _row(name: str, rows: Sequence[Marked], slot: str, first: bool) -> str:
+def _row(name: str, rows: Sequence[MarkedAnswer], slot: str, first: bool) -> str:
     marks = Counter(row.marks[slot] for row in rows)
     given = marks["right"] + marks["wrong"]
     count = given + marks["missing"]
@@ -214,23 +214,23 @@ def _row(name: str, rows: Sequence[Marked], slot: str, first: bool) -> str:
     return f"| {name} | {' | '.join(cells)} |"
 
 
-def measure(data: Path) -> list[Marked]:
-    """Every question, on two processes; the index is built once, before."""
+def measure(data: Path) -> list[MarkedAnswer]:
+    """Run every question on two processes, after the index has been built once."""
     from agent.sources.search.corpus import Corpus
 
     with tempfile.TemporaryDirectory() as folder:
         corpus, work = Path(folder) / "pages", Path(folder) / "work"
         corpus.mkdir()
-        pages = unpack(data, corpus)
+        pages = write_pages(data, corpus)
         Corpus(corpus, work).close()
-        cups = tournaments(data, pages)
+        cups = tournament_questions(data, pages)
         years = {cup.id.removeprefix("WC-") for cup in cups}
         with ProcessPoolExecutor(2) as pool:
-            one = partial(ask, corpus=corpus, work=work)
-            return list(pool.map(one, [*cups, *matches(data, years)], chunksize=4))
+            one = partial(run_question, corpus=corpus, work=work)
+            return list(pool.map(one, [*cups, *match_questions(data, years)], chunksize=4))
 
 
-def report(made: Sequence[Marked]) -> str:
+def report(made: Sequence[MarkedAnswer]) -> str:
     """The part of RESULTS.md."""
     return "\n".join(
         [

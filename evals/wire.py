@@ -1,8 +1,8 @@
-"""Invented one-hop, two-hop and unanswerable questions over the wire: rounds, calls and tokens.
+"""Measures rounds, calls and tokens on invented questions: one-hop, two-hop and unanswerable.
 
-The services are on loopback and speak the real wire formats; the model is scripted and answers
-from what its prompt shows and from nothing else, so a figure here says what the program asks and
-spends, not how clever a model is. `python -m evals.wire` prints one JSON object.
+The services are on loopback and speak the real wire formats. The model is scripted and answers
+from its prompt alone, so the figures show what the program asks and spends, not how good a model
+is. `python -m evals.wire` prints one JSON object.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from agent.answer import Answer
 from agent.run import research
-from agent.settings import load
+from agent.settings import parse_settings
 from tests.services import Services
 from tests.thinker import Fact, Thinker
 
@@ -78,15 +78,15 @@ def _absent(company: str, person: str, _: str) -> Case:
 
 
 def ask(case: Case, services: Services, folder: Path) -> Answer:
-    """The answer to a case, from services set up for it."""
+    """Answer a case, with services set up for it."""
     services.pages, services.hits, services.think = case.pages, case.hits, case.thinker
-    run = research(case.question, load(services.environment(folder, CACHE_TTL="0")))
+    run = research(case.question, parse_settings(services.environment(folder, CACHE_TTL="0")))
     for _ in run:
         pass
     return run.answer()
 
 
-def right(case: Case, answer: Answer) -> bool:
+def is_right(case: Case, answer: Answer) -> bool:
     """Whether an answer is the one that the case has, or abstains where it has none."""
     if case.answer is None:
         return answer.status == "insufficient"
@@ -94,13 +94,13 @@ def right(case: Case, answer: Answer) -> bool:
 
 
 def measure() -> dict[str, Any]:
-    """What the program asked and spent on all cases."""
+    """Run all cases and return what the program asked and spent."""
     with Services() as services, tempfile.TemporaryDirectory() as folder:
         made = [(case, ask(case, services, Path(folder))) for case in cases()]
     answered = [(case, answer) for case, answer in made if case.answer]
     return {
         "questions": len(made),
-        "right": sum(right(case, answer) for case, answer in made),
+        "right": sum(is_right(case, answer) for case, answer in made),
         "rounds_as_expected": sum(case.rounds == a.usage.rounds for case, a in made),
         **{
             f"{name}_per_answer": round(mean(getattr(a.usage, name) for _, a in answered), 2)

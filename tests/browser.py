@@ -1,12 +1,12 @@
-"""A real browser for tests: headless Chromium over its DevTools protocol, cut off from the world.
+"""A real browser for tests: headless Chromium over its DevTools protocol, without the network.
 
     with browser.tab(width=390, height=800, dark=True) as tab:
         tab.open(f"{server.url}/page")
         tab.click("button.cancel")
         assert tab.wait("document.querySelector('#answer').textContent")
-        assert tab.outside() == []
+        assert tab.foreign_requests() == []
 
-The fixture `browser` is in conftest.py; it skips with a clear word where no Chromium is installed.
+The fixture `browser` is in conftest.py; it skips a test where no Chromium is installed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from websockets.sync.client import connect
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--headless=new",
-    "--no-sandbox",  # root in a container has no other way
+    "--no-sandbox",  # Chromium refuses to run as root with one
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--disable-background-networking",
@@ -40,15 +40,15 @@ FLAGS = (
     "--hide-scrollbars",
     "--force-device-scale-factor=1",
     "--remote-debugging-port=0",
-    # what a test forgot to serve on loopback is not found, anywhere
+    # a host that is not served on loopback cannot be resolved
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
 TIMEOUT = 20.0  # seconds for one command, or for a page to load
-NAMED = ("blob", "data", "about", "chrome-error")  # schemes that ask no server
+LOCAL_SCHEMES = ("blob", "data", "about", "chrome-error")  # without a request to a server
 
 
-def executable() -> str | None:
-    """The Chromium of this machine, if there is one."""
+def find_chromium() -> str | None:
+    """Return the path of this machine's Chromium, if there is one."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
@@ -77,35 +77,35 @@ class Browser:
         self._open.close()
 
     def tab(self, width: int = 1280, height: int = 800, *, dark: bool = False) -> Tab:
-        """A new empty tab in a context of its own."""
+        """Open an empty tab in its own browser context."""
         return Tab(self, width, height, dark=dark)
 
     def call(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
-        """One command of the protocol; raises RuntimeError with what Chromium says of it."""
+        """Send one command of the protocol; raises RuntimeError with Chromium's error message."""
         self._sent += 1
         message = {"id": self._sent, "method": method, "params": params}
         self._socket.send(json.dumps(message | ({"sessionId": session} if session else {})))
         while True:
-            heard = self.hear(TIMEOUT)
-            if heard.get("id") == message["id"]:
-                if "error" in heard:
-                    raise RuntimeError(f"{method}: {heard['error']['message']}")
-                return dict(heard["result"])
+            received = self.hear(TIMEOUT)
+            if received.get("id") == message["id"]:
+                if "error" in received:
+                    raise RuntimeError(f"{method}: {received['error']['message']}")
+                return dict(received["result"])
 
     def hear(self, seconds: float) -> dict[str, Any]:
-        """The next message; an event goes to the tab that it is of. Raises TimeoutError."""
-        heard = dict(json.loads(self._socket.recv(seconds)))
-        listener = self._listeners.get(heard.get("sessionId", ""))
-        if listener and "method" in heard:
-            listener(heard["method"], heard["params"])
-        return heard
+        """Receive the next message; an event goes to its tab's listener. Raises TimeoutError."""
+        received = dict(json.loads(self._socket.recv(seconds)))
+        listener = self._listeners.get(received.get("sessionId", ""))
+        if listener and "method" in received:
+            listener(received["method"], received["params"])
+        return received
 
     def listen(self, session: str, listener: Callable[[str, dict[str, Any]], None]) -> None:
-        """Who hears the events of a session."""
+        """Set the listener of a session's events."""
         self._listeners[session] = listener
 
     def _address(self) -> str:
-        """Where the browser listens: it writes its port and path into its profile."""
+        """Return the WebSocket URL; the browser writes its port and path into its profile."""
         file = self._profile / "DevToolsActivePort"
         end = time.monotonic() + TIMEOUT
         while time.monotonic() < end and self._process.poll() is None:
@@ -116,9 +116,9 @@ class Browser:
 
 
 class Tab:
-    """A page in the browser: what a user does with it, and what it asked for.
+    """A page in the browser: a user's actions on it, and the requests it makes.
 
-    `requests` holds every URL asked for, `errors` what scripts threw or logged as an error.
+    `requests` has every requested URL, `errors` what scripts threw or logged as an error.
     """
 
     def __init__(self, browser: Browser, width: int, height: int, *, dark: bool) -> None:
@@ -136,7 +136,7 @@ class Tab:
         browser.listen(self._session, self._hear)
         for domain in ("Page", "Network", "Runtime", "Log"):
             self.call(f"{domain}.enable")
-        self.show(width, height, dark=dark)
+        self.set_viewport(width, height, dark=dark)
 
     def __enter__(self) -> Self:
         return self
@@ -145,11 +145,13 @@ class Tab:
         self._browser.call("Target.disposeBrowserContext", browserContextId=self._context)
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """A command of the protocol to this tab."""
+        """Send a command of the protocol to this tab."""
         return self._browser.call(method, self._session, **params)
 
-    def show(self, width: int, height: int, *, dark: bool = False, motion: bool = True) -> None:
-        """The size of the viewport in CSS pixels, and the user's preferences."""
+    def set_viewport(
+        self, width: int, height: int, *, dark: bool = False, motion: bool = True
+    ) -> None:
+        """Set the size of the viewport in CSS pixels, and the user's preferences."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -165,7 +167,7 @@ class Tab:
         self.call("Emulation.setEmulatedMedia", features=features)
 
     def open(self, url: str) -> None:
-        """Go to a page as if its address was typed, and wait until it and its images are there."""
+        """Navigate to a URL, and wait until the page and its images are loaded."""
         self._loaded = False
         done = self.call("Page.navigate", url=url)
         if "errorText" in done:
@@ -175,7 +177,7 @@ class Tab:
             self._browser.hear(max(0.0, end - time.monotonic()))
 
     def run(self, script: str) -> Any:
-        """The value of an expression, awaited where it is a promise; raises what it throws."""
+        """Evaluate an expression and await its promise; raises what it throws."""
         done = self.call(
             "Runtime.evaluate",
             expression=script,
@@ -195,11 +197,11 @@ class Tab:
         return value
 
     def settle(self) -> None:
-        """Wait until what is due has been drawn."""
+        """Wait until pending changes have been painted."""
         self.run("new Promise(d => requestAnimationFrame(() => requestAnimationFrame(() => d())))")
 
     def click(self, selector: str) -> None:
-        """Press the mouse in the middle of an element, once it is scrolled into view."""
+        """Scroll an element into view and click in its middle."""
         x, y = self.run(
             f"(e => {{ e.scrollIntoView({{block: 'center', behavior: 'instant'}});"
             " const r = e.getBoundingClientRect();"
@@ -210,7 +212,7 @@ class Tab:
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def type(self, text: str) -> None:
-        """Type into what has the focus."""
+        """Type into the focused element."""
         self.call("Input.insertText", text=text)
 
     def press(self, key: str) -> None:
@@ -222,18 +224,20 @@ class Tab:
             self.call("Input.dispatchKeyEvent", type=kind, **given, **text)
 
     def screenshot(self, file: Path | None = None, *, whole: bool = False) -> bytes:
-        """A PNG of the viewport, or of the whole page; written to `file` too where given."""
+        """Return a PNG of the viewport or of the whole page; also write it to `file` if given."""
         shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
         image = base64.b64decode(shot["data"])
         if file is not None:
             file.write_bytes(image)
         return image
 
-    def outside(self, *allowed: str) -> list[str]:
-        """The requests that went to no loopback address; `allowed` are further hosts."""
+    def foreign_requests(self, *allowed: str) -> list[str]:
+        """Return the requests to hosts other than loopback and `allowed`."""
         hosts = {"127.0.0.1", "localhost", *allowed}
         asked = (urlsplit(url) for url in self.requests)
-        return [u.geturl() for u in asked if u.scheme not in NAMED and u.hostname not in hosts]
+        return [
+            u.geturl() for u in asked if u.scheme not in LOCAL_SCHEMES and u.hostname not in hosts
+        ]
 
     def _hear(self, method: str, params: dict[str, Any]) -> None:
         if method == "Network.requestWillBeSent":

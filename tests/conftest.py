@@ -1,4 +1,4 @@
-"""What all tests share: services on loopback, settings that point at them, and no way out."""
+"""Fixtures of all tests: services on loopback, settings for them, and no network beyond."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 
-from agent.settings import Settings, load
-from tests.browser import Browser, executable
+from agent.settings import Settings, parse_settings
+from tests.browser import Browser, find_chromium
 from tests.services import Services
 
-hypothesis_settings.register_profile("tests", deadline=None)  # a busy machine is no failure
+hypothesis_settings.register_profile("tests", deadline=None)  # a slow machine must not fail a test
 hypothesis_settings.load_profile("tests")
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -21,13 +21,13 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 
 @pytest.fixture(autouse=True)
 def _no_network() -> None:
-    """A missed fake fails: nothing beyond loopback can be reached."""
+    """Block all connections beyond loopback, so that a request without a fake fails."""
     socket_allow_hosts(["127.0.0.1", "::1"], allow_unix_socket=True)
 
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Journals and indexes of a test go to its own folder, and no key of the machine counts."""
+    """Direct journals and caches to the test's folder, and hide the machine's keys."""
     for name in list(__import__("os").environ):
         if name.endswith(("_API_KEY", "_BASE_URL")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
@@ -37,21 +37,21 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def services() -> Iterator[Services]:
-    """Gemini, SerpAPI and a small web on one loopback port."""
+    """Serve Gemini, SerpAPI and a small web on one loopback port."""
     with Services() as running:
         yield running
 
 
 @pytest.fixture
 def settings(services: Services, tmp_path: Path) -> Settings:
-    """Settings for a run against `services`, with no waiting between retries."""
-    return load(services.environment(tmp_path, CACHE_TTL="0"))
+    """Settings of a run against `services`, without waits between retries."""
+    return parse_settings(services.environment(tmp_path, CACHE_TTL="0"))
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium, started once."""
-    program = executable()
+    """A headless Chromium, started once per session."""
+    program = find_chromium()
     if program is None:
         pytest.skip("chromium is not installed: what a browser shows is not tested")
     with Browser(program) as running:
@@ -60,7 +60,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def data() -> Path:
-    """The real data to measure on."""
+    """The folder of real data sets; skips the test where it is absent."""
     if not DATA.is_dir():
         pytest.skip("shared/data is not beside this checkout")
     return DATA

@@ -1,4 +1,4 @@
-"""A world with a question for each number, and what was asked of it: for batches."""
+"""A world for batches: a question for each number, and the requests that were made."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.services import Asked, Services
+from tests.services import ModelRequest, Services
 from tests.thinker import Fact, Thinker
 
 Call = tuple[str, str]  # its kind, and what is asked
 
 
-def topic(n: int) -> str:
+def cup_topic(n: int) -> str:
     return f"Who won cup number {n}?"
 
 
-def lines(count: int) -> str:
+def topic_lines(count: int) -> str:
     """The topics of a batch, as JSON lines with ids c1, c2, ..."""
-    rows = [{"id": f"c{n}", "topic": topic(n)} for n in range(1, count + 1)]
+    rows = [{"id": f"c{n}", "topic": cup_topic(n)} for n in range(1, count + 1)]
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def set_up(services: Services, count: int) -> None:
-    """Services that know `count` cups: each has two queries, two pages and a winner of its own."""
+def serve_cups(services: Services, count: int) -> None:
+    """Set services up with `count` cups: each has its own two queries, two pages and winner."""
     pages = {f"final-{n}": f"Team {n} won cup number {n}. It rained." for n in range(1, count + 1)}
     more = {f"other-{n}": f"Cats of {n} sleep most of the day." for n in range(1, count + 1)}
     services.pages = {**pages, **more}
@@ -34,46 +34,48 @@ def set_up(services: Services, count: int) -> None:
 
 
 def hits(query: str) -> list[str]:
-    if "number" not in query:  # where the stand-in of a model that failed asks
+    if "number" not in query:  # a query of the extractive engine, after a model has failed
         return []
-    return [f"final-{number(query)}", f"other-{number(query)}"]
+    return [f"final-{cup_number(query)}", f"other-{cup_number(query)}"]
 
 
-def think(asked: Asked) -> dict[str, Any]:
-    n = number(asked.prompt)
+def think(asked: ModelRequest) -> dict[str, Any]:
+    n = cup_number(asked.prompt)
     fact = Fact("winner", f"Team {n}", f"won cup number {n}.")
     return Thinker([fact], [f"cup number {n} final"])(asked)
 
 
-def number(text: str) -> int:
+def cup_number(text: str) -> int:
     found = re.search(r"number (\d+)", text)
     assert found, text
     return int(found[1])
 
 
-class Seen(NamedTuple):
-    """How many requests of each kind services had got at a time."""
+class RequestCounts(NamedTuple):
+    """The number of requests of each kind that services had got at a point in time."""
 
-    asked: int
-    searched: int
-    read: int
-
-
-def seen(services: Services) -> Seen:
-    return Seen(len(services.asked), len(services.searched), len(services.read))
+    model: int
+    search: int
+    page: int
 
 
-def since(services: Services, then: Seen) -> list[Call]:
-    """What services were asked since."""
+def count_requests(services: Services) -> RequestCounts:
+    return RequestCounts(
+        len(services.model_requests), len(services.search_queries), len(services.page_requests)
+    )
+
+
+def requests_since(services: Services, before: RequestCounts) -> list[Call]:
+    """Return the calls that services have got since the counts were taken."""
     return [
-        *(("ask", asked.prompt) for asked in services.asked[then.asked :]),
-        *(("search", query) for query in services.searched[then.searched :]),
-        *(("read", services.url(name)) for name in services.read[then.read :]),
+        *(("ask", asked.prompt) for asked in services.model_requests[before.model :]),
+        *(("search", query) for query in services.search_queries[before.search :]),
+        *(("read", services.url(name)) for name in services.page_requests[before.page :]),
     ]
 
 
-def finished(journals: Iterable[Path]) -> set[Call]:
-    """The calls that journals hold: a whole line each."""
+def finished_calls(journals: Iterable[Path]) -> set[Call]:
+    """Return the calls that journals hold in complete lines."""
     found = set()
     for path in journals:
         for raw in path.read_bytes().splitlines(keepends=True)[1:]:

@@ -1,4 +1,4 @@
-"""A web server on loopback that misbehaves on demand: on raw sockets, so any fault can be made."""
+"""A web server on loopback that can misbehave in any way, since it writes to raw sockets."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ WORDS = b"A page has words, and these are enough of them for anyone to call it a
 
 
 def html(title: str = "A page") -> bytes:
-    """An ordinary page."""
+    """Return an ordinary page."""
     name = title.encode()
     return PAGE % (name, name, WORDS)
 
 
 def reply(body: bytes = b"", status: str = "200 OK", *headers: str) -> bytes:
-    """A whole HTTP answer."""
+    """Return a complete HTTP response."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers]
     return "\r\n".join([*lines, "", ""]).encode() + body
 
@@ -40,31 +40,31 @@ class Connection:
         self.sock.sendall(data)
 
     def drip(self, data: bytes, pause: float) -> None:
-        """Send byte by byte until the reader leaves or the server ends."""
+        """Send byte by byte until the client disconnects or the server stops."""
         for byte in data:
-            if self.server.over.wait(pause):
+            if self.server.stopping.wait(pause):
                 return
             self.sock.sendall(bytes([byte]))
 
     def hang(self) -> None:
-        """Say nothing until the server ends."""
-        self.server.over.wait(20)
+        """Send nothing until the server stops."""
+        self.server.stopping.wait(20)
 
     def reset(self) -> None:
-        """Cut the connection hard."""
+        """Reset the connection."""
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         self.sock.close()
 
 
 class PageServer:
-    """Answers by path; `seen` has the head of each request, `connections` counts."""
+    """Answers by path; `request_heads` keeps the head of each request, `connections` counts."""
 
     def __init__(self, answers: dict[str, Answer] | None = None, host: str = "127.0.0.1") -> None:
         self.answers: dict[str, Answer] = answers or {}
-        self.seen: list[str] = []
+        self.request_heads: list[str] = []
         self.connections = 0
         self.busiest = 0
-        self.over = threading.Event()
+        self.stopping = threading.Event()
         self._busy = 0
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
@@ -82,7 +82,7 @@ class PageServer:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        self.over.set()
+        self.stopping.set()
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         for thread in self._threads:
@@ -90,9 +90,9 @@ class PageServer:
 
     @property
     def paths(self) -> list[str]:
-        """The paths asked for, in order."""
+        """The requested paths, in order."""
         with self._lock:
-            return [head.split(" ")[1] for head in self.seen]
+            return [head.split(" ")[1] for head in self.request_heads]
 
     def _run(self, work: Callable[..., None], *args: object) -> None:
         thread = threading.Thread(target=work, args=args, daemon=True)
@@ -100,7 +100,7 @@ class PageServer:
         thread.start()
 
     def _accept(self) -> None:
-        while not self.over.is_set():
+        while not self.stopping.is_set():
             try:
                 sock, _ = self._socket.accept()
             except OSError:
@@ -112,9 +112,9 @@ class PageServer:
     def _serve(self, sock: socket.socket) -> None:
         with sock:
             sock.settimeout(0.2)
-            while not self.over.is_set() and (head := self._head(sock)):
+            while not self.stopping.is_set() and (head := self._head(sock)):
                 with self._lock:
-                    self.seen.append(head)
+                    self.request_heads.append(head)
                     self._busy += 1
                     self.busiest = max(self.busiest, self._busy)
                 try:
@@ -127,7 +127,7 @@ class PageServer:
 
     def _head(self, sock: socket.socket) -> str:
         data = b""
-        while b"\r\n\r\n" not in data and not self.over.is_set():
+        while b"\r\n\r\n" not in data and not self.stopping.is_set():
             try:
                 if not (piece := sock.recv(65536)):
                     return ""
@@ -150,7 +150,7 @@ class PageServer:
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 3.0) -> bool:
-    """Whether something becomes true in time."""
+    """Whether a condition becomes true within so many seconds."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)

@@ -1,8 +1,8 @@
 """The command line as processes that start in milliseconds, to be killed by the dozen.
 
-A fresh interpreter takes 0.7 s to import all that a run needs. So one process imports it once, and
-each run is a fork of that one: a process of its own, with the arguments, the environment, the
-directory and the files that it is given. `python -m tests.processes SOCKET` is that one process.
+A fresh interpreter needs 0.7 s for the imports of a run. So one server process imports them once,
+and each run is a fork of it, with its own arguments, environment, directory and output files.
+`python -m tests.processes SOCKET` is that server process.
 """
 
 from __future__ import annotations
@@ -22,69 +22,72 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-LONGEST = 60.0  # seconds: a net under a run that hangs, far above what a loaded machine needs
+TIMEOUT = 60.0  # seconds: ends a run that hangs; far more than a loaded machine needs
 
 
-class Started:
-    """A run under way; use it as a context, so that it is gone at the end."""
+class RunProcess:
+    """A running command; use it as a context manager, which kills it at the end."""
 
     def __init__(self, link: socket.socket, folder: Path) -> None:
-        self._said = link.makefile("rb", buffering=0)  # what is not yet read shows in `select`
+        self._status_stream = link.makefile("rb", buffering=0)  # so that `select` sees unread bytes
         self._link = link
         self._folder = folder
-        self.pid = int(self._said.readline())
+        self.pid = int(self._status_stream.readline())
         self.status: int | None = None
 
-    def __enter__(self) -> Started:
+    def __enter__(self) -> RunProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.kill()
-        self._said.close()
+        self._status_stream.close()
         self._link.close()
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal, if it still runs. Its number stays its own: its parent waits for it."""
+        """Send a signal if the process still runs.
+
+        The pid is not reused before its parent has waited for it.
+        """
         if self.status is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
     def kill(self) -> int:
-        """Kill it with SIGKILL; its exit status, which is not -9 if it had ended by itself."""
+        """Kill it with SIGKILL; the exit status is not -9 if it had ended by itself."""
         self.send(signal.SIGKILL)
         return self.wait()
 
-    def ended(self, seconds: float) -> bool:
-        """Whether it ends by itself within so long."""
+    def ends_within(self, seconds: float) -> bool:
+        """Whether it ends by itself within so many seconds."""
         return self.status is not None or bool(select.select([self._link], [], [], seconds)[0])
 
     def wait(self) -> int:
-        """The exit status, negative for a signal."""
+        """Wait for the exit status, which is negative for a signal."""
         if self.status is None:
-            self._link.settimeout(LONGEST)
-            self.status = os.waitstatus_to_exitcode(int(self._said.readline()))
+            self._link.settimeout(TIMEOUT)
+            self.status = os.waitstatus_to_exitcode(int(self._status_stream.readline()))
         return self.status
 
     @property
-    def out(self) -> bytes:
+    def stdout(self) -> bytes:
         return (self._folder / "stdout").read_bytes()
 
     @property
-    def err(self) -> str:
+    def stderr(self) -> str:
         return (self._folder / "stderr").read_text("utf-8")
 
     @property
     def answer(self) -> dict[str, Any]:
-        """What it printed, which is one JSON object."""
+        """The JSON object that it printed on standard output."""
         self.wait()
-        assert self.out.endswith(b"\n") and "Traceback" not in self.err, self.err
-        value = json.loads(self.out)
+        assert self.stdout.endswith(b"\n") and "Traceback" not in self.stderr, self.stderr
+        value = json.loads(self.stdout)
         assert isinstance(value, dict)
         return value
 
 
 class Starter:
-    """The process that has imported everything; use it as a context. Threads may share it."""
+    """The server process that forks runs; use it as a context manager. Threads may share it."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory()
@@ -107,36 +110,36 @@ class Starter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate(timeout=LONGEST)  # its standard input ends: so does it
+        self._process.communicate(timeout=TIMEOUT)  # it ends when its standard input does
         self._folder.cleanup()
 
     def start(
         self, *arguments: str, cwd: Path, environment: Mapping[str, str], largest: int = 0
-    ) -> Started:
+    ) -> RunProcess:
         """Start `python -m agent.cli` with these arguments.
 
-        `largest`: bytes that a file may have, as if the disk were full beyond; 0: no limit.
+        `largest`: the maximal size of a file in bytes, to simulate a full disk; 0: no limit.
         """
         folder = Path(tempfile.mkdtemp(dir=self._folder.name))
         link = socket.socket(socket.AF_UNIX)
         link.connect(self._address)
-        wanted = [list(arguments), str(cwd), dict(environment), str(folder), largest]
-        link.sendall(json.dumps(wanted).encode() + b"\n")
-        return Started(link, folder)
+        command = [list(arguments), str(cwd), dict(environment), str(folder), largest]
+        link.sendall(json.dumps(command).encode() + b"\n")
+        return RunProcess(link, folder)
 
 
-def workers(command: int) -> list[int]:
-    """The processes of the workers of a batch, which Ray names by their class."""
+def find_ray_workers(command: int) -> list[int]:
+    """Return the pids of a batch's workers, which Ray names by their class."""
     found = []
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and descends(int(entry.name), command):
+        if entry.name.isdigit() and is_descendant(int(entry.name), command):
             name = (entry / "cmdline").read_bytes()
             if name.startswith(b"ray::Worker"):
                 found.append(int(entry.name))
     return found
 
 
-def descends(pid: int, from_pid: int) -> bool:
+def is_descendant(pid: int, from_pid: int) -> bool:
     while pid > 1:
         if pid == from_pid:
             return True
@@ -147,13 +150,13 @@ def descends(pid: int, from_pid: int) -> bool:
     return False
 
 
-# --- in the process that is forked --------------------------------------------------------------
+# --- in the server process ----------------------------------------------------------------------
 
 
 def main(address: str) -> None:
     """Fork a run for each connection, until standard input ends."""
     import_all()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that wait
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are not waited for
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(64)
@@ -162,13 +165,13 @@ def main(address: str) -> None:
             link, _ = listener.accept()
             if os.fork() == 0:
                 listener.close()
-                watch(link)
+                supervise(link)
             link.close()
         assert ready
 
 
 def import_all() -> None:
-    """What a run imports on its way; no thread may be left, since threads do not survive a fork."""
+    """Import what a run imports. No thread may be left: threads do not survive a fork."""
     import google.genai.types  # noqa: F401
 
     import agent.llm.gemini
@@ -183,32 +186,32 @@ def import_all() -> None:
     assert len(list(Path("/proc/self/task").iterdir())) == 1
 
 
-def watch(link: socket.socket) -> None:
-    """Fork the run, tell its number, wait for it and tell its status."""
+def supervise(link: socket.socket) -> None:
+    """Fork the run, send its pid, wait for it and send its exit status."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    with link.makefile("rwb") as said:
-        arguments, cwd, environment, folder, largest = json.loads(said.readline())
+    with link.makefile("rwb") as stream:
+        arguments, cwd, environment, folder, largest = json.loads(stream.readline())
         pid = os.fork()
         if pid == 0:
             if largest:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
-            become(arguments, cwd, environment, Path(folder))
-        said.write(f"{pid}\n".encode())
-        said.flush()
+            run_command(arguments, cwd, environment, Path(folder))
+        stream.write(f"{pid}\n".encode())
+        stream.flush()
         _, status = os.waitpid(pid, 0)
         with suppress(BrokenPipeError):
-            said.write(f"{status}\n".encode())
-            said.flush()
+            stream.write(f"{status}\n".encode())
+            stream.flush()
     os._exit(0)
 
 
-def become(arguments: list[str], cwd: str, environment: dict[str, str], folder: Path) -> None:
-    """Be the command line."""
+def run_command(arguments: list[str], cwd: str, environment: dict[str, str], folder: Path) -> None:
+    """Become the command line: replace output, directory, environment and arguments."""
     from agent.cli import main as command
 
     os.closerange(3, 256)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
     for number, name in ((1, "stdout"), (2, "stderr")):
         file = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, number)

@@ -1,7 +1,7 @@
-"""A scripted model that researches with tools: it knows only what it is shown.
+"""A scripted model that researches with tools and knows its prompt alone.
 
-It searches the queries of its prompt, reads every page that a search names, and is done. What it
-drafts stands in the sources of the prompt.
+It searches the queries of its prompt, reads every page of the results, and ends. It drafts what
+the sources of its prompt state.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ import html
 import re
 from typing import Any
 
-from tests.services import Asked, Reply, source_ids
-from tests.thinker import Fact, Thinker, find
+from tests.services import ModelRequest, Reply, source_ids
+from tests.thinker import Fact, Thinker, find_sentence
 
 Calls = list[dict[str, Any]]
 
 
-def search(*queries: str) -> Calls:
+def search_calls(*queries: str) -> Calls:
     return [{"name": "search_web", "arguments": {"query": query}} for query in queries]
 
 
-def fetch(*urls: str) -> Calls:
+def fetch_calls(*urls: str) -> Calls:
     return [{"name": "fetch_page", "arguments": {"url": url}} for url in urls]
 
 
-def hits(told: str) -> list[str]:
-    """The addresses that a result of a search names."""
+def hit_urls(told: str) -> list[str]:
+    """Return the URLs in a search result."""
     return [html.unescape(url) for url in re.findall(r'<hit url="([^"]*)"', told)]
 
 
-def queries(asked: Asked) -> list[str]:
-    """The queries that a round is given."""
+def round_queries(asked: ModelRequest) -> list[str]:
+    """Return the queries in the prompt of a round."""
     listed = asked.prompt.partition("\nQueries:\n")[2].partition("\nSearched before:")[0]
     return [
         html.unescape(row) for row in re.findall(r"^- \[\w+\] (.*?)(?: \(.*\))?$", listed, re.M)
@@ -47,7 +47,7 @@ class Reporter:
         self._queries = queries
         self._follow = follow or {}
 
-    def __call__(self, asked: Asked) -> Reply:
+    def __call__(self, asked: ModelRequest) -> Reply:
         return {
             "plan": self.plan,
             "gather": self.gather,
@@ -57,7 +57,7 @@ class Reporter:
             "reflect": Thinker(self._facts, []),
         }[asked.task](asked)
 
-    def plan(self, asked: Asked) -> dict[str, Any]:
+    def plan(self, asked: ModelRequest) -> dict[str, Any]:
         rows = [
             {"query": query, "priority": "Medium", "reasoning": "needed"} for query in self._queries
         ]
@@ -67,21 +67,21 @@ class Reporter:
             "prioritized_sub_queries": rows,
         }
 
-    def gather(self, asked: Asked) -> dict[str, Any]:
+    def gather(self, asked: ModelRequest) -> dict[str, Any]:
         if not asked.results:
-            return {"calls": search(*queries(asked))}
+            return {"calls": search_calls(*round_queries(asked))}
         if len(asked.results) > 1:
             return {"text": "That is enough."}
-        found = [url for told in asked.results[0] for url in hits(told)]
-        return {"calls": fetch(*dict.fromkeys(found))}
+        found = [url for told in asked.results[0] for url in hit_urls(told)]
+        return {"calls": fetch_calls(*dict.fromkeys(found))}
 
-    def gaps(self, asked: Asked) -> dict[str, Any]:
+    def gaps(self, asked: ModelRequest) -> dict[str, Any]:
         shown = source_ids(asked.prompt)
-        missing = [fact.slot for fact in self._facts if not find(fact.said, shown)[0]]
+        missing = [fact.slot for fact in self._facts if not find_sentence(fact.said, shown)[0]]
         follow = [self._follow[slot] for slot in missing if slot in self._follow]
         return {"gaps": [f"the {slot}" for slot in missing], "follow_up_queries": follow}
 
-    def draft(self, asked: Asked) -> dict[str, Any]:
+    def draft(self, asked: ModelRequest) -> dict[str, Any]:
         shown = source_ids(asked.prompt)
         told = [
             {
@@ -89,7 +89,7 @@ class Reporter:
                 "citations": [{"source": n, "quote": quote}],
             }
             for fact in self._facts
-            for n, quote in [find(fact.said, shown)]
+            for n, quote in [find_sentence(fact.said, shown)]
             if n
         ]
         return {

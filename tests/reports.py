@@ -1,4 +1,4 @@
-"""Reports grown from hand-made events: what a strategy would leave behind, with no run."""
+"""Reports built from hand-made events, as a strategy would leave them, without a run."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.answer import Answer, RunInfo, Usage, make_answer
-from agent.evidence import anchor
-from agent.evidence.citing import written
-from agent.outside import A, Reply, Task
+from agent.answer import Answer, RunInfo, Usage, build_answer
+from agent.evidence import anchor_quote
+from agent.evidence.citing import render_claim
+from agent.outside import AnswerT, Reply, Task
 from agent.state import (
     Alternative,
     Answered,
     Claim,
     Failed,
     Finding,
-    Found,
     Hit,
     Page,
     PageRead,
@@ -27,6 +26,7 @@ from agent.state import (
     Report,
     Research,
     Searched,
+    SearchResults,
     Section,
     Slot,
 )
@@ -38,7 +38,7 @@ USAGE = Usage(llm_calls=5, input_tokens=51_200, output_tokens=4_100, usd=0.0213,
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadPage:
     """A page as a run reads it."""
 
     url: str
@@ -56,24 +56,26 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Said:
-    """A sentence and the words that it stands on, as (source, quote)."""
+class CitedSentence:
+    """A sentence and its quotes, as (source, quote)."""
 
     text: str
     quotes: Sequence[tuple[int, str]] = ()
 
 
-class Written:
-    """A run with its pages read, to which sentences are added."""
+class AnswerBuilder:
+    """Builds the answer of a run whose pages have been read."""
 
-    def __init__(self, topic: str, pages: Sequence[Read], slots: Sequence[Finding] = ()) -> None:
+    def __init__(
+        self, topic: str, pages: Sequence[ReadPage], slots: Sequence[Finding] = ()
+    ) -> None:
         names = tuple(Slot(name=finding.slot) for finding in slots)
         self.research = Research(topic, names)
         queries = (topic, "2022 final attendance")
         self.research.grow(Queried(round=1, queries=queries))
         hits = tuple(page.event().hit for page in pages)
         for query in queries:
-            found = Found(query=query, hits=hits, provider="corpus", at=AT)
+            found = SearchResults(query=query, hits=hits, provider="corpus", at=AT)
             self.research.grow(Searched(round=1, found=found))
         for page in pages:
             self.research.grow(page.event())
@@ -85,55 +87,59 @@ class Written:
         self._quotes: list[Quote] = []
 
     def quote(self, source: int, text: str) -> Quote:
-        found = anchor(text, self.research.sources[source - 1])
+        found = anchor_quote(text, self.research.sources[source - 1])
         assert found is not None, text
         return found
 
-    def claims(self, said: Sequence[Said]) -> tuple[Claim, ...]:
-        """Sentences as claims; their quotes are kept for the answer."""
-        for one in said:
+    def claims(self, sentences: Sequence[CitedSentence]) -> tuple[Claim, ...]:
+        """Return sentences as claims, and keep their quotes for the answer."""
+        for one in sentences:
             self._quotes += [self.quote(*pair) for pair in one.quotes]
         return tuple(
             Claim(text=one.text, citations=tuple(dict.fromkeys(n for n, _ in one.quotes)))
-            for one in said
+            for one in sentences
         )
 
-    def answer(self, summary: Sequence[Said], report: Report | None = None) -> Answer:
-        """The answer object of the run, ended by this summary and this report, checked by rules."""
+    def build_answer(
+        self, summary: Sequence[CitedSentence], report: Report | None = None
+    ) -> Answer:
+        """Build the answer object from a summary and a report, verified by rules."""
         claims = self.claims(summary)
-        text = " ".join(map(written, claims))
+        text = " ".join(map(render_claim, claims))
         quotes = tuple(self._quotes)
         self.research.grow(Answered(text=text, quotes=quotes, claims=claims, report=report))
-        for event in Verify(_nobody, 0, by="rules", on_unsupported="flag")(self.research):
+        for event in Verify(_reject_task, 0, mode="rules", on_unsupported="flag")(self.research):
             self.research.grow(event)
-        return make_answer(self.research, usage=USAGE, run=RUN)
+        return build_answer(self.research, usage=USAGE, run=RUN)
 
 
-def _nobody(task: Task[A]) -> Reply[A]:
+def _reject_task(task: Task[AnswerT]) -> Reply[AnswerT]:
     raise AssertionError(f"{task.name} was asked of a model")
 
 
-FINAL = Read(
+FINAL = ReadPage(
     "https://en.wikipedia.org/wiki/2022_FIFA_World_Cup_final",
     "2022 FIFA World Cup final",
     "The 2022 final was played at Lusail Stadium on 18 December 2022. Argentina beat France 4-2 on "
     "penalties after a 3-3 draw. Lionel Messi scored twice. Kylian Mbappé scored a hat-trick. "
     "The attendance was 88,966.",
 )
-NEWS = Read(
+NEWS = ReadPage(
     "https://news.example/world-cup?id=7&lang=en",
     "Argentina win an unforgettable final | The Example Times",
     "It was called the greatest final of all. Lionel Messi lifted the trophy. "
     "Officials counted 89,000 people in the stadium.",
 )
-SNIPPET = Read("https://stats.example/", "Finals in figures", "The final had 6 goals.", "snippet")
-UNCITED = Read("https://unused.example/", "Never cited", "Cats sleep most of the day.")
-CHINESE = Read(
+SNIPPET = ReadPage(
+    "https://stats.example/", "Finals in figures", "The final had 6 goals.", "snippet"
+)
+UNCITED = ReadPage("https://unused.example/", "Never cited", "Cats sleep most of the day.")
+CHINESE = ReadPage(
     "https://zh.wikipedia.org/wiki/决赛",
     "2022年世界杯决赛",
     "阿根廷队击败法国队，夺得冠军。梅西攻入两球。",
 )
-ARABIC = Read(
+ARABIC = ReadPage(
     "https://ar.wikipedia.org/wiki/نهائي",
     "نهائي كأس العالم 2022",
     "فازت الأرجنتين على فرنسا بركلات الترجيح. أقيمت المباراة في استاد لوسيل.",
@@ -141,40 +147,55 @@ ARABIC = Read(
 TOPIC = "Who won the 2022 FIFA World Cup, and why is the final remembered?"
 
 
-def world_cup(topic: str = TOPIC) -> Answer:
-    """A report with all that one can have: themes in three scripts, verdicts, conflicts, slots."""
+def world_cup_answer(topic: str = TOPIC) -> Answer:
+    """Build an answer with every part: themes in three scripts, verdicts, conflicts, slots."""
     pages = [FINAL, NEWS, SNIPPET, UNCITED, CHINESE, ARABIC]
-    quoted = Written(topic, pages)
+    quoted = AnswerBuilder(topic, pages)
     crowd = quoted.quote(1, "The attendance was 88,966.")
     slots = [
-        Finding(slot="winner", status="filled", value="Argentina", quotes=(
-            quoted.quote(1, "Argentina beat France 4-2 on penalties after a 3-3 draw."),
-        )),
-        Finding(slot="attendance", status="conflict", value="88,966", quotes=(crowd,),
-                alternatives=(Alternative(value="89,000", citations=(2,), weight=0.4),)),
+        Finding(
+            slot="winner",
+            status="filled",
+            value="Argentina",
+            quotes=(quoted.quote(1, "Argentina beat France 4-2 on penalties after a 3-3 draw."),),
+        ),
+        Finding(
+            slot="attendance",
+            status="conflict",
+            value="88,966",
+            quotes=(crowd,),
+            alternatives=(Alternative(value="89,000", citations=(2,), weight=0.4),),
+        ),
         Finding(slot="man_of_the_match", status="missing"),
-    ]  # fmt: skip
-    run = Written(topic, pages, slots)
+    ]
+    run = AnswerBuilder(topic, pages, slots)
     beat = (1, "Argentina beat France 4-2 on penalties after a 3-3 draw.")
     summary = [
-        Said("Argentina beat France 4-2 on penalties after a 3-3 draw.", [beat]),
-        Said("The match was played at Lusail Stadium on 18 December 2022.",
-             [(1, "The 2022 final was played at Lusail Stadium on 18 December 2022.")]),
-        Said("Many call it the greatest final.", [(2, "It was called the greatest final of all.")]),
-    ]  # fmt: skip
+        CitedSentence("Argentina beat France 4-2 on penalties after a 3-3 draw.", [beat]),
+        CitedSentence(
+            "The match was played at Lusail Stadium on 18 December 2022.",
+            [(1, "The 2022 final was played at Lusail Stadium on 18 December 2022.")],
+        ),
+        CitedSentence(
+            "Many call it the greatest final.", [(2, "It was called the greatest final of all.")]
+        ),
+    ]
     match = [
-        Said("Lionel Messi scored twice.", [(1, "Lionel Messi scored twice.")]),
-        Said("Kylian Mbappé scored a hat-trick, the second in a final.",
-             [(1, "Kylian Mbappé scored a hat-trick.")]),
-        Said("The final had 6 goals.", [(3, "The final had 6 goals.")]),
-        Said("Nobody slept that night."),
-    ]  # fmt: skip
+        CitedSentence("Lionel Messi scored twice.", [(1, "Lionel Messi scored twice.")]),
+        CitedSentence(
+            "Kylian Mbappé scored a hat-trick, the second in a final.",
+            [(1, "Kylian Mbappé scored a hat-trick.")],
+        ),
+        CitedSentence("The final had 6 goals.", [(3, "The final had 6 goals.")]),
+        CitedSentence("Nobody slept that night."),
+    ]
     chinese = [
-        Said(one, [(5, one)]) for one in ("阿根廷队击败法国队，夺得冠军。", "梅西攻入两球。")
+        CitedSentence(one, [(5, one)])
+        for one in ("阿根廷队击败法国队，夺得冠军。", "梅西攻入两球。")
     ]
     beaten, where = "فازت الأرجنتين على فرنسا بركلات الترجيح.", "أقيمت المباراة في استاد لوسيل."
-    arabic = [Said(one, [(6, one)]) for one in (beaten, where)]
-    conflict = Said(
+    arabic = [CitedSentence(one, [(6, one)]) for one in (beaten, where)]
+    conflict = CitedSentence(
         "One source says that the attendance was 88,966, another 89,000.",
         [(1, "The attendance was 88,966."), (2, "Officials counted 89,000 people in the stadium.")],
     )
@@ -189,4 +210,4 @@ def world_cup(topic: str = TOPIC) -> Answer:
         confidence="High",
         rationale="Two independent pages agree on the winner [1][2]; only the crowd is disputed.",
     )
-    return run.answer(summary, report)
+    return run.build_answer(summary, report)

@@ -17,18 +17,18 @@ from agent.errors import SearchFailed
 from agent.sources.search import Provider, SearchChain
 from agent.sources.search.duckduckgo import DuckDuckGo
 from agent.sources.search.exa import Exa
-from agent.sources.search.options import Options
+from agent.sources.search.options import SearchOptions
 from agent.sources.search.searxng import SearXNG
 from agent.sources.search.serpapi import SerpApi
 from agent.sources.search.serper import Serper
 from agent.sources.search.tavily import Tavily
 from agent.sources.search.wikipedia import Wikipedia
-from agent.state import Found
+from agent.state import SearchResults
 
 KEY = "s3cret/key+42"
 BASE = "https://gate.example/prefix"
 TODAY = date(2026, 6, 15)
-STRICT = Options(
+STRICT = SearchOptions(
     language="de",
     since=date(2026, 6, 10),
     allow_domains=("a.org", "b.org"),
@@ -41,7 +41,7 @@ NOTHING = "Google hasn't returned any results for this query."
 class Service(NamedTuple):
     """A provider: how it is built, how it is asked, a reply with one hit, and one with none."""
 
-    make: Callable[[str, Options, float], Provider]
+    make: Callable[[str, SearchOptions, float], Provider]
     method: str
     path: str
     good: dict[str, Any]
@@ -96,10 +96,10 @@ KEYED = ("serpapi", "exa", "tavily", "serper")
 
 
 def service(
-    name: str, base: str = BASE, options: Options | None = None, timeout: float = 20.0
+    name: str, base: str = BASE, options: SearchOptions | None = None, timeout: float = 20.0
 ) -> Provider:
     """A provider that asks at `base`."""
-    return SERVICES[name].make(base, options or Options(), timeout)
+    return SERVICES[name].make(base, options or SearchOptions(), timeout)
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def wire(name: str, **reply: Any) -> Iterator[list[Any]]:
             asked.extend(call.request for call in mock.calls)
 
 
-def sent(asked: list[Any]) -> requests.PreparedRequest:
+def only_request(asked: list[Any]) -> requests.PreparedRequest:
     """The one request that went out."""
     (request,) = asked
     assert isinstance(request, requests.PreparedRequest)
@@ -126,7 +126,7 @@ def parameters(request: requests.PreparedRequest) -> dict[str, str]:
     return {name: value[0] for name, value in parse_qs(urlsplit(str(request.url)).query).items()}
 
 
-def body(request: requests.PreparedRequest) -> dict[str, Any]:
+def json_body(request: requests.PreparedRequest) -> dict[str, Any]:
     """The JSON body."""
     found: dict[str, Any] = json.loads(request.body or "")
     return found
@@ -139,7 +139,7 @@ def failure(provider: Provider, query: str = "q") -> SearchFailed:
     return caught.value
 
 
-def through(provider: Provider) -> Found | SearchFailed:
+def search_through_chain(provider: Provider) -> SearchResults | SearchFailed:
     """What the chain makes of one provider."""
     try:
         return SearchChain([provider], pause=lambda seconds: None)("q")
@@ -159,14 +159,14 @@ class DDGSException(Exception):
     """By name the one of ddgs."""
 
 
-class Fake:
+class FakeDDGS:
     """DDGS as its class: called with `timeout`, then asked with `text(**asked)`."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
         self.asked: list[dict[str, Any]] = []
 
-    def __call__(self, timeout: int) -> Fake:
+    def __call__(self, timeout: int) -> FakeDDGS:
         assert timeout >= 1
         return self
 
@@ -178,6 +178,8 @@ class Fake:
         return answer
 
 
-def duck(fake: Fake, options: Options | None = None, timeout: float = 20.0) -> DuckDuckGo:
+def fake_duckduckgo(
+    fake: FakeDDGS, options: SearchOptions | None = None, timeout: float = 20.0
+) -> DuckDuckGo:
     """The provider with a class that stands in for that of ddgs, which cannot be intercepted."""
     return DuckDuckGo(options, timeout, fake, pause=lambda seconds: None, today=lambda: TODAY)

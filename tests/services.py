@@ -1,6 +1,6 @@
 """Services on loopback that speak the wire formats of Gemini, SerpAPI and the web.
 
-What they answer is set by the test; every request is kept in the order in which it arrived.
+A test sets what they answer. Every request is kept, in order of arrival.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-from tests.tool_wire import Issued, Told
+from tests.tool_wire import IssuedCalls, ToolResults
 
 GEMINI_KEY = "gemini-secret-key"
 SERPAPI_KEY = "serpapi-secret-key"
@@ -25,7 +25,7 @@ OPENAI_KEY = "openai-secret-key"
 
 
 class Raw(NamedTuple):
-    """An answer as bytes on the wire; `status` 0 cuts the connection without a word."""
+    """An HTTP response as it is sent; `status` 0 closes the connection without one."""
 
     status: int
     body: str
@@ -33,52 +33,52 @@ class Raw(NamedTuple):
     delay: float = 0.0
 
 
-class Asked(NamedTuple):
-    """A model request: which task (by its schema), what was shown."""
+class ModelRequest(NamedTuple):
+    """A request to a model: its task (known by the schema), its prompts and its tool results."""
 
     task: str
     model: str
     system: str
     prompt: str
-    results: Told = ()  # of tools, for each turn so far
+    results: ToolResults = ()  # for each turn so far
 
 
 #: A reply: an answer object, text as it stands, or raw bytes.
 Reply = dict[str, Any] | str | Raw
-Think = Callable[[Asked], Reply]
+Think = Callable[[ModelRequest], Reply]
 
 
 def source_ids(prompt: str) -> dict[int, str]:
-    """The sources that a prompt shows: number -> text, unescaped."""
+    """Return the sources in a prompt: number -> text, unescaped."""
     shown = re.findall(r'<source id="(\d+)"[^>]*>(.*?)</source>', prompt, re.S)
     return {int(n): html.unescape(text) for n, text in shown}
 
 
 class Services:
-    """One server; `think`, `hits` and `pages` say what it answers."""
+    """One server for all services; `think`, `hits` and `pages` set its answers."""
 
     def __init__(self) -> None:
-        self.think: Think = lambda asked: Raw(500, "no script")
+        self.think: Think = lambda request: Raw(500, "no script")
         self.hits: dict[str, list[str]] | Callable[[str], Any] = {}
         self.pages: dict[str, str | Raw] = {}
         self.default_hits: list[str] = []
-        self.fault: Callable[[], Raw | None] = lambda: None  # answered in the place of anything
+        self.fault: Callable[[], Raw | None] = lambda: None  # if set, the only reply
         self.latency: Callable[[], float] = lambda: 0.0
-        self.models = {  # what models.get knows, and what each can do
+        self.models = {  # those that models.get knows, and their methods
             "gemini-3.8-flash": ["generateContent", "countTokens"],
             "gemini-3.5-flash-lite": ["generateContent"],
             "embedding-1": ["embedContent"],
         }
-        self.asked: list[Asked] = []
-        self.bodies: list[dict[str, Any]] = []  # what each model request said
-        self.forms: list[str] = []  # how each OpenAI request asked for JSON
-        self.openai_forms = {"json_schema", "json_object", "prompt"}  # those that are taken
+        self.model_requests: list[ModelRequest] = []
+        self.bodies: list[dict[str, Any]] = []  # of the model requests
+        self.forms: list[str] = []  # how each OpenAI request asks for JSON
+        self.openai_forms = {"json_schema", "json_object", "prompt"}  # accepted ones
         self.openai_needs_key = True
         self.openai_takes_tools = True
-        self.issued = Issued()  # the calls of tools that models made
-        self.posted: list[str] = []  # the paths of model requests
-        self.searched: list[str] = []
-        self.read: list[str] = []
+        self.issued_calls = IssuedCalls()  # the tool calls that models made
+        self.posted_paths: list[str] = []  # the paths of model requests
+        self.search_queries: list[str] = []
+        self.page_requests: list[str] = []
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -93,7 +93,7 @@ class Services:
         self._server.server_close()
 
     def environment(self, folder: Path, **more: str) -> dict[str, str]:
-        """The environment that points a run at these services."""
+        """Return the environment that directs a run to these services."""
         return {
             "GEMINI_API_KEY": GEMINI_KEY,
             "GOOGLE_GEMINI_BASE_URL": f"{self.base}/gemini",
@@ -109,40 +109,40 @@ class Services:
         }
 
     def url(self, name: str) -> str:
-        """The address of a page."""
+        """Return the URL of a page."""
         return f"{self.base}/web/{name}"
 
     def tasks(self) -> list[str]:
-        """Which tasks models were asked, in order."""
-        return [asked.task for asked in self.asked]
+        """Return the task of each model request, in order."""
+        return [request.task for request in self.model_requests]
 
-    # --- what the server answers ---------------------------------------------------------------
+    # --- the services' replies -----------------------------------------------------------------
 
     def gemini(self, model: str, body: dict[str, Any], key: str | None) -> Raw:
-        told = self.issued.gemini_results(body["contents"])
-        if isinstance(told, str):
-            return Raw(400, json.dumps({"error": {"code": 400, "message": told}}))
-        asked = _asked(model, body, told)
+        results = self.issued_calls.gemini_results(body["contents"])
+        if isinstance(results, str):
+            return Raw(400, json.dumps({"error": {"code": 400, "message": results}}))
+        request = _parse_request(model, body, results)
         with self._lock:
-            self.asked.append(asked)
+            self.model_requests.append(request)
         if key != GEMINI_KEY:
-            return _refused()
-        reply = self.think(asked)
+            return _bad_key_reply()
+        reply = self.think(request)
         if isinstance(reply, Raw):
             return reply
         if isinstance(reply, dict) and body.get("tools"):
-            turn = gemini_reply("", asked)
-            turn["candidates"][0]["content"]["parts"] = self.issued.gemini_parts(reply)
+            turn = gemini_reply("", request)
+            turn["candidates"][0]["content"]["parts"] = self.issued_calls.gemini_parts(reply)
             return Raw(200, json.dumps(turn), delay=self.latency())
         text = reply if isinstance(reply, str) else json.dumps(reply)
-        return Raw(200, json.dumps(gemini_reply(text, asked)), delay=self.latency())
+        return Raw(200, json.dumps(gemini_reply(text, request)), delay=self.latency())
 
     def get(self, path: str, headers: dict[str, str]) -> Raw:
-        """Whatever is asked with GET."""
+        """Route a GET request."""
         parts = urlsplit(path)
         if parts.path == "/serpapi/search":
-            given = parse_qs(parts.query)
-            return self.serpapi(given["q"][0], given["api_key"][0])
+            parameters = parse_qs(parts.query)
+            return self.serpapi(parameters["q"][0], parameters["api_key"][0])
         if found := re.fullmatch(r"/gemini/v1\w*/models/(.+)", parts.path):
             return self.model(found[1], headers.get("x-goog-api-key"))
         if parts.path == "/openai/models":
@@ -152,7 +152,7 @@ class Services:
     def model(self, name: str, key: str | None) -> Raw:
         """models.get: whether a model exists."""
         if key != GEMINI_KEY:
-            return _refused()
+            return _bad_key_reply()
         if name not in self.models:
             error = {"code": 404, "message": f"{name} is not found", "status": "NOT_FOUND"}
             return Raw(404, json.dumps({"error": error}))
@@ -168,31 +168,31 @@ class Services:
     def openai(self, body: dict[str, Any], authorization: str | None) -> Raw:
         form = (body.get("response_format") or {}).get("type", "prompt")
         form = "tools" if body.get("tools") else form
-        told = self.issued.openai_results(body["messages"])
-        if isinstance(told, str):
-            return Raw(400, json.dumps({"error": {"message": told}}))
+        results = self.issued_calls.openai_results(body["messages"])
+        if isinstance(results, str):
+            return Raw(400, json.dumps({"error": {"message": results}}))
         system, prompt = (message["content"] for message in body["messages"][:2])
-        asked = Asked(_task_in(json.dumps(body)), body["model"], system, prompt, told)
+        request = ModelRequest(_task_in(json.dumps(body)), body["model"], system, prompt, results)
         with self._lock:
-            self.asked.append(asked)
+            self.model_requests.append(request)
             self.forms.append(form)
         if authorization != (f"Bearer {OPENAI_KEY}" if self.openai_needs_key else None):
             return Raw(401, json.dumps({"error": {"message": f"Bad key {authorization}"}}))
         if form not in self.openai_forms | ({"tools"} if self.openai_takes_tools else set()):
             return Raw(400, json.dumps({"error": {"message": f"response_format {form}?"}}))
-        reply = self.think(asked)
+        reply = self.think(request)
         if isinstance(reply, Raw):
             return reply
         if isinstance(reply, dict) and form == "tools":
             turn = openai_reply("", "tool_calls")
-            turn["choices"][0]["message"] = self.issued.openai_message(reply)
+            turn["choices"][0]["message"] = self.issued_calls.openai_message(reply)
             return Raw(200, json.dumps(turn), delay=self.latency())
         text = reply if isinstance(reply, str) else json.dumps(reply)
         return Raw(200, json.dumps(openai_reply(text)), delay=self.latency())
 
     def serpapi(self, query: str, key: str) -> Raw:
         with self._lock:
-            self.searched.append(query)
+            self.search_queries.append(query)
         if key != SERPAPI_KEY:
             return Raw(401, json.dumps({"error": f"Invalid API key: {key}"}))
         found = self.hits(query) if callable(self.hits) else self.hits.get(query)
@@ -202,12 +202,12 @@ class Services:
         if not names:
             none = "Google hasn't returned any results for this query."
             return Raw(200, json.dumps({"error": none}), delay=self.latency())
-        rows = [_organic(i, self.url(name), name) for i, name in enumerate(names, 1)]
+        rows = [_organic_result(i, self.url(name), name) for i, name in enumerate(names, 1)]
         return Raw(200, json.dumps({"organic_results": rows}), delay=self.latency())
 
     def page(self, name: str) -> Raw:
         with self._lock:
-            self.read.append(name)
+            self.page_requests.append(name)
         page = self.pages.get(name)
         if page is None:
             return Raw(404, "not here")
@@ -218,34 +218,34 @@ class Services:
 
 
 def as_html(title: str, text: str) -> str:
-    """A page whose main text is `text`, one paragraph a line."""
+    """Return a page whose main text is `text`, with one paragraph per line."""
     body = "".join(f"<p>{html.escape(line)}</p>" for line in text.split("\n"))
     return f"<html><head><title>{title}</title></head><body><article>{body}</article></body></html>"
 
 
-def gemini_reply(text: str, asked: Asked, reason: str = "STOP") -> dict[str, Any]:
+def gemini_reply(text: str, request: ModelRequest, reason: str = "STOP") -> dict[str, Any]:
     """A generateContent reply, with tokens counted as a quarter of the characters."""
     content = {"parts": [{"text": text}], "role": "model"}
-    prompt, output = (len(asked.system) + len(asked.prompt)) // 4, len(text) // 4
+    prompt, output = (len(request.system) + len(request.prompt)) // 4, len(text) // 4
     usage = {"promptTokenCount": prompt, "candidatesTokenCount": output}
     return {
         "candidates": [{"content": content, "finishReason": reason, "index": 0}],
         "usageMetadata": {**usage, "totalTokenCount": prompt + output},
-        "modelVersion": asked.model,
+        "modelVersion": request.model,
     }
 
 
-def _asked(model: str, body: dict[str, Any], told: Told) -> Asked:
+def _parse_request(model: str, body: dict[str, Any], results: ToolResults) -> ModelRequest:
     config = body.get("generationConfig", {})
     known = config.get("responseJsonSchema") or config.get("response_json_schema")
     task = _task_in(json.dumps(body.get("tools") or known))
     system = "".join(part["text"] for part in body["systemInstruction"]["parts"])
     prompt = "".join(part["text"] for part in body["contents"][0]["parts"])
-    return Asked(task, model, system, prompt, told)
+    return ModelRequest(task, model, system, prompt, results)
 
 
 def _task_in(request: str) -> str:
-    """Which task a request is, by a field that only its answer has."""
+    """Return the task of a request, known by a field that only its answer has."""
     tasks = {
         "return_answer": "decide",
         "useful": "browse",
@@ -270,13 +270,13 @@ def openai_reply(text: str, reason: str = "stop") -> dict[str, Any]:
     return {"choices": [{"index": 0, "message": message, "finish_reason": reason}], "usage": usage}
 
 
-def _refused() -> Raw:
+def _bad_key_reply() -> Raw:
     details = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]
     error = {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}
     return Raw(400, json.dumps({"error": {**error, "details": details}}))
 
 
-def _organic(position: int, link: str, title: str) -> dict[str, Any]:
+def _organic_result(position: int, link: str, title: str) -> dict[str, Any]:
     return {"position": position, "title": title, "link": link, "snippet": f"About {title}."}
 
 
@@ -285,12 +285,12 @@ def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def log_message(self, *_: object) -> None:
-            """Quiet."""
+            """Log nothing."""
 
         def do_POST(self) -> None:
             length = int(self.headers.get("Content-Length", 0))
             body = json.loads(self.rfile.read(length))
-            services.posted.append(self.path)
+            services.posted_paths.append(self.path)
             services.bodies.append(body)
             if self.path.startswith("/openai"):
                 self._answer(services.openai(body, self.headers.get("Authorization")))
@@ -313,7 +313,7 @@ def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
             kind = {"Content-Type": "application/json", "Connection": "close"}
             for name, value in {**kind, **raw.headers, "Content-Length": str(len(body))}.items():
                 self.send_header(name, value)
-            with suppress(OSError):  # whoever asked has given up
+            with suppress(OSError):  # the client has given up
                 self.end_headers()
                 self.wfile.write(body)
 

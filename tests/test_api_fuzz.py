@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import BaseSchema, Case, GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance as ACCEPTED
 
-from tests.web import Web, configured
+from tests.web import Web, configure_from
 
 EXAMPLES = 8  # of each operation, good and bad ones
 OPERATIONS = [
@@ -32,7 +32,7 @@ OPERATIONS = [
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     folder = str(tmp_path_factory.mktemp("fuzz"))
     environment = {"RUNS_DIR": f"{folder}/runs", "CACHE_DIR": f"{folder}/cache"}
-    with Web(configured(environment, offline=True)) as running:
+    with Web(configure_from(environment, offline=True)) as running:
         yield running
 
 

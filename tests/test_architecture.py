@@ -116,6 +116,45 @@ def test_only_outside_rooms_touch_the_network_and_only_settings_the_environment(
         )
 
 
+def definitions(*kinds: type[ast.AST]) -> Iterator[tuple[str, str]]:
+    """The name and the place of every class or function in `agent/`."""
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, kinds):
+                yield (
+                    getattr(node, "name", ""),
+                    f"{file.relative_to(AGENT)}:{getattr(node, 'lineno', 0)}",
+                )
+
+
+def test_no_public_class_name_occurs_twice() -> None:
+    places: dict[str, list[str]] = {}
+    for name, place in definitions(ast.ClassDef):
+        places.setdefault(name, []).append(place)
+    twice = {name: found for name, found in places.items() if len(found) > 1 and name[0] != "_"}
+    assert places and not twice
+
+
+#: Participles that do not end with `ed`; `read`, `set` and `put` are verbs as well.
+PARTICIPLES = set(
+    "told said given own found kept held shown known made taken written sent left built begun gone "
+    "done seen met drawn chosen broken spoken spent".split()
+)
+VERBS_IN_ED = {"embed", "exceed", "feed", "need", "proceed", "seed", "speed", "succeed"}
+
+
+def test_no_function_has_a_bare_participle_for_a_name() -> None:
+    """A function that acts is named by a verb, one that is asked by a noun or `is_...`."""
+    functions = list(definitions(ast.FunctionDef, ast.AsyncFunctionDef))
+    bare = [
+        f"{place} {name}"
+        for name, place in functions
+        if (word := name.strip("_")) in PARTICIPLES
+        or (word.endswith("ed") and "_" not in word and word not in VERBS_IN_ED)
+    ]
+    assert functions and not bare
+
+
 def test_defaults_of_fields_are_named() -> None:
     """Else a caller's type checker takes each for an argument that is missing."""
     fields = [

@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 
 from agent.answer import to_json
-from agent.audit.changes import changes
+from agent.audit.changes import compare_answers
 from agent.errors import JournalError, UsageError
 from agent.run import research
-from agent.run.proof import audit
+from agent.run.audit import audit_answer
 from agent.settings import Settings
+from agent.state.json_data import Json
 from tests.services import Raw, Services
 from tests.test_slots import FINAL, TOPIC, ended
 from tests.thinker import Fact, Thinker
 
 ROOT = Path(__file__).parents[1]
-Json = dict[str, Any]
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def answer(services: Services, settings: Settings) -> Json:
 
 
 def test_a_whole_answer_stands(answer: Json) -> None:
-    found = audit(answer)
+    found = audit_answer(answer)
     assert found["ok"] and found["failures"] == [] and found["replayed"]
     assert found["checked"] == {"citations": 2, "claims": 2, "slots": 2, "pages": 2}
     leaning = {"where": "claims[1]", "verdict": "supported", "rules": "partial"}
@@ -110,7 +110,7 @@ def test_tampering_is_found_and_named(number: int, answer: Json) -> None:
     tamper, where = TAMPERINGS[number]
     changed = copy.deepcopy(answer)
     tamper(changed)
-    found = audit(changed)
+    found = audit_answer(changed)
     assert not found["ok"] and where in {failure["where"] for failure in found["failures"]}
 
 
@@ -118,31 +118,31 @@ def test_a_tampered_journal_is_found(answer: Json, tmp_path: Path) -> None:
     journal = Path(answer["run"]["journal"])
     forged = tmp_path / "forged.jsonl"
     forged.write_text(journal.read_text("utf-8").replace("Argentina won", "Brazil won"))
-    found = audit(answer, forged)
+    found = audit_answer(answer, forged)
     assert "citations[0].page_sha256" in {failure["where"] for failure in found["failures"]}
     with pytest.raises(JournalError):
-        audit(answer, tmp_path / "missing.jsonl")
+        audit_answer(answer, tmp_path / "missing.jsonl")
     for damage in ('"call": "nap"', '"call": ["read"]'):
         forged.write_text(journal.read_text("utf-8").replace('"call": "read"', damage))
         with pytest.raises(JournalError):
-            audit(answer, forged)
+            audit_answer(answer, forged)
 
 
 def test_what_another_version_wrote_is_not_replayed(answer: Json, tmp_path: Path) -> None:
     journal = tmp_path / "old.jsonl"
     first, rest = Path(answer["run"]["journal"]).read_text("utf-8").split("\n", 1)
     journal.write_text(f"{json.dumps({**json.loads(first), 'version': '0.0.1'})}\n{rest}")
-    found = audit({**answer, "degraded": False}, journal)
+    found = audit_answer({**answer, "degraded": False}, journal)
     assert found["ok"] and not found["replayed"]
 
 
 def test_changes_claim_by_claim_and_slot_by_slot(answer: Json) -> None:
-    assert changes(answer, copy.deepcopy(answer))["ok"]
+    assert compare_answers(answer, copy.deepcopy(answer))["ok"]
     new = copy.deepcopy(answer)
     new["claims"][0]["text"] = "France won the cup."
     new["slots"]["winner"]["value"] = "France"
     new["slots"]["host"] = {**new["slots"]["winner"], "value": "Qatar"}
-    told = changes(answer, new)
+    told = compare_answers(answer, new)
     assert not told["ok"]
     assert told["claims"] == {
         "added": ["France won the cup."],
@@ -150,9 +150,9 @@ def test_changes_claim_by_claim_and_slot_by_slot(answer: Json) -> None:
     }
     assert told["slots"]["winner"]["new"]["value"] == "France"
     assert told["slots"]["host"]["old"] is None
-    assert not changes(answer, {**answer, "topic": "Who won the cup of 1990?"})["ok"]
+    assert not compare_answers(answer, {**answer, "topic": "Who won the cup of 1990?"})["ok"]
     with pytest.raises(UsageError):
-        changes(answer, {"answer": "no answer object"})
+        compare_answers(answer, {"answer": "no answer object"})
 
 
 def command(*arguments: str, cwd: Path, **more: str) -> tuple[int, Json]:
@@ -201,7 +201,7 @@ def test_an_offline_answer_stands_too(tmp_path: Path) -> None:
     run = research("Who founded Nokia?", Settings(offline=True, runs_dir=tmp_path))
     for _ in run:
         pass
-    assert audit(json.loads(to_json(run.answer())))["ok"]
+    assert audit_answer(json.loads(to_json(run.answer())))["ok"]
 
 
 @pytest.mark.parametrize("calls", range(1, 9))
@@ -213,9 +213,10 @@ def test_an_answer_that_was_cut_short_stands_too_and_after_it_has_gone_on(
     cut = research("Who won the 2022 FIFA World Cup?", own.model_copy(update={"max_calls": calls}))
     partial = json.loads(to_json(cut.answer()))
     assert partial["status"] == "partial"
-    found = audit(partial)
+    found = audit_answer(partial)
     assert found["ok"] and found["replayed"], found["failures"]
     whole = json.loads(to_json(research("", own).answer()))
-    assert whole["status"] == "complete" and audit(whole)["ok"] and audit(whole)["replayed"]
-    found = audit(partial)
+    found = audit_answer(whole)
+    assert whole["status"] == "complete" and found["ok"] and found["replayed"]
+    found = audit_answer(partial)
     assert found["ok"] and not found["replayed"], found["failures"]

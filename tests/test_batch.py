@@ -16,16 +16,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.answer import Answer, answer_validator
-from agent.batch.batch import Batch, Progress, in_order
-from agent.batch.local import Local, run_name
-from agent.batch.progress import Teller, line
-from agent.batch.rows import Rows
-from agent.batch.topics import Topic, read
+from agent.batch.batch import Batch, Progress, sort_rows
+from agent.batch.local import LocalEngine, run_name
+from agent.batch.output import OutputFile
+from agent.batch.progress import ProgressReporter, format_progress
+from agent.batch.topics import Topic, read_topics
 from agent.errors import JournalError, UsageError
 from agent.outside.budget import Caps
-from agent.run.calls import shared
-from agent.settings import load
-from tests.cups import finished, lines, number, seen, set_up, since, topic
+from agent.run.resources import share_resources
+from agent.settings import parse_settings
+from tests.cups import (
+    count_requests,
+    cup_number,
+    cup_topic,
+    finished_calls,
+    requests_since,
+    serve_cups,
+    topic_lines,
+)
 from tests.services import Raw, Services
 
 ROOT = Path(__file__).parents[1]
@@ -79,9 +87,9 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any], str]:
 
 @pytest.fixture
 def command(tmp_path: Path, services: Services) -> Command:
-    set_up(services, COUNT)
+    serve_cups(services, COUNT)
     made = Command(tmp_path, services)
-    made.topics.write_text(lines(COUNT))
+    made.topics.write_text(topic_lines(COUNT))
     return made
 
 
@@ -93,7 +101,7 @@ def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
     command.wait_for(2)
     first.kill()
     first.communicate()
-    rows, paid, then = rows_of(command.out), journals(tmp_path), seen(services)
+    rows, paid, then = rows_of(command.out), journals(tmp_path), count_requests(services)
     assert 2 <= len(rows) < COUNT and len(paid) > 5 * len(rows)
 
     with command.out.open("a") as file:
@@ -107,13 +115,13 @@ def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
         "interrupted",
     ) and "the same command goes on" in err
     assert 0 < summary["left"] == COUNT - summary["answered"]
-    assert not paid & set(since(services, then))
+    assert not paid & set(requests_since(services, then))
 
-    paid, then = journals(tmp_path), seen(services)
+    paid, then = journals(tmp_path), count_requests(services)
     status, summary, err = command.run("--in-order")
     assert err.splitlines()[-1].startswith(f"{COUNT}/{COUNT} done, 0 under way")
     assert (status, summary["answered"], summary["left"]) == (0, COUNT, 0)
-    assert not paid & set(since(services, then))
+    assert not paid & set(requests_since(services, then))
     told = rows_of(command.out)
     assert [row.pop("id") for row in told] == [f"c{n}" for n in range(1, COUNT + 1)]
     for n, row in enumerate(told, 1):
@@ -123,7 +131,7 @@ def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
 
 
 def journals(folder: Path) -> set[tuple[str, str]]:
-    return finished((folder / "runs").glob("*.jsonl"))
+    return finished_calls((folder / "runs").glob("*.jsonl"))
 
 
 def test_a_bad_topic_costs_only_itself(command: Command, services: Services) -> None:
@@ -151,7 +159,7 @@ def test_a_bad_topic_costs_only_itself(command: Command, services: Services) -> 
 
     services.hits, services.pages["final-4"] = known, "Team 4 won cup number 4."
     command.topics.write_text("\n".join([rows[0].replace("number 1", "number 2"), *rows[1:]]))
-    then = seen(services)
+    then = count_requests(services)
     status, summary, err = command.run("--retry-failed")
     assert status == 2 and summary["error"]["kind"] == "usage" and "another question" in err
     assert len(rows_of(command.out)) == 7
@@ -159,7 +167,7 @@ def test_a_bad_topic_costs_only_itself(command: Command, services: Services) -> 
     command.topics.write_text("\n".join(rows))
     status, summary, _ = command.run("--retry-failed")
     assert (summary["answered"], summary["failed"]) == (4, 3)
-    assert not [call for call in since(services, then) if "number 1" in call[1]]
+    assert not [call for call in requests_since(services, then) if "number 1" in call[1]]
 
 
 def test_a_cap_of_the_batch_leaves_the_rest_and_a_higher_one_goes_on(
@@ -170,11 +178,11 @@ def test_a_cap_of_the_batch_leaves_the_rest_and_a_higher_one_goes_on(
         1,
         "--max-calls is used up",
     ) and "topics are left" in err
-    made = sum(seen(services))
+    made = sum(count_requests(services))
     assert 0 < summary["left"] < COUNT and 30 <= made <= 30 + 2 * 8
     assert command.run("--max-calls", "1000")[1]["left"] == 0
-    then = seen(services)
-    assert command.run()[0] == 0 and seen(services) == then
+    then = count_requests(services)
+    assert command.run()[0] == 0 and count_requests(services) == then
 
 
 @pytest.mark.parametrize("key", ["GEMINI_API_KEY", "SERPAPI_API_KEY"])
@@ -185,7 +193,7 @@ def test_a_refused_key_ends_it_early_and_a_mended_one_goes_on(
     status, summary, err = refused.run("--concurrency", "2")
     assert (status, summary["left"], summary["failed"]) == (1, COUNT, 0)
     assert f"topics are left: {summary['stopped']}" in err + "." and key in summary["stopped"]
-    assert "sk-refused-1234" not in err and len(services.asked) < COUNT
+    assert "sk-refused-1234" not in err and len(services.model_requests) < COUNT
     status, summary, _ = command.run()
     assert (status, summary["answered"]) == (0, COUNT)
 
@@ -195,7 +203,7 @@ def test_a_topic_that_alone_is_refused_costs_only_itself(
 ) -> None:
     known, no_credit = services.hits, Raw(429, '{"error": "Your account has run out of searches."}')
     assert callable(known)
-    services.hits = lambda query: no_credit if number(query) == 1 else known(query)
+    services.hits = lambda query: no_credit if cup_number(query) == 1 else known(query)
     status, summary, _ = command.run("--concurrency", "2")
     assert (status, summary["answered"], summary["failed"], summary["left"]) == (1, COUNT - 1, 1, 0)
 
@@ -217,62 +225,62 @@ def test_what_cannot_run_is_told_before_anything_is_begun(
 
 
 def test_one_file_has_one_writer(tmp_path: Path) -> None:
-    rows = Rows(tmp_path / "out")
+    rows = OutputFile(tmp_path / "out")
     with pytest.raises(JournalError, match="another batch"):
-        Rows(tmp_path / "out")
-    rows.keep([])  # the rewritten file is locked as well
+        OutputFile(tmp_path / "out")
+    rows.rewrite([])  # the rewritten file is locked as well
     with pytest.raises(JournalError, match="another batch"):
-        Rows(tmp_path / "out")
+        OutputFile(tmp_path / "out")
     rows.close()
-    Rows(tmp_path / "out").close()
+    OutputFile(tmp_path / "out").close()
 
 
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("my notes\n")
     with pytest.raises(UsageError, match="other things than rows"):
-        Rows(tmp_path / "notes")
+        OutputFile(tmp_path / "notes")
     assert (tmp_path / "notes").read_text() == "my notes\n"
     with pytest.raises(UsageError, match="cannot be written"):
-        Rows(tmp_path / "no" / "out")
+        OutputFile(tmp_path / "no" / "out")
     for path in (Path(), Path("/dev/full"), tmp_path):
         with pytest.raises(UsageError, match="is no file"):
-            Rows(path)
+            OutputFile(path)
 
 
 def test_a_removed_file_begins_a_new_batch(tmp_path: Path) -> None:
-    first = Rows(tmp_path / "out")
+    first = OutputFile(tmp_path / "out")
     first.close()
-    again = Rows(tmp_path / "out")
-    assert again.name == first.name  # killed before the first row: its runs go on
+    again = OutputFile(tmp_path / "out")
+    assert again.batch_name == first.batch_name  # killed before the first row: its runs go on
     again.close()
     (tmp_path / "out").unlink()
-    assert Rows(tmp_path / "out").name != first.name
+    assert OutputFile(tmp_path / "out").batch_name != first.batch_name
 
 
 def test_any_id_is_a_row_in_utf_8(tmp_path: Path) -> None:
-    rows = Rows(tmp_path / "out")
+    rows = OutputFile(tmp_path / "out")
     answer = Answer(topic="a?", status="insufficient").model_dump(mode="json")
-    rows.add({"id": "half a pair \ud83d", **answer})
-    assert rows_of(tmp_path / "out")[0]["id"] == "half a pair \ud83d" and rows.known
+    rows.append({"id": "half a pair \ud83d", **answer})
+    assert rows_of(tmp_path / "out")[0]["id"] == "half a pair \ud83d" and rows.index
     rows.close()
-    assert Rows(tmp_path / "out").known == rows.known
+    assert OutputFile(tmp_path / "out").index == rows.index
 
 
 def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
-    rows = Rows(tmp_path / "out")
+    rows = OutputFile(tmp_path / "out")
     for each in ("b", "z", "x", "y", "a"):
         answer = Answer(topic=each, status="insufficient").model_dump(mode="json")
-        rows.add({"id": each, **answer})
-    in_order([Topic("a", "a"), Topic("b", "b"), Topic("c", "c")], rows)
+        rows.append({"id": each, **answer})
+    sort_rows([Topic("a", "a"), Topic("b", "b"), Topic("c", "c")], rows)
     assert [row["id"] for row in rows_of(tmp_path / "out")] == list("abzxy")
-    rows.add({"id": "c", **answer})
-    assert list(rows.known) == list("abzxyc") and len(rows_of(tmp_path / "out")) == 6
+    rows.append({"id": "c", **answer})
+    assert list(rows.index) == list("abzxyc") and len(rows_of(tmp_path / "out")) == 6
 
 
 def test_the_ways_to_write_topics(tmp_path: Path) -> None:
     def of(name: str, text: str) -> list[Topic]:
         (tmp_path / name).write_text(text, encoding="utf-8")
-        return read(tmp_path / name)
+        return read_topics(tmp_path / name)
 
     assert of("a.txt", "\ufeffone?\r\n\r\n two? \n") == [(1, "one?", ""), (3, "two?", "")]
     assert of("a.jsonl", '{"id":"x","topic":"one?"}\n"two?"') == [
@@ -294,7 +302,7 @@ def test_the_ways_to_write_topics(tmp_path: Path) -> None:
         with pytest.raises((UsageError, OSError), match=f"{said}|No such file"):
             of(name, text)
     with pytest.raises(UsageError, match="cannot be read"):
-        read(tmp_path / "none.txt")
+        read_topics(tmp_path / "none.txt")
 
 
 @given(st.sampled_from([".txt", ".jsonl", ".csv"]), st.binary(max_size=200))
@@ -302,7 +310,7 @@ def test_any_file_is_topics_or_told(tmp_path_factory: Any, suffix: str, data: by
     path = tmp_path_factory.getbasetemp() / f"any{suffix}"
     path.write_bytes(data)
     try:
-        topics = read(path)
+        topics = read_topics(path)
     except UsageError as error:
         assert error.remedy
     else:
@@ -318,24 +326,24 @@ def test_names_of_runs_are_safe_and_their_own(one: str, other: str, text: str) -
 
 def test_a_bug_in_a_run_costs_its_topic(services: Services, tmp_path: Path) -> None:
     """The first run's journal is a directory, which no code of ours expects."""
-    set_up(services, 2)
-    settings = load(services.environment(tmp_path, CACHE_TTL="0"))
-    rows = Rows(tmp_path / "out")
-    topics = [Topic(n, topic(n)) for n in (1, 2)]
-    (tmp_path / "runs" / f"{run_name(rows.name, topics[0])}.jsonl").mkdir(parents=True)
+    serve_cups(services, 2)
+    settings = parse_settings(services.environment(tmp_path, CACHE_TTL="0"))
+    rows = OutputFile(tmp_path / "out")
+    topics = [Topic(n, cup_topic(n)) for n in (1, 2)]
+    (tmp_path / "runs" / f"{run_name(rows.batch_name, topics[0])}.jsonl").mkdir(parents=True)
     told: list[Progress] = []
-    engine = Local(shared(settings))
+    engine = LocalEngine(share_resources(settings))
     batch = Batch(topics, rows, engine, settings, Caps(), concurrency=2)
     summary = batch.run(told.append)
     assert summary.statuses == {"complete": 1, "error": 1} and told[-1].done == 2
-    assert engine.spent() == []
+    assert engine.usage_in_flight() == []
 
 
 def test_progress_is_sparse_in_a_pipe() -> None:
     def at(seconds: float) -> Progress:
-        return Progress(topics=9, done=3, failed=1, under_way=2, seconds=seconds, eta=3700, usd=0.5)
+        return Progress(topics=9, done=3, failed=1, in_flight=2, seconds=seconds, eta=3700, usd=0.5)
 
-    assert line(at(1)) == "3/9 done, 1 failed, 2 under way, $0.5000, 1 h 1 min left"
-    pipe, terminal = Teller(terminal=False), Teller(terminal=True)
-    assert [bool(pipe.due(at(s))) for s in (1, 2, 30, 32)] == [True, False, False, True]
-    assert [bool(terminal.due(at(s))) for s in (1, 1.2, 2)] == [True, False, True]
+    assert format_progress(at(1)) == "3/9 done, 1 failed, 2 under way, $0.5000, 1 h 1 min left"
+    pipe, terminal = ProgressReporter(terminal=False), ProgressReporter(terminal=True)
+    assert [bool(pipe.next_line(at(s))) for s in (1, 2, 30, 32)] == [True, False, False, True]
+    assert [bool(terminal.next_line(at(s))) for s in (1, 1.2, 2)] == [True, False, True]

@@ -24,9 +24,9 @@ def test_a_tab_sees_clicks_types_and_tells_what_was_asked_for(browser: Browser) 
         assert seen == ["pressed", "words", 390]
         assert tab.run("getComputedStyle(document.body).backgroundColor") == "rgb(0, 0, 0)"
         dark = tab.screenshot()
-        tab.show(390, 500)
+        tab.set_viewport(390, 500)
         assert tab.screenshot() != dark and dark.startswith(b"\x89PNG")
         assert tab.wait("false", 0.01) is False
-        assert tab.outside() == ["https://example.org/spy"] and "no spy" in tab.errors
+        assert tab.foreign_requests() == ["https://example.org/spy"] and "no spy" in tab.errors
         with pytest.raises(RuntimeError, match="nowhere"):
             tab.run("nowhere")

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from agent.answer import Answer, to_json
 from agent.errors import Exhausted, UsageError
-from agent.outside.budget import Budget, Caps, Cost, Spent
+from agent.outside.budget import Budget, CallUsage, Caps, Cost
 from agent.run import Run, research
-from agent.run.proof import audit
-from agent.settings import Settings, load
+from agent.run.audit import audit_answer
+from agent.settings import Settings, parse_settings
 from tests.services import Services
 from tests.thinker import Fact, Thinker
 
@@ -51,7 +51,7 @@ def ended(settings: Settings) -> tuple[Run, Answer]:
 
 
 def made(services: Services) -> int:
-    return len(services.asked) + len(services.searched) + len(services.read)
+    return len(services.model_requests) + len(services.search_queries) + len(services.page_requests)
 
 
 def test_without_caps_nothing_is_cut(world: Services, settings: Settings) -> None:
@@ -141,7 +141,9 @@ def test_a_budget_stop_resumes_with_a_larger_budget_and_replays_as_it_was(
     _, full = ended(named.model_copy(update={"max_calls": None}))
     assert full.status == "complete"
     assert made(world) == 4 + 4 + 8 + 1  # nothing twice; the partial answer was one more
-    assert len(set(world.asked)) == 5 and len(set(world.read)) == len(world.read)
+    assert len(set(world.model_requests)) == 5 and len(set(world.page_requests)) == len(
+        world.page_requests
+    )
     _, replayed_full = ended(replayed)
     assert replayed_full.citations == full.citations and replayed_full.status == "complete"
 
@@ -165,7 +167,7 @@ def test_two_hundred_random_runs_keep_their_caps(tmp_path: Path) -> None:
         assert used <= caps.get("max_tokens", used)
         assert usage.usd is not None and usage.usd <= caps.get("max_usd", usage.usd)
         assert answer.status in ("complete", "partial", "insufficient")
-        found = audit(json.loads(to_json(answer)))
+        found = audit_answer(json.loads(to_json(answer)))
         assert found["ok"] and found["replayed"], found["failures"]
     assert {answer.status for _, answer in answers} >= {"complete", "partial"}
 
@@ -187,7 +189,8 @@ def _capped(
     prices = folder / f"prices-{number}.json"
     prices.write_text(json.dumps(table))
     run = research(
-        f"Who won cup {number}?", load({**environment, "PRICES_FILE": str(prices)}, **caps)
+        f"Who won cup {number}?",
+        parse_settings({**environment, "PRICES_FILE": str(prices)}, **caps),
     )
     for _ in run:
         pass
@@ -200,11 +203,11 @@ def _capped(
 def test_a_budget_never_allows_more_than_its_cap(cap: int, costs: list[int], kept: int) -> None:
     used = 0
     budget = Budget(
-        Caps(tokens=cap), lambda: Spent(input_tokens=used), lambda: 0, Cost(tokens=kept)
+        Caps(tokens=cap), lambda: CallUsage(input_tokens=used), lambda: 0, Cost(tokens=kept)
     )
     for cost in costs:
         try:
-            budget.take(Cost(tokens=cost))
+            budget.reserve_call(Cost(tokens=cost))
         except Exhausted:
             assert used + cost + kept > cap
         else:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agent.checking import check
-from agent.checking.numbers import chinese, written
-from agent.checking.premise import denied, premise
-from agent.checking.reading import normal, read
+from agent.checking import check_claim
+from agent.checking.premise import denies_premise, find_premise
+from agent.checking.reading import normalize, read_sentences
 from agent.checking.rules import LONGEST_CLAIM
+from agent.evidence.numbers import chinese_value, read_number_words
 from evals import claims
 
 SUPPORTED = [
@@ -46,8 +46,8 @@ SUPPORTED = [
 
 @pytest.mark.parametrize(("claim", "quote"), SUPPORTED)
 def test_what_the_quotes_say_is_supported(claim: str, quote: str) -> None:
-    assert check(claim, [quote]).verdict == "supported", check(claim, [quote])
-    unrelated = check(claim, ["Bees make honey out of nectar."])
+    assert check_claim(claim, [quote]).verdict == "supported", check_claim(claim, [quote])
+    unrelated = check_claim(claim, ["Bees make honey out of nectar."])
     assert unrelated.verdict == "unsupported" and unrelated.score < 0.3
 
 
@@ -77,7 +77,7 @@ LACKING = [
 
 @pytest.mark.parametrize(("claim", "quote", "what"), LACKING)
 def test_a_fact_that_the_quotes_lack_is_never_supported(claim: str, quote: str, what: str) -> None:
-    found = check(claim, [quote])
+    found = check_claim(claim, [quote])
     assert found.verdict != "supported"
     assert found.reason == f"{what} is not in its quotes"
 
@@ -107,9 +107,9 @@ AGAINST = [
 
 @pytest.mark.parametrize(("claim", "quote", "why"), AGAINST)
 def test_what_the_quotes_deny_is_unsupported(claim: str, quote: str, why: str) -> None:
-    found = check(claim, [quote])
+    found = check_claim(claim, [quote])
     assert found.verdict == "unsupported" and why in found.reason
-    assert check(quote, [quote]).verdict == "supported"
+    assert check_claim(quote, [quote]).verdict == "supported"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_what_the_quotes_deny_is_unsupported(claim: str, quote: str, why: str) -
     ],
 )
 def test_a_claim_in_the_quotes_own_words_is_supported(claim: str) -> None:
-    assert check(claim, [f"Before. {claim} After."]).verdict == "supported"
+    assert check_claim(claim, [f"Before. {claim} After."]).verdict == "supported"
 
 
 def test_another_sentence_that_affirms_outweighs_a_denial() -> None:
@@ -130,43 +130,45 @@ def test_another_sentence_that_affirms_outweighs_a_denial() -> None:
         "It was said that the drug is not safe for children.",
         "The drug is safe for children.",
     ]
-    assert check("The drug is safe for children.", quotes).verdict == "supported"
+    assert check_claim("The drug is safe for children.", quotes).verdict == "supported"
 
 
 def test_a_negation_and_an_opposite_cancel_out() -> None:
-    assert check("He did not win the race.", ["He lost the race."]).verdict == "partial"
-    assert check("He did win the race.", ["He lost the race."]).verdict == "unsupported"
+    assert check_claim("He did not win the race.", ["He lost the race."]).verdict == "partial"
+    assert check_claim("He did win the race.", ["He lost the race."]).verdict == "unsupported"
 
 
 def test_a_hedge_that_the_claim_drops_makes_it_partial() -> None:
     quote = "The minister allegedly stole the painting from the museum."
-    found = check("The minister stole the painting from the museum.", [quote])
+    found = check_claim("The minister stole the painting from the museum.", [quote])
     assert found.verdict == "partial" and "allegedly" in found.reason
-    assert check(quote, [quote]).verdict == "supported"
+    assert check_claim(quote, [quote]).verdict == "supported"
 
 
 def test_surroundings_supply_names_and_never_numbers() -> None:
     quote = "She was born in Oslo and became a painter."
     claim = "Ada Lind was born in Oslo and became a painter."
     near = ["Ada Lind was a Norwegian artist, born in 1920."]
-    assert "Ada Lind" in check(claim, [quote]).reason
-    assert check(claim, [quote], near).score > check(claim, [quote]).score
-    with_year = check("She was born in Oslo in 1920 and became a painter.", [quote], near)
+    assert "Ada Lind" in check_claim(claim, [quote]).reason
+    assert check_claim(claim, [quote], near).score > check_claim(claim, [quote]).score
+    with_year = check_claim("She was born in Oslo in 1920 and became a painter.", [quote], near)
     assert with_year.verdict != "supported" and "1920" in with_year.reason
 
 
 def test_what_is_scattered_is_worth_less_than_what_stands_together() -> None:
     claim = "The old library keeps rare maps."
-    together = check(claim, ["The old library keeps many rare maps of the coast."])
+    together = check_claim(claim, ["The old library keeps many rare maps of the coast."])
     words = ["The old man sat.", *["Nothing went on there."] * 5, "A library."]
-    apart = check(claim, [" ".join([*words, *["It rained."] * 5, "He keeps bees, rare maps no."])])
+    apart = check_claim(
+        claim, [" ".join([*words, *["It rained."] * 5, "He keeps bees, rare maps no."])]
+    )
     assert apart.score < together.score
 
 
 @pytest.mark.parametrize("claim", ["", " ", "…", "It is.", "的", "[1]"])
 def test_a_claim_of_nothing_is_unsupported(claim: str) -> None:
-    assert check(claim, ["It is here [1]."]).verdict == "unsupported"
-    assert check("Bees make honey.", []).reason == "nothing of it is in its quotes"
+    assert check_claim(claim, ["It is here [1]."]).verdict == "unsupported"
+    assert check_claim("Bees make honey.", []).reason == "nothing of it is in its quotes"
 
 
 @pytest.mark.parametrize(
@@ -182,14 +184,16 @@ def test_a_claim_of_nothing_is_unsupported(claim: str) -> None:
     ],
 )
 def test_numbers_written_out(words: str, used: int, value: float) -> None:
-    assert written(words.split()) == (used, value)
+    assert read_number_words(words.split()) == (used, value)
     assert (
-        chinese("一百二十") == 120 and chinese("二〇二二") == 2022 and chinese("三万五千") == 35000
+        chinese_value("一百二十") == 120
+        and chinese_value("二〇二二") == 2022
+        and chinese_value("三万五千") == 35000
     )
 
 
 def test_a_capital_that_only_begins_a_sentence_makes_no_certain_name() -> None:
-    (sentence,) = read("Granite holds quartz, said Ada Lind of the WHO.")
+    (sentence,) = read_sentences("Granite holds quartz, said Ada Lind of the WHO.")
     assert [w.text for w in sentence if w.kind == "name" and not w.rough] == ["Ada", "Lind", "WHO"]
 
 
@@ -201,16 +205,16 @@ HOSTILE += ["Ada beat Bo not " * 4000, "Ada beat Bo not. " * 4000, "阿根廷击
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_texts_are_judged_and_never_supported(text: str) -> None:
     for claim, quote in ((text, text), ("Ada beat Bo in 1920.", text), (text, "Ada beat Bo.")):
-        assert 0 <= check(claim, [quote], [quote]).score <= 1
-    assert check(text, [text]).verdict != "supported" and len(text) > LONGEST_CLAIM
+        assert 0 <= check_claim(claim, [quote], [quote]).score <= 1
+    assert check_claim(text, [text]).verdict != "supported" and len(text) > LONGEST_CLAIM
 
 
 @settings(deadline=1000, max_examples=50)
 @given(st.text() | st.lists(PIECES).map("".join), st.lists(st.text(), max_size=3))
 @example("1/1/0000 99-99-9999 0000-00-00 ²³ ٣٫٥ 1.2.3,4 月5月", ["½ ⅷ 5月 99.99.9999"])
 def test_any_text_gets_a_verdict_and_the_same_one_twice(claim: str, quotes: list[str]) -> None:
-    found = check(claim, quotes, quotes)
-    assert found == check(claim, list(quotes), list(quotes))
+    found = check_claim(claim, quotes, quotes)
+    assert found == check_claim(claim, list(quotes), list(quotes))
     assert 0 <= found.score <= 1 and found.reason
     assert (found.verdict == "supported") <= (found.score >= 0.5)
 
@@ -218,19 +222,19 @@ def test_any_text_gets_a_verdict_and_the_same_one_twice(claim: str, quotes: list
 @settings(max_examples=30)
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
 def test_a_changed_number_is_never_supported(true: int, told: int) -> None:
-    found = check(f"The lake has {told:,} fish.", [f"The lake has {true} fish."])
+    found = check_claim(f"The lake has {told:,} fish.", [f"The lake has {true} fish."])
     assert (found.verdict == "supported") == (true == told)
 
 
 def test_reading_keeps_to_its_limits() -> None:
-    assert len(normal("\ufdfa" * 5000, 2000)) <= 2000
+    assert len(normalize("\ufdfa" * 5000, 2000)) <= 2000
 
 
 def test_the_checker_beats_overlap_on_real_claims(data: Path) -> None:
     """A sample of the tune half: the figures are in evals/RESULTS.md."""
-    every = claims.rows(data / "claims", "attributionbench")
+    every = claims.load_rows(data / "claims", "attributionbench")
     part = [row for row in every if claims.half(row.claim) == "tune"][::6]
-    ours = [(check(row.claim, row.quotes).score, row.supported) for row in part]
+    ours = [(check_claim(row.claim, row.quotes).score, row.supported) for row in part]
     plain = [(claims.overlap(row.claim, row.quotes), row.supported) for row in part]
     assert claims.auc(ours) > claims.auc(plain) > 0.5
 
@@ -285,11 +289,11 @@ FILM = "Bright Leaf is a 1950 film directed by Michael Curtiz and starring Gary 
     ],
 )
 def test_a_role_belongs_to_its_name(claim: str, evidence: str, holds: bool) -> None:
-    assert (check(claim, [evidence]).verdict == "supported") is holds
+    assert (check_claim(claim, [evidence]).verdict == "supported") is holds
 
 
 def test_a_number_that_is_not_there_is_never_half_right() -> None:
-    found = check(
+    found = check_claim(
         "He built a pulp mill in Tampere in 1866.", ["He built a pulp mill in Tampere in 1865."]
     )
     assert found.verdict == "unsupported" and found.barred and "1866" in found.reason
@@ -317,4 +321,4 @@ def test_a_number_that_is_not_there_is_never_half_right() -> None:
     ],
 )
 def test_a_false_premise_is_seen(question: str, sentence: str, false: bool) -> None:
-    assert denied(premise(question), sentence) is false
+    assert denies_premise(find_premise(question), sentence) is false

@@ -9,10 +9,10 @@ import pytest
 from agent.errors import UsageError
 from agent.run import research
 from agent.run.estimate import estimate
-from agent.settings import DEPTHS, Settings, load
+from agent.settings import DEPTHS, Settings, parse_settings
 from agent.state import Started
-from agent.strategies.choice import choice
-from tests.worlds import lines
+from agent.strategies.choice import strategy_for_topic
+from tests.worlds import read_journal_lines
 
 ALL = ("slots", "loop", "report")
 ASKED = {
@@ -43,16 +43,19 @@ ASKED = {
 
 @pytest.mark.parametrize(("topic", "expected"), ASKED.items())
 def test_the_kind_of_question_chooses(topic: str, expected: str) -> None:
-    chosen = choice(topic, ALL)
+    chosen = strategy_for_topic(topic, ALL)
     assert chosen.strategy == expected and chosen.reason
 
 
 def test_only_what_there_is_is_chosen() -> None:
-    assert {choice(topic, ("slots", "loop")).strategy for topic in ASKED} == {"slots", "loop"}
+    assert {strategy_for_topic(topic, ("slots", "loop")).strategy for topic in ASKED} == {
+        "slots",
+        "loop",
+    }
 
 
 def test_named_slots_are_for_the_slot_pipeline() -> None:
-    assert choice("Compare HPA and KEDA", ALL, slots=True).strategy == "slots"
+    assert strategy_for_topic("Compare HPA and KEDA", ALL, slots=True).strategy == "slots"
 
 
 def test_auto_says_what_it_chose_and_why(tmp_path: Path) -> None:
@@ -64,8 +67,8 @@ def test_auto_says_what_it_chose_and_why(tmp_path: Path) -> None:
     answer = run.answer()
     reason = "one fact must be found to look for the next"
     assert answer.run and (answer.run.strategy, answer.run.reason) == ("loop", reason)
-    assert run.research.of(Started)[0].reason == reason
-    header = lines(tmp_path / "named.jsonl")[0]
+    assert run.research.events_of(Started)[0].reason == reason
+    header = read_journal_lines(tmp_path / "named.jsonl")[0]
     assert header["strategy"] == header["settings"]["strategy"] == "loop"
     for again in (
         Settings(replay=tmp_path / "named.jsonl"),
@@ -96,11 +99,11 @@ def test_a_depth_sets_what_is_not_given() -> None:
 
 
 def test_what_is_given_wins_over_the_depth() -> None:
-    asked = load({"DOUBLE_CHECK": "0"}, depth="deep", max_rounds=1, max_usd=0.5)
+    asked = parse_settings({"DOUBLE_CHECK": "0"}, depth="deep", max_rounds=1, max_usd=0.5)
     assert (asked.max_rounds, asked.double_check, asked.max_usd) == (1, False, 0.5)
     assert asked.max_steps == DEPTHS["deep"]["max_steps"]
     with pytest.raises(UsageError, match="--depth"):
-        load({}, depth="bottomless")
+        parse_settings({}, depth="bottomless")
 
 
 def test_a_resumed_run_is_as_deep_as_it_was_begun(tmp_path: Path) -> None:
@@ -110,7 +113,7 @@ def test_a_resumed_run_is_as_deep_as_it_was_begun(tmp_path: Path) -> None:
     topic = "Who founded LEGO?"
     first = research(topic, begun)
     first.answer()
-    header = lines(tmp_path / "deep.jsonl")[0]["settings"]
+    header = read_journal_lines(tmp_path / "deep.jsonl")[0]["settings"]
     assert (header["depth"], header["max_steps"], header["evidence_tokens"]) == ("deep", 8, 8000)
     again = research(topic, begun.model_copy(update={"depth": "quick", "evidence_tokens": 2000}))
     again.answer()
@@ -119,7 +122,7 @@ def test_a_resumed_run_is_as_deep_as_it_was_begun(tmp_path: Path) -> None:
 
 def test_an_estimate_knows_strategy_and_depth() -> None:
     def calls(strategy: str, depth: str) -> float:
-        given = load({"GEMINI_API_KEY": "x"}, strategy=strategy, depth=depth)
+        given = parse_settings({"GEMINI_API_KEY": "x"}, strategy=strategy, depth=depth)
         made = estimate("Who founded LEGO?", given)
         assert made.calls.min < made.calls.max and made.tokens.min < made.tokens.max
         return made.calls.max
@@ -161,7 +164,9 @@ def test_an_answer_runs_the_run_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("strategy", ALL)
 def test_a_run_that_is_left_early_says_so(strategy: str, tmp_path: Path) -> None:
-    settings = load({}, offline=True, strategy=strategy, runs_dir=tmp_path, cache_dir=tmp_path)
+    settings = parse_settings(
+        {}, offline=True, strategy=strategy, runs_dir=tmp_path, cache_dir=tmp_path
+    )
     run = research("Who founded LEGO?", settings)
     for event in run:
         if event.type == "searched":

@@ -287,7 +287,7 @@ def test_the_second_interrupt_ends_at_once(world: Services, tmp_path: Path) -> N
     slow = Raw(200, "{}", delay=30)
     world.hits = lambda query: slow
     process = start(TOPIC, cwd=tmp_path, environment=world.environment(tmp_path))
-    wait_for(lambda: bool(world.asked))
+    wait_for(lambda: bool(world.model_requests))
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=10)

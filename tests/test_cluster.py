@@ -20,8 +20,8 @@ import pytest
 from agent.batch.batch import Engine
 from agent.errors import UsageError
 from agent.settings import Settings
-from tests.cups import lines, set_up
-from tests.processes import workers
+from tests.cups import serve_cups, topic_lines
+from tests.processes import find_ray_workers
 from tests.services import Services
 
 ROOT = Path(__file__).parents[1]
@@ -31,9 +31,9 @@ without_ray = importlib.util.find_spec("ray") is None
 
 @pytest.mark.skipif(without_ray, reason="the extra `ray` is not installed")
 def test_a_lost_worker_costs_no_row(services: Services, tmp_path: Path) -> None:
-    set_up(services, COUNT)
+    serve_cups(services, COUNT)
     services.latency = lambda: 0.1
-    (tmp_path / "topics.jsonl").write_text(lines(COUNT))
+    (tmp_path / "topics.jsonl").write_text(topic_lines(COUNT))
     command = [sys.executable, "-m", "agent.batch", "topics.jsonl", "--out", "out.jsonl"]
     more = {"CACHE_TTL": "0", "PYTHONPATH": str(ROOT), "RATE_LIMITS": "gemini=2000"}
     process = subprocess.Popen(
@@ -48,7 +48,7 @@ def test_a_lost_worker_costs_no_row(services: Services, tmp_path: Path) -> None:
     while not out.exists() or out.read_bytes().count(b"\n") < 2:
         assert time.monotonic() < until and process.poll() is None
         time.sleep(0.05)
-    os.kill(workers(process.pid)[0], signal.SIGKILL)
+    os.kill(find_ray_workers(process.pid)[0], signal.SIGKILL)
     summary = json.loads(process.communicate(timeout=120)[0])
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert process.returncode == 0 and summary["answered"] == COUNT
@@ -58,9 +58,9 @@ def test_a_lost_worker_costs_no_row(services: Services, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not without_ray, reason="ray is installed")
 def test_without_ray_it_says_what_to_install() -> None:
-    from agent.batch.cluster import Cluster
+    from agent.batch.cluster import RayEngine
 
     with pytest.raises(UsageError, match="needs Ray") as told:
-        engine: Engine = Cluster(Settings(offline=True), None, 2)
+        engine: Engine = RayEngine(Settings(offline=True), None, 2)
         engine.close()
     assert "llm-research-agent[ray]" in told.value.remedy

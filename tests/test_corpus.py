@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ReadFailed, UsageError
 from agent.sources.search.corpus import Corpus
-from agent.sources.search.documents import unwrapped
+from agent.sources.search.documents import unwrap_paragraphs
 
 DEMO = Path(__file__).parents[1] / "agent/demo"
 
@@ -53,7 +53,7 @@ def test_finds_and_reads_every_kind_of_file(folder: Path, tmp_path: Path) -> Non
     assert page.title == hit.title and page.via == "page" and len(page.sha256) == 64
     assert titles(corpus, "who approved the travel expenses") == ["travel notes"]
     assert titles(corpus, "visitors parking") == ["Parking"]
-    assert corpus.skipped == ()
+    assert corpus.skipped_files == ()
 
 
 def test_urls_are_percent_encoded_and_front_matter_gives_title_and_url(folder: Path) -> None:
@@ -100,7 +100,7 @@ def test_rows_keep_their_urls_and_bad_rows_are_counted(tmp_path: Path, name: str
     assert corpus.search("beta")[0].url == f"file://{file.as_posix()}?id=b%201"
     assert corpus.search("gamma")[0].url == f"file://{file.as_posix()}?row=7"
     assert corpus.search("delta")
-    assert corpus.skipped == (f"{name}: 3 unusable rows",)
+    assert corpus.skipped_files == (f"{name}: 3 unusable rows",)
 
 
 def test_two_documents_of_one_url_do_not_hide_each_other(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_cut_gz_keeps_what_came_before(tmp_path: Path) -> None:
     file.write_bytes(gzip.compress(body.encode())[:60_000])
     corpus = Corpus(file, None)
     assert corpus.search("word3") and 0 < corpus.size < 2000
-    assert "unusable" in corpus.skipped[0]
+    assert "unusable" in corpus.skipped_files[0]
 
 
 def test_unreadable_files_are_skipped_with_the_reason(folder: Path) -> None:
@@ -131,7 +131,7 @@ def test_unreadable_files_are_skipped_with_the_reason(folder: Path) -> None:
     (folder / "binary.txt").write_bytes(b"\0\1\2")
     (folder / "picture.png").write_bytes(b"\x89PNG")
     corpus = Corpus(folder, None)
-    assert [line.split(":")[0] for line in corpus.skipped] == [
+    assert [line.split(":")[0] for line in corpus.skipped_files] == [
         "binary.txt",
         "broken.pdf",
         "empty.md",
@@ -143,13 +143,13 @@ def test_unreadable_files_are_skipped_with_the_reason(folder: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_without_permission_is_skipped(folder: Path) -> None:
     (folder / "refunds.md").chmod(0)
-    assert Corpus(folder, None).skipped == ("refunds.md: Permission denied",)
+    assert Corpus(folder, None).skipped_files == ("refunds.md: Permission denied",)
 
 
 def test_a_large_file_is_skipped(folder: Path) -> None:
     with (folder / "large.txt").open("wb") as file:
         file.truncate(50_000_001)
-    assert Corpus(folder, None).skipped == ("large.txt: is larger than 50 MB",)
+    assert Corpus(folder, None).skipped_files == ("large.txt: is larger than 50 MB",)
 
 
 def test_links_out_of_the_folder_are_not_followed(folder: Path, tmp_path: Path) -> None:
@@ -310,15 +310,15 @@ def shared() -> Corpus:
 @settings(max_examples=100, deadline=None)
 @given(text=st.text(alphabet="ab .\n-#|`", max_size=400))
 def test_unwrapping_changes_nothing_but_blanks(text: str) -> None:
-    assert "".join(unwrapped(text).split()) == "".join(text.split())
+    assert "".join(unwrap_paragraphs(text).split()) == "".join(text.split())
 
 
 def test_unwraps_paragraphs_and_keeps_lists_and_code() -> None:
     long = "A sentence that was broken into lines by an editor at column seventy"
     text = f"{long}\nand goes on here.\n- item\n- item\n```\n{long}\ncode\n```"
-    assert unwrapped(text).split("\n")[0] == f"{long} and goes on here."
-    assert unwrapped(text).split("\n")[1:3] == ["- item", "- item"]
-    assert f"{long}\ncode" in unwrapped(text)
+    assert unwrap_paragraphs(text).split("\n")[0] == f"{long} and goes on here."
+    assert unwrap_paragraphs(text).split("\n")[1:3] == ["- item", "- item"]
+    assert f"{long}\ncode" in unwrap_paragraphs(text)
 
 
 def test_nothing_heavy_is_imported() -> None:

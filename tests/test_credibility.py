@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.evidence.credibility import Credibility, allowed, credibility
+from agent.evidence.credibility import Credibility, rate_credibility, screen_sources
 from agent.state import Hit
-from evals.credibility import Rated, auc, half
+from evals.credibility import RatedDomain, auc, half
 
 ROOT = Path(__file__).parents[1]
 QUESTION = "Who won the 2022 FIFA World Cup?"
@@ -22,7 +22,7 @@ DOMAINS = tomllib.loads((ROOT / "agent/evidence/domains.toml").read_text("utf-8"
 
 
 def domain(url: str) -> float:
-    return credibility(QUESTION, Hit(url=url), 2026).domain
+    return rate_credibility(QUESTION, Hit(url=url), 2026).domain
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_domains_count_by_suffix_then_by_their_look(url: str, score: float) -> N
 
 @pytest.mark.parametrize("url", ["file:///home/me/notes.md", "notes.md", "corpus:3", ""])
 def test_a_document_without_a_host_is_your_own(url: str) -> None:
-    found = credibility(QUESTION, Hit(url=url), 2026)
+    found = rate_credibility(QUESTION, Hit(url=url), 2026)
     assert (found.domain, found.reason) == (0.4, "a document of your own")
 
 
@@ -68,20 +68,20 @@ def test_a_document_without_a_host_is_your_own(url: str) -> None:
     "url", ["http://[", "https://[::1/x", "http://a]b/", "https:///x", f"http://{'a.' * 9999}edu/"]
 )
 def test_no_address_is_a_general_site(url: str) -> None:
-    found = credibility(QUESTION, Hit(url=url), 2026)
+    found = rate_credibility(QUESTION, Hit(url=url), 2026)
     assert (found.domain, found.reason) == (0.4, "a general site")
 
 
 def test_the_formula() -> None:
     hit = Hit(url="https://a.com/", title="FIFA World Cup 2022", snippet="Argentina won in 2025.")
-    found = credibility(QUESTION, hit, 2026)
+    found = rate_credibility(QUESTION, hit, 2026)
     assert (found.domain, found.relevance, found.recency) == (0.4, 1.0, 0.1)
     assert found.score == round(0.4 * 0.4 + 0.5 * 1.0 + 0.1, 2)
 
 
 def test_relevance_of_chinese_is_by_bigrams() -> None:
     hit = Hit(url="https://a.com/", title="2022年世界杯冠军是阿根廷")
-    assert credibility("谁赢得了2022年世界杯", hit, 2026).relevance > 0.3
+    assert rate_credibility("谁赢得了2022年世界杯", hit, 2026).relevance > 0.3
 
 
 URLS = st.text() | st.text("htp:/[]@\\.eduorg-%#?1", max_size=40).map("http://".__add__)
@@ -89,7 +89,7 @@ URLS = st.text() | st.text("htp:/[]@\\.eduorg-%#?1", max_size=40).map("http://".
 
 @given(st.text(), st.builds(Hit, url=URLS, title=st.text(), snippet=st.text()))
 def test_scores_stay_between_0_and_1(question: str, hit: Hit) -> None:
-    found = credibility(question, hit, 2026)
+    found = rate_credibility(question, hit, 2026)
     assert 0 <= found.score <= 1 and found.reason
 
 
@@ -107,25 +107,25 @@ def names(pairs: tuple[tuple[str, Credibility], ...]) -> str:
 
 
 def test_a_threshold_blocks_at_or_below_and_keeps_the_order() -> None:
-    found = allowed(scored(0.5, 0.9, 0.2, 0.51), 0.5)
+    found = screen_sources(scored(0.5, 0.9, 0.2, 0.51), 0.5)
     assert (names(found.passed), names(found.blocked), found.note) == ("bd", "ac", "")
 
 
 def test_a_threshold_never_leaves_nothing_and_says_so() -> None:
-    found = allowed(scored(0.1, 0.4, 0.2, 0.5, 0.4), 0.5)
+    found = screen_sources(scored(0.1, 0.4, 0.2, 0.5, 0.4), 0.5)
     assert (names(found.passed), names(found.blocked)) == ("bde", "ac")
     assert "above 0.5" in found.note and "the best 3 of 5" in found.note
 
 
 def test_nothing_given_is_nothing_blocked() -> None:
-    assert allowed([], 0.5) == ((), (), "")
+    assert screen_sources([], 0.5) == ((), (), "")
 
 
 @given(st.lists(st.floats(0, 1)), st.floats(0, 1), st.integers(-1, 9))
 def test_what_passes_is_never_worse_than_what_is_blocked(
     scores: list[float], threshold: float, spared: int
 ) -> None:
-    found = allowed(scored(*scores), threshold, spared)
+    found = screen_sources(scored(*scores), threshold, spared)
     assert sorted(found.passed + found.blocked, key=str) == sorted(scored(*scores), key=str)
     assert bool(found.passed) == bool(scores)
     worst = min((one.score for _, one in found.passed), default=1.0)
@@ -156,7 +156,12 @@ def test_every_listed_host_gets_the_score_of_its_class() -> None:
 
 
 def test_the_auc_counts_ties_half() -> None:
-    rows = [Rated("a", True), Rated("b", False), Rated("c", True), Rated("d", False)]
+    rows = [
+        RatedDomain("a", True),
+        RatedDomain("b", False),
+        RatedDomain("c", True),
+        RatedDomain("d", False),
+    ]
     score = {"a": 0.9, "b": 0.4, "c": 0.4, "d": 0.3}.__getitem__
     assert auc(rows, score) == (1 + 1 + 0.5 + 1) / 4
     assert auc(rows[:1], score) == 0.5

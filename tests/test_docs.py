@@ -52,7 +52,7 @@ def test_env_example_names_every_variable_and_no_other() -> None:
 
 
 def test_documents_name_no_dead_file() -> None:
-    for name in ("README.md", "DESIGN.md", "CHANGELOG.md"):
+    for name in ("README.md", "DESIGN.md", "CHANGELOG.md", "docs/decisions.md", "docs/failures.md"):
         text = (ROOT / name).read_text("utf-8")
         for path in re.findall(r"`((?:agent|tests|evals|benchmarks)/[\w/.]+\.\w+)`", text):
             assert (ROOT / path).exists(), f"{name} names {path}"
@@ -78,8 +78,11 @@ def test_recipes_run_as_written(recipe: str, tmp_path: Path) -> None:
     assert done.stdout or "jq -e" in recipe
 
 
-def test_every_test_that_the_design_names_exists() -> None:
-    told = set(re.findall(r"`(test_\w+)`", (ROOT / "DESIGN.md").read_text("utf-8")))
+def test_every_test_that_the_documents_name_exists() -> None:
+    text = "".join(
+        (ROOT / f"docs/{name}.md").read_text("utf-8") for name in ("decisions", "failures")
+    )
+    told = set(re.findall(r"`(test_\w+)`", text))
     tests = "".join(file.read_text("utf-8") for file in (ROOT / "tests").glob("test_*.py"))
     here = set(re.findall(r"def (test_\w+)\(", tests))
     assert len(told) > 40 and told <= here, told - here

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.doctor.checks import examine, unmet
-from agent.doctor.hiding import hidden, secrets
-from agent.doctor.machine import clock
+from agent.doctor.checks import missing_requirements, run_checks
+from agent.doctor.machine import check_clock
+from agent.doctor.redaction import find_secrets, redact
 from agent.doctor.results import Check
 from tests.services import GEMINI_KEY, OPENAI_KEY, SERPAPI_KEY, Raw, Services
 from tests.test_architecture import HEAVY
@@ -36,7 +36,7 @@ FAKE = {
 
 
 def told(environment: dict[str, str], folder: Path, deadline: float = 8.0) -> dict[str, Check]:
-    return {check.name: check for check in examine(environment, folder, deadline)}
+    return {check.name: check for check in run_checks(environment, folder, deadline)}
 
 
 def doctor(
@@ -61,15 +61,15 @@ def reported(*, cwd: Path, environment: dict[str, str]) -> tuple[int, dict[str, 
 def test_all_is_well(services: Services, tmp_path: Path) -> None:
     services.default_hits = ["a page"]
     found = told(services.environment(tmp_path), tmp_path)
-    assert unmet(list(found.values())) == []
+    assert missing_requirements(list(found.values())) == []
     assert found["model gemini:gemini-3.8-flash"].status == "ok"
     assert found["model gemini:gemini-3.5-flash-lite"].status == "ok"
     assert found["search serpapi"].detail == "answers; hits: 1"
     assert found["corpus"].status == found["clock"].status == found["packages"].status == "ok"
     assert found["key GEMINI_API_KEY"].detail == "set"
     assert found["key EXA_API_KEY"].detail == "not set"
-    assert services.asked == [], "a look-up of models costs nothing"
-    assert services.searched == ["Wikipedia"]
+    assert services.model_requests == [], "a look-up of models costs nothing"
+    assert services.search_queries == ["Wikipedia"]
     assert not list((tmp_path / "runs").iterdir()), "the trial file is gone"
 
 
@@ -125,7 +125,7 @@ def test_keys_come_from_the_env_file_too(services: Services, tmp_path: Path) -> 
 def test_a_setting_that_cannot_be_used_is_told(services: Services, tmp_path: Path) -> None:
     found = told(services.environment(tmp_path, PAGE_TIMEOUT="soon"), tmp_path)
     assert found["settings"].status == "fail" and "PAGE_TIMEOUT" in found["settings"].detail
-    assert unmet(list(found.values())) == ["settings", "model", "search"]
+    assert missing_requirements(list(found.values())) == ["settings", "model", "search"]
 
 
 @pytest.mark.parametrize(("name", "kind"), [("LLM", "model"), ("SEARCH_PROVIDERS", "search")])
@@ -135,7 +135,7 @@ def test_an_unknown_provider_is_told(
     services.default_hits = ["a page"]
     found = told(services.environment(tmp_path, **{name: "altavista"}), tmp_path)
     assert found[kind].status == "fail" and "altavista" in found[kind].detail
-    assert unmet(list(found.values())) == [kind]
+    assert missing_requirements(list(found.values())) == [kind]
 
 
 # --- services ----------------------------------------------------------------------------------
@@ -147,27 +147,27 @@ def test_one_model_of_two_is_enough(services: Services, tmp_path: Path) -> None:
     found = told(environment, tmp_path)
     missing = found["model gemini:gemini-of-the-moon"]
     assert (missing.status, missing.remedy) == ("fail", "Check GEMINI_MODEL.")
-    assert unmet(list(found.values())) == []
+    assert missing_requirements(list(found.values())) == []
 
 
 def test_a_model_that_writes_no_text_is_of_no_use(services: Services, tmp_path: Path) -> None:
     environment = services.environment(
         tmp_path, GEMINI_MODEL="embedding-1", GEMINI_FALLBACK_MODELS="embedding-1"
     )
-    assert "model" in unmet(list(told(environment, tmp_path).values()))
+    assert "model" in missing_requirements(list(told(environment, tmp_path).values()))
 
 
 def test_a_server_that_is_not_geminis_is_of_no_use(services: Services, tmp_path: Path) -> None:
     services.fault = lambda: Raw(200, "<html>Welcome to our hotel</html>")
     found = told(services.environment(tmp_path), tmp_path)
-    assert unmet(list(found.values())) == ["model", "search"]
+    assert missing_requirements(list(found.values())) == ["model", "search"]
     assert "GOOGLE_GEMINI_BASE_URL" in found["model gemini:gemini-3.8-flash"].remedy
 
 
 def test_a_search_without_hits_is_not_counted_on(services: Services, tmp_path: Path) -> None:
     found = told(services.environment(tmp_path), tmp_path)
     assert found["search serpapi"].status == "warn"
-    assert unmet(list(found.values())) == ["search"]
+    assert missing_requirements(list(found.values())) == ["search"]
 
 
 @pytest.mark.parametrize(
@@ -186,14 +186,16 @@ def test_an_openai_server_is_asked_for_its_models(
     )
     found = told(environment, tmp_path)[f"model openai:{model}"]
     assert found.status == "ok" and found.detail.startswith(detail)
-    assert services.asked == []
+    assert services.model_requests == []
 
 
 def test_without_a_model_nothing_is_asked(services: Services, tmp_path: Path) -> None:
     services.default_hits = ["a page"]
     environment = services.environment(tmp_path, LLM="extractive", GEMINI_API_KEY="")
     found = told(environment, tmp_path)
-    assert found["model extractive"].status == "ok" and not unmet(list(found.values()))
+    assert found["model extractive"].status == "ok" and not missing_requirements(
+        list(found.values())
+    )
 
 
 def test_what_refuses_a_connection_is_told(services: Services, tmp_path: Path) -> None:
@@ -201,7 +203,7 @@ def test_what_refuses_a_connection_is_told(services: Services, tmp_path: Path) -
         tmp_path, GOOGLE_GEMINI_BASE_URL=NOWHERE, SERPAPI_BASE_URL=NOWHERE
     )
     found = told(environment, tmp_path)
-    assert unmet(list(found.values())) == ["model", "search"]
+    assert missing_requirements(list(found.values())) == ["model", "search"]
     assert found["search serpapi"].remedy and found["model gemini:gemini-3.8-flash"].remedy
 
 
@@ -258,7 +260,7 @@ def test_a_key_with_quotes_or_blanks_is_doubted(
     [("1970-01-01", "fail"), ("2025-06-01", "fail"), ("2026-11-21", "ok"), ("2099-01-01", "fail")],
 )
 def test_a_clock_that_is_far_off_is_told(now: str, status: str) -> None:
-    assert clock(datetime.fromisoformat(now).replace(tzinfo=UTC)).status == status
+    assert check_clock(datetime.fromisoformat(now).replace(tzinfo=UTC)).status == status
 
 
 # --- no secret ---------------------------------------------------------------------------------
@@ -314,7 +316,7 @@ KEYS = st.text("abcdefXYZ0189-_+/=", min_size=6, max_size=30)
 def test_no_piece_of_a_key_is_left(key: str, before: str, after: str, start: int) -> None:
     piece = key[start:] if len(key) - start >= 4 else key
     row = Check("x", "fail", f"{before}{piece}{after} {key}", f"try {before} {key}", 0.0)
-    [shown] = hidden([row], secrets({"SOME_API_KEY": key}))
+    [shown] = redact([row], find_secrets({"SOME_API_KEY": key}))
     pieces = [key[i : i + 4] for i in range(len(key) - 3)]
     assert not [p for p in pieces if p in shown.detail + shown.remedy + shown.name]
 

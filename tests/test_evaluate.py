@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from agent.answer import Answer, Usage
 from agent.errors import UsageError
 from agent.evaluate.__main__ import command
-from agent.evaluate.contamination import Contamination
-from agent.evaluate.evaluation import UNABLE
-from agent.evaluate.figures import Row, differences, figures
-from agent.evaluate.judge import SAMPLE, agreement, sample
-from agent.evaluate.questions import Question, load
+from agent.evaluate.contamination import ContaminationDetector
+from agent.evaluate.evaluation import ABSTENTION
+from agent.evaluate.judge import SAMPLE_FILE, load_sample, measure_agreement
+from agent.evaluate.questions import EvaluationQuestion, load_questions
+from agent.evaluate.summary import TrialRow, compare_arms, summarize_trials
 from agent.evaluate.trials import Trial
 from agent.state import Claim, Hit
-from tests.services import Asked, Raw, Services
+from agent.state.json_data import Json
+from tests.services import ModelRequest, Raw, Services
 from tests.thinker import Fact, Thinker
 
-Json = dict[str, Any]
 Evaluate = Callable[..., tuple[int, Json]]
 
 
@@ -70,12 +70,14 @@ FORMS = {
 )
 def test_published_forms_are_read(form: str, answers: Any, gold: Any, tmp_path: Path) -> None:
     (tmp_path / form).write_text(FORMS[form], encoding="utf-8")
-    assert load(tmp_path / form) == (Question(prompt="Q?", answers=answers, gold=gold),)
+    assert load_questions(tmp_path / form) == (
+        EvaluationQuestion(prompt="Q?", answers=answers, gold=gold),
+    )
 
 
 def test_a_line_ends_where_json_lines_say(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text('{"problem": "Q\u2028R?", "answer": "A"}\r\n', "utf-8")
-    assert load(tmp_path / "s.jsonl")[0].prompt == "Q\u2028R?"
+    assert load_questions(tmp_path / "s.jsonl")[0].prompt == "Q\u2028R?"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,7 @@ def test_a_line_ends_where_json_lines_say(tmp_path: Path) -> None:
 def test_a_row_that_cannot_be_used_is_named(text: str, fault: str, tmp_path: Path) -> None:
     (tmp_path / "set.json").write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=fault):
-        load(tmp_path / "set.json")
+        load_questions(tmp_path / "set.json")
 
 
 @given(text=st.text(max_size=80), name=st.sampled_from(["s.json", "s.csv", "s.tsv"]))
@@ -100,7 +102,7 @@ def test_any_text_is_a_set_or_a_clear_error(text: str, name: str, tmp_path_facto
     path = tmp_path_factory.getbasetemp() / name
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     try:
-        assert load(path)
+        assert load_questions(path)
     except UsageError as error:
         assert error.remedy
 
@@ -108,7 +110,7 @@ def test_any_text_is_a_set_or_a_clear_error(text: str, name: str, tmp_path_facto
 # --- figures by hand ---------------------------------------------------------------------------
 
 
-def row(text: str, answers: tuple[str, ...], label: str, **more: Any) -> Row:
+def row(text: str, answers: tuple[str, ...], label: str, **more: Any) -> TrialRow:
     """A row with two claims, of which one is cited and supported, unless told otherwise."""
     sound = more.pop("sound", None)
     claims = more.pop("claims", [([1], "supported"), ([], "unsupported")])
@@ -120,8 +122,10 @@ def row(text: str, answers: tuple[str, ...], label: str, **more: Any) -> Row:
         claims=made if text else (),
         usage=usage.model_copy(update={"seconds": 1.5, **more.pop("usage", {})}),
     )
-    asked = Question(prompt="q", answers=answers, gold=("g1", "g2"))
-    return Row(asked, Trial(prompt="q", arm="a", answer=answer, text=text, **more), label, sound)
+    asked = EvaluationQuestion(prompt="q", answers=answers, gold=("g1", "g2"))
+    return TrialRow(
+        asked, Trial(prompt="q", arm="a", answer=answer, text=text, **more), label, sound
+    )
 
 
 HAND = [
@@ -134,7 +138,7 @@ HAND = [
 
 
 def test_figures_by_hand() -> None:
-    told = figures(HAND)
+    told = summarize_trials(HAND)
     assert told["n"] == 5 and told["accuracy"]["value"] == 0.4  # the first and the fourth
     assert [told[name] for name in ("answered", "abstained", "wrong", "failed")] == [3, 2, 2, 0]
     assert told["accuracy_of_answered"]["value"] == round(1 / 3, 4)
@@ -148,12 +152,12 @@ def test_figures_by_hand() -> None:
 
 
 def test_an_unknown_price_makes_no_sum() -> None:
-    assert figures([*HAND, row("x", ("x",), "right", usage={"usd": None})])["usd"] is None
+    assert summarize_trials([*HAND, row("x", ("x",), "right", usage={"usd": None})])["usd"] is None
 
 
 def test_differences_are_paired_by_question() -> None:
     other = [row("Rome", ("Ulm",), "wrong"), *HAND[1:]]
-    (told,) = differences([("a", HAND), ("b", other)])
+    (told,) = compare_arms([("a", HAND), ("b", other)])
     assert (told["arm"], told["less"], told["n"]) == ("a", "b", 5)
     assert told["accuracy"]["value"] == 0.2 and told["tokens_a_question"]["value"] == 0
 
@@ -179,7 +183,7 @@ def test_offline_end_to_end_and_again(evaluate: Evaluate, tmp_path: Path) -> Non
     predictions = json.loads(out.read_text("utf-8"))
     assert [row["prompt"] for row in predictions] == [str(list(row.values())[0]) for row in DEMO]
     assert predictions[0]["answer"].startswith("Argentina") and "[1]" not in str(predictions)
-    assert predictions[2]["answer"] == UNABLE
+    assert predictions[2]["answer"] == ABSTENTION
 
     kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept/trials").rglob("*.json")}
     assert len(kept) == 6
@@ -220,7 +224,7 @@ def ferry(services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.chdir(tmp_path)
     reader = Thinker([Fact("year", "1931", "first harbour in 1931")], ["Velmora Lines harbour"])
 
-    def think(asked: Asked) -> Any:
+    def think(asked: ModelRequest) -> Any:
         if asked.task == "recall":
             return {"reasoning": "", "remembered": "In 1925."}
         if asked.task == "judge":
@@ -243,7 +247,7 @@ def test_baselines_stand_beside_and_a_crash_costs_one_question(
     single = told["arms"]["single_search"]
     assert (single["searches"], single["llm_calls"], single["answered"]) == (1, 1, 1)
     assert ferry.tasks().count("recall") == 1
-    recalled = next(asked for asked in ferry.asked if asked.task == "recall")
+    recalled = next(asked for asked in ferry.model_requests if asked.task == "recall")
     assert FERRY not in recalled.prompt and "nothing to search" in recalled.system
     assert [row["less"] for row in told["differences"]] == ["closed_book", "single_search"]
     assert told["differences"][0]["accuracy"]["value"] == 0.5
@@ -251,13 +255,13 @@ def test_baselines_stand_beside_and_a_crash_costs_one_question(
 
 
 def test_the_single_search_may_show_as_many_tokens_as_ours_spent() -> None:
-    from agent.evaluate.arms import Arm, at_equal_tokens
+    from agent.evaluate.arms import Arm, settings_at_equal_tokens
     from agent.settings import Settings
 
     arm = Arm(name="s", settings=Settings(baseline="single_search", evidence_tokens=3000))
-    assert at_equal_tokens(arm, 9000).evidence_tokens == 9000
-    assert at_equal_tokens(arm, 10).evidence_tokens == 3000
-    assert at_equal_tokens(arm, 10**9).evidence_tokens == 60_000
+    assert settings_at_equal_tokens(arm, 9000).evidence_tokens == 9000
+    assert settings_at_equal_tokens(arm, 10).evidence_tokens == 3000
+    assert settings_at_equal_tokens(arm, 10**9).evidence_tokens == 60_000
 
 
 def test_a_question_that_failed_is_asked_again_and_no_other(
@@ -274,10 +278,10 @@ def test_a_question_that_failed_is_asked_again_and_no_other(
     _, told = evaluate(rows, "--concurrency", "1")
     assert told["arms"]["closed_book"]["failed"] == 1 and told["failed"] == 0
     ferry.think, ferry.hits = think, lambda query: hits
-    ferry.asked.clear()
+    ferry.model_requests.clear()
     _, told = evaluate(rows)
     assert told["arms"]["closed_book"]["failed"] == 0
-    assert {"Again" in asked.prompt for asked in ferry.asked} == {True}
+    assert {"Again" in asked.prompt for asked in ferry.model_requests} == {True}
 
 
 def test_a_model_judges_and_its_agreement_is_told(ferry: Services, evaluate: Evaluate) -> None:
@@ -285,10 +289,10 @@ def test_a_model_judges_and_its_agreement_is_told(ferry: Services, evaluate: Eva
     judged = told["judged_by"]
     assert told["accuracy"]["value"] == 1 and judged["model"] == "gemini-3.8-flash"
     assert told["citation_precision_judged"]["value"] == 1
-    checked = [asked.prompt for asked in ferry.asked if asked.task == "verify"][-1]
+    checked = [asked.prompt for asked in ferry.model_requests if asked.task == "verify"][-1]
     assert "first harbour in 1931" in checked and "It had nine ships" not in checked
     assert "<gold>GOLD</gold>" in judged["prompt"] and "grade an answer" in judged["prompt"]
-    rows = sample(SAMPLE)
+    rows = load_sample(SAMPLE_FILE)
     as_scripted = sum(row.label == ("right" if "1931" in row.answer else "wrong") for row in rows)
     assert judged["agreement"]["n"] == len(rows)
     assert judged["agreement"]["value"] == round(as_scripted / len(rows), 4)
@@ -299,9 +303,9 @@ def test_a_model_judges_and_its_agreement_is_told(ferry: Services, evaluate: Eva
 
 def test_the_rules_agree_with_the_sample_as_far_as_they_can() -> None:
     """They know no other spelling, cannot see a denial, and take words for an abstention."""
-    rows = sample(SAMPLE)
+    rows = load_sample(SAMPLE_FILE)
     assert {row.label for row in rows} == {"right", "wrong", "abstained"} and len(rows) == 40
-    told = agreement(rows, None)
+    told = measure_agreement(rows, None)
     assert told and told["value"] == 18 / 40 and told["interval"] == [0.3, 0.6]
 
 
@@ -328,9 +332,9 @@ def test_pages_that_carry_the_set_are_kept_away_and_told(
         "set.json": "the file of a question set: set.json",
     }
     assert {row["prompt"] for row in told["blocked"]} == {TOPIC}
-    shown = "".join(asked.prompt for asked in ferry.asked if asked.task == "synthesize")
+    shown = "".join(asked.prompt for asked in ferry.model_requests if asked.task == "synthesize")
     assert "harbour in 1931" in shown and "canary" not in shown and "The Gull" not in shown
-    assert "set.json" not in ferry.read and told["accuracy"]["value"] == 1
+    assert "set.json" not in ferry.page_requests and told["accuracy"]["value"] == 1
 
 
 @pytest.mark.parametrize(
@@ -344,9 +348,9 @@ def test_pages_that_carry_the_set_are_kept_away_and_told(
     ],
 )
 def test_a_set_is_known_by_its_file_not_by_a_word(name: str, url: str, kept_away: bool) -> None:
-    asked = Question(prompt="Who was first?", answers=("Ann",))
-    contamination = Contamination(Path(name), [asked])
-    assert bool(contamination.in_hit(asked, Hit(url=url, title=""))) == kept_away
+    asked = EvaluationQuestion(prompt="Who was first?", answers=("Ann",))
+    contamination = ContaminationDetector(Path(name), [asked])
+    assert bool(contamination.reason_to_block_hit(asked, Hit(url=url, title=""))) == kept_away
 
 
 def test_the_documents_of_a_corpus_may_ask_and_answer(evaluate: Evaluate, tmp_path: Path) -> None:
@@ -377,12 +381,12 @@ def test_results_are_kept_as_json_markdown_and_a_picture(
 
 
 def test_a_page_of_results_is_inert_to_what_others_wrote() -> None:
-    from agent.evaluate.page import markdown
+    from agent.evaluate.markdown import render_results
 
     hostile = {"url": "https://x.org/|<script>", "reason": "[a](b)", "arm": "slots"}
-    told = {**figures(HAND), "judged_by": {"model": None, "rule": "r", "agreement": None}}
-    arms = {"slots": figures(HAND)}
-    page = markdown({**told, "arms": arms, "differences": [], "blocked": [hostile]}, "# t")
+    told = {**summarize_trials(HAND), "judged_by": {"model": None, "rule": "r", "agreement": None}}
+    arms = {"slots": summarize_trials(HAND)}
+    page = render_results({**told, "arms": arms, "differences": [], "blocked": [hostile]}, "# t")
     assert "\\|\\<script\\>" in page and "\\[a\\](b)" in page and "# \\# t" in page
 
 
@@ -392,7 +396,9 @@ def test_what_cannot_be_written_is_told_before_anything_is_asked(
     (tmp_path / "file").write_text("")
     out = tmp_path / "file/out.json"
     status, told = evaluate(ROWS, "--predictions", str(out))
-    assert status == 2 and "cannot be written" in told["error"]["message"] and not ferry.asked
+    assert (
+        status == 2 and "cannot be written" in told["error"]["message"] and not ferry.model_requests
+    )
     (tmp_path / "kept/arms.json").write_text("{", encoding="utf-8")
     status, told = evaluate(ROWS)
     assert status == 2 and "cannot be read" in told["error"]["message"]

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.sources.pages import pdf, sniff
-from agent.sources.pages.extract import MAX_TEXT, Unreadable, clean, extract
+from agent.sources.pages.extract import MAX_TEXT, UnreadablePage, extract, normalize_text
 from tests.hostile_pages import HOSTILE
 
 PROSE = "<p>" + "This is a sentence of the article that anyone may read in peace. " * 5 + "</p>"
@@ -164,10 +164,10 @@ def test_what_only_looks_hidden_is_kept(shown: str) -> None:
 
 def test_blanks_controls_and_zero_width_characters() -> None:
     assert (
-        clean("a\u200bb\u00ad c \t\u00a0 d\x00\x07\r\n\n \ne\u202e\ud800f\u0301")
+        normalize_text("a\u200bb\u00ad c \t\u00a0 d\x00\x07\r\n\n \ne\u202e\ud800f\u0301")
         == "ab c d\ne\u0066\u0301"
     )
-    assert clean("e\u0301") == "é" and clean(" \n ") == ""
+    assert normalize_text("e\u0301") == "é" and normalize_text(" \n ") == ""
 
 
 def test_footnote_numbers_of_an_encyclopedia_are_left_out() -> None:
@@ -203,7 +203,7 @@ def test_markdown_has_a_title() -> None:
     "data", [b"\x89PNG\r\n\x1a\n\0\0\0\r", b"PK\3\4\x14\0\0\0\x08", b"\0" * 99]
 )
 def test_binary_is_unsupported(data: bytes) -> None:
-    with pytest.raises(Unreadable, match="neither") as caught:
+    with pytest.raises(UnreadablePage, match="neither") as caught:
         extract(data, "text/html")
     assert caught.value.outcome == "unsupported"
 
@@ -245,9 +245,9 @@ def tokens(text: str) -> set[str]:
 
 @pytest.mark.parametrize("name", ["multi_page", "code_and_formula", "right_to_left_01"])
 def test_the_words_of_a_pdf_are_read(data: Path, name: str) -> None:
-    found = extract((data / "pdf" / f"{name}.pdf").read_bytes(), "text/html")
-    true = tokens((data / "pdf" / f"{name}.md").read_text("utf-8"))
-    assert len(true & tokens(found.text)) > 0.9 * len(true) and found.title
+    page = extract((data / "pdf" / f"{name}.pdf").read_bytes(), "text/html")
+    expected = tokens((data / "pdf" / f"{name}.md").read_text("utf-8"))
+    assert len(expected & tokens(page.text)) > 0.9 * len(expected) and page.title
 
 
 def test_arabic_ligatures_are_in_the_order_of_reading(data: Path) -> None:
@@ -258,7 +258,7 @@ def test_arabic_ligatures_are_in_the_order_of_reading(data: Path) -> None:
 def test_a_broken_pdf_says_so(data: Path) -> None:
     whole = (data / "pdf" / "multi_page.pdf").read_bytes()
     for body in (b"%PDF-1.7\nnothing", whole[:300]):
-        with pytest.raises(Unreadable, match="PDF that is broken") as caught:
+        with pytest.raises(UnreadablePage, match="PDF that is broken") as caught:
             extract(body)
         assert caught.value.outcome == "invalid"
     with pytest.raises(ValueError, match="too long"):
@@ -272,7 +272,7 @@ def test_wrapped_lines_are_joined_and_others_are_not() -> None:
         "• An item of a list that is long\r\n"
         "• Another item of it that is long"
     )
-    assert pdf.unwrapped(page).split("\n") == [
+    assert pdf.join_wrapped_lines(page).split("\n") == [
         "1 Introduction",
         "The first line of a paragraph is wrapped here and goes on in the second of its lines,"
         " up to its end.",
@@ -302,7 +302,7 @@ TAGS = st.sampled_from(
 PAGES = st.lists(st.one_of(TAGS, st.text(max_size=30)), max_size=40).map("".join)
 
 
-def check(body: bytes, content_type: str) -> None:
+def check_extraction(body: bytes, content_type: str) -> None:
     try:
         title, text = extract(body, content_type, "https://example.org/")
     except ValueError as error:
@@ -324,20 +324,20 @@ TYPES = st.sampled_from(
 @given(st.binary(max_size=300), TYPES)
 def test_no_bytes_raise_anything_but_a_reason(body: bytes, content_type: str) -> None:
     if b"%PDF-" not in body:
-        check(body, content_type)
+        check_extraction(body, content_type)
 
 
 @ANY
 @given(PAGES, TYPES)
 def test_no_page_raises_anything_but_a_reason(page: str, content_type: str) -> None:
-    check(page.encode("utf-8", "surrogatepass"), content_type)
-    check(f"<html><body>{page}".encode("utf-16"), content_type)
+    check_extraction(page.encode("utf-8", "surrogatepass"), content_type)
+    check_extraction(f"<html><body>{page}".encode("utf-16"), content_type)
 
 
 @settings(max_examples=8, deadline=None)
 @given(st.binary(max_size=300))
 def test_no_pdf_raises_anything_but_a_reason(tail: bytes) -> None:
-    check(b"%PDF-1.4\n" + tail, "application/pdf")
+    check_extraction(b"%PDF-1.4\n" + tail, "application/pdf")
 
 
 # --- real pages --------------------------------------------------------------------------------

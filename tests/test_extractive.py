@@ -6,20 +6,20 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.errors import ModelFailed
-from agent.evidence import select, sentences
+from agent.evidence import select_passages, split_sentences
 from agent.llm.extractive.engine import Extractive
-from agent.llm.extractive.finders import FINDERS, values
+from agent.llm.extractive.finders import FINDERS, find_values
 from agent.llm.extractive.lines import Line
-from agent.llm.extractive.question import understood
-from agent.llm.extractive.ranking import Scored
-from agent.llm.extractive.selection import chosen
+from agent.llm.extractive.question import parse_question
+from agent.llm.extractive.ranking import ScoredLine
+from agent.llm.extractive.selection import choose_sentences
 from agent.outside import Excerpt, Task
 from agent.sources.search.corpus import Corpus
 from agent.state import Frozen, Slot, Source
@@ -86,7 +86,7 @@ def demo() -> Corpus:
 
 def told(task: Task[Any]) -> Any:
     """The engine's reply, valid as the task's own type."""
-    return task.answer.model_validate_json(ENGINE.generate(task, "").text)
+    return task.answer_type.model_validate_json(ENGINE.generate(task, "").text)
 
 
 def evidence(corpus: Corpus, topic: str) -> tuple[Excerpt, ...]:
@@ -95,7 +95,7 @@ def evidence(corpus: Corpus, topic: str) -> tuple[Excerpt, ...]:
     sources = [
         Source(n=n, page=corpus.read(url), hit=h) for n, (url, h) in enumerate(hits.items(), 1)
     ]
-    return select(sources, topic, 3000)
+    return select_passages(sources, topic, 3000)
 
 
 def answered(corpus: Corpus, topic: str) -> Any:
@@ -145,8 +145,8 @@ def test_a_sentence_that_speaks_to_its_reader_of_something_else_is_no_answer(ord
     said = "The Orbita tower was opened in 1975 by Ada Quill."
     others = (order, "It stands by the sea.")
     lines = [Line(1, "Orbita tower", 0, n, t, "", "", 0, t) for n, t in enumerate((said, *others))]
-    ranked = [Scored(line, 9.0 - line.at, 0.5, frozenset(), ()) for line in lines]
-    picked = chosen(understood("When was the Orbita tower opened?"), ranked, 80)
+    ranked = [ScoredLine(line, 9.0 - line.at, 0.5, frozenset(), ()) for line in lines]
+    picked = choose_sentences(parse_question("When was the Orbita tower opened?"), ranked, 80)
     assert [line.text for line in picked] == [said, others[1]]
 
 
@@ -258,7 +258,7 @@ def test_abstains_where_only_the_words_occur(demo: Corpus, topic: str) -> None:
 def test_an_answer_is_made_of_whole_sentences(demo: Corpus, topic: str) -> None:
     shown = {e.source: e.passages for e in evidence(demo, topic)}
     for citation in answered(demo, topic).citations:
-        whole = {p[a:b] for p in shown[citation.source] for a, b in sentences(p)}
+        whole = {p[a:b] for p in shown[citation.source] for a, b in split_sentences(p)}
         assert citation.quote in whole
 
 
@@ -369,9 +369,13 @@ def test_refuses_tasks_that_need_a_writer() -> None:
         text: str
 
     class Poem(Task[Answer]):
-        @property
-        def name(self) -> str:
-            return "poem"
+        name: ClassVar[str] = "poem"
+
+        def system_prompt(self) -> str:
+            return ""
+
+        def prompt(self) -> str:
+            return ""
 
     with pytest.raises(ModelFailed) as caught:
         ENGINE.generate(Poem(topic="x"), "")
@@ -433,7 +437,7 @@ def test_an_answer_is_its_quotes_in_order_within_the_limit(
 @settings(max_examples=200, deadline=None)
 @given(text=TEXTS | st.text(max_size=120), kind=st.sampled_from(sorted(FINDERS)))
 def test_values_are_substrings(text: str, kind: Any) -> None:
-    assert all(value and value in text for value in values(kind, text))
+    assert all(value and value in text for value in find_values(kind, text))
 
 
 def test_the_same_input_gives_the_same_reply(demo: Corpus) -> None:
@@ -470,4 +474,4 @@ def test_a_sentence_longer_than_the_limit_is_cut_at_clauses() -> None:
     ],
 )
 def test_tells_what_a_question_asks_for(topic: str, kind: str) -> None:
-    assert understood(topic).kind == kind
+    assert parse_question(topic).kind == kind

@@ -11,7 +11,7 @@ from random import Random
 
 from agent.answer import Answer, to_json
 from agent.run import research
-from agent.settings import load
+from agent.settings import parse_settings
 from tests.services import Raw, Services
 from tests.thinker import Fact, Thinker
 
@@ -64,7 +64,7 @@ def _script(services: Services) -> None:
 
 
 def _run(topic: str, environment: dict[str, str]) -> Answer:
-    return research(topic, load(environment)).answer()
+    return research(topic, parse_settings(environment)).answer()
 
 
 def _until_quiet(before: int) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from agent.errors import ReadFailed
 from agent.sources.pages.fetch import PageReader
-from agent.sources.pages.guard import Guard
+from agent.sources.pages.guard import AddressGuard
 from tests.page_server import Connection, PageServer, html, reply, wait_for
 
 NOON = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
@@ -29,9 +29,11 @@ def web() -> Iterator[PageServer]:
 
 @pytest.fixture
 def reader() -> Iterator[PageReader]:
-    made = PageReader(timeout=0.6, max_bytes=300_000, allow_private_network=True, now=lambda: NOON)
-    yield made
-    made.close()
+    page_reader = PageReader(
+        timeout=0.6, max_bytes=300_000, allow_private_network=True, now=lambda: NOON
+    )
+    yield page_reader
+    page_reader.close()
 
 
 def failure(reader: PageReader, url: str) -> ReadFailed:
@@ -47,7 +49,7 @@ def test_a_page_is_read(web: PageServer, reader: PageReader) -> None:
     assert page.text.startswith("A page\nA page has words")
     assert page.sha256 == sha256(page.text.encode()).hexdigest()
     assert page.retrieved_at == "2026-11-21T12:00:00Z"
-    head = next(head for head in web.seen if head.startswith("GET /page?q=1 ")).lower()
+    head = next(head for head in web.request_heads if head.startswith("GET /page?q=1 ")).lower()
     assert "user-agent: llm-research-agent/" in head
     assert "accept-encoding" not in head or "gzip" in head
     assert "authorization" not in head and "cookie" not in head
@@ -57,9 +59,9 @@ def test_redirects_are_followed_with_their_cookies(web: PageServer, reader: Page
     web.answers["/a"] = reply(b"", "301 Moved", "Location: /b", "Set-Cookie: seen=yes")
     web.answers["/b"] = reply(b"", "307 Temporary Redirect", f"Location: {web.url}/c?x=y")
     assert reader(f"{web.url}/a").url == f"{web.url}/c?x=y"
-    assert "cookie: seen=yes" in web.seen[-1].lower()
+    assert "cookie: seen=yes" in web.request_heads[-1].lower()
     reader(f"{web.url}/d")
-    assert "cookie" not in web.seen[-1].lower()
+    assert "cookie" not in web.request_heads[-1].lower()
 
 
 def test_five_redirects_are_followed_and_a_sixth_is_not(
@@ -110,6 +112,7 @@ def test_statuses_are_told_apart(
         ("Retry-After: 7", 7.0),
         ("Retry-After: Sat, 21 Nov 2026 12:00:30 GMT", 30.0),
         ("Retry-After: Sat, 21 Nov 2026 11:00:00 GMT", 0.0),
+        ("Retry-After: Sat Nov 21 12:00:30 2026", 30.0),  # no time zone: in UTC
         ("Retry-After: soon", None),
         ("X-Other: 1", None),
     ],
@@ -145,7 +148,7 @@ def _drip_body(c: Connection) -> None:
 
 def _continue_forever(c: Connection) -> None:
     c.drip(b"", 0)
-    while not c.server.over.wait(0.05):
+    while not c.server.stopping.wait(0.05):
         c.send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
@@ -228,7 +231,9 @@ def test_an_unknown_host_and_a_dns_that_hangs() -> None:
         return []
 
     for resolver, outcome in ((unknown, "unavailable"), (hangs, "timeout")):
-        reader = PageReader(timeout=0.3, respect_robots=False, guard=Guard(resolver=resolver))
+        reader = PageReader(
+            timeout=0.3, respect_robots=False, guard=AddressGuard(resolver=resolver)
+        )
         with pytest.raises(ReadFailed, match="a.example") as caught:
             reader("http://a.example/")
         assert caught.value.outcome == outcome
@@ -270,7 +275,7 @@ def test_a_page_of_the_wrong_type_is_read_for_what_it_is(
 
 def test_a_host_is_asked_for_two_pages_at_once(web: PageServer) -> None:
     def slow(connection: Connection) -> None:
-        connection.server.over.wait(0.1)
+        connection.server.stopping.wait(0.1)
         connection.send(reply(html()))
 
     web.answers |= {f"/{n}": slow for n in range(6)}
@@ -312,7 +317,7 @@ def test_closing_ends_what_is_under_way_and_leaves_nothing(web: PageServer) -> N
 
     thread = threading.Thread(target=read)
     thread.start()
-    assert wait_for(lambda: len(web.seen) == 2)
+    assert wait_for(lambda: len(web.request_heads) == 2)
     reader.close()
     reader.close()
     thread.join(3)

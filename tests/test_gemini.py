@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from agent.errors import ModelFailed, UsageError
-from agent.llm import Models
-from agent.llm.gemini import Connection, Gemini
-from agent.llm.prices import Price, price, table
+from agent.llm import ModelChain
+from agent.llm.gemini import Gemini, GeminiConnection
+from agent.llm.prices import Price, find_price, load_prices
 from agent.state import Outcome
 from agent.steps.generate_queries import MakeQueries
-from tests.services import GEMINI_KEY, Asked, Raw, Services, gemini_reply
+from tests.services import GEMINI_KEY, ModelRequest, Raw, Services, gemini_reply
 
 TASK = MakeQueries(topic="Who won?")
 GOOD = {"queries": ["a", "b", "c"], "slots": [{"name": "winner"}]}
@@ -24,7 +24,7 @@ GOOD = {"queries": ["a", "b", "c"], "slots": [{"name": "winner"}]}
 def gemini(
     services: Services, key: str = GEMINI_KEY, version: str = "", timeout: float = 5
 ) -> Gemini:
-    connection = Connection(key, f"{services.base}/gemini", version, timeout)
+    connection = GeminiConnection(key, f"{services.base}/gemini", version, timeout)
     return Gemini(
         "gemini-3.8-flash", connection, Price(**{"from": "2026-01-01"}, input=1, output=2)
     )
@@ -33,7 +33,7 @@ def gemini(
 def ask(services: Services, **more: Any) -> tuple[Any, list[float]]:
     """A reply to TASK and the waits before it."""
     waits: list[float] = []
-    models = Models([gemini(services)], 5, (2, 4, 8), sleep=waits.append, **more)
+    models = ModelChain([gemini(services)], 5, (2, 4, 8), sleep=waits.append, **more)
     return models(TASK), waits
 
 
@@ -53,7 +53,7 @@ def quota(name: str) -> dict[str, Any]:
 
 
 def reply(parts: list[dict[str, Any]], reason: str = "STOP") -> Raw:
-    body = gemini_reply("", Asked("", "m", "", ""), reason)
+    body = gemini_reply("", ModelRequest("", "m", "", ""), reason)
     body["candidates"][0]["content"]["parts"] = parts
     body["usageMetadata"] = {
         "promptTokenCount": 100,
@@ -67,9 +67,9 @@ def test_what_is_sent(services: Services) -> None:
     services.think = lambda asked: GOOD
     answered, waits = ask(services)
     assert answered.answer.queries == ["a", "b", "c"] and not waits
-    asked = services.asked[0]
+    asked = services.model_requests[0]
     assert asked.model == "gemini-3.8-flash" and "<topic>Who won?</topic>" in asked.prompt
-    assert services.posted == ["/gemini/v1/models/gemini-3.8-flash:generateContent"]
+    assert services.posted_paths == ["/gemini/v1/models/gemini-3.8-flash:generateContent"]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_what_is_sent(services: Services) -> None:
 def test_the_api_version(version: str, path: str, services: Services) -> None:
     services.think = lambda asked: GOOD
     gemini(services, version=version).generate(TASK, "")
-    assert services.posted[0].startswith(f"/gemini/{path}/models/")
+    assert services.posted_paths[0].startswith(f"/gemini/{path}/models/")
 
 
 @pytest.mark.parametrize("name", ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE"])
@@ -121,7 +121,7 @@ def test_a_reply_that_is_no_answer_is_asked_for_again_saying_why(
     services.think = lambda asked: replies.pop() if replies else GOOD
     answered, waits = ask(services)
     assert answered.answer.queries == ["a", "b", "c"] and not waits
-    assert said in services.asked[1].prompt and len(services.asked) == 2
+    assert said in services.model_requests[1].prompt and len(services.model_requests) == 2
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_safety_block_is_not_argued_with(blocked: Raw, services: Services) -> 
     services.think = lambda asked: blocked
     with pytest.raises(ModelFailed, match="blocked the reply") as told:
         ask(services)
-    assert told.value.outcome == "blocked" and len(services.asked) == 1
+    assert told.value.outcome == "blocked" and len(services.model_requests) == 1
 
 
 REFUSALS: list[tuple[Raw, Outcome, list[float]]] = [
@@ -163,10 +163,10 @@ def test_refusals(raw: Raw, outcome: Outcome, waits: list[float], services: Serv
     services.think = lambda asked: raw
     waited: list[float] = []
     with pytest.raises(ModelFailed) as told:
-        Models([gemini(services)], 5, (2, 4, 8), sleep=waited.append)(TASK)
+        ModelChain([gemini(services)], 5, (2, 4, 8), sleep=waited.append)(TASK)
     assert told.value.outcome == outcome and waited == waits
     assert [attempt.outcome for attempt in told.value.attempts] == [outcome] * (len(waits) + 1)
-    assert len(services.asked) == len(waits) + 1
+    assert len(services.model_requests) == len(waits) + 1
     assert all(attempt.detail for attempt in told.value.attempts)
 
 
@@ -180,7 +180,7 @@ def test_a_model_that_hangs_is_left_at_its_deadline(services: Services) -> None:
     services.think = lambda asked: Raw(200, "{}", delay=3)
     model = gemini(services, timeout=30)
     with pytest.raises(ModelFailed) as told:
-        Models([model], 0.3, ())(TASK)
+        ModelChain([model], 0.3, ())(TASK)
     assert told.value.outcome == "timeout"
     model.close()
 
@@ -188,16 +188,16 @@ def test_a_model_that_hangs_is_left_at_its_deadline(services: Services) -> None:
 def test_a_refused_key_is_not_told(services: Services) -> None:
     services.think = lambda asked: error(403, "KEY my-wrong-key REFUSED")
     with pytest.raises(ModelFailed) as told:
-        Models([gemini(services, key="my-wrong-key")], 5, ())(TASK)
+        ModelChain([gemini(services, key="my-wrong-key")], 5, ())(TASK)
     assert "my-wrong-key" not in repr(told.value.attempts) + told.value.message
 
 
 def test_prices_are_dated(tmp_path: Path) -> None:
-    prices = table(None)
+    prices = load_prices(None)
     before, after = date(2026, 12, 31), date(2027, 1, 1)
-    dated = [price(prices, "gemini-3.8-flash", day) for day in (before, after)]
+    dated = [find_price(prices, "gemini-3.8-flash", day) for day in (before, after)]
     assert [row.input for row in dated if row] == [0.75, 1.5]
-    assert price(prices, "gemini-3.8-flash", date(2020, 1, 1)) is None
-    assert price(prices, "unheard-of", before) is None
+    assert find_price(prices, "gemini-3.8-flash", date(2020, 1, 1)) is None
+    assert find_price(prices, "unheard-of", before) is None
     with pytest.raises(UsageError, match="PRICES_FILE"):
-        table(tmp_path / "missing.json")
+        load_prices(tmp_path / "missing.json")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ReadFailed
 from agent.sources.pages.fetch import PageReader
-from agent.sources.pages.guard import Guard, public
+from agent.sources.pages.guard import AddressGuard, is_public_address
 from tests.page_server import PageServer, html, reply
 
 #: Hosts that are this machine, its network, or no host of the web, as a URL may spell them.
@@ -40,8 +40,8 @@ user@127.0.0.1 user:secret@127.0.0.1 example.org@127.0.0.1 user@example.org :@ex
 """.split()
 
 
-def numeric(host: str, port: int) -> list[str]:
-    """The system's reading of numbers, without DNS: 127.1 is 127.0.0.1."""
+def resolve_numeric(host: str, port: int) -> list[str]:
+    """The addresses that the system reads in a number, without DNS: 127.1 is 127.0.0.1."""
     kind, flags = socket.SOCK_STREAM, socket.AI_NUMERICHOST
     return [str(a[4][0]) for a in socket.getaddrinfo(host, port, type=kind, flags=flags)]
 
@@ -52,22 +52,24 @@ def web() -> Iterator[PageServer]:
         yield server
 
 
-def fixed(*answers: list[str]) -> Iterator[list[str]]:
+def dns_answers(*answers: list[str]) -> Iterator[list[str]]:
     """DNS answers, one after the other, the last for ever."""
     yield from answers
     while True:
         yield answers[-1]
 
 
-def guard_for(port: int, answers: Iterator[list[str]] | None = None, address: str = "") -> Guard:
+def guard_for(
+    port: int, answers: Iterator[list[str]] | None = None, address: str = ""
+) -> AddressGuard:
     """A guard for which the server's port is one of the web's, so that only addresses count."""
     allowed = frozenset({(address or "203.0.113.9", port)})
     if answers is None:
-        return Guard(allowed=allowed, resolver=numeric)
-    return Guard(allowed=allowed, resolver=lambda host, port: next(answers))
+        return AddressGuard(allowed=allowed, resolver=resolve_numeric)
+    return AddressGuard(allowed=allowed, resolver=lambda host, port: next(answers))
 
 
-def refusal(guard: Guard, url: str) -> ReadFailed:
+def refusal(guard: AddressGuard, url: str) -> ReadFailed:
     reader = PageReader(timeout=3, guard=guard)
     try:
         with pytest.raises(ReadFailed) as caught:
@@ -86,7 +88,7 @@ def test_no_spelling_of_a_private_address_is_connected_to(web: PageServer, host:
     failure = refusal(guard_for(web.port), f"http://{host}:{web.port}/secret")
     assert failure.outcome in ("forbidden", "unavailable")  # the latter: a name, of no host
     assert web.connections == 0
-    outright = refusal(Guard(resolver=numeric), f"http://{host}:{web.port}/secret")
+    outright = refusal(AddressGuard(resolver=resolve_numeric), f"http://{host}:{web.port}/secret")
     assert outright.outcome in ("forbidden", "unavailable") and web.connections == 0
 
 
@@ -98,7 +100,9 @@ def test_no_spelling_of_a_private_address_is_connected_to(web: PageServer, host:
     "http://example.org:22/ http://example.org:8080/ https://example.org:6379/ HTTP://user@host/".split(),
 )
 def test_only_the_web_is_read(url: str) -> None:
-    assert refusal(Guard(resolver=lambda host, port: ["127.0.0.1"]), url).outcome == "forbidden"
+    assert (
+        refusal(AddressGuard(resolver=lambda host, port: ["127.0.0.1"]), url).outcome == "forbidden"
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +122,7 @@ def test_only_the_web_is_read(url: str) -> None:
     ids=str,
 )
 def test_a_public_name_with_a_private_answer_is_refused(web: PageServer, answer: list[str]) -> None:
-    guard = guard_for(web.port, fixed(answer))
+    guard = guard_for(web.port, dns_answers(answer))
     failure = refusal(guard, f"http://public.example:{web.port}/")
     assert failure.outcome == "forbidden" and "public.example" in failure.message
     assert "ALLOW_PRIVATE_NETWORK" in failure.remedy
@@ -136,7 +140,7 @@ def test_a_redirect_to_a_private_address_is_refused(
         target = location.format(host, web.port)
         first.answers["/"] = reply(b"", "302 Found", f"Location: {target}")
         allowed = frozenset({("127.0.0.1", first.port), ("203.0.113.9", web.port)})
-        guard = Guard(allowed=allowed, resolver=numeric)
+        guard = AddressGuard(allowed=allowed, resolver=resolve_numeric)
         assert refusal(guard, f"{first.url}/").outcome == "forbidden"
         assert "/" in first.paths
     assert web.connections == 0
@@ -145,7 +149,7 @@ def test_a_redirect_to_a_private_address_is_refused(
 @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://a.example/", "javascript:1"])
 def test_a_redirect_to_another_scheme_is_refused(web: PageServer, target: str) -> None:
     web.answers["/"] = reply(b"", "301 Moved Permanently", f"Location: {target}")
-    assert refusal(Guard(allow_private=True), f"{web.url}/").outcome == "forbidden"
+    assert refusal(AddressGuard(allow_private=True), f"{web.url}/").outcome == "forbidden"
 
 
 def test_robots_txt_is_guarded_like_a_page(web: PageServer) -> None:
@@ -163,13 +167,13 @@ def test_a_name_is_resolved_once_and_that_address_is_connected_to() -> None:
         closing = reply(html(), "200 OK", "Connection: close")
         good.answers["/1"] = good.answers["/2"] = closing
         asked: list[str] = []
-        answers = fixed(["127.0.0.1"], ["127.0.0.2"])
+        answers = dns_answers(["127.0.0.1"], ["127.0.0.2"])
 
         def rebinding(host: str, port: int) -> list[str]:
             asked.append(host)
             return next(answers)
 
-        guard = Guard(allowed=frozenset({("127.0.0.1", good.port)}), resolver=rebinding)
+        guard = AddressGuard(allowed=frozenset({("127.0.0.1", good.port)}), resolver=rebinding)
         reader = PageReader(timeout=3, respect_robots=False, guard=guard)
         assert reader(f"http://rebind.example:{good.port}/1").title == "A page"
         assert asked == ["rebind.example"] and good.connections == 1
@@ -178,7 +182,8 @@ def test_a_name_is_resolved_once_and_that_address_is_connected_to() -> None:
         reader.close()
         assert caught.value.outcome == "forbidden" and len(asked) == 2
         assert (good.connections, bad.connections) == (1, 0)
-        assert "host: rebind.example" in good.seen[0].lower()  # the name stays in the request
+        # the name stays in the request
+        assert "host: rebind.example" in good.request_heads[0].lower()
 
 
 LOCAL = ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "localhost", "user@127.0.0.1"]
@@ -208,7 +213,7 @@ def test_the_proxy_of_the_environment_is_used_only_when_asked_for(
     monkeypatch.setenv("no_proxy", "direct.example")
     target = "http://public.example/page"
     web.answers[target] = reply(html("Through the proxy"))
-    nowhere = Guard(resolver=lambda host, port: ["127.0.0.1"])
+    nowhere = AddressGuard(resolver=lambda host, port: ["127.0.0.1"])
     through = PageReader(timeout=3, through_proxy=True, guard=nowhere)
     assert through(target).title == "Through the proxy"
     with pytest.raises(ReadFailed, match="public internet"):
@@ -252,7 +257,7 @@ def test_tls_is_spoken_for_the_name_and_checked(
 
     thread = threading.Thread(target=serve)
     thread.start()
-    guard = guard_for(port, fixed(["127.0.0.1"]), "127.0.0.1")
+    guard = guard_for(port, dns_answers(["127.0.0.1"]), "127.0.0.1")
     url = f"https://pinned.example:{port}/"
     monkeypatch.setenv("SSL_CERT_FILE", str(cert))
     reader = PageReader(timeout=3, respect_robots=False, guard=guard)
@@ -277,17 +282,19 @@ PRIVATE_V4 = "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.
 def test_no_private_address_is_public_in_any_dress(block: str, bits: int) -> None:
     network = ipaddress.IPv4Network(block)
     plain = ipaddress.IPv4Address(int(network[0]) + bits % network.num_addresses)
-    assert not public(plain)
+    assert not is_public_address(plain)
     for prefix in ("::", "::ffff:0:0", "::ffff:0:0:0", "64:ff9b::", "64:ff9b:1::"):
-        assert not public(ipaddress.IPv6Address(int(ipaddress.IPv6Address(prefix)) + int(plain)))
-    assert not public(ipaddress.IPv6Address(0x2002 << 112 | int(plain) << 80))
-    assert not public(ipaddress.IPv6Address(0x20010000 << 96 | int(plain) << 64))
+        assert not is_public_address(
+            ipaddress.IPv6Address(int(ipaddress.IPv6Address(prefix)) + int(plain))
+        )
+    assert not is_public_address(ipaddress.IPv6Address(0x2002 << 112 | int(plain) << 80))
+    assert not is_public_address(ipaddress.IPv6Address(0x20010000 << 96 | int(plain) << 64))
 
 
 @given(st.ip_addresses(v=6))
 def test_ipv6_outside_the_unicast_block_is_private(address: ipaddress.IPv6Address) -> None:
     nat64 = address in ipaddress.IPv6Network("64:ff9b::/96")
-    assert not public(address) or nat64 or int(address) >> 125 == 1
+    assert not is_public_address(address) or nat64 or int(address) >> 125 == 1
 
 
 @pytest.mark.parametrize(
@@ -295,4 +302,4 @@ def test_ipv6_outside_the_unicast_block_is_private(address: ipaddress.IPv6Addres
     ["1.1.1.1", "93.184.215.14", "2606:4700::1111", "2a00:1450:4001::1", "64:ff9b::101:101"],
 )
 def test_ordinary_addresses_are_public(address: str) -> None:
-    assert public(ipaddress.ip_address(address))
+    assert is_public_address(ipaddress.ip_address(address))

@@ -16,28 +16,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import JournalError, OutsideError, SearchFailed, Stopped
-from agent.outside.journal import Journal, Json, read
-from agent.outside.recorded import Recorded
+from agent.outside.deadline import WaitLimits
+from agent.outside.journal import Journal
+from agent.outside.recorded_call import CallFormat, CallHooks, RecordedCall
+from agent.outside.recording import read_journal
 from agent.run import research
-from agent.settings import load
+from agent.settings import parse_settings
+from agent.state.json_data import Json
 from tests.services import GEMINI_KEY, SERPAPI_KEY, Services
 from tests.thinker import Fact, Thinker
 
 
 def recorded(
     journal: Journal, go: Callable[[str], str], limit: float = 5, patience: float = 0.2
-) -> Recorded[str, str]:
-    return Recorded(
+) -> RecordedCall[str, str]:
+    return RecordedCall(
         journal,
-        "search",
         go,
-        request=lambda text: {"query": text},
-        encode=lambda text: {"text": text},
-        decode=lambda _, line: str(line["text"]),
-        permit=lambda _: None,
-        go_on=lambda _: None,
-        limit=limit,
-        patience=patience,
+        CallFormat(
+            "search",
+            encode_request=lambda text: {"query": text},
+            encode_response=lambda text: {"text": text},
+            decode_response=lambda _, line: str(line["text"]),
+        ),
+        CallHooks(permit=lambda _: None, check_time=lambda _: None),
+        WaitLimits(timeout=limit, patience=patience),
     )
 
 
@@ -163,7 +166,7 @@ def test_a_run_writes_its_calls_and_no_key(services: Services, tmp_path: Path) -
     services.pages = {"final": "Argentina won the cup."}
     services.default_hits = ["final"]
     services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["final winner"])
-    run = research("Who won?", load(services.environment(tmp_path)))
+    run = research("Who won?", parse_settings(services.environment(tmp_path)))
     for _ in run:
         pass
     answer = run.answer()
@@ -231,7 +234,7 @@ def test_failures_are_kept_unless_asked_for_again(tmp_path: Path) -> None:
     journal = Journal.resume(path, {}, retry_failed=True)
     assert recorded(journal, str.upper)("x") == "X"
     journal.close()
-    assert "response" in read(path).calls[lines(path)[-1]["key"]]
+    assert "response" in read_journal(path).calls[lines(path)[-1]["key"]]
 
 
 def test_what_was_refused_for_a_key_is_asked_again(tmp_path: Path) -> None:

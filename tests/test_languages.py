@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.evidence import anchor, fold, sentences
+from agent.evidence import anchor_quote, fold_with_offsets, split_sentences
 from agent.run import research
 from agent.settings import Settings
-from tests.services import Asked, Raw, Services
+from tests.services import ModelRequest, Raw, Services
 from tests.test_evidence import cut, source
 from tests.thinker import Fact, Thinker
 
@@ -73,7 +73,7 @@ def test_sentences_are_cut_where_they_end(text: str, expected: list[str]) -> Non
     ],
 )
 def test_quotes_are_found_across_ways_of_writing(text: str, quote: str, found: str) -> None:
-    place = anchor(quote, source(text))
+    place = anchor_quote(quote, source(text))
     assert place and place.text == found and text[place.start : place.end] == found
 
 
@@ -82,13 +82,13 @@ MANY = st.text(st.sampled_from("aß1. „“؟،。！”x\u0640\u064e\u200f\u03
 
 @given(MANY, st.data())
 def test_offsets_hold_in_every_script(text: str, data: st.DataObject) -> None:
-    folded, origin = fold(text)
+    folded, origin = fold_with_offsets(text)
     assert len(folded) == len(origin) and list(origin) == sorted(origin)
-    for start, end in sentences(text):
+    for start, end in split_sentences(text):
         assert text[start:end] == text[start:end].strip() != ""
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    place = anchor(text[start:end], source(text))
+    place = anchor_quote(text[start:end], source(text))
     assert place is None or text[place.start : place.end] == place.text
 
 
@@ -101,7 +101,7 @@ def test_a_chinese_question_over_the_wire(services: Services, settings: Settings
     services.hits = lambda _: Raw(200, json.dumps({"organic_results": rows}))
     facts = Thinker([Fact("设计者", "李文山", "李文山")], ["青龙桥 设计者"])
 
-    def think(asked: Asked) -> dict[str, object]:
+    def think(asked: ModelRequest) -> dict[str, object]:
         reply = facts(asked)
         if asked.task == "synthesize":
             n = reply["citations"][0]["source"]
@@ -113,7 +113,7 @@ def test_a_chinese_question_over_the_wire(services: Services, settings: Settings
     for _ in run:
         pass
     answer = run.answer()
-    assert services.searched == [QUESTION, "青龙桥 设计者"]
+    assert services.search_queries == [QUESTION, "青龙桥 设计者"]
     assert answer.status == "complete" and answer.answer.startswith("青龙桥由工程师李文山设计")
     assert answer.answer.endswith("。") and answer.claims[0].verdict == "supported"
     (quote,) = answer.citations

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.evidence import anchor
-from agent.evidence.links import link, plain
+from agent.evidence import anchor_quote
+from agent.evidence.links import browser_words, quote_link
 from agent.sources.pages.extract import extract
-from evals.links import FIND, HTML, TALL, served
+from evals.links import FIND, HTML, TALL, prepare_page
 from tests.browser import Browser, Tab
 from tests.page_server import PageServer, reply
 from tests.test_evidence import source
@@ -80,14 +80,14 @@ def opened(tab: Tab, server: PageServer, page: str, quote: str, nth: int) -> lis
     """For each place of the words whether its beginning is in view after opening the link."""
     nav = f"<nav>Final. Brazil. {'Menu. ' * 9}</nav>"
     main = f"<main>{page}<p>{MORE}</p></main>"
-    body = served(f"<!doctype html><title>P</title><body>{nav}{main}</body>".encode())
+    body = prepare_page(f"<!doctype html><title>P</title><body>{nav}{main}</body>".encode())
     server.answers["/"] = reply(body, "200 OK", HTML)
     text = extract(body, "text/html; charset=utf-8").text
-    place = anchor(quote, source(text))
+    place = anchor_quote(quote, source(text))
     assert place, text
     start = [m.start() for m in re.finditer(re.escape(place.text), text)][nth]
     tab.open("about:blank")
-    tab.open(link(f"{server.url}/", text, start, start + len(place.text)))
+    tab.open(quote_link(f"{server.url}/", text, start, start + len(place.text)))
     tab.settle()
     return [first for first, _ in tab.run(f"{FIND}({json.dumps(place.text)})")]
 
@@ -101,8 +101,10 @@ def test_a_link_opens_at_its_quote(
 
 
 def test_a_page_that_lost_the_quote_opens_at_its_top(tab: Tab, server: PageServer) -> None:
-    server.answers["/"] = reply(served(b"<p>Other words.</p>"), "200 OK", "Content-Type: text/html")
-    tab.open(link(f"{server.url}/?gone", "Messi scored two goals."))
+    server.answers["/"] = reply(
+        prepare_page(b"<p>Other words.</p>"), "200 OK", "Content-Type: text/html"
+    )
+    tab.open(quote_link(f"{server.url}/?gone", "Messi scored two goals."))
     tab.settle()
     assert tab.run("scrollY") == 0
 
@@ -114,7 +116,7 @@ words = st.text(st.sampled_from("ab cé,.-&%|\n ;:()“”世界。ت\u064b"), m
 def test_a_link_names_words_of_its_page_in_their_order(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    named = link("https://e.org/a#part:~:text=old", text, start, end)
+    named = quote_link("https://e.org/a#part:~:text=old", text, start, end)
     base, _, directives = named.partition(":~:")
     assert base.startswith("https://e.org/a#part") and re.fullmatch(r"[!-~]+", named)
     for directive in filter(None, directives.split("&")):
@@ -122,10 +124,12 @@ def test_a_link_names_words_of_its_page_in_their_order(text: str, data: st.DataO
         assert 1 <= len(terms) <= 4
         for term in terms:
             bare = unquote(term.removeprefix("-").removesuffix("-"))
-            assert plain(bare).strip() in plain(text) and "\n" not in bare
+            assert browser_words(bare).strip() in browser_words(text) and "\n" not in bare
         assert not any("-" in term.strip("-") for term in terms)
 
 
 def test_a_link_needs_no_page() -> None:
-    assert link("https://e.org/a", "4-2, or so") == "https://e.org/a#:~:text=4%2D2%2C%20or%20so"
-    assert link("https://e.org/a", " … ") == "https://e.org/a"
+    assert (
+        quote_link("https://e.org/a", "4-2, or so") == "https://e.org/a#:~:text=4%2D2%2C%20or%20so"
+    )
+    assert quote_link("https://e.org/a", " … ") == "https://e.org/a"

@@ -16,11 +16,11 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from agent.answer import answer_schema
-from agent.mcp_server.tools import PREFIX, Tools
+from agent.mcp_server.tools import URI_PREFIX, Tools
 from agent.serving.runs import Runs
-from agent.serving.serve import guarded
+from agent.serving.serve import guard_app
 from tests.services import Raw, Services
-from tests.web import TOPIC, Web, configured, until
+from tests.web import TOPIC, Web, configure_from, wait_until
 from tests.worlds import one_hop
 
 ROOT = Path(__file__).parents[1]
@@ -74,10 +74,10 @@ async def audits(client: Client, answer: dict[str, Any]) -> None:
 
 async def resources(client: Client, answer: dict[str, Any]) -> None:
     [listed] = (await client.list_resources()).resources
-    assert listed.uri == PREFIX + answer["run"]["id"] and listed.title == TOPIC
+    assert listed.uri == URI_PREFIX + answer["run"]["id"] and listed.title == TOPIC
     [content] = (await client.read_resource(listed.uri)).contents
     assert json.loads(content.text) == answer  # type: ignore[union-attr]
-    for uri in (PREFIX + "nobody", "file:///etc/passwd", PREFIX + "../x"):
+    for uri in (URI_PREFIX + "nobody", "file:///etc/passwd", URI_PREFIX + "../x"):
         with pytest.raises(MCPError):
             await client.read_resource(uri)
 
@@ -99,8 +99,8 @@ def test_a_run_that_fails_is_a_failed_call_that_says_why(
     services: Services, tmp_path: Path
 ) -> None:
     services.think = lambda _: Raw(403, '{"error": {"code": 403, "message": "no"}}')
-    configure = configured(services.environment(tmp_path, CACHE_TTL="0"))
-    server = Tools(configure, Runs(configure({}))).server()
+    configure = configure_from(services.environment(tmp_path, CACHE_TTL="0"))
+    server = Tools(configure, Runs(configure({}))).make_server()
 
     async def talk() -> None:
         async with Client(server) as client:
@@ -115,12 +115,12 @@ def test_a_run_that_fails_is_a_failed_call_that_says_why(
 @pytest.fixture
 def over_http(services: Services, tmp_path: Path) -> Iterator[Web]:
     """The MCP server on loopback, over services that take their time; a token is needed."""
-    one_hop().on(services).latency = lambda: 0.4
+    one_hop().set_up(services).latency = lambda: 0.4
     environment = services.environment(tmp_path, CACHE_TTL="0", AGENT_API_TOKEN="s3cret")
-    configure = configured(environment)
+    configure = configure_from(environment)
     runs = Runs(configure({}))
-    app = Tools(configure, runs).server().streamable_http_app()
-    with Web.of(guarded(app, "127.0.0.1", configure({})), runs) as web:
+    app = Tools(configure, runs).make_server().streamable_http_app()
+    with Web.of(guard_app(app, "127.0.0.1", configure({})), runs) as web:
         yield web
 
 
@@ -131,11 +131,11 @@ def test_a_cancelled_call_stops_the_run(over_http: Web, services: Services) -> N
             transport = streamable_http_client(f"{over_http.base}/mcp", http_client=http)
             async with Client(transport) as client:
                 call = asyncio.create_task(client.call_tool("research", {"question": TOPIC}))
-                while over_http.runs.load != (1, 0) or not services.asked:
+                while over_http.runs.load != (1, 0) or not services.model_requests:
                     await asyncio.sleep(0.01)
                 call.cancel()
-                await asyncio.to_thread(until, lambda: over_http.runs.load == (0, 0))
-                [run] = over_http.runs.listed(5)
+                await asyncio.to_thread(wait_until, lambda: over_http.runs.load == (0, 0))
+                [run] = over_http.runs.list_newest(5)
                 assert run.cancelled and run.state == "ended" and run.request_id == "monday-7"
                 services.latency = lambda: 0.0
                 done = await client.call_tool("research", {"question": TOPIC})

@@ -9,11 +9,11 @@ import pytest
 
 from agent.answer import to_json
 from agent.errors import NotConfigured, UsageError
-from agent.llm import Models
+from agent.llm import ModelChain
 from agent.llm.openai_compatible import OpenAICompatible
-from agent.llm.openai_tools import turn
+from agent.llm.openai_tools import extract_turn_json
 from agent.run import research
-from agent.settings import Settings, load
+from agent.settings import Settings, parse_settings
 from agent.steps.generate_queries import MakeQueries
 from tests.services import OPENAI_KEY, Raw, Services, openai_reply
 from tests.test_slots import FINAL, TOPIC, ended
@@ -36,7 +36,7 @@ def openai(world: Services, tmp_path: Path) -> Settings:
         "OPENAI_BASE_URL": f"{world.base}/openai/v1",
         "OPENAI_MODEL": "some-model",
     }
-    return load(world.environment(tmp_path, **more))
+    return parse_settings(world.environment(tmp_path, **more))
 
 
 def test_a_run_with_an_openai_server(world: Services, openai: Settings) -> None:
@@ -61,7 +61,7 @@ def test_a_form_that_is_refused_is_given_up_for_the_run(
     world.openai_forms = takes
     _, answer = ended(TOPIC, openai)
     assert answer.status == "complete" and world.forms == forms
-    assert all("JSON Schema" in asked.prompt for asked in world.asked[-3:])
+    assert all("JSON Schema" in asked.prompt for asked in world.model_requests[-3:])
 
 
 def test_a_server_that_ignores_the_schema_is_told_it_in_words(
@@ -93,14 +93,14 @@ def test_the_order_of_models_crosses_providers(world: Services, openai: Settings
     world.think = lambda a: Raw(503, "") if a.model.startswith("gemini") else honest(a)
     both = openai.model_copy(update={"llm": ("gemini:gemini-3.8-flash", "openai")})
     _, answer = ended(TOPIC, both)
-    assert [a.model for a in world.asked] == ["gemini-3.8-flash"] * 4 + ["some-model"] * 3
+    assert [a.model for a in world.model_requests] == ["gemini-3.8-flash"] * 4 + ["some-model"] * 3
     assert answer.status == "complete"
 
 
 def test_a_refused_key_moves_on_to_another_provider(world: Services, openai: Settings) -> None:
     other = {"llm": ("gemini", "openai"), "gemini_api_key": type(openai.gemini_api_key)("no")}
     _, answer = ended(TOPIC, openai.model_copy(update=other))
-    models = [a.model for a in world.asked]
+    models = [a.model for a in world.model_requests]
     assert models == ["gemini-3.8-flash", "some-model", "some-model", "some-model"]
     assert answer.status == "complete"
 
@@ -127,15 +127,15 @@ def test_replies_that_are_read(kind: str, services: Services) -> None:
     services.think = lambda asked: REPLIES[kind]
     services.openai_needs_key = False
     model = OpenAICompatible("m", f"{services.base}/openai/v1", "", 5, None)
-    reply = Models([model], 5, ())(MakeQueries(topic="x"))
-    assert reply.answer.queries == ["a"] and len(services.asked) == 1
+    reply = ModelChain([model], 5, ())(MakeQueries(topic="x"))
+    assert reply.answer.queries == ["a"] and len(services.model_requests) == 1
 
 
 @pytest.mark.parametrize("ids", [("same", "same"), ("", ""), (None, None), ("call_1", "call_1")])
 def test_each_call_of_a_turn_has_an_id_of_its_own(ids: tuple[str | None, ...]) -> None:
     """Else a result could not be told whose it is, and servers refuse the conversation."""
     calls = [{"id": i, "function": {"name": "search_web", "arguments": "{}"}} for i in ids]
-    read = json.loads(turn({"content": None, "tool_calls": calls}))
+    read = json.loads(extract_turn_json({"content": None, "tool_calls": calls}))
     given = [call["id"] for call in read["calls"]]
     assert len(set(given)) == 2 and all(given)
     assert given == [call["id"] for call in read["verbatim"]["tool_calls"]]
@@ -162,17 +162,17 @@ def test_replies_that_are_not(kind: str, services: Services) -> None:
     services.openai_needs_key = False
     model = OpenAICompatible("m", f"{services.base}/openai/v1", "", 5, None)
     with pytest.raises(ModelFailed) as told:
-        Models([model], 5, ())(MakeQueries(topic="x"))
+        ModelChain([model], 5, ())(MakeQueries(topic="x"))
     assert told.value.outcome == outcome and told.value.attempts
 
 
 def test_what_is_not_set_is_said(tmp_path: Path) -> None:
     with pytest.raises(NotConfigured, match="OPENAI_MODEL"):
-        research("x", load({"LLM": "openai"}))
+        research("x", parse_settings({"LLM": "openai"}))
     with pytest.raises(NotConfigured, match="OPENAI_API_KEY"):
-        research("x", load({"OPENAI_MODEL": "m"}))  # chosen by naming a model
+        research("x", parse_settings({"OPENAI_MODEL": "m"}))  # chosen by naming a model
     with pytest.raises(NotConfigured, match="GEMINI_API_KEY"):
-        research("x", load({}))
+        research("x", parse_settings({}))
 
 
 def test_prices_of_ones_own(world: Services, openai: Settings, tmp_path: Path) -> None:

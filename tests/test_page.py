@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from agent.answer import Answer
-from agent.answer.page import page
+from agent.answer.html_format import to_html
 from tests.browser import Browser, Tab
 from tests.page_server import PageServer, reply
-from tests.reports import world_cup
+from tests.reports import world_cup_answer
 from tests.test_render import EVIL, hostile
 
 Folders = pytest.TempPathFactory
@@ -46,7 +46,7 @@ TWICE = """[...document.querySelectorAll('[id]')].map(e => e.id)
 
 @pytest.fixture(scope="module")
 def answer() -> Answer:
-    return world_cup()
+    return world_cup_answer()
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def tab(
 ) -> Iterator[Tab]:
     """The report, opened as a file."""
     file = tmp_path_factory.mktemp("page") / "report.html"
-    file.write_text(page(answer), "utf-8")
+    file.write_text(to_html(answer), "utf-8")
     with browser.tab(1100, 900) as opened:
         opened.open(file.as_uri())
         yield opened
@@ -68,7 +68,7 @@ def style(tab: Tab, selector: str, name: str) -> str:
 @pytest.mark.parametrize("width, dark", [(1100, False), (1100, True), (360, False), (360, True)])
 def test_it_is_readable(width: int, dark: bool, tab: Tab, tmp_path: Path) -> None:
     """Taken in as a picture too: whoever changes the style looks at it."""
-    tab.show(width, 740, dark=dark)
+    tab.set_viewport(width, 740, dark=dark)
     ground = "rgb(22, 24, 27)" if dark else "rgb(252, 252, 250)"
     assert style(tab, "body", "backgroundColor") == ground
     assert tab.run(PALE) == []
@@ -80,7 +80,7 @@ def test_it_is_readable(width: int, dark: bool, tab: Tab, tmp_path: Path) -> Non
 
 
 def test_a_marker_leads_to_its_quote_by_mouse_and_by_keyboard(tab: Tab) -> None:
-    tab.show(1100, 740)
+    tab.set_viewport(1100, 740)
     tab.click("#findings a.marker[href='#source-3']")
     seen = """(() => { const e = document.querySelector('#source-3 blockquote');
       const r = e.getBoundingClientRect();
@@ -96,7 +96,7 @@ def test_a_marker_leads_to_its_quote_by_mouse_and_by_keyboard(tab: Tab) -> None:
 
 def test_it_has_landmarks_headings_languages_and_directions(tab: Tab, answer: Answer) -> None:
     assert answer.report
-    tab.show(1100, 740)
+    tab.set_viewport(1100, 740)
     levels = tab.run("[...document.querySelectorAll('h1,h2,h3')].map(e => +e.tagName[1])")
     steps = zip(levels, levels[1:], strict=False)
     assert levels.count(1) == 1 and all(b <= a + 1 for a, b in steps)
@@ -115,7 +115,7 @@ def test_it_has_landmarks_headings_languages_and_directions(tab: Tab, answer: An
 
 def test_a_printer_gets_all_of_it(tab: Tab) -> None:
     """In black on white, in the dark too; without what paper cannot open."""
-    tab.show(1100, 740, dark=True)
+    tab.set_viewport(1100, 740, dark=True)
     printed = tab.call("Page.printToPDF", preferCSSPageSize=True)["data"]
     assert base64.b64decode(printed).startswith(b"%PDF-")
     tab.call("Emulation.setEmulatedMedia", media="print")
@@ -128,7 +128,7 @@ def test_a_printer_gets_all_of_it(tab: Tab) -> None:
 
 def test_a_hostile_page_is_inert(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "hostile.html"
-    file.write_text(page(hostile(" ".join(EVIL))), "utf-8")
+    file.write_text(to_html(hostile(" ".join(EVIL))), "utf-8")
     with browser.tab(360, 740) as tab:
         tab.open(file.as_uri())
         tab.settle()
@@ -141,7 +141,7 @@ def test_a_hostile_page_is_inert(browser: Browser, tmp_path: Path) -> None:
 def test_the_policy_stops_what_should_never_get_in(browser: Browser, answer: Answer) -> None:
     """Were markup to get through: no script runs, nothing is asked for."""
     spy = "<script>document.title = 'owned'</script><img src='/spy' onerror='document.title=1'>"
-    broken = page(answer).replace("<main>", f"<main>{spy}")
+    broken = to_html(answer).replace("<main>", f"<main>{spy}")
     server = PageServer({"/report": reply(broken.encode(), "200 OK", HTML)})
     with server, browser.tab(600, 400) as tab:
         tab.open(f"{server.url}/report")

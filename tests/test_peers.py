@@ -11,10 +11,10 @@ import httpx2
 import pytest
 
 from benchmarks.peers import measure, model, programs
-from benchmarks.peers.services import Latency, Services, vector
-from benchmarks.peers.world import world
+from benchmarks.peers.services import Latency, Services, embed_text
+from benchmarks.peers.world import make_world
 
-WORLD = world(5)
+WORLD = make_world(5)
 HERE = Path(programs.__file__).parent
 
 
@@ -26,36 +26,36 @@ def served() -> Any:
 
 def test_this_program_answers_two_hops_and_its_citations_hold(served: Services) -> None:
     checkout = programs.OURS._replace(folder="")
-    asked = measure.ask(checkout, WORLD.questions[2], served, Path("/nowhere"))
-    assert asked.ended and asked.right and asked.cited == asked.held == 2
+    asked = measure.measure(checkout, WORLD.questions[2], served, Path("/nowhere"))
+    assert asked.has_answer and asked.is_right and asked.citations == asked.valid_citations == 2
     assert asked.calls >= 4 and asked.prompt_tokens > 1000 and asked.pages >= 2
     assert asked.megabytes > 20 or not Path("/proc/self/status").exists()
-    assert 0 < asked.inside < asked.seconds
-    assert measure.summary([asked])["right, two hops"] == "1 of 1"
+    assert 0 < asked.inner_seconds < asked.seconds
+    assert measure.summarize([asked])["right, two hops"] == "1 of 1"
 
 
 def test_a_citation_holds_only_where_its_page_was_read_and_says_it(served: Services) -> None:
-    served.forget()
+    served.reset()
     said = "Velmora Labs was founded by Ada Lindqvist."
     url = served.url("0-firm")
-    assert not measure.holds(said, url, served)
+    assert not measure.citation_holds(said, url, served)
     assert httpx2.get(url, trust_env=False).status_code == 200
-    assert measure.holds(said, url, served)
-    assert not measure.holds(said, served.url("0-visit"), served)
-    assert not measure.holds("Velmora Labs was founded by Bo Lindqvist.", url, served)
+    assert measure.citation_holds(said, url, served)
+    assert not measure.citation_holds(said, served.url("0-visit"), served)
+    assert not measure.citation_holds("Velmora Labs was founded by Bo Lindqvist.", url, served)
 
 
 def test_a_sentence_with_its_link_is_read_as_a_citation() -> None:
     text = "# Who?\n\nA Labs was founded by B C. ([source](http://x/1)) B C was born in D."
     program = programs.PROGRAMS[1]
-    said = program.read("noise\n" + json.dumps({"answer": text, "seconds": 1.5}))
-    assert said.cited == (("A Labs was founded by B C.", "http://x/1"),)
+    said = program.parse_output("noise\n" + json.dumps({"answer": text, "seconds": 1.5}))
+    assert said.citations == (("A Labs was founded by B C.", "http://x/1"),)
     assert said.seconds == 1.5
 
 
 def chat(*said: str, **more: Any) -> Any:
     messages = [{"role": "user", "content": text} for text in said]
-    return model.reply({"model": "scripted", "messages": messages, **more})
+    return model.answer_chat({"model": "scripted", "messages": messages, **more})
 
 
 def test_the_model_acts_by_tools_until_nothing_is_missing() -> None:
@@ -89,8 +89,8 @@ def test_a_stream_and_embeddings_have_openais_form(served: Services) -> None:
     lines = httpx2.post(url, json=asked, trust_env=False).text.split("\n\n")
     assert json.loads(lines[0][6:])["choices"][0]["delta"]["content"] == model.UNKNOWN
     assert lines[-2] == "data: [DONE]"
-    near, far = vector("Velmora was founded"), vector("soup")
-    alike = sum(a * b for a, b in zip(vector("who founded Velmora"), near, strict=True))
+    near, far = embed_text("Velmora was founded"), embed_text("soup")
+    alike = sum(a * b for a, b in zip(embed_text("who founded Velmora"), near, strict=True))
     apart = sum(a * b for a, b in zip(near, far, strict=True))
     assert alike > 0.6 > 0.35 > apart > 0.2
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.web import Web, configured
+from tests.web import Web, configure_from
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "recipes.md").read_text("utf-8")
@@ -115,7 +115,7 @@ def test_a_notebook(shell: Shell) -> None:
 @pytest.fixture
 def web(tmp_path: Path) -> Iterator[Web]:
     environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
-    with Web(configured(environment, offline=True)) as running:
+    with Web(configure_from(environment, offline=True)) as running:
         yield running
 
 

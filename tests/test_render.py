@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from agent.answer import Answer, Citation, Error, SlotAnswer, phrases, to_json
-from agent.answer.document import document
-from agent.answer.html import spoken
-from agent.answer.markdown import escaped, link, table
-from agent.answer.page import page
+from agent.answer.html import language_attributes
+from agent.answer.html_format import to_html
+from agent.answer.markdown import escape_markdown, format_link, format_table
+from agent.answer.markdown_format import to_markdown
 from agent.evidence.credibility import Credibility
 from agent.state import Claim
-from agent.state.plain import printable
-from tests.reports import RUN, world_cup
+from agent.state.sanitizing import sanitize_for_display
+from tests.reports import RUN, world_cup_answer
 
 GITHUB = ["table", "strikethrough", "autolink", "tasklist", "tagfilter"]
 NASTY = st.text(st.sampled_from("\\`*_[](){}<>|~&#-+=!:/.@$^\"'; \n\t1aw") | st.characters())
@@ -88,7 +88,7 @@ class Shown(HTMLParser):
 
 
 def words(text: str) -> str:
-    return " ".join(printable(text).split())
+    return " ".join(sanitize_for_display(text).split())
 
 
 # --- text in Markdown -----------------------------------------------------------------------------
@@ -107,14 +107,14 @@ def examples(test: Callable[..., None]) -> Callable[..., None]:
 def test_text_stays_text_in_a_paragraph_a_heading_a_list_a_quote_and_a_cell(text: str) -> None:
     if not words(text):
         return
-    safe = escaped(text)
+    safe = escape_markdown(text)
     places = {
         safe: {"p"},
         f"## {safe}": {"h2"},
         f"- {safe}": {"ul", "li"},
         f"> {safe}": {"blockquote", "p"},
         f"Before {safe} [1]. After": {"p"},
-        table(("a", "b"), [(safe, safe)]): {"table", "thead", "tbody", "tr", "th", "td"},
+        format_table(("a", "b"), [(safe, safe)]): {"table", "thead", "tbody", "tr", "th", "td"},
     }
     for markdown, frame in places.items():
         for render in (github, common):
@@ -129,7 +129,7 @@ def test_text_stays_text_in_a_paragraph_a_heading_a_list_a_quote_and_a_cell(text
 def test_a_link_leads_to_the_web_and_ends_where_it_should(text: str) -> None:
     for begin in ("https://example.org/", "HTTP://example.org/a?b=1&copy=2;", ""):
         for render in (github, common):
-            shown = Shown(render(f"- before {link(begin + text, 'here')} after"))
+            shown = Shown(render(f"- before {format_link(begin + text, 'here')} after"))
             assert set(shown.tags) <= {"ul", "li", "a"}
             assert all(re.match(r"https?:", to, re.I) for to in shown.links)
             assert len(shown.links) == bool(begin)
@@ -140,7 +140,7 @@ def test_a_link_leads_to_the_web_and_ends_where_it_should(text: str) -> None:
     "url", ["javascript:alert(1)", "data:text/html,x", "file:///a", "//a", "http://["]
 )
 def test_other_schemes_are_no_links(url: str) -> None:
-    assert link(url, "here") == ""
+    assert format_link(url, "here") == ""
 
 
 # --- whole documents ------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def test_other_schemes_are_no_links(url: str) -> None:
 
 @pytest.fixture(scope="module")
 def answer() -> Answer:
-    made = world_cup()
+    made = world_cup_answer()
     to_json(made)
     return made
 
@@ -176,7 +176,7 @@ def hostile(text: str) -> Answer:
             return value
         return url if key in ("url", "link") else text
 
-    made = filled(json.loads(to_json(world_cup())))
+    made = filled(json.loads(to_json(world_cup_answer())))
     assert isinstance(made, dict)
     made["slots"][text] = made["slots"].pop("winner")
     return Answer.model_validate(made)
@@ -185,15 +185,15 @@ def hostile(text: str) -> Answer:
 @pytest.mark.parametrize("text", EVIL)
 def test_a_hostile_answer_is_inert_in_both_forms(text: str) -> None:
     answer = hostile(text)
-    markdown = document(answer)
+    markdown = to_markdown(answer)
     harmless = hostile("harmless")
     for render in (github, common):
         shown = Shown(render(markdown))
-        assert shown.tags == Shown(render(document(harmless))).tags
+        assert shown.tags == Shown(render(to_markdown(harmless))).tags
         assert shown.links == []  # it has no URL that may be a link
         assert words(shown.text).count(words(text)) > 20
-    shown = Shown(page(answer))
-    assert shown.tags == Shown(page(harmless)).tags
+    shown = Shown(to_html(answer))
+    assert shown.tags == Shown(to_html(harmless)).tags
     assert all(to.startswith("#") for to in shown.links)
     names = {name for _, attributes in shown.elements for name in attributes}
     assert not {"src", "style", "srcset", "action"} & names
@@ -201,7 +201,7 @@ def test_a_hostile_answer_is_inert_in_both_forms(text: str) -> None:
 
 
 def test_a_report_as_a_document(answer: Answer) -> None:
-    markdown = document(answer)
+    markdown = to_markdown(answer)
     shown = Shown(github(markdown))
     headings = re.findall(r"^#+ (.*)$", markdown, re.M)
     assert headings == [
@@ -211,7 +211,7 @@ def test_a_report_as_a_document(answer: Answer) -> None:
     ]  # fmt: skip
     ids = {citation.id for citation in answer.citations}
     assert {int(n) for n in re.findall(r"\[(\d+)\]", shown.text)} == ids
-    first = {n: quoted[0].link for n, quoted in phrases.by_source(answer.citations).items()}
+    first = {n: quoted[0].link for n, quoted in phrases.group_by_source(answer.citations).items()}
     marked = [unescape(to) for to in shown.links if "#:~:text=" in to]
     assert set(map(ascii_url, first.values())) <= set(marked)
     assert "12 sentences: 10 confirmed by quotes, 1 partly confirmed, 1 not confirmed" in shown.text
@@ -233,10 +233,10 @@ def test_both_forms_say_the_same(answer: Answer) -> None:
     wanted = [answer.topic, report.title, report.rationale, "88,966", "89,000", "not found"]
     wanted += [citation.quote for citation in answer.citations]
     wanted += [citation.title for citation in answer.citations]
-    wanted += [claim.text.rstrip(".。") for claim in phrases.every_claim(answer)]
-    wanted += [text for _, text in phrases.methodology(report.methodology)]
-    wanted += [text for _, text in phrases.about(answer)]
-    wanted += [phrases.how(citation) for citation in answer.citations]
+    wanted += [claim.text.rstrip(".。") for claim in phrases.all_claims(answer)]
+    wanted += [text for _, text in phrases.describe_methodology(report.methodology)]
+    wanted += [text for _, text in phrases.describe_run(answer)]
+    wanted += [phrases.describe_source(citation) for citation in answer.citations]
     wanted += [*answer.warnings, "partly confirmed", "not confirmed", "High."]
     for form, text in shown.items():
         missing = [one for one in wanted if words(one) not in text]
@@ -244,7 +244,7 @@ def test_both_forms_say_the_same(answer: Answer) -> None:
 
 
 def forms(answer: Answer) -> dict[str, str]:
-    return {"markdown": github(document(answer)), "html": page(answer)}
+    return {"markdown": github(to_markdown(answer)), "html": to_html(answer)}
 
 
 def test_an_answer_without_a_report(answer: Answer) -> None:
@@ -253,7 +253,7 @@ def test_an_answer_without_a_report(answer: Answer) -> None:
         shown = words(Shown(text).text)
         assert "Methodology" not in shown and "Sources" in shown and answer.topic in shown, form
         assert "Argentina beat France 4-2 on penalties after a 3-3 draw [1]." in shown
-    assert "3 sentences: 3 confirmed by quotes" in document(plain)
+    assert "3 sentences: 3 confirmed by quotes" in to_markdown(plain)
 
 
 def test_an_error_is_told_in_each_form() -> None:
@@ -291,12 +291,12 @@ def test_slots_of_any_type() -> None:
     answer = Answer.model_construct(
         topic="Why?", status="complete", answer="Because.", citations=(citation,), slots=slots
     )
-    markdown = Shown(github(document(answer))).text
+    markdown = Shown(github(to_markdown(answer))).text
     assert "1932 [1]; but also: 1949 [2]; but also: 1950; but also: 1; 2" in markdown
     assert "player: Messi, minutes: 23; 108" in markdown
     for one in ("yes", "0.25", "not found", "none"):
         assert one in markdown
-    shown = Shown(page(answer))
+    shown = Shown(to_html(answer))
     assert {"dl", "dt", "dd"} <= {tag for tag, _ in shown.elements}
     assert "but also: 1949 [2]" in words(shown.text) and "Di María" in shown.text
 
@@ -314,15 +314,17 @@ def test_slots_of_any_type() -> None:
     ],
 )
 def test_a_script_gives_its_language_away(text: str, language: str | None) -> None:
-    assert spoken(text).get("lang") == language and spoken(text)["dir"] == "auto"
+    attributes = language_attributes(text)
+    assert attributes.get("lang") == language and attributes["dir"] == "auto"
 
 
 def test_joiners_are_kept_and_controls_are_not() -> None:
-    assert printable("می‌خواهم") == "می‌خواهم"  # with a zero-width non-joiner: Persian needs it
-    assert not re.search("[\x00-\x1f‮⁦]", printable("a\x1b[2J‮b\n⁦c"))
+    persian = "می‌خواهم"  # with a zero-width non-joiner
+    assert sanitize_for_display(persian) == persian
+    assert not re.search("[\x00-\x1f‮⁦]", sanitize_for_display("a\x1b[2J‮b\n⁦c"))
 
 
 def test_sentences_are_cut_where_the_answer_puts_its_markers() -> None:
     claim = Claim(text="Wow [1]!", citations=(1, 2), verdict="partial")
-    assert phrases.sentence(claim) == ("Wow [1] ", (1, 2), "!", "partly confirmed")
+    assert phrases.split_sentence(claim) == ("Wow [1] ", (1, 2), "!", "partly confirmed")
     assert RUN.journal

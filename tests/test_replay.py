@@ -17,11 +17,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.answer import Answer, to_json
-from agent.outside.journal import Journal, Json
-from agent.settings import Settings, load
+from agent.outside.journal import Journal
+from agent.settings import Settings, parse_settings
+from agent.state.json_data import Json
 from tests.golden.__main__ import FOLDER, NAMES, comparable
 from tests.services import Raw, Services, as_html
-from tests.worlds import calls, conflict, ended, full, lines, requests, subject
+from tests.worlds import (
+    call_subject,
+    conflict,
+    count_requests,
+    read_journal_calls,
+    read_journal_lines,
+    run_to_end,
+    two_rounds,
+)
 
 ROOT = Path(__file__).parents[1]
 PROVEN = ("answer", "citations", "slots", "claims")  # what a replay owes, byte for byte
@@ -38,7 +47,7 @@ def proof(answer: Json | Answer) -> dict[str, str]:
 
 
 def replayed(path: Path) -> Answer:
-    _, answer = ended("", Settings(replay=path))
+    _, answer = run_to_end("", Settings(replay=path))
     to_json(answer)
     return answer
 
@@ -56,9 +65,11 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     found = Recorded({}, {})
     with Services() as services:
         environment = services.environment(folder, CACHE_TTL="0")
-        for name, world in {"full": full(), "conflict": conflict()}.items():
-            world.on(services)
-            _, answer = ended(world.topic, load(environment, resume=name, slots=None))
+        for name, world in {"full": two_rounds(), "conflict": conflict()}.items():
+            world.set_up(services)
+            _, answer = run_to_end(
+                world.topic, parse_settings(environment, resume=name, slots=None)
+            )
             found.journals[name] = folder / "runs" / f"{name}.jsonl"
             found.answers[name] = json.loads(to_json(answer))
     return found
@@ -105,13 +116,13 @@ def test_replay_on_another_machine(
 SEEDED = """
 import json, random, sys
 from pathlib import Path
-from agent.evidence import rank
+from agent.evidence import rank_texts
 from agent.run import research
 from agent.settings import Settings
 
 chance, words = random.Random(5), "alpha beta gamma delta epsilon zeta eta theta iota".split()
 texts = [[" ".join(chance.choices(words, k=6)) for _ in range(8)] for _ in range(300)]
-told = [rank(some, " ".join(chance.sample(words, 6))) for some in texts]
+told = [rank_texts(some, " ".join(chance.sample(words, 6))) for some in texts]
 folder = Path(sys.argv[1])
 for number, question in enumerate(sys.argv[2:]):
     run = research(question, Settings(offline=True, runs_dir=folder, cache_dir=folder))
@@ -163,7 +174,7 @@ def test_a_line_that_cannot_be_used_is_named(
     kind: str, nonsense: Json, recorded: Recorded, tmp_path: Path
 ) -> None:
     """It was edited, or a later version wrote it; it is no reason to wait for ever."""
-    written = lines(recorded.journals["full"])
+    written = read_journal_lines(recorded.journals["full"])
     spoilt = next(n for n, line in enumerate(written) if line.get("call") == kind)
     kept = {name: written[spoilt][name] for name in ("call", "key", "request")}
     written[spoilt] = {**kept, **nonsense}
@@ -196,7 +207,7 @@ def test_lines_in_any_order_and_among_foreign_ones(
     recorded: Recorded, chance: Random, others: list[Json]
 ) -> None:
     for name in ("full", "conflict"):
-        header, *made = lines(recorded.journals[name])
+        header, *made = read_journal_lines(recorded.journals[name])
         mixed = made + others
         chance.shuffle(mixed)
         with tempfile.TemporaryDirectory() as folder:
@@ -224,9 +235,9 @@ def test_a_long_journal_is_not_held_in_memory(tmp_path: Path) -> None:
     assert path.stat().st_size > 10_000_000 and peak < 1_000_000
     path.unlink()  # what was opened stays readable
     for number in (0, 1, 500, 999):
-        known = journal.known(str(number))
+        known = journal.find_call(str(number))
         assert known and known["number"] == number and len(known["response"]["text"]) == 5000
-    assert journal.known("1000") is None
+    assert journal.find_call("1000") is None
     journal.close()
 
 
@@ -236,9 +247,9 @@ def test_a_long_journal_is_not_held_in_memory(tmp_path: Path) -> None:
 @pytest.fixture
 def late(services: Services, tmp_path: Path) -> Settings:
     """A world whose pages are slower than its searches, and whose last answer is slower yet."""
-    world = full()._replace(busy=frozenset())
+    world = two_rounds()._replace(busy=frozenset())
     kind = {"Content-Type": "text/html"}
-    world.on(services).pages = {
+    world.set_up(services).pages = {
         name: Raw(200, as_html(name, text), kind, 0.1) for name, text in world.pages.items()
     }
 
@@ -248,7 +259,7 @@ def late(services: Services, tmp_path: Path) -> Settings:
         return world.think(asked)
 
     services.think = think
-    return load(services.environment(tmp_path, CACHE_TTL="0"), resume="late")
+    return parse_settings(services.environment(tmp_path, CACHE_TTL="0"), resume="late")
 
 
 @pytest.mark.parametrize("most", [3, 5, 8, 11, 14, 16])
@@ -256,13 +267,16 @@ def test_a_run_that_its_budget_ended(most: int, late: Settings, services: Servic
     """It replays to its partial answer; gone on with, to its full one."""
     assert late.runs_dir
     path = late.runs_dir / "late.jsonl"
-    _, partial = ended(full().topic, late.model_copy(update={"max_calls": most}))
+    _, partial = run_to_end(two_rounds().topic, late.model_copy(update={"max_calls": most}))
     assert partial.status == "partial" or partial.slots["city"].value is None
     assert proof(replayed(path)) == proof(partial)
-    known, before = {subject(call) for call in calls(path)}, requests(services)
-    _, answer = ended("", late)
+    known, before = (
+        {call_subject(call) for call in read_journal_calls(path)},
+        count_requests(services),
+    )
+    _, answer = run_to_end("", late)
     assert answer.status == "complete" and answer.slots["city"].value == "Uppsala"
-    assert not known & (requests(services) - before).keys()
+    assert not known & (count_requests(services) - before).keys()
     assert proof(replayed(path)) == proof(answer)
 
 
@@ -272,14 +286,14 @@ def test_a_run_that_was_stopped_and_goes_on(late: Settings, services: Services) 
     assert late.runs_dir
     path = late.runs_dir / "late.jsonl"
     for count in (1, 4, 8, 12, 16):
-        run = research(full().topic, late)
+        run = research(two_rounds().topic, late)
         for number, _ in enumerate(run, 1):
             if number == count:
                 run.stop()
         stopped = run.answer()
         assert stopped.status == "partial"
         assert proof(replayed(path)) == proof(stopped)
-    _, answer = ended("", late)
+    _, answer = run_to_end("", late)
     assert answer.status == "complete" and proof(replayed(path)) == proof(answer)
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from agent.answer import Answer, answer_schema, to_json
-from agent.answer.document import report as written
-from agent.audit.changes import changes
-from agent.run.proof import audit
+from agent.answer.markdown_format import report_to_markdown
+from agent.audit.changes import compare_answers
+from agent.run.audit import audit_answer
 from agent.state import Claim, Report, Section
+from agent.state.json_data import Json
 from tests.reports import (
     ARABIC,
     CHINESE,
@@ -22,29 +23,28 @@ from tests.reports import (
     SNIPPET,
     TOPIC,
     UNCITED,
-    Said,
-    Written,
-    world_cup,
+    AnswerBuilder,
+    CitedSentence,
+    world_cup_answer,
 )
 
-Json = dict[str, Any]
-BEAT = Said("Argentina beat France.", [(1, "Argentina beat France 4-2 on penalties")])
+BEAT = CitedSentence("Argentina beat France.", [(1, "Argentina beat France 4-2 on penalties")])
 
 
 def reported(**changed: Any) -> Answer:
     """A small report, changed."""
-    run = Written(TOPIC, [FINAL, UNCITED, NEWS])
+    run = AnswerBuilder(TOPIC, [FINAL, UNCITED, NEWS])
     values: Json = {
         "title": "The final [1]",
         "themes": (Section(heading="The match [7]", claims=run.claims([BEAT])),),
         "confidence": "Low",
         "rationale": "One page [3].",
     }
-    return run.answer([BEAT], Report(**{**values, **changed}))
+    return run.build_answer([BEAT], Report(**{**values, **changed}))
 
 
 def test_the_order_of_the_markdown_is_that_of_the_design() -> None:
-    report = world_cup().report
+    report = world_cup_answer().report
     assert report
     assert re.findall(r"^#{1,2} (.*)$", report.markdown, re.M) == [
         "The 2022 FIFA World Cup final", "Methodology", "Executive Summary", "Main Findings",
@@ -55,7 +55,7 @@ def test_the_order_of_the_markdown_is_that_of_the_design() -> None:
 
 
 def test_numbers_are_counted_from_the_run() -> None:
-    report = world_cup().report
+    report = world_cup_answer().report
     assert report and report.methodology.model_dump() == {
         "question": TOPIC,
         "searches": (TOPIC, "2022 final attendance"),
@@ -70,7 +70,7 @@ def test_numbers_are_counted_from_the_run() -> None:
 
 
 def test_every_marker_is_a_citation_and_only_what_is_cited_is_listed() -> None:
-    answer = world_cup()
+    answer = world_cup_answer()
     assert answer.report
     listed = re.findall(r"^- \[(\d+)\] ", answer.report.markdown, re.M)
     marked = set(re.findall(r"\[(\d+)\]", answer.report.markdown))
@@ -95,9 +95,9 @@ def test_a_citation_without_a_quote_is_taken_out() -> None:
 
 
 def test_a_quote_that_nothing_cites_is_not_listed() -> None:
-    run = Written(TOPIC, [FINAL, NEWS])
-    run.claims([Said("Left out.", [(2, "Lionel Messi lifted the trophy.")])])
-    answer = run.answer([BEAT], Report(title="T", themes=(), confidence="Low"))
+    run = AnswerBuilder(TOPIC, [FINAL, NEWS])
+    run.claims([CitedSentence("Left out.", [(2, "Lionel Messi lifted the trophy.")])])
+    answer = run.build_answer([BEAT], Report(title="T", themes=(), confidence="Low"))
     assert {citation.id for citation in answer.citations} == {1}
 
 
@@ -109,7 +109,7 @@ def test_no_conflicts_are_told_in_these_words() -> None:
 
 
 def test_an_answer_without_a_report_has_none() -> None:
-    answer = Written(TOPIC, [FINAL]).answer([BEAT])
+    answer = AnswerBuilder(TOPIC, [FINAL]).build_answer([BEAT])
     assert answer.report is None and "report" not in json.loads(to_json(answer))
     assert "report" in answer_schema()["properties"] and "report" not in answer_schema()["required"]
 
@@ -136,13 +136,13 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def answer() -> Json:
-    value = json.loads(to_json(world_cup()))
+    value = json.loads(to_json(world_cup_answer()))
     assert isinstance(value, dict)
     return value
 
 
 def test_a_report_stands(answer: Json, journal: Path) -> None:
-    found = audit(answer, journal)
+    found = audit_answer(answer, journal)
     assert found["failures"] == []
     assert found["checked"] == {"citations": 12, "claims": 12, "slots": 3, "pages": 5}
 
@@ -185,20 +185,20 @@ def test_tampering_is_found_and_named(
     for key in parents:
         place = place[key]
     place[last] = value
-    found = audit(answer, journal)
+    found = audit_answer(answer, journal)
     assert where in {failure["where"] for failure in found["failures"]}
 
 
 def test_a_marker_added_to_the_markdown_is_found(answer: Json, journal: Path) -> None:
     report = answer["report"]
     report["markdown"] = report["markdown"].replace("slept that night.", "slept that night [1].")
-    assert [f["where"] for f in audit(answer, journal)["failures"]] == ["report.markdown"]
+    assert [f["where"] for f in audit_answer(answer, journal)["failures"]] == ["report.markdown"]
 
 
 def test_changes_of_a_report_are_told(answer: Json) -> None:
     new = json.loads(json.dumps(answer))
     new["report"]["sections"][0]["sentences"][0]["text"] = "Lionel Messi scored thrice."
-    told = changes(answer, new)["claims"]
+    told = compare_answers(answer, new)["claims"]
     assert told == {
         "added": ["Lionel Messi scored thrice."],
         "removed": ["Lionel Messi scored twice."],
@@ -208,4 +208,5 @@ def test_changes_of_a_report_are_told(answer: Json) -> None:
 def test_the_markdown_is_made_of_the_object_alone(answer: Json) -> None:
     again = Answer.model_validate(answer)
     assert again.report
-    assert written(again.report, again.claims, again.citations) == again.report.markdown
+    markdown = report_to_markdown(again.report, again.claims, again.citations)
+    assert markdown == again.report.markdown

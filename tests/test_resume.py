@@ -23,13 +23,24 @@ import pytest
 
 from agent.answer import Answer
 from agent.errors import JournalError, UsageError
-from agent.outside.journal import Json
 from agent.run import research
-from agent.settings import Settings, load
-from tests.processes import LONGEST, ROOT, Started, Starter
+from agent.settings import Settings, parse_settings
+from agent.state.json_data import Json
+from tests.processes import ROOT, TIMEOUT, RunProcess, Starter
 from tests.services import Raw, Services, as_html
 from tests.thinker import Fact, Thinker
-from tests.worlds import World, alike, calls, ended, full, lines, placeless, requests, subject, told
+from tests.worlds import (
+    World,
+    call_subject,
+    comparable_events,
+    count_requests,
+    read_journal_calls,
+    read_journal_lines,
+    replace_ports,
+    run_to_end,
+    two_rounds,
+    without_times,
+)
 
 CALLS = 18  # of a whole run in the world `full`
 KILLS = 50
@@ -53,29 +64,37 @@ class Whole(NamedTuple):
 
     def resumed(self, path: Path, **settings: Any) -> tuple[Json, Any]:
         """The answer object and the events of a run that goes on with a journal."""
-        self.world.on(self.services)
+        self.world.set_up(self.services)
         again = self.settings.model_copy(update={"resume": str(path), **settings})
-        run, answer = ended("", again)
-        return answer.model_dump(mode="json"), told(run)
+        run, answer = run_to_end("", again)
+        return answer.model_dump(mode="json"), comparable_events(run)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
-    folder, world = tmp_path_factory.mktemp("whole"), full()
+    folder, world = tmp_path_factory.mktemp("whole"), two_rounds()
     with Services() as services:
-        environment = world.on(services).environment(folder, CACHE_TTL="0")
-        settings = load(environment, resume="whole")
-        run, answer = ended(world.topic, settings)
+        environment = world.set_up(services).environment(folder, CACHE_TTL="0")
+        settings = parse_settings(environment, resume="whole")
+        run, answer = run_to_end(world.topic, settings)
         assert answer.run and answer.run.journal and answer.status == "complete"
         journal = Path(answer.run.journal).read_bytes()
         value = answer.model_dump(mode="json")
-        yield Whole(world, services, settings, journal, requests(services), value, told(run))
+        yield Whole(
+            world,
+            services,
+            settings,
+            journal,
+            count_requests(services),
+            value,
+            comparable_events(run),
+        )
 
 
 def compared(answer: Json) -> Any:
     """All of an answer object that must be the same, wherever the services and the journal are."""
     run = {**answer["run"], "journal": None}
-    return json.loads(placeless(json.dumps(alike({**answer, "run": run}))))
+    return json.loads(replace_ports(json.dumps(without_times({**answer, "run": run}))))
 
 
 # --- cut after each call ----------------------------------------------------------------------
@@ -106,11 +125,11 @@ def test_cut_after_each_call(kept: int, torn: bool, whole: Whole, tmp_path: Path
     assert answer["run"]["started_at"] == whole.answer["run"]["started_at"]
     assert compared(answer) == compared(whole.answer)
     assert events == whole.events
-    known = {subject(json.loads(line)) for line in written[1 : kept + 1]}
+    known = {call_subject(json.loads(line)) for line in written[1 : kept + 1]}
     missing = {what: times for what, times in whole.asked.items() if what not in known}
-    assert requests(whole.services) == missing
+    assert count_requests(whole.services) == missing
     assert path.read_bytes().startswith(begun)
-    keys = [call["key"] for call in calls(path)]
+    keys = [call["key"] for call in read_journal_calls(path)]
     assert sorted(keys) == sorted(call["key"] for call in whole.calls())
 
 
@@ -126,7 +145,7 @@ def test_a_clock_that_was_set_back(whole: Whole, tmp_path: Path) -> None:
         assert answer["run"]["started_at"].startswith("2099-")
         assert events == whole.events
         assert _but_recency(answer) == _but_recency(whole.answer)
-        assert whole.services.read.count("firm") == (
+        assert whole.services.page_requests.count("firm") == (
             b"/web/firm" not in _reads(written[: kept + 1])
         )
     assert all(page["retrieved_at"].startswith("2099-") for page in answer["citations"])
@@ -149,7 +168,7 @@ def test_a_run_that_ended_is_told_again_without_a_call(whole: Whole, tmp_path: P
     path = tmp_path / "whole.jsonl"
     path.write_bytes(whole.journal)
     answer, events = whole.resumed(path)
-    assert not requests(whole.services) and path.read_bytes() == whole.journal
+    assert not count_requests(whole.services) and path.read_bytes() == whole.journal
     assert events == whole.events
     for key in whole.answer.keys() - {"usage", "run"}:  # even seconds and times
         assert answer[key] == whole.answer[key]
@@ -158,18 +177,18 @@ def test_a_run_that_ended_is_told_again_without_a_call(whole: Whole, tmp_path: P
 def test_what_failed_stays_failed_unless_asked_for(whole: Whole, tmp_path: Path) -> None:
     path = tmp_path / "whole.jsonl"
     path.write_bytes(whole.journal)
-    failed = Counter(subject(call) for call in whole.calls() if "error" in call)
+    failed = Counter(call_subject(call) for call in whole.calls() if "error" in call)
     assert failed.keys() == {("search", "a query that fails"), ("read", "gone"), ("read", "lost")}
     answer, events = whole.resumed(path, retry_failed=True)
-    assert requests(whole.services) == failed  # it fails again, and the answer is the same
+    assert count_requests(whole.services) == failed  # it fails again, and the answer is the same
     assert compared(answer) == compared(whole.answer) and events == whole.events
     whole.services.pages["lost"] = "This page is back."
     again = whole.settings.model_copy(update={"resume": str(path), "retry_failed": True})
-    whole.services.read.clear()
-    _, mended = ended("", again)
-    assert "lost" in whole.services.read and mended.sources.failed == 1
-    known = {call["key"]: call for call in calls(path)}.values()
-    assert Counter(subject(call) for call in known if "error" in call) == failed - Counter(
+    whole.services.page_requests.clear()
+    _, mended = run_to_end("", again)
+    assert "lost" in whole.services.page_requests and mended.sources.failed == 1
+    known = {call["key"]: call for call in read_journal_calls(path)}.values()
+    assert Counter(call_subject(call) for call in known if "error" in call) == failed - Counter(
         [("read", "lost")]
     )
 
@@ -179,23 +198,25 @@ def test_a_header_that_was_not_written_whole(size: int, whole: Whole, tmp_path: 
     """The run is begun anew, under its name."""
     path = tmp_path / "whole.jsonl"
     path.write_bytes(whole.journal[:size])
-    whole.world.on(whole.services)
+    whole.world.set_up(whole.services)
     again = whole.settings.model_copy(update={"resume": str(path)})
-    run, answer = ended(whole.world.topic, again)
+    run, answer = run_to_end(whole.world.topic, again)
     value = answer.model_dump(mode="json")
-    assert _but_start(value) == _but_start(whole.answer) and told(run) == whole.events
-    assert value["run"]["id"] == "whole" and requests(whole.services) == whole.asked
+    assert _but_start(value) == _but_start(whole.answer) and comparable_events(run) == whole.events
+    assert value["run"]["id"] == "whole" and count_requests(whole.services) == whole.asked
 
 
 def test_what_was_not_late_then_is_not_given_up_now(tmp_path: Path) -> None:
     """All pages take as long. Those that the journal knows take none, which says nothing."""
-    world, kind = full(), {"Content-Type": "text/html"}
+    world, kind = two_rounds(), {"Content-Type": "text/html"}
     with Services() as services:
-        settings = load(services.environment(tmp_path, CACHE_TTL="0"), resume="a", patience=0.6)
-        world.on(services).pages = {
+        settings = parse_settings(
+            services.environment(tmp_path, CACHE_TTL="0"), resume="a", patience=0.6
+        )
+        world.set_up(services).pages = {
             name: Raw(200, as_html(name, text), kind, 1.4) for name, text in world.pages.items()
         }
-        _, first = ended(world.topic, settings)
+        _, first = run_to_end(world.topic, settings)
         assert first.run and first.run.journal and first.sources.failed == 2
         path = Path(first.run.journal)
         written = path.read_bytes().splitlines(keepends=True)
@@ -203,7 +224,7 @@ def test_what_was_not_late_then_is_not_given_up_now(tmp_path: Path) -> None:
             less = [line for line in written if f'web/{page}"}}'.encode() not in line[:400]]
             assert len(less) == len(written) - 1
             path.write_bytes(b"".join(less))
-            _, answer = ended("", settings)
+            _, answer = run_to_end("", settings)
             assert answer.sources == first.sources and answer.slots == first.slots
 
 
@@ -232,7 +253,7 @@ class Life(NamedTuple):
     def environment(self) -> dict[str, str]:
         return self.services.environment(self.folder, CACHE_TTL="0")
 
-    def begin(self, *arguments: str, largest: int = 0) -> Started:
+    def begin(self, *arguments: str, largest: int = 0) -> RunProcess:
         return self.starter.start(
             "--resume",
             "life",
@@ -244,7 +265,11 @@ class Life(NamedTuple):
 
     def known(self) -> set[tuple[str, str]]:
         """The calls that had ended when it was killed, and stand in the journal."""
-        return {subject(call) for call in calls(self.path)} if self.path.exists() else set()
+        return (
+            {call_subject(call) for call in read_journal_calls(self.path)}
+            if self.path.exists()
+            else set()
+        )
 
 
 def lived(life: Life, topic: str, longest: float) -> tuple[int, Json]:
@@ -257,24 +282,24 @@ def lived(life: Life, topic: str, longest: float) -> tuple[int, Json]:
     crashes = 0
     for _ in range(1 + life.number % 4):
         known = life.known()
-        before = requests(life.services)
+        before = count_requests(life.services)
         with life.begin(topic) as started:
-            if started.ended(chance.uniform(0, longest)):
+            if started.ends_within(chance.uniform(0, longest)):
                 break
             crashes += started.kill() == -signal.SIGKILL
-        assert not known & (requests(life.services) - before).keys()
+        assert not known & (count_requests(life.services) - before).keys()
     known = life.known()
-    before = requests(life.services)
+    before = count_requests(life.services)
     with life.begin(topic) as started:
         answer = started.answer
-    assert not known & (requests(life.services) - before).keys()
+    assert not known & (count_requests(life.services) - before).keys()
     return crashes, answer
 
 
 def _one_life(number: int, starter: Starter, folder: Path, longest: float) -> tuple[int, Json]:
     with _calm(number, starter, folder) as life:
-        crashes, answer = lived(life, full().topic, longest)
-        header, *made = lines(life.path)
+        crashes, answer = lived(life, two_rounds().topic, longest)
+        header, *made = read_journal_lines(life.path)
     assert len({call["key"] for call in made}) == len(made) == CALLS
     assert header["run"] == answer["run"]["id"]
     return crashes, answer
@@ -286,7 +311,9 @@ def _calm(number: int, starter: Starter, folder: Path) -> Iterator[Life]:
     chance = Random(number)
     folder.mkdir()
     with Services() as services:
-        full()._replace(busy=frozenset()).on(services).latency = lambda: chance.random() * SLOW
+        two_rounds()._replace(busy=frozenset()).set_up(services).latency = lambda: (
+            chance.random() * SLOW
+        )
         yield Life(number, starter, services, folder)
 
 
@@ -310,7 +337,7 @@ def test_fifty_kills_at_random_moments(starter: Starter, tmp_path: Path) -> None
 def _undisturbed(starter: Starter, folder: Path) -> tuple[float, Any]:
     """How long a run takes that nobody kills, and its answer."""
     begun = time.monotonic()
-    with _calm(0, starter, folder) as life, life.begin(full().topic) as started:
+    with _calm(0, starter, folder) as life, life.begin(two_rounds().topic) as started:
         answer = started.answer
     assert answer["status"] == "complete"
     return time.monotonic() - begun, _but_start(answer)
@@ -329,12 +356,12 @@ def _but_start(answer: Json) -> Any:
 @pytest.fixture
 def life(starter: Starter, tmp_path: Path) -> Iterator[Life]:
     with Services() as services:
-        full().on(services)
+        two_rounds().set_up(services)
         yield Life(0, starter, services, tmp_path)
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + LONGEST
+    end = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.01)
@@ -346,7 +373,7 @@ def held(life: Life, task: str) -> threading.Event:
 
     def think(asked: Any) -> Any:
         if asked.task == task:
-            release.wait(LONGEST)
+            release.wait(TIMEOUT)
         return honest(asked)
 
     life.services.think = think
@@ -364,12 +391,12 @@ def test_an_interrupted_run_goes_on_to_the_full_answer(
         partial = started.answer
     release.set()
     assert partial["status"] == "partial" and partial["answer"] and started.status == 0
-    known, before = life.known(), requests(life.services)
+    known, before = life.known(), count_requests(life.services)
     with life.begin() as started:
         answer = started.answer
     assert _but_start(answer) == _but_start(whole.answer)
     assert answer["run"]["started_at"] == partial["run"]["started_at"]
-    again = (requests(life.services) - before).keys()
+    again = (count_requests(life.services) - before).keys()
     assert again and not known & again
 
 
@@ -383,7 +410,7 @@ def test_a_second_process_is_refused_and_the_first_goes_on(life: Life, whole: Wh
         assert "another run" in refused["error"]["message"] and refused["error"]["remedy"]
         release.set()
         assert _but_start(first.answer) == _but_start(whole.answer) and first.status == 0
-    assert requests(life.services) == whole.asked
+    assert count_requests(life.services) == whole.asked
 
 
 def test_of_many_that_begin_one_run_at_once_one_does(life: Life, whole: Whole) -> None:
@@ -391,7 +418,7 @@ def test_of_many_that_begin_one_run_at_once_one_does(life: Life, whole: Whole) -
     release = held(life, "generate_queries")
     with ExitStack() as stack:
         many = [stack.enter_context(life.begin(whole.world.topic)) for _ in range(6)]
-        wait_for(lambda: sum(one.ended(0) for one in many) == 5)
+        wait_for(lambda: sum(one.ends_within(0) for one in many) == 5)
         release.set()
         errors = [one.answer["error"] for one in many]
     assert sorted(one.wait() for one in many) == [0, 1, 1, 1, 1, 1]
@@ -406,7 +433,7 @@ def test_another_question_is_wrong_usage(life: Life, whole: Whole) -> None:
         answer = started.answer
     assert started.status == 2 and answer["error"]["kind"] == "usage"
     assert whole.world.topic in answer["error"]["message"]
-    assert life.path.read_bytes() == whole.journal and not requests(life.services)
+    assert life.path.read_bytes() == whole.journal and not count_requests(life.services)
 
 
 def test_a_run_that_was_never_begun_needs_its_question(life: Life) -> None:
@@ -425,12 +452,12 @@ def test_a_full_disk_is_told_and_costs_no_answer(life: Life, whole: Whole) -> No
     assert started.status == 0 and answer["answer"] == whole.answer["answer"]
     warned = [warning for warning in answer["warnings"] if "journal" in warning]
     assert len(warned) == 1 and "cannot be written (File too large" in warned[0]
-    assert f"[WARNED] {warned[0]}" in started.err and answer["run"]["journal"] is None
-    known, before = life.known(), requests(life.services)
+    assert f"[WARNED] {warned[0]}" in started.stderr and answer["run"]["journal"] is None
+    known, before = life.known(), count_requests(life.services)
     assert 0 < len(known) < CALLS
     with life.begin() as started:  # there is room again
         assert _but_start(started.answer)["slots"] == _but_start(whole.answer)["slots"]
-    again = (requests(life.services) - before).keys()
+    again = (count_requests(life.services) - before).keys()
     assert len(again) == CALLS - len(known) and not known & again
 
 
@@ -441,7 +468,7 @@ def powerless(life: Life, *arguments: str) -> tuple[int, Json, str]:
     command = [sys.executable, "-c", code, sys.executable, "-m", "agent.cli", *arguments]
     environment = {**os.environ, **life.environment, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        command, cwd=life.folder, env=environment, capture_output=True, text=True, timeout=LONGEST
+        command, cwd=life.folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT
     )
     return done.returncode, json.loads(done.stdout), done.stderr
 
@@ -456,12 +483,12 @@ def test_a_directory_that_is_read_only(life: Life, whole: Whole) -> None:
     assert status == 0 and answer["answer"] == whole.answer["answer"]
     warned = [warning for warning in answer["warnings"] if "journal" in warning]
     assert len(warned) == 1 and "Permission denied" in warned[0] and warned[0] in err
-    before = requests(life.services)
+    before = count_requests(life.services)
     status, answer, err = powerless(life, "--resume", "life")
     assert status == 1 and "--replay" in answer["error"]["remedy"] and "Traceback" not in err
     status, answer, _ = powerless(life, "--replay", str(life.path))
     assert status == 0 and answer["answer"] == whole.answer["answer"]
-    assert requests(life.services) == before
+    assert count_requests(life.services) == before
     life.path.parent.chmod(0o700)
 
 
@@ -489,7 +516,7 @@ def test_offline_with_a_corpus(starter: Starter, tmp_path: Path) -> None:
         path.write_bytes(b"".join(written[:kept]) + b'{"torn')
         assert compared(run(*offline, "--resume", "local")) == compared(first)
         assert sorted(path.read_bytes().splitlines()[0:1]) == [written[0].rstrip()]
-        assert len(calls(path)) == len(written) - 1
+        assert len(read_journal_calls(path)) == len(written) - 1
     shutil.rmtree(corpus)
     again = run("--replay", str(path))
     assert compared(again) == compared(first)
@@ -504,17 +531,19 @@ def test_a_run_goes_on_as_it_was_begun_and_with_the_model_that_it_had_moved_to(
         services.default_hits = ["final"]
         honest = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
         services.think = lambda a: Raw(503, "") if a.model == "gemini-3.8-flash" else honest(a)
-        first = load(services.environment(tmp_path, CACHE_TTL="0"), resume="x", slots=("winner",))
-        again = load(services.environment(tmp_path, CACHE_TTL="0"), resume="x")
+        first = parse_settings(
+            services.environment(tmp_path, CACHE_TTL="0"), resume="x", slots=("winner",)
+        )
+        again = parse_settings(services.environment(tmp_path, CACHE_TTL="0"), resume="x")
         whole = _ended("Who won the cup?", first)
         path = tmp_path / "runs" / "x.jsonl"
         lines = path.read_bytes().splitlines(keepends=True)
         kept = next(i for i, line in enumerate(lines) if b'"reflect"' in line)
         path.write_bytes(b"".join(lines[:kept]))
-        services.asked.clear()
+        services.model_requests.clear()
         resumed = _ended("", again)
     assert resumed.slots == whole.slots and resumed.citations == whole.citations
-    assert {asked.model for asked in services.asked} == {"gemini-3.5-flash-lite"}
+    assert {asked.model for asked in services.model_requests} == {"gemini-3.5-flash-lite"}
 
 
 def _ended(topic: str, settings: Settings) -> Answer:

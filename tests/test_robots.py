@@ -20,9 +20,9 @@ def web() -> Iterator[PageServer]:
 
 @pytest.fixture
 def reader() -> Iterator[PageReader]:
-    made = PageReader(timeout=0.6, allow_private_network=True)
-    yield made
-    made.close()
+    page_reader = PageReader(timeout=0.6, allow_private_network=True)
+    yield page_reader
+    page_reader.close()
 
 
 def failure(reader: PageReader, url: str) -> ReadFailed:
@@ -59,7 +59,7 @@ def test_what_robots_txt_disallows_is_not_used_even_if_it_came_first(
     web: PageServer, reader: PageReader
 ) -> None:
     def late(connection: Connection) -> None:
-        connection.server.over.wait(0.3)
+        connection.server.stopping.wait(0.3)
         connection.send(reply(RULES))
 
     web.answers["/robots.txt"] = late

@@ -10,8 +10,8 @@ import pytest
 
 from agent.errors import SearchFailed
 from agent.sources.search import SearchChain
-from agent.sources.search.standing import Rests, Standings
-from agent.state import Attempt, Found, Hit, Outcome
+from agent.sources.search.circuit_breaker import CircuitBreaker, Cooldowns
+from agent.state import Attempt, Hit, Outcome, SearchResults
 
 HIT = Hit(url="https://example.org/a", title="A", snippet="about a")
 
@@ -19,7 +19,7 @@ Answer = tuple[Hit, ...] | Exception
 Asked = list[tuple[str, str]]
 
 
-def refused(outcome: Outcome, after: float | None = None) -> SearchFailed:
+def refusal(outcome: Outcome, after: float | None = None) -> SearchFailed:
     return SearchFailed(f"it said {outcome}", "a remedy", outcome=outcome, retry_after=after)
 
 
@@ -69,7 +69,7 @@ class World:
         return "".join(name for name, _ in self.asked)
 
 
-def outcomes(found: Found | SearchFailed) -> list[str]:
+def outcomes(found: SearchResults | SearchFailed) -> list[str]:
     return [f"{attempt.provider}:{attempt.outcome}" for attempt in found.attempts]
 
 
@@ -90,7 +90,7 @@ def test_the_first_that_has_hits_answers_and_nobody_else_is_asked() -> None:
 
 
 def test_no_results_moves_on_and_is_told_apart_from_failure() -> None:
-    world = World([()], [refused("unavailable")], [(HIT,)])
+    world = World([()], [refusal("unavailable")], [(HIT,)])
     found = world.chain("q")
     assert outcomes(found) == ["a:empty", "b:unavailable", "c:ok"] and found.provider == "c"
 
@@ -102,14 +102,14 @@ def test_all_empty_is_an_answer_without_hits() -> None:
 
 
 def test_some_empty_and_some_failed_is_an_answer_without_hits() -> None:
-    world = World([()], [refused("timeout")])
+    world = World([()], [refusal("timeout")])
     found = world.chain("q")
     assert found.hits == () and found.provider == "a"
     assert outcomes(found) == ["a:empty", "b:timeout"] and world.names() == "ab"
 
 
 def test_all_failed_is_one_error_that_names_each_and_why() -> None:
-    world = World([refused("no_key")], [refused("timeout")], [refused("bad_key")])
+    world = World([refusal("no_key")], [refusal("timeout")], [refusal("bad_key")])
     error = failure(lambda: world.chain("q"))
     assert "a: it said no_key; b: it said timeout; c: it said bad_key" in error.message
     assert error.remedy == "a remedy" and error.outcome == "timeout"
@@ -125,7 +125,7 @@ def test_no_providers_at_all() -> None:
 
 @pytest.mark.parametrize("outcome", ["no_key", "bad_key", "no_credit"])
 def test_final_refusals_are_not_asked_again(outcome: Outcome) -> None:
-    world = World([refused(outcome)], [(HIT,)])
+    world = World([refusal(outcome)], [(HIT,)])
     first, second = world.chain("one"), world.chain("two")
     assert world.asked == [("a", "one"), ("b", "one"), ("b", "two")]
     assert outcomes(first) == outcomes(second) == [f"a:{outcome}", "b:ok"]
@@ -138,14 +138,14 @@ def test_final_refusals_are_not_asked_again(outcome: Outcome) -> None:
 
 
 def test_final_refusals_are_not_asked_even_when_nobody_else_answers() -> None:
-    world = World([refused("bad_key")])
+    world = World([refusal("bad_key")])
     for _ in range(2):
         assert failure(lambda: world.chain("q")).outcome == "bad_key"
     assert world.names() == "a" and not world.clock.pauses
 
 
 def test_rate_limited_rests_as_long_as_it_says_while_the_next_is_asked() -> None:
-    world = World([refused("rate_limited", 20), (HIT,)], [(HIT,)])
+    world = World([refusal("rate_limited", 20), (HIT,)], [(HIT,)])
     assert world.chain("one").provider == "b"
     assert world.chain("two").attempts[0].detail == "not asked, it rests: it said rate_limited"
     world.clock.time += 20
@@ -154,66 +154,66 @@ def test_rate_limited_rests_as_long_as_it_says_while_the_next_is_asked() -> None
 
 
 def test_rate_limited_without_a_word_rests_for_the_usual_time() -> None:
-    world = World([refused("rate_limited"), (HIT,)], [(HIT,)])
+    world = World([refusal("rate_limited"), (HIT,)], [(HIT,)])
     world.chain("one")
-    world.clock.time += Rests().usual - 1
+    world.clock.time += Cooldowns().default - 1
     assert world.chain("two").provider == "b"
     world.clock.time += 1
     assert world.chain("three").provider == "a"
 
 
 def test_an_endless_retry_after_is_bounded() -> None:
-    world = World([refused("rate_limited", float("inf")), (HIT,)], [(HIT,)])
+    world = World([refusal("rate_limited", float("inf")), (HIT,)], [(HIT,)])
     world.chain("one")
-    world.clock.time += Rests().longest
+    world.clock.time += Cooldowns().longest
     assert world.chain("two").provider == "a"
 
 
 def test_a_short_rest_is_waited_for_when_nobody_else_answers() -> None:
-    world = World([refused("rate_limited", 3), (HIT,)], [refused("timeout")])
+    world = World([refusal("rate_limited", 3), (HIT,)], [refusal("timeout")])
     found = world.chain("q")
     assert outcomes(found) == ["a:rate_limited", "b:timeout", "a:ok"]
     assert world.clock.pauses == [3] and world.names() == "aba"
 
 
 def test_a_long_rest_is_not_waited_for() -> None:
-    world = World([refused("rate_limited", 60)])
+    world = World([refusal("rate_limited", 60)])
     assert failure(lambda: world.chain("one")).outcome == "rate_limited"
     assert failure(lambda: world.chain("two")).outcome == "rate_limited"
     assert world.names() == "a" and not world.clock.pauses
 
 
 def test_a_lone_provider_that_only_said_429_is_asked_again_after_a_brief_wait() -> None:
-    world = World([refused("rate_limited"), (HIT,)])
-    assert world.chain("q").hits and world.clock.pauses == [Rests().brief]
+    world = World([refusal("rate_limited"), (HIT,)])
+    assert world.chain("q").hits and world.clock.pauses == [Cooldowns().brief]
 
 
 def test_the_waits_of_a_query_are_bounded_in_all() -> None:
-    world = World([refused("rate_limited", 4)], [refused("rate_limited", 5)])
+    world = World([refusal("rate_limited", 4)], [refusal("rate_limited", 5)])
     assert failure(lambda: world.chain("q")).outcome == "rate_limited"
-    assert world.names() == "abab" and sum(world.clock.pauses) == Rests().patience
+    assert world.names() == "abab" and sum(world.clock.pauses) == Cooldowns().max_wait
 
 
 @pytest.mark.parametrize("outcome", ["timeout", "unavailable", "invalid", "rejected", "blocked"])
 def test_any_other_failure_moves_on_and_the_third_in_a_row_rests(outcome: Outcome) -> None:
-    world = World([refused(outcome)], [(HIT,)])
+    world = World([refusal(outcome)], [(HIT,)])
     for _ in range(4):
         assert outcomes(world.chain("q")) == [f"a:{outcome}", "b:ok"]
     assert world.names() == "ab" * 3 + "b"
-    world.clock.time += Rests().usual
+    world.clock.time += Cooldowns().default
     world.chain("q")  # one try after the rest; it fails, so it rests again
     world.chain("q")
     assert world.names() == "ab" * 3 + "b" + "ab" + "b"
 
 
 def test_a_success_between_failures_starts_the_count_again() -> None:
-    bad = refused("timeout")
+    bad = refusal("timeout")
     world = World([bad, bad, (HIT,), bad, bad, (HIT,)], [(HIT,)])
     assert [world.chain("q").provider for _ in range(6)] == list("bbabba")
 
 
 def test_one_that_keeps_failing_is_asked_all_the_same_when_nobody_else_answers() -> None:
-    bad = refused("unavailable")
+    bad = refusal("unavailable")
     world = World([bad, bad, bad, (HIT,)])
     for _ in range(3):
         failure(lambda: world.chain("q"))
@@ -223,10 +223,10 @@ def test_one_that_keeps_failing_is_asked_all_the_same_when_nobody_else_answers()
 
 def test_a_success_does_not_end_a_rest_that_the_service_asked_for() -> None:
     """Two queries at once: the one that was answered later must not undo the other's refusal."""
-    standings = Standings(Rests(), Clock())
-    standings.note(Attempt(what="search", provider="a", outcome="rate_limited"), 10)
-    standings.note(Attempt(what="search", provider="a", outcome="ok"), None)
-    assert standings.barred("a")
+    breaker = CircuitBreaker(Cooldowns(), Clock())
+    breaker.record(Attempt(what="search", provider="a", outcome="rate_limited"), 10)
+    breaker.record(Attempt(what="search", provider="a", outcome="ok"), None)
+    assert breaker.skipped_attempt("a")
 
 
 def test_nothing_that_a_provider_raises_leaves_the_chain() -> None:
@@ -237,7 +237,7 @@ def test_nothing_that_a_provider_raises_leaves_the_chain() -> None:
 
 
 def test_many_queries_at_once_are_each_answered_in_order() -> None:
-    world = World([refused("no_key")], [refused("rate_limited", 60)], [(HIT,)])
+    world = World([refusal("no_key")], [refusal("rate_limited", 60)], [(HIT,)])
     with ThreadPoolExecutor(16) as pool:
         found = list(pool.map(world.chain, [f"q{i}" for i in range(64)]))
     assert {tuple(outcomes(f)) for f in found} == {("a:no_key", "b:rate_limited", "c:ok")}
@@ -248,8 +248,8 @@ def test_many_queries_at_once_are_each_answered_in_order() -> None:
 
 def test_a_short_retry_after_counts_even_during_a_longer_rest() -> None:
     """Failures of queries at once put it to rest for long; what it asks for itself is short."""
-    standings = Standings(Rests(), Clock())
-    for _ in range(Rests().strikes):
-        standings.note(Attempt(what="search", provider="a", outcome="timeout"), None)
-    standings.note(Attempt(what="search", provider="a", outcome="rate_limited"), 1)
-    assert standings.wait("a", asked=False) == 1
+    breaker = CircuitBreaker(Cooldowns(), Clock())
+    for _ in range(Cooldowns().max_failures):
+        breaker.record(Attempt(what="search", provider="a", outcome="timeout"), None)
+    breaker.record(Attempt(what="search", provider="a", outcome="rate_limited"), 1)
+    assert breaker.retry_delay("a", already_asked=False) == 1

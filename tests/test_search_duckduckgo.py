@@ -14,27 +14,29 @@ from agent.state import Hit, Outcome
 from tests.search_wire import (
     STRICT,
     DDGSException,
-    Fake,
+    FakeDDGS,
     RatelimitException,
     TimeoutException,
-    duck,
     failure,
+    fake_duckduckgo,
 )
 
 ROW = {"href": "https://a.org/", "title": "T", "body": "S"}
 
 
 def test_duckduckgo_asks() -> None:
-    fake = Fake([ROW])
-    assert duck(fake).search("who won") == (Hit(url="https://a.org/", title="T", snippet="S"),)
+    fake = FakeDDGS([ROW])
+    assert fake_duckduckgo(fake).search("who won") == (
+        Hit(url="https://a.org/", title="T", snippet="S"),
+    )
     assert fake.asked == [
         {"query": "who won", "region": "us-en", "timelimit": None, "max_results": 10}
     ]
 
 
 def test_duckduckgo_passes_options_on() -> None:
-    fake = Fake([ROW])
-    duck(fake, STRICT).search("q")
+    fake = FakeDDGS([ROW])
+    fake_duckduckgo(fake, STRICT).search("q")
     assert fake.asked[0] == {
         "query": "q (site:a.org OR site:b.org) -site:c.org",
         "region": "de-de",
@@ -54,29 +56,29 @@ def test_duckduckgo_passes_options_on() -> None:
     ],
 )
 def test_duckduckgo_failures(answer: Exception, outcome: Outcome, tries: int) -> None:
-    fake = Fake(answer)
-    assert failure(duck(fake)).outcome == outcome
+    fake = FakeDDGS(answer)
+    assert failure(fake_duckduckgo(fake)).outcome == outcome
     assert len(fake.asked) == tries
 
 
 def test_duckduckgo_goes_on_after_a_rate_limit() -> None:
-    fake, pauses = Fake(RatelimitException(""), RatelimitException(""), [ROW]), list[float]()
+    fake, pauses = FakeDDGS(RatelimitException(""), RatelimitException(""), [ROW]), list[float]()
     assert DuckDuckGo(client=fake, pause=pauses.append).search("q")
     assert len(fake.asked) == 3 and pauses == [1.0, 2.0]
 
 
 def test_duckduckgo_without_results_is_empty() -> None:
-    assert duck(Fake(DDGSException("No results found."))).search("q") == ()
+    assert fake_duckduckgo(FakeDDGS(DDGSException("No results found."))).search("q") == ()
 
 
 def test_duckduckgo_that_hangs_ends_at_the_deadline() -> None:
     over = threading.Event()
 
-    class Hangs(Fake):
+    class Hangs(FakeDDGS):
         def text(self, **asked: Any) -> Any:
             over.wait()
 
-    assert failure(duck(Hangs(None), timeout=0.1)).outcome == "timeout"
+    assert failure(fake_duckduckgo(Hangs(None), timeout=0.1)).outcome == "timeout"
     over.set()
 
 
@@ -89,7 +91,7 @@ def test_duckduckgo_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_duckduckgo_asks_what_the_installed_ddgs_takes() -> None:
     ddgs = pytest.importorskip("ddgs", reason="the extra ddgs is not installed")
-    fake = Fake([])
-    duck(fake).search("q")
+    fake = FakeDDGS([])
+    fake_duckduckgo(fake).search("q")
     assert set(fake.asked[0]) <= set(inspect.signature(ddgs.DDGS._search_sync).parameters)
     assert "timeout" in inspect.signature(ddgs.DDGS).parameters

@@ -8,8 +8,8 @@ import pytest
 
 from agent.errors import SearchFailed
 from agent.sources.search import SearchChain
-from agent.sources.search.options import Options
-from agent.state import Found, Hit
+from agent.sources.search.options import SearchOptions
+from agent.state import Hit, SearchResults
 
 HIT = Hit(url="https://example.org/a", title="A", snippet="about a")
 
@@ -29,7 +29,7 @@ class Engine:
         return self.hits
 
 
-def found(*hits: Hit, options: Options | None = None) -> Found:
+def search_hits(*hits: Hit, options: SearchOptions | None = None) -> SearchResults:
     return SearchChain([Engine(hits)], options)("q")
 
 
@@ -64,7 +64,7 @@ def test_hits_are_bounded_and_cleaned() -> None:
         title="<b>Bold</b> &amp; plain\x00 " + "t" * 400,
         snippet="<!-- c --><span class='m'>1 &lt; 2</span>\n" + "word " * 500,
     )
-    (hit,) = found(dirty).hits
+    (hit,) = search_hits(dirty).hits
     assert hit.title.startswith("Bold & plain") and len(hit.title) <= 300
     assert hit.snippet.startswith("1 < 2 word") and len(hit.snippet) <= 1000
     assert hit.snippet.endswith("word")
@@ -72,7 +72,7 @@ def test_hits_are_bounded_and_cleaned() -> None:
 
 def test_comparisons_are_no_tags() -> None:
     said = "if a < b and c > d, then"
-    assert found(HIT.model_copy(update={"snippet": said})).hits[0].snippet == said
+    assert search_hits(HIT.model_copy(update={"snippet": said})).hits[0].snippet == said
 
 
 @pytest.mark.parametrize(
@@ -84,21 +84,21 @@ def test_comparisons_are_no_tags() -> None:
     ],
 )  # fmt: skip
 def test_only_web_addresses_are_hits(url: str) -> None:
-    none = found(HIT.model_copy(update={"url": url}))
+    none = search_hits(HIT.model_copy(update={"url": url}))
     assert none.hits == () and none.attempts[0].outcome == "empty"
     assert none.attempts[0].detail == "results, but none that is usable and permitted"
 
 
 def test_a_page_is_a_hit_once() -> None:
     spellings = "http://www.example.org/a/ https://example.org/a?utm_source=x https://example.org/b"
-    hits = found(*(Hit(url=url) for url in spellings.split())).hits
+    hits = search_hits(*(Hit(url=url) for url in spellings.split())).hits
     assert [hit.url for hit in hits] == [spellings.split()[0], "https://example.org/b"]
 
 
 def test_hits_are_at_most_as_many_as_asked_for() -> None:
     many = [Hit(url=f"https://example.org/{i}") for i in range(50)]
-    assert len(found(*many).hits) == 10
-    assert len(found(*many, options=Options(max_results=20)).hits) == 20
+    assert len(search_hits(*many).hits) == 10
+    assert len(search_hits(*many, options=SearchOptions(max_results=20)).hits) == 20
 
 
 def test_domains_are_enforced_by_suffix() -> None:
@@ -108,7 +108,7 @@ def test_domains_are_enforced_by_suffix() -> None:
     ]  # fmt: skip
 
     def kept(**domains: tuple[str, ...]) -> str:
-        hits = found(*(Hit(url=url) for url in urls), options=Options(**domains)).hits
+        hits = search_hits(*(Hit(url=url) for url in urls), options=SearchOptions(**domains)).hits
         return "".join(hit.url[-1] for hit in hits)
 
     assert kept(allow_domains=("https://www.Example.org/",)) == "125"
@@ -119,7 +119,7 @@ def test_domains_are_enforced_by_suffix() -> None:
 def test_dates_are_enforced_where_they_are_known() -> None:
     days = ["2023-01-28T10:00:00Z", "2023-01-29", "Jan 28, 2023", "Feb 3, 2023", "2 days ago", None]
     hits = [Hit(url=f"https://example.org/{i}", date=day) for i, day in enumerate(days)]
-    kept = found(*hits, options=Options(since=date(2023, 1, 29))).hits
+    kept = search_hits(*hits, options=SearchOptions(since=date(2023, 1, 29))).hits
     assert "".join(hit.url[-1] for hit in kept) == "1345"
 
 

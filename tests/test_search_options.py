@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agent.errors import SearchFailed, UsageError
-from agent.settings import load
-from agent.sources.search import PROVIDERS, build
-from agent.sources.search.options import Locale, Options, locale_of
+from agent.settings import parse_settings
+from agent.sources.search import PROVIDERS, build_search_chain
+from agent.sources.search.options import Locale, SearchOptions, locale_of
 
 # --- options and languages ---------------------------------------------------------------------
 
@@ -45,10 +45,10 @@ def test_locale_of_a_query(text: str, language: str, locale: Locale) -> None:
 
 
 def test_domains_as_operators() -> None:
-    some = Options(allow_domains=("a.org", "b.org"), block_domains=("c.org",))
-    assert some.with_sites("q") == "q (site:a.org OR site:b.org) -site:c.org"
-    assert Options(allow_domains=("a.org",)).with_sites("q") == "q site:a.org"
-    assert Options().with_sites("q") == "q"
+    some = SearchOptions(allow_domains=("a.org", "b.org"), block_domains=("c.org",))
+    assert some.add_site_operators("q") == "q (site:a.org OR site:b.org) -site:c.org"
+    assert SearchOptions(allow_domains=("a.org",)).add_site_operators("q") == "q site:a.org"
+    assert SearchOptions().add_site_operators("q") == "q"
 
 
 @pytest.mark.parametrize(
@@ -57,31 +57,35 @@ def test_domains_as_operators() -> None:
      ("2020-01-01", "")],
 )  # fmt: skip
 def test_the_span_reaches_back_to_the_day(since: str, span: str) -> None:
-    assert Options(since=date.fromisoformat(since)).span(date(2026, 6, 15)) == span
-    assert Options().span(date(2026, 6, 15)) == ""
+    assert SearchOptions(since=date.fromisoformat(since)).time_range(date(2026, 6, 15)) == span
+    assert SearchOptions().time_range(date(2026, 6, 15)) == ""
 
 
 # --- building ----------------------------------------------------------------------------------
 
 
 def test_the_chain_is_built_in_the_order_of_the_settings() -> None:
-    settings = load({"SEARCH_PROVIDERS": "Wikipedia, exa,exa,searxng"})
-    assert [p.name for p in build(settings).providers] == ["wikipedia", "exa", "searxng"]
-    everything = load({}, search=tuple(PROVIDERS))
-    assert [p.name for p in build(everything).providers] == list(PROVIDERS)
+    settings = parse_settings({"SEARCH_PROVIDERS": "Wikipedia, exa,exa,searxng"})
+    assert [p.name for p in build_search_chain(settings).providers] == [
+        "wikipedia",
+        "exa",
+        "searxng",
+    ]
+    everything = parse_settings({}, search=tuple(PROVIDERS))
+    assert [p.name for p in build_search_chain(everything).providers] == list(PROVIDERS)
 
 
 def test_an_unknown_provider_is_a_usage_error_with_the_known_names() -> None:
     with pytest.raises(UsageError) as caught:
-        build(load({"SEARCH_PROVIDERS": "exa,bing"}))
+        build_search_chain(parse_settings({"SEARCH_PROVIDERS": "exa,bing"}))
     assert "'bing'" in caught.value.message
     assert all(name in caught.value.remedy for name in PROVIDERS)
 
 
 def test_without_keys_each_provider_says_which_setting_is_missing() -> None:
-    settings = load({"SEARCH_PROVIDERS": "serpapi,exa,tavily,serper,searxng"})
+    settings = parse_settings({"SEARCH_PROVIDERS": "serpapi,exa,tavily,serper,searxng"})
     with pytest.raises(SearchFailed) as caught:
-        build(settings)("q")
+        build_search_chain(settings)("q")
     error = caught.value
     missing = "SERPAPI_API_KEY EXA_API_KEY TAVILY_API_KEY SERPER_API_KEY SEARXNG_URL".split()
     assert [a.detail for a in error.attempts] == [f"{name} is not set" for name in missing]
@@ -91,8 +95,10 @@ def test_without_keys_each_provider_says_which_setting_is_missing() -> None:
 
 def test_importing_and_building_imports_no_client() -> None:
     code = (
-        "import sys; from agent.sources.search import build; from agent.settings import load;"
-        "build(load({}, search=('serpapi','exa','duckduckgo','wikipedia')));"
+        "import sys; from agent.settings import parse_settings\n"
+        "from agent.sources.search import build_search_chain\n"
+        "names = ('serpapi', 'exa', 'duckduckgo', 'wikipedia')\n"
+        "build_search_chain(parse_settings({}, search=names))\n"
         "print([m for m in ('requests', 'serpapi', 'ddgs', 'httpx2') if m in sys.modules])"
     )
     root = Path(__file__).parents[1]

@@ -12,20 +12,20 @@ import responses
 import yaml
 
 from agent.sources.search.exa import Exa
-from agent.sources.search.options import Options
+from agent.sources.search.options import SearchOptions
 from agent.sources.search.wikipedia import Wikipedia
-from agent.state import Found
+from agent.state import SearchResults
 from tests.search_wire import (
     BASE,
     KEY,
     SERVICES,
     STRICT,
-    body,
     failure,
+    json_body,
+    only_request,
     parameters,
-    sent,
+    search_through_chain,
     service,
-    through,
     wire,
 )
 
@@ -35,7 +35,7 @@ from tests.search_wire import (
 def test_serpapi_asks() -> None:
     with wire("serpapi", json=SERVICES["serpapi"].good) as asked:
         service("serpapi").search("谁赢了")
-    assert parameters(sent(asked)) == {
+    assert parameters(only_request(asked)) == {
         "engine": "google", "q": "谁赢了", "hl": "zh-cn", "gl": "cn", "api_key": KEY,
         "output": "json", "source": "python",
     }  # fmt: skip
@@ -44,7 +44,7 @@ def test_serpapi_asks() -> None:
 def test_serpapi_passes_options_on() -> None:
     with wire("serpapi", json=SERVICES["serpapi"].good) as asked:
         service("serpapi", options=STRICT).search("q")
-    told = parameters(sent(asked))
+    told = parameters(only_request(asked))
     assert told["q"] == "q (site:a.org OR site:b.org) -site:c.org"
     assert (told["hl"], told["gl"], told["tbs"]) == ("de", "de", "cdr:1,cd_min:06/10/2026")
     assert "num" not in told
@@ -53,8 +53,8 @@ def test_serpapi_passes_options_on() -> None:
 def test_exa_asks() -> None:
     with wire("exa", json=SERVICES["exa"].good) as asked:
         service("exa").search("who won")
-    assert sent(asked).headers["x-api-key"] == KEY
-    assert body(sent(asked)) == {
+    assert only_request(asked).headers["x-api-key"] == KEY
+    assert json_body(only_request(asked)) == {
         "query": "who won", "numResults": 10, "type": "auto",
         "contents": {"highlights": True, "text": {"maxCharacters": 1000}},
     }  # fmt: skip
@@ -63,22 +63,26 @@ def test_exa_asks() -> None:
 def test_exa_passes_options_on() -> None:
     with wire("exa", json=SERVICES["exa"].good) as asked:
         service("exa", options=STRICT).search("q")
-    told = body(sent(asked))
+    told = json_body(only_request(asked))
     assert told["query"] == "q" and told["startPublishedDate"] == "2026-06-10T00:00:00.000Z"
     assert told["includeDomains"] == ["a.org", "b.org"] and told["excludeDomains"] == ["c.org"]
 
 
 def test_tavily_asks() -> None:
     with wire("tavily", json=SERVICES["tavily"].good) as asked:
-        service("tavily", options=Options(max_results=20)).search("who won")
-    assert sent(asked).headers["Authorization"] == f"Bearer {KEY}"
-    assert body(sent(asked)) == {"query": "who won", "max_results": 20, "search_depth": "basic"}
+        service("tavily", options=SearchOptions(max_results=20)).search("who won")
+    assert only_request(asked).headers["Authorization"] == f"Bearer {KEY}"
+    assert json_body(only_request(asked)) == {
+        "query": "who won",
+        "max_results": 20,
+        "search_depth": "basic",
+    }
 
 
 def test_tavily_passes_options_on() -> None:
     with wire("tavily", json=SERVICES["tavily"].good) as asked:
         service("tavily", options=STRICT).search("q")
-    told = body(sent(asked))
+    told = json_body(only_request(asked))
     assert told["start_date"] == "2026-06-10"
     assert told["include_domains"] == ["a.org", "b.org"] and told["exclude_domains"] == ["c.org"]
 
@@ -89,14 +93,14 @@ def test_tavily_passes_options_on() -> None:
 def test_serper_asks(query: str, hl: str, gl: str) -> None:
     with wire("serper", json=SERVICES["serper"].good) as asked:
         service("serper").search(query)
-    assert sent(asked).headers["X-API-KEY"] == KEY
-    assert body(sent(asked)) == {"q": query, "hl": hl, "gl": gl, "num": 10}
+    assert only_request(asked).headers["X-API-KEY"] == KEY
+    assert json_body(only_request(asked)) == {"q": query, "hl": hl, "gl": gl, "num": 10}
 
 
 def test_serper_passes_options_on() -> None:
     with wire("serper", json=SERVICES["serper"].good) as asked:
         service("serper", options=STRICT).search("q")
-    told = body(sent(asked))
+    told = json_body(only_request(asked))
     assert told["q"] == "q (site:a.org OR site:b.org) -site:c.org"
     assert told["tbs"] == "cdr:1,cd_min:06/10/2026"
 
@@ -104,11 +108,11 @@ def test_serper_passes_options_on() -> None:
 def test_wikipedia_asks() -> None:
     with wire("wikipedia", json=SERVICES["wikipedia"].good) as asked:
         service("wikipedia").search("who won")
-    assert parameters(sent(asked)) == {
+    assert parameters(only_request(asked)) == {
         "action": "query", "list": "search", "format": "json", "srsearch": "who won",
         "srlimit": "10",
     }  # fmt: skip
-    assert sent(asked).headers["User-Agent"].startswith("llm-research-agent/")
+    assert only_request(asked).headers["User-Agent"].startswith("llm-research-agent/")
 
 
 @pytest.mark.parametrize(
@@ -126,13 +130,13 @@ def test_wikipedia_asks_in_the_language_of_the_query(query: str, host: str) -> N
 def test_searxng_asks() -> None:
     with wire("searxng", json=SERVICES["searxng"].good) as asked:
         service("searxng").search("who won")
-    assert parameters(sent(asked)) == {"q": "who won", "format": "json", "language": "en"}
+    assert parameters(only_request(asked)) == {"q": "who won", "format": "json", "language": "en"}
 
 
 def test_searxng_passes_options_on() -> None:
     with wire("searxng", json=SERVICES["searxng"].good) as asked:
         service("searxng", options=STRICT).search("q")
-    told = parameters(sent(asked))
+    told = parameters(only_request(asked))
     assert told["time_range"] == "week" and told["language"] == "de"
     assert told["q"] == "q (site:a.org OR site:b.org) -site:c.org"
 
@@ -165,8 +169,8 @@ def test_recorded_serper(recorded: Callable[[str], Any]) -> None:
 
 def test_recorded_google_page_with_its_own_answers(recorded: Callable[[str], Any]) -> None:
     with wire("serpapi", json=recorded("searchapi_google.json")):
-        found = through(service("serpapi"))
-    assert isinstance(found, Found) and len(found.hits) == 10
+        found = search_through_chain(service("serpapi"))
+    assert isinstance(found, SearchResults) and len(found.hits) == 10
     box, graph, first = found.hits[:3]
     assert box.url.startswith("https://fortune.com/2023/11/21/")  # not the link to a search
     assert box.snippet.startswith("Satya Nadella. Microsoft CEO Satya Nadella speaks")
@@ -179,20 +183,20 @@ def test_recorded_google_page_with_its_own_answers(recorded: Callable[[str], Any
 def test_recorded_tavily(recorded: Callable[[str], Any], name: str) -> None:
     (exchange,) = recorded(f"tavily_test_{name}.yaml")["interactions"]
     recorded_body, reply = (exchange[side]["parsed_body"] for side in ("request", "response"))
-    options = Options(allow_domains=tuple(recorded_body.get("include_domains", ())))
+    options = SearchOptions(allow_domains=tuple(recorded_body.get("include_domains", ())))
     with wire("tavily", json=reply) as asked:
-        found = through(service("tavily", options=options))
-    assert isinstance(found, Found) and len(found.hits) == len(reply["results"])
+        found = search_through_chain(service("tavily", options=options))
+    assert isinstance(found, SearchResults) and len(found.hits) == len(reply["results"])
     assert all(0 < len(hit.snippet) <= 1000 and hit.title for hit in found.hits)
-    told = body(sent(asked)) | {"query": recorded_body["query"], "topic": "general"}
+    told = json_body(only_request(asked)) | {"query": recorded_body["query"], "topic": "general"}
     assert told == {**recorded_body, "max_results": 10}
 
 
 def test_recorded_wikipedia(recorded: Callable[[str], Any]) -> None:
     exchange = recorded("mediawiki_TestVcrWikiSearch.test_default.json")["interactions"][0]
     with wire("wikipedia", body=exchange["response"]["body"]["string"]):
-        found = through(service("wikipedia"))
-    assert isinstance(found, Found) and len(found.hits) == 10
+        found = search_through_chain(service("wikipedia"))
+    assert isinstance(found, SearchResults) and len(found.hits) == 10
     first = found.hits[0]
     assert first.url == f"{BASE}/wiki/Python_(programming_language)" and first.date is None
     assert first.snippet.startswith("Python is a high-level, general-purpose programming language")

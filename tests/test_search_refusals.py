@@ -9,11 +9,21 @@ import pytest
 import requests
 
 from agent.errors import SearchFailed
-from agent.outside.http import Endpoint, retry_after
+from agent.outside.http import Endpoint, parse_retry_after
 from agent.sources.search.exa import Exa
 from agent.sources.search.tavily import Tavily
 from agent.state import Outcome
-from tests.search_wire import BASE, KEY, KEYED, SERVICES, failure, sent, service, through, wire
+from tests.search_wire import (
+    BASE,
+    KEY,
+    KEYED,
+    SERVICES,
+    failure,
+    only_request,
+    search_through_chain,
+    service,
+    wire,
+)
 
 # --- refusals, row by row ----------------------------------------------------------------------
 
@@ -132,7 +142,7 @@ def test_redirects_are_not_followed_with_the_key(name: str, status: int) -> None
     ],
 )  # fmt: skip
 def test_retry_after_in_seconds_or_as_a_date(header: str, seconds: float | None) -> None:
-    assert retry_after(header, now=60.0) == seconds
+    assert parse_retry_after(header, now=60.0) == seconds
 
 
 @pytest.mark.parametrize("name", list(SERVICES))
@@ -162,7 +172,7 @@ def test_retry_after_is_handed_to_the_chain(name: str) -> None:
 )
 def test_no_failure_tells_the_key(name: str, reply: dict[str, Any]) -> None:
     with wire(name, **reply):
-        found = through(service(name))
+        found = search_through_chain(service(name))
     told = repr(found) + str(getattr(found, "attempts", "")) + getattr(found, "remedy", "")
     assert isinstance(found, SearchFailed) and "s3cret" not in told
     assert not found.__cause__ and "s3cret" not in repr(found.__context__)
@@ -184,7 +194,7 @@ def test_netrc_does_not_replace_the_key(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("NETRC", str(netrc))
     with wire("tavily", json=SERVICES["tavily"].good) as asked:
         service("tavily").search("q")
-    assert sent(asked).headers["Authorization"] == f"Bearer {KEY}"
+    assert only_request(asked).headers["Authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize("base", ["no-scheme.example", "ftp://x.example", "http://", "http://[::1"])
@@ -201,5 +211,5 @@ def test_nothing_is_printed(name: str, capfd: pytest.CaptureFixture[str]) -> Non
         {"body": requests.HTTPError("x")},
     ):
         with wire(name, **reply):
-            through(service(name))
+            search_through_chain(service(name))
     assert capfd.readouterr() == ("", "")

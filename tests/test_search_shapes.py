@@ -12,8 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.sources.search import Provider
-from agent.state import Found
-from tests.search_wire import SERVICES, Fake, duck, service, through, wire
+from agent.state import SearchResults
+from tests.search_wire import (
+    SERVICES,
+    FakeDDGS,
+    fake_duckduckgo,
+    search_through_chain,
+    service,
+    wire,
+)
 
 WORDS = st.sampled_from(
     "results organic organic_results query search error message detail link url title snippet "
@@ -46,8 +53,8 @@ each = pytest.mark.parametrize("name", list(SERVICES))
 
 def ends_well(provider: Provider) -> None:
     """The chain gives hits that can be written as JSON, or the one error that it has."""
-    found = through(provider)
-    if isinstance(found, Found):
+    found = search_through_chain(provider)
+    if isinstance(found, SearchResults):
         found.model_dump_json().encode()
         for hit in found.hits:
             assert hit.url.startswith("http") and len(hit.title) <= 300 and len(hit.snippet) <= 1000
@@ -74,18 +81,18 @@ def test_any_bytes(name: str, reply: bytes, status: int) -> None:
 @MANY
 @given(answer=JSON)
 def test_any_rows_of_ddgs(answer: Any) -> None:
-    ends_well(duck(Fake(answer)))
+    ends_well(fake_duckduckgo(FakeDDGS(answer)))
 
 
-def mutated(value: Any, draw: st.DataObject) -> Any:
+def mutate(value: Any, draw: st.DataObject) -> Any:
     """The value with something, somewhere in it, put in place of what belongs there."""
     inside = draw.draw(st.integers(0, 5)) > 0
     if inside and isinstance(value, dict) and value:
         key = draw.draw(st.sampled_from(sorted(value)))
-        return {**value, key: mutated(value[key], draw)}
+        return {**value, key: mutate(value[key], draw)}
     if inside and isinstance(value, list) and value:
         index = draw.draw(st.integers(0, len(value) - 1))
-        return [*value[:index], mutated(value[index], draw), *value[index + 1 :]]
+        return [*value[:index], mutate(value[index], draw), *value[index + 1 :]]
     return draw.draw(JSON)
 
 
@@ -93,7 +100,7 @@ def mutated(value: Any, draw: st.DataObject) -> Any:
 @MANY
 @given(draw=st.data())
 def test_mutated_replies(name: str, draw: st.DataObject) -> None:
-    value = mutated(SERVICES[name].good, draw)
+    value = mutate(SERVICES[name].good, draw)
     with wire(name, body=json.dumps(value)):
         ends_well(service(name))
 
@@ -127,7 +134,7 @@ def test_mutated_recordings(data: Path, name: str, file: str) -> None:
     def mutations_end_well(draw: st.DataObject) -> None:
         value = original
         for _ in range(3):
-            value = mutated(value, draw)
+            value = mutate(value, draw)
         with wire(name, body=json.dumps(value)):
             ends_well(service(name))
 

@@ -20,10 +20,10 @@ import pytest
 
 from agent.answer import answer_schema
 from agent.errors import UsageError
-from agent.outside.journal import read
-from agent.serving.guard import policy
+from agent.outside.recording import read_journal
+from agent.serving.guard import make_policy
 from tests.services import Raw, Services
-from tests.web import TOPIC, Web, configured, frames, until
+from tests.web import TOPIC, Web, configure_from, parse_frames, wait_until
 from tests.worlds import one_hop
 
 ROOT = Path(__file__).parents[1]
@@ -35,18 +35,18 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     """A server over the demo corpus."""
     folder = str(tmp_path_factory.mktemp("web"))
     environment = {"RUNS_DIR": f"{folder}/runs", "CACHE_DIR": f"{folder}/cache"}
-    with Web(configured(environment, offline=True)) as running:
+    with Web(configure_from(environment, offline=True)) as running:
         yield running
 
 
 @pytest.fixture
 def world(services: Services) -> Services:
     """Services for a run that takes as long as a test wants."""
-    return one_hop().on(services)
+    return one_hop().set_up(services)
 
 
 def online(world: Services, folder: Path, **more: str) -> Web:
-    return Web(configured(world.environment(folder, CACHE_TTL="0", **more)))
+    return Web(configure_from(world.environment(folder, CACHE_TTL="0", **more)))
 
 
 def test_health_and_status(web: Web) -> None:
@@ -125,7 +125,7 @@ def test_no_json_is_malformed(web: Web) -> None:
 
 def test_without_a_key_nothing_is_opened(tmp_path: Path) -> None:
     message = "GEMINI_API_KEY is not set. Add it to .env, or run with --offline"
-    with Web(configured({"RUNS_DIR": str(tmp_path)})) as web:
+    with Web(configure_from({"RUNS_DIR": str(tmp_path)})) as web:
         for path in ("/api/research", "/api/research/stream"):
             response = web.client.post(path, json={"question": TOPIC})
             assert response.status_code == 500 and "x-run-id" not in response.headers
@@ -156,7 +156,7 @@ def test_settings_pass_through_and_caps_are_the_servers(world: Services, tmp_pat
         told = web.ask(slots=["winner"], max_calls=100, max_words=20, since="2020-01-01").json()
         assert told["status"] == "partial" and "--max-calls 4" in " ".join(told["warnings"])
         assert list(told["slots"]) == ["winner"]
-        header = read(Path(told["run"]["journal"])).header
+        header = read_journal(Path(told["run"]["journal"])).header
     assert header["settings"]["max_words"] == 20
 
 
@@ -164,7 +164,7 @@ def test_a_request_has_one_name_from_door_to_journal(web: Web) -> None:
     headers = {"X-Request-ID": "monday-7"}
     told = web.client.post("/api/research", json={"question": TOPIC}, headers=headers)
     assert told.headers["x-request-id"] == "monday-7"
-    assert read(Path(told.json()["run"]["journal"])).header["request"] == "monday-7"
+    assert read_journal(Path(told.json()["run"]["journal"])).header["request"] == "monday-7"
     run = web.client.get(f"/api/runs/{told.headers['x-run-id']}").json()
     assert run["request_id"] == "monday-7"
     strange = web.client.get("/api/health", headers={"X-Request-ID": "a b;c"})
@@ -181,7 +181,7 @@ def test_a_run_is_found_again_and_its_frames_from_where_they_were_left(web: Web)
     assert run["answer"] == told.json() and run["state"] == "ended"
     assert {name: run[name] for name in ("usage", "slots")}.items() <= told.json().items()
     again = web.client.get(f"{path}/events", headers={"Last-Event-ID": str(run["frames"] - 2)})
-    assert [one["type"] for one in frames(again.iter_lines())] == ["answer", "end"]
+    assert [one["type"] for one in parse_frames(again.iter_lines())] == ["answer", "end"]
     for last in (str(run["frames"]), "9" * 5000):
         over = web.client.get(f"{path}/events", headers={"Last-Event-ID": last})
         assert over.status_code == 204
@@ -203,11 +203,11 @@ def test_an_answer_is_downloaded_as_a_file(web: Web) -> None:
 
 def test_the_runs_of_an_earlier_server_are_read_from_their_journals(tmp_path: Path) -> None:
     environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
-    with Web(configured(environment, offline=True)) as before:
+    with Web(configure_from(environment, offline=True)) as before:
         told = before.ask()
         first = before.client.get(f"/api/runs/{told.headers['x-run-id']}/events").text
     (tmp_path / "runs" / "noise.jsonl").write_text("not a journal\n")
-    with Web(configured(environment)) as after:  # no key is set: nothing is needed
+    with Web(configure_from(environment)) as after:  # no key is set: nothing is needed
         [run] = after.client.get("/api/runs").json()
         assert run["state"] == "past" and run["question"] == TOPIC
         again = after.client.get(f"/api/runs/{run['id']}").json()
@@ -231,8 +231,8 @@ def begun(web: Web, **more: Any) -> Any:
 
 def assert_little(world: Services) -> None:
     """Nothing was asked but what was under way: the first task, the topic's own search."""
-    assert world.tasks() in ([], ["generate_queries"]) and not world.read
-    assert world.searched in ([], [TOPIC])
+    assert world.tasks() in ([], ["generate_queries"]) and not world.page_requests
+    assert world.search_queries in ([], [TOPIC])
 
 
 def held(world: Services, seconds: float = 0.4) -> None:
@@ -248,11 +248,11 @@ def test_a_client_that_goes_away_stops_spending(
     with online(world, tmp_path) as web:
         if streams:
             with begun(web) as response:
-                next(frames(response.iter_lines()))
+                next(parse_frames(response.iter_lines()))
         else:
             with pytest.raises(httpx2.ReadTimeout):
                 web.client.post("/api/research", json={"question": TOPIC}, timeout=0.2)
-        until(lambda: web.runs.load == (0, 0))
+        wait_until(lambda: web.runs.load == (0, 0))
         [run] = web.client.get("/api/runs").json()
     assert run["cancelled"] and run["status"] in ("partial", "insufficient", "error")
     assert_little(world)
@@ -261,7 +261,7 @@ def test_a_client_that_goes_away_stops_spending(
 def test_cancel_ends_a_run_with_the_best_answer_so_far(world: Services, tmp_path: Path) -> None:
     held(world)
     with online(world, tmp_path) as web, begun(web) as response:
-        told = frames(response.iter_lines())
+        told = parse_frames(response.iter_lines())
         next(told)
         path = f"/api/runs/{response.headers['x-run-id']}"
         summary = httpx2.post(f"{web.base}{path}/cancel", trust_env=False).json()
@@ -276,12 +276,12 @@ def test_a_detached_run_goes_on_and_can_be_followed_again(world: Services, tmp_p
     held(world, 0.2)
     with online(world, tmp_path) as web:
         with begun(web, detach=True) as response:
-            last = next(frames(response.iter_lines()))["id"]
+            last = next(parse_frames(response.iter_lines()))["id"]
             name = response.headers["x-run-id"]
         headers = {"Last-Event-ID": str(last)}
         path = f"/api/runs/{name}/events"
         with web.client.stream("GET", path, headers=headers) as response:
-            rest = list(frames(response.iter_lines()))
+            rest = list(parse_frames(response.iter_lines()))
     assert [one["id"] for one in rest] == list(range(last + 1, last + 1 + len(rest)))
     assert rest[-1] == {"id": rest[-1]["id"], "type": "end", "detail": "complete"}
 
@@ -290,10 +290,10 @@ def test_a_run_lingers_for_a_client_that_comes_back(world: Services, tmp_path: P
     held(world, 0.2)
     with online(world, tmp_path, API_LINGER="5") as web:
         with begun(web) as response:
-            next(frames(response.iter_lines()))
+            next(parse_frames(response.iter_lines()))
             name = response.headers["x-run-id"]
         with web.client.stream("GET", f"/api/runs/{name}/events") as response:
-            assert list(frames(response.iter_lines()))[-1]["detail"] == "complete"
+            assert list(parse_frames(response.iter_lines()))[-1]["detail"] == "complete"
 
 
 def test_runs_wait_for_room_and_are_refused_beyond_it(world: Services, tmp_path: Path) -> None:
@@ -306,9 +306,9 @@ def test_runs_wait_for_room_and_are_refused_beyond_it(world: Services, tmp_path:
             assert full.status_code == 429 and int(full.headers["retry-after"]) > 0
             assert states == {first.headers["x-run-id"]: "running", waiting: "queued"}
             web.client.post(f"/api/runs/{waiting}/cancel")
-            told = [one["type"] for one in frames(second.iter_lines())]
+            told = [one["type"] for one in parse_frames(second.iter_lines())]
             assert told == ["start", "error", "end"]
-            assert list(frames(first.iter_lines()))[-1]["detail"] == "complete"
+            assert list(parse_frames(first.iter_lines()))[-1]["detail"] == "complete"
         assert web.ask().status_code == 200
 
 
@@ -327,7 +327,7 @@ def test_the_end_of_the_server_ends_runs_and_keeps_journals_whole(
         assert process.poll() is None
     url, body = f"http://127.0.0.1:{port}/api/research/stream", {"question": TOPIC, "detach": True}
     with httpx2.stream("POST", url, json=body, trust_env=False, timeout=20) as response:
-        told = frames(response.iter_lines())
+        told = parse_frames(response.iter_lines())
         next(told)
         process.send_signal(number)
         assert list(told)[-1]["type"] == "end"
@@ -337,7 +337,7 @@ def test_the_end_of_the_server_ends_runs_and_keeps_journals_whole(
     assert ended["request_id"] == response.headers["x-request-id"] and ended["cancelled"]
     [journal] = (tmp_path / "runs").glob("*.jsonl")
     assert journal.read_bytes().endswith(b"\n")
-    assert read(journal).header["request"] == ended["request_id"]
+    assert read_journal(journal).header["request"] == ended["request_id"]
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_what_cannot_be_served(
 def test_a_token_that_no_header_carries_is_refused() -> None:
     for token in ("sésame", "two words"):
         with pytest.raises(UsageError, match="AGENT_API_TOKEN"):
-            policy(token, "127.0.0.1", ())
+            make_policy(token, "127.0.0.1", ())
 
 
 def test_many_clients_at_once_each_get_their_answer(web: Web) -> None:
@@ -371,7 +371,7 @@ def test_many_clients_at_once_each_get_their_answer(web: Web) -> None:
     with ThreadPoolExecutor(len(questions)) as pool:
         streams = list(pool.map(web.stream, questions))
     assert [told[-2]["detail"]["topic"] for told in streams] == questions
-    until(lambda: web.runs.load == (0, 0))
+    wait_until(lambda: web.runs.load == (0, 0))
 
 
 # --- who may ask ---------------------------------------------------------------------------------
@@ -379,7 +379,7 @@ def test_many_clients_at_once_each_get_their_answer(web: Web) -> None:
 
 def test_a_token_is_asked_for_wherever_it_is_set(tmp_path: Path) -> None:
     environment = {"RUNS_DIR": str(tmp_path), "AGENT_API_TOKEN": "s3cret"}
-    with Web(configured(environment, offline=True)) as web:
+    with Web(configure_from(environment, offline=True)) as web:
         for path in ("/api/runs", "/metrics", "/api/openapi.json", "/api/runs/x"):
             for given in ({}, {"Authorization": "Bearer s3cre"}, {"Authorization": "Basic s3cret"}):
                 refused = web.client.get(path, headers=given)
@@ -435,7 +435,7 @@ def test_who_keeps_still_is_not_waited_for(tmp_path: Path) -> None:
     """No request, half of a head, answers that are not read: each is cut."""
     environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
     head = b"POST /api/research HTTP/1.1\r\nHost: localhost\r\n"
-    with Web(configured(environment, offline=True), patience=0.3) as web:
+    with Web(configure_from(environment, offline=True), patience=0.3) as web:
         for sent in (b"", head):
             with socket.create_connection(("127.0.0.1", web.port)) as connection:
                 connection.sendall(sent)
@@ -448,7 +448,7 @@ def test_who_keeps_still_is_not_waited_for(tmp_path: Path) -> None:
             wanted = f"GET /api/runs/{name}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
             with suppress(OSError):
                 connection.sendall(2000 * wanted)  # their answers fill every buffer on the way
-            until(lambda: web.connections <= 1)
+            wait_until(lambda: web.connections <= 1)
         assert web.client.get("/api/health").status_code == 200
 
 
@@ -477,7 +477,7 @@ def test_streams_pass_through_proxies(web: Web) -> None:
 def test_metrics_count_what_was_done(world: Services, tmp_path: Path) -> None:
     with online(world, tmp_path) as web:
         usage = web.ask().json()["usage"]
-        until(lambda: 'outcome="complete"} 1.0' in web.client.get("/metrics").text)
+        wait_until(lambda: 'outcome="complete"} 1.0' in web.client.get("/metrics").text)
         told = web.client.get("/metrics").text
     figures = dict(line.rsplit(" ", 1) for line in told.splitlines() if line[0] != "#")
     assert figures['agent_runs_total{outcome="error"}'] == "0.0"

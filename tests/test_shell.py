@@ -1,4 +1,4 @@
-"""What the commands have in common: lists with commas, extras that they need, how they end."""
+"""What the commands share: lists with commas, extras that they need, how they end."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 import click
 import pytest
 
-from agent.shell import listed
+from agent.shell import split_commas
 
 ROOT = Path(__file__).parents[1]
-DOORS = ("audit", "batch", "cli", "evaluate")
-DOORS += tuple(f"{door}.__main__" for door in ("doctor", "mcp_server", "server", "trace"))
+PACKAGES = "audit batch doctor evaluate mcp_server server trace".split()
+DOORS = ["cli", *(f"{door}.__main__" for door in PACKAGES)]
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -28,7 +28,7 @@ def test_help_shows_examples_and_fits_a_terminal(door: str) -> None:
 
 
 @click.command()
-@click.option("--names", callback=listed)
+@click.option("--names", callback=split_commas)
 def command(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     return names
 

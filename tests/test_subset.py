@@ -1,36 +1,36 @@
-"""A regression of answers is caught: questions of the data, compared with what came of them."""
+"""A regression of answers is caught: a sample of questions, compared with recorded metrics."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from evals.subset import Outcomes, chosen, measure, recorded, regressions
+from evals.subset import Outcomes, load_record, measure, regressions, sample_questions
 
 
 def test_answers_are_not_worse_than_they_were(data: Path, tmp_path: Path) -> None:
-    asked = chosen(data)
-    before = recorded()
+    asked = sample_questions(data)
+    before = load_record()
     assert {question.key for question in asked} == before.keys()
     assert regressions(before, measure(data, asked, tmp_path)) == []
 
 
 def test_a_real_regression_is_seen(data: Path, tmp_path: Path) -> None:
     """With a tenth of the evidence the answers are worse, though the same pages are read."""
-    asked = chosen(data)[:60]
-    before = {question.key: recorded()[question.key] for question in asked}
+    asked = sample_questions(data)[:60]
+    before = {question.key: load_record()[question.key] for question in asked}
     worse = regressions(before, measure(data, asked, tmp_path, evidence_tokens=200))
     assert [line.partition(":")[0] for line in worse] == ["right", "gold_cited"]
 
 
 def test_one_of_ten_lost_is_seen_and_one_of_a_hundred_is_not() -> None:
-    before = recorded()
+    before = load_record()
     right = [key for key, row in before.items() if row["right"]]
-    assert regressions(before, before) == [] == regressions(before, without(right[:1], before))
-    (told,) = regressions(before, without(right[: len(before) // 10], before))
+    assert regressions(before, before) == [] == regressions(before, mark_wrong(right[:1], before))
+    (told,) = regressions(before, mark_wrong(right[: len(before) // 10], before))
     assert told.startswith("right: -0.100")
     broken = {key: {**row, "not_failed": 0.0} for key, row in before.items()}
     assert regressions(before, broken) == ["not_failed: -1.000 (-1.000 to -1.000)"]
 
 
-def without(keys: list[str], before: Outcomes) -> Outcomes:
+def mark_wrong(keys: list[str], before: Outcomes) -> Outcomes:
     return {**before, **{key: {**before[key], "right": 0.0} for key in keys}}

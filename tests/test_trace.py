@@ -22,7 +22,7 @@ from termios import TIOCSWINSZ
 import pytest
 
 from agent.answer import Answer, Citation, RunInfo, SlotAnswer
-from agent.answer.html import link
+from agent.answer.html import link_element
 from agent.errors import JournalError
 from agent.evidence.credibility import Credibility
 from agent.outside.journal import Journal
@@ -35,7 +35,6 @@ from agent.state import (
     Attempt,
     Failed,
     Finding,
-    Found,
     Hit,
     Page,
     PageRead,
@@ -43,13 +42,15 @@ from agent.state import (
     Quote,
     Reflected,
     Searched,
+    SearchResults,
     Slot,
     Started,
 )
-from agent.trace.calls import Call, calls
-from agent.trace.lines import columns, lines
-from agent.trace.page import page
-from agent.trace.tree import Node, Trace, tree
+from agent.trace.calls import TracedCall, parse_calls
+from agent.trace.lines import display_width, render_lines
+from agent.trace.page import render_trace
+from agent.trace.tree import build_tree
+from agent.trace.values import Node, Trace
 from tests.services import Raw, Services
 from tests.thinker import Fact, Thinker
 
@@ -153,7 +154,7 @@ def test_wrong_usage(journal: Path, tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
-def all_calls(node: Node) -> Iterator[Call]:
+def all_calls(node: Node) -> Iterator[TracedCall]:
     """The calls of the leaves; a part's are those of what it holds."""
     if node.mark != "part":
         yield from node.calls
@@ -165,24 +166,24 @@ def test_a_run_that_crashed_is_shown_as_far_as_it_went(
     journal: Path, settings: Settings, tmp_path: Path
 ) -> None:
     """Wherever it is cut: every call that it holds is shown once, and that it ends is told."""
-    from agent.trace.__main__ import traced
+    from agent.trace.__main__ import load_trace
 
     everything = whole(journal)
     for cut in range(1, len(everything)):
         part = tmp_path / "part.jsonl"
         part.write_text("".join(everything[:cut]) + everything[cut][:20], "utf-8")
-        trace = traced(settings, str(part))
-        root = tree(trace)
+        trace = load_trace(settings, str(part))
+        root = build_tree(trace)
         assert sorted(c.key for c in all_calls(root)) == sorted(c.key for c in trace.calls)
         assert len(trace.calls) == cut - 1
-        text = "\n".join(line for line, _ in lines(root, None))
+        text = "\n".join(line for line, _ in render_lines(root, None))
         assert "The journal ends here: The run was cut off, is still under way" in text, cut
-        assert "unfinished" in page(trace)
-    complete = traced(settings, str(journal))
-    assert not complete.unfinished and "ends here" not in "".join(
-        line for line, _ in lines(tree(complete), None)
+        assert "unfinished" in render_trace(trace)
+    complete = load_trace(settings, str(journal))
+    assert not complete.unfinished_reason and "ends here" not in "".join(
+        line for line, _ in render_lines(build_tree(complete), None)
     )
-    assert len(list(all_calls(tree(complete)))) == len(everything) - 1
+    assert len(list(all_calls(build_tree(complete)))) == len(everything) - 1
 
 
 def test_two_askings_of_one_task_are_told_apart() -> None:
@@ -190,21 +191,33 @@ def test_two_askings_of_one_task_are_told_apart() -> None:
     tries = [Attempt(what="llm", provider="m", outcome="ok", seconds=s) for s in (3, 1, 0)]
     events = [Asked(task="verify", model="m", attempts=(tried,)) for tried in tries]
     made = [
-        Call(f"k{s}", "ask", "verify", "m", "ok", 0.0, s, attempts=(tried.model_dump(mode="json"),))
+        TracedCall(
+            f"k{s}", "ask", "verify", "m", "ok", 0.0, s, attempts=(tried.model_dump(mode="json"),)
+        )
         for s, tried in ((1.0, tries[1]), (3.0, tries[0]))
     ]
-    root = tree(Trace(Answer(topic="t", status="error"), events, made, max_rounds=2))
-    asked = [line for line, node in lines(root, None) if node.what == "asked m"]
+    root = build_tree(Trace(Answer(topic="t", status="error"), events, made, max_rounds=2))
+    asked = [line for line, node in render_lines(root, None) if node.label == "asked m"]
     assert [re.findall(r"[\d.]+ s", line) for line in asked] == [["3.0 s"], ["1.0 s"], []]
 
 
 def test_looking_at_a_run_changes_nothing_and_goes_nowhere(
     journal: Path, services: Services, tmp_path: Path
 ) -> None:
-    before = journal.read_bytes(), len(services.asked), len(services.searched), len(services.read)
+    before = (
+        journal.read_bytes(),
+        len(services.model_requests),
+        len(services.search_queries),
+        len(services.page_requests),
+    )
     shown("lego", cwd=tmp_path)
     shown("lego", "--html", tmp_path / "lego.html", cwd=tmp_path)
-    after = journal.read_bytes(), len(services.asked), len(services.searched), len(services.read)
+    after = (
+        journal.read_bytes(),
+        len(services.model_requests),
+        len(services.search_queries),
+        len(services.page_requests),
+    )
     assert before == after and [file.name for file in journal.parent.iterdir()] == ["lego.jsonl"]
 
 
@@ -222,30 +235,32 @@ def test_the_journal_tells_when_each_call_began(journal: Path) -> None:
 def test_a_resumed_run_goes_on_counting(journal: Path) -> None:
     ends = [line["began"] + line["seconds"] for line in map(json.loads, whole(journal)[1:])]
     again = Journal.resume(journal, {})
-    assert again.elapsed() >= max(ends) - 0.002  # counted in milliseconds
+    assert again.elapsed_seconds() >= max(ends) - 0.002  # counted in milliseconds
     again.close()
 
 
 def test_calls_of_an_older_journal_are_put_one_behind_the_other(
     journal: Path, settings: Settings
 ) -> None:
-    from agent.trace.__main__ import traced
+    from agent.trace.__main__ import load_trace
 
     old = [json.loads(line) for line in whole(journal)]
     for line in old:
         line.pop("began", None)
     journal.write_text("".join(json.dumps(line) + "\n" for line in old), "utf-8")
-    trace = traced(settings, "lego")
-    assert trace.calls[0].began == 0 and len(trace.calls) == len(old) - 1
+    trace = load_trace(settings, "lego")
+    assert trace.calls[0].start == 0 and len(trace.calls) == len(old) - 1
     for before, after in zip(trace.calls, trace.calls[1:], strict=False):
-        assert after.began == before.ended
-    assert page(trace).count("<rect") == len(trace.calls)
+        assert after.start == before.end
+    assert render_trace(trace).count("<rect") == len(trace.calls)
 
 
 @pytest.mark.parametrize("wrong", ["soon", None, -1, float("nan"), 1e300, [], True])
 def test_times_that_cannot_be_are_nothing(wrong: object) -> None:
-    (call,) = calls([{"call": "read", "key": "k", "began": wrong, "seconds": wrong, "error": {}}])
-    assert 0 <= call.began <= 1 and 0 <= call.seconds <= 1
+    (call,) = parse_calls(
+        [{"call": "read", "key": "k", "began": wrong, "seconds": wrong, "error": {}}]
+    )
+    assert 0 <= call.start <= 1 and 0 <= call.seconds <= 1
 
 
 # --- a terminal ----------------------------------------------------------------------------------
@@ -282,7 +297,7 @@ def on_terminal(journal: Path, width: int, **environment: str) -> list[str]:
 def test_a_terminal_gets_lines_of_its_width(journal: Path) -> None:
     plain = on_terminal(journal, 70, NO_COLOR="1")
     assert not any("\x1b" in line for line in plain)
-    assert max(map(columns, plain)) == 70 and any(line.endswith("…") for line in plain)
+    assert max(map(display_width, plain)) == 70 and any(line.endswith("…") for line in plain)
     told = " ".join(" ".join(line.strip("│├└─ ") for line in plain).split())
     assert "The founder is Ole Kirk Christiansen [1]. The leader is Niels B. Christiansen" in told
     coloured = on_terminal(journal, 70)
@@ -292,8 +307,8 @@ def test_a_terminal_gets_lines_of_its_width(journal: Path) -> None:
 
 def test_wide_characters_count_twice() -> None:
     node = Node("searched", "東京の人口" * 20, ("serpapi", "3 hits"))
-    ((line, _),) = lines(node, 60)
-    assert columns(line) <= 60 and line.endswith("(serpapi · 3 hits)") and "…" in line
+    ((line, _),) = render_lines(node, 60)
+    assert display_width(line) <= 60 and line.endswith("(serpapi · 3 hits)") and "…" in line
 
 
 # --- hostile content -----------------------------------------------------------------------------
@@ -336,7 +351,8 @@ def hostile() -> Trace:
             Started(topic=EVIL, strategy=EVIL, slots=(Slot(name=EVIL),)),
             Queried(round=1, queries=(EVIL,), slots=(Slot(name=EVIL),)),
             Searched(
-                round=1, found=Found(query=EVIL, hits=(hit,), provider=EVIL, attempts=(tried,))
+                round=1,
+                found=SearchResults(query=EVIL, hits=(hit,), provider=EVIL, attempts=(tried,)),
             ),
             PageRead(page=source, hit=hit),
             failed,
@@ -344,12 +360,12 @@ def hostile() -> Trace:
             Answered(text=EVIL, quotes=(quote,), claims=()),
         ],
         calls=[
-            Call('"><b>', "read", BAD_URL, EVIL, "ok", 0.0, 1.0),
-            Call("k", "search", EVIL, EVIL, EVIL, 1.0, 0.0),
-            Call("l", EVIL, EVIL, EVIL, EVIL, 1.0, 0.0),
+            TracedCall('"><b>', "read", BAD_URL, EVIL, "ok", 0.0, 1.0),
+            TracedCall("k", "search", EVIL, EVIL, EVIL, 1.0, 0.0),
+            TracedCall("l", EVIL, EVIL, EVIL, EVIL, 1.0, 0.0),
         ],
         max_rounds=2,
-        unfinished=EVIL,
+        unfinished_reason=EVIL,
     )
 
 
@@ -376,7 +392,7 @@ KNOWN = set(
 
 
 def test_a_page_shows_hostile_content_as_text() -> None:
-    elements = Elements(page(hostile()))
+    elements = Elements(render_trace(hostile()))
     assert {tag for tag, _ in elements.found} <= KNOWN
     names = {name for _, attributes in elements.found for name in attributes}
     assert not [name for name in names if name.startswith("on") or name in ("src", "style")]
@@ -387,7 +403,7 @@ def test_a_page_shows_hostile_content_as_text() -> None:
 
 
 def test_a_terminal_shows_hostile_content_as_text() -> None:
-    for line, _ in lines(tree(hostile()), None):
+    for line, _ in render_lines(build_tree(hostile()), None):
         assert line.isprintable()
 
 
@@ -408,7 +424,7 @@ def test_a_terminal_shows_hostile_content_as_text() -> None:
     ],
 )
 def test_only_documents_are_linked(url: str, linked: bool) -> None:
-    assert link(url, "text").startswith("<a ") == linked
+    assert link_element(url, "text").startswith("<a ") == linked
 
 
 def test_a_page_stands_alone(journal: Path, tmp_path: Path) -> None:
@@ -463,7 +479,7 @@ def test_a_browser_takes_the_style_in_light_and_dark(journal: Path, tmp_path: Pa
 
 
 def test_a_run_that_is_none_is_an_error(settings: Settings) -> None:
-    from agent.trace.__main__ import traced
+    from agent.trace.__main__ import load_trace
 
     with pytest.raises(JournalError):
-        traced(settings, "nobody")
+        load_trace(settings, "nobody")

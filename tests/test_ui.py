@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.browser import Browser, Tab
-from tests.services import Asked, Raw, Reply, Services
-from tests.web import Web, configured, until
-from tests.worlds import World, conflict, full, one_hop, reported
+from tests.services import ModelRequest, Raw, Reply, Services
+from tests.web import Web, configure_from, wait_until
+from tests.worlds import World, conflict, one_hop, report_world, two_rounds
 
 AXE = "axe-core@4.14.1"
 ENDED = "document.querySelector('.badge:not(.live)')?.textContent"
@@ -48,7 +48,7 @@ class Page:
 
     def finish(self, world: World, strategy: str = "slots") -> str:
         """Ask about a world, and wait for its end: the status in words."""
-        world.on(self.services)
+        world.set_up(self.services)
         self.home()
         self.ask(world.topic, strategy)
         return str(self.tab.wait(ENDED))
@@ -69,7 +69,7 @@ def world() -> Iterator[Services]:
 @pytest.fixture(scope="module")
 def web(world: Services, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
     environment = world.environment(tmp_path_factory.mktemp("ui"), CACHE_TTL="0")
-    with Web(configured(environment)) as running:
+    with Web(configure_from(environment)) as running:
         yield running
 
 
@@ -79,7 +79,7 @@ def page(browser: Browser, web: Web, world: Services) -> Iterator[Page]:
     world.fault = lambda: None
     with browser.tab(1280, 900) as tab:
         yield Page(tab, web, world)
-        assert tab.outside() == [] and tab.errors == []
+        assert tab.foreign_requests() == [] and tab.errors == []
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def held(services: Services, gate: threading.Event, task: str = "synthesize") ->
     """The model waits with a task until the gate opens; set when it is asked."""
     think, reached = services.think, threading.Event()
 
-    def slow(asked: Asked) -> Reply:
+    def slow(asked: ModelRequest) -> Reply:
         if asked.task == task:
             reached.set()
             gate.wait(20)
@@ -138,8 +138,8 @@ def test_a_quote_is_shown_on_hover_and_kept_by_a_click(page: Page) -> None:
 def test_a_run_is_watched_then_found_again_after_a_reload(
     page: Page, gate: threading.Event
 ) -> None:
-    world = full()
-    reached = held(world.on(page.services), gate)
+    world = two_rounds()
+    reached = held(world.set_up(page.services), gate)
     page.home()
     page.ask(world.topic)
     assert reached.wait(10) and page.tab.wait("document.querySelectorAll('.log .fetch').length > 4")
@@ -157,15 +157,15 @@ def test_a_run_is_watched_then_found_again_after_a_reload(
 
 
 def test_cancel_stops_the_run_and_says_what_is_kept(page: Page, gate: threading.Event) -> None:
-    world = full()
-    reached = held(world.on(page.services), gate, "reflect")
+    world = two_rounds()
+    reached = held(world.set_up(page.services), gate, "reflect")
     page.home()
     page.ask(world.topic)
     assert reached.wait(10) and page.there(".cancel")
     page.tab.click(".cancel")
     assert page.tab.wait("document.querySelector('.badge').textContent === 'Stopping'")
-    live = page.web.runs.listed(1)[0]
-    until(lambda: page.web.runs.listed(1)[0].cancelled)
+    live = page.web.runs.list_newest(1)[0]
+    wait_until(lambda: page.web.runs.list_newest(1)[0].cancelled)
     gate.set()
     assert page.tab.wait(ENDED) == "Stopped"
     assert "nothing more is searched" in page.text(".note") and "is kept" in page.text(".note")
@@ -176,7 +176,7 @@ def test_cancel_stops_the_run_and_says_what_is_kept(page: Page, gate: threading.
 
 
 def test_a_report_is_read_with_its_conflicts_and_confidence(page: Page) -> None:
-    assert page.finish(reported(), "report") == "Complete"
+    assert page.finish(report_world(), "report") == "Complete"
     assert "The founder is Ada Lindqvist [1]." in page.text("#answer")
     assert "The facts" in page.text("#findings")
     assert "No significant conflicting information was found." in page.text("#conflicts")
@@ -188,19 +188,19 @@ def test_runs_are_opened_again_replayed_and_taken_along(page: Page, tmp_path: Pa
     page.finish(one_hop())
     page.home()
     assert page.there("#history a[data-run]")
-    asked = list(page.services.asked)
+    asked = list(page.services.model_requests)
     page.tab.click("#history a[data-run]")
     assert page.tab.wait(ENDED) == "Complete" and page.there(".tools button")
     page.tab.run("[...document.querySelectorAll('.tools button')].at(-2).click()")
     assert page.tab.wait("document.querySelector('.badge').textContent === 'Replay'")
     assert page.tab.wait("document.querySelectorAll('.log li').length === 3")
-    assert page.tab.wait(ENDED) == "Complete" and page.services.asked == asked
+    assert page.tab.wait(ENDED) == "Complete" and page.services.model_requests == asked
     page.tab.run("navigator.clipboard.writeText = async (text) => { window.taken = text; }")
     page.tab.click(".tools button")
     assert page.tab.wait("window.taken?.startsWith('# Who won')")
     page.tab.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     page.tab.run("document.querySelectorAll('.tools button')[2].click()")
-    until(lambda: list(tmp_path.glob("*.html")))
+    wait_until(lambda: list(tmp_path.glob("*.html")))
     assert "<h1" in next(iter(tmp_path.glob("*.html"))).read_text("utf-8")
     page.tab.run("history.back()")
     assert page.tab.wait("document.querySelector('h2#history-heading') && !location.search")
@@ -247,7 +247,7 @@ def test_errors_are_told_in_plain_words_with_the_remedy(
     assert page.tab.wait(ENDED) == "No answer"
     assert "GEMINI_API_KEY" in page.text("#run .trouble")
     given = {"RUNS_DIR": str(tmp_path), "AGENT_API_TOKEN": "sesame-open"}
-    with Web(configured(given)) as other, browser.tab() as tab:
+    with Web(configure_from(given)) as other, browser.tab() as tab:
         locked = Page(tab, other, page.services)
         tab.open(other.base)
         assert locked.there("#token")
@@ -272,7 +272,7 @@ def test_an_answer_that_cannot_be_fetched_is_asked_for_again(
     browser: Browser, web: Web, world: Services
 ) -> None:
     world.fault = lambda: None
-    one_hop().on(world)
+    one_hop().set_up(world)
     with browser.tab() as tab:
         left = Page(tab, web, world)
         left.home()
@@ -288,7 +288,7 @@ def test_an_answer_that_cannot_be_fetched_is_asked_for_again(
 
 def test_the_whole_history_can_be_opened(browser: Browser, tmp_path: Path) -> None:
     environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
-    with Web(configured(environment, offline=True)) as other, browser.tab() as tab:
+    with Web(configure_from(environment, offline=True)) as other, browser.tab() as tab:
         other.ask()
         [journal] = (tmp_path / "runs").iterdir()
         for n in range(31):
@@ -298,7 +298,7 @@ def test_the_whole_history_can_be_opened(browser: Browser, tmp_path: Path) -> No
         assert tab.wait(f"{listed} === 30")
         tab.click("#history button")
         assert tab.run(f"[{listed}, document.activeElement.localName]") == [32, "a"]
-        again = "import('/ui/history.js').then(m => m.list(document.getElementById('history')))"
+        again = "import('/ui/history.js').then(m => m.listRuns(document.getElementById('history')))"
         assert tab.run(f"{again}.then(() => document.activeElement.localName)") == "a"
 
 
@@ -309,7 +309,7 @@ def test_facts_of_a_schema_and_what_was_left_out_are_told_in_words(page: Page) -
         **{"answer": "", "claims": [], "citations": [], "error": None},
     }
     page.home()
-    show = "document.getElementById('run').append(...m.parts({}).filter(Boolean))"
+    show = "document.getElementById('run').append(...m.answerSections({}).filter(Boolean))"
     page.tab.run(f"import('/ui/answer.js').then(m => {show.format(json.dumps(answer))})")
     assert "goals 1 own goal\tnot found" in page.text("#facts")
     told = [
@@ -324,7 +324,7 @@ def test_sources_that_disagree_are_told_and_fit_a_phone(page: Page) -> None:
     page.finish(conflict())
     assert "Sources disagree on winner." in page.text("#run")
     assert "but also: France [2]" in page.text("#facts")
-    page.tab.show(320, 640)
+    page.tab.set_viewport(320, 640)
     page.tab.settle()
     assert page.tab.run(f"[{SMALL}, document.documentElement.scrollWidth]") == [[], 320]
     page.tab.run("[...document.querySelectorAll('.answer .marker')].at(-1).focus()")
@@ -351,15 +351,15 @@ def test_axe_finds_no_fault(page: Page, axe: str, gate: threading.Event) -> None
 
     def look(state: str) -> None:
         for dark in (False, True):
-            page.tab.show(1280, 900, dark=dark, motion=False)
+            page.tab.set_viewport(1280, 900, dark=dark, motion=False)
             page.tab.settle()
             told = "axe.run().then(done => done.violations.map(v => [v.id, v.nodes[0].html]))"
             found[state, dark] = page.tab.run(f"window.axe ?? eval({json.dumps(axe)}); {told}")
 
     page.home()
     look("nothing")
-    world = reported()
-    reached = held(world.on(page.services), gate, "draft")
+    world = report_world()
+    reached = held(world.set_up(page.services), gate, "draft")
     page.ask(world.topic, "report")
     assert reached.wait(10) and page.there(".log li")
     look("running")

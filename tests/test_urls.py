@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.state.urls import addresses
+from agent.state.urls import find_urls
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from agent.state.urls import addresses
     ],
 )  # fmt: skip
 def test_addresses_of_a_question(text: str, named: list[str]) -> None:
-    assert list(addresses(text)) == named
+    assert list(find_urls(text)) == named

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.checking import turned
-from agent.checking.bench import Place, verdict
+from agent.checking import find_turning_word
+from agent.checking.bench import QuotePlace, decide_verdict
 from agent.errors import Exhausted, ModelFailed
-from agent.evidence.citing import Cited, Draft, cited_in, compose
+from agent.evidence.citing import Cited, Draft, compose_answer
+from agent.evidence.markers import cited_numbers
 from agent.outside import Reply, Task
 from agent.state import (
     Claim,
@@ -87,7 +88,7 @@ def draft(answer: str, *cited: tuple[int, str]) -> Draft:
 
 def verified(ask: Any, made: Draft, *texts: str, **how: Any) -> tuple[Verified, list[Any]]:
     world = research(*texts)
-    world.grow(compose(made, world.sources)[0])
+    world.grow(compose_answer(made, world.sources)[0])
     events = list(Verify(ask, 1000, **how)(world))
     assert isinstance(events[-1], Verified)
     return events[-1], events
@@ -106,7 +107,7 @@ def test_all_that_is_open_is_asked_at_once() -> None:
         "Boots of good rubber were made [1]. Rubber boots were made for all [1].",
         (1, "The firm made rubber boots."),
     )
-    found, _ = verified(ask, made, by="all")
+    found, _ = verified(ask, made, mode="all")
     assert ask.tasks == ["verify"]
     shown = ask.asked[0].prompt()
     assert '<claim id="1" cites="1">Boots of good rubber were made.</claim>' in shown
@@ -139,8 +140,12 @@ def test_a_model_cannot_lift_what_the_rules_bar(claim: str, quote: str, most: st
 
 
 def test_a_quote_out_of_its_context_supports_nothing() -> None:
-    assert turned("Nobody thinks that ") and turned("It is a hoax that ") and turned("有谣言说")
-    assert not turned("Although Brazil did not qualify, ") and not turned("")
+    assert (
+        find_turning_word("Nobody thinks that ")
+        and find_turning_word("It is a hoax that ")
+        and find_turning_word("有谣言说")
+    )
+    assert not find_turning_word("Although Brazil did not qualify, ") and not find_turning_word("")
 
 
 def test_a_name_near_a_quote_is_not_enough_but_a_pronoun_may_mean_it() -> None:
@@ -151,7 +156,7 @@ def test_a_name_near_a_quote_is_not_enough_but_a_pronoun_may_mean_it() -> None:
     for says in ("supported", "partial"):
         found, _ = verified(Judge(says), mill)
         assert [claim.verdict for claim in found.claims] == [says]
-    found, _ = verified(Judge(), mill, by="rules")
+    found, _ = verified(Judge(), mill, mode="rules")
     assert [claim.verdict for claim in found.claims] == ["partial"]
 
 
@@ -193,7 +198,7 @@ def test_flagged_instead_of_dropped() -> None:
 def test_by_rules_alone_no_model_is_asked() -> None:
     ask = Judge()
     made = draft("The founder had a mill [1]. It was 1920 [1].", (1, "The firm made rubber boots."))
-    verified(ask, made, by="rules")
+    verified(ask, made, mode="rules")
     assert not ask.asked
 
 
@@ -205,7 +210,7 @@ def test_where_no_model_answers_the_rules_judge(error: Exception) -> None:
         raise error
 
     made = draft("The mill of his was in Tampere [1].", (1, MILL))
-    found, events = verified(ask, made, by="all")
+    found, events = verified(ask, made, mode="all")
     assert found.claims and found.claims[0].verdict in ("partial", "supported")
     told = [e for e in events if isinstance(e, Failed | Warned)]
     assert told and not any(event.type == "halted" for event in events)
@@ -214,7 +219,7 @@ def test_where_no_model_answers_the_rules_judge(error: Exception) -> None:
 def test_a_report_is_checked_like_an_answer() -> None:
     world = research()
     quote = FOUNDER
-    answered, _ = compose(
+    answered, _ = compose_answer(
         draft("Nokia was founded by Fredrik Idestam [1].", (1, quote)), world.sources
     )
     true, lie = answered.claims[0], Claim(text="It was founded in 1920.", citations=(1,))
@@ -245,13 +250,13 @@ def test_a_report_is_checked_like_an_answer() -> None:
 def test_markers_of_every_kind_are_read_and_marks_of_markdown_are_not(
     written: str, text: str
 ) -> None:
-    found, _ = compose(draft(written, (1, FOUNDER), (2, TAMPERE[:30])), research().sources)
+    found, _ = compose_answer(draft(written, (1, FOUNDER), (2, TAMPERE[:30])), research().sources)
     assert found.text == text
 
 
 def test_a_draft_without_end_is_told_in_few_words() -> None:
     made = draft(" ".join(f"Mill {n} was built [1]." for n in range(300)), (1, MILL))
-    found, told = compose(made, research().sources, max_words=8)
+    found, told = compose_answer(made, research().sources, max_words=8)
     assert len(found.claims) == 2 and len(told) == 6 and told[-1].startswith("293 more")
 
 
@@ -290,7 +295,7 @@ def test_whatever_a_model_says_what_is_cited_is_there(
     first: Draft, second: Draft, says: str, flag: bool
 ) -> None:
     world = research()
-    world.grow(compose(first, world.sources)[0])
+    world.grow(compose_answer(first, world.sources)[0])
     how = "flag" if flag else "drop"
     for event in Verify(Judge(says, second), 1000, on_unsupported=how)(world):
         world.grow(event)
@@ -302,14 +307,14 @@ def test_whatever_a_model_says_what_is_cited_is_there(
 def _holds(text: str, claims: Sequence[Claim], quotes: Sequence[Any], world: Research) -> None:
     quoted = {quote.source for quote in quotes}
     assert {n for claim in claims for n in claim.citations} == quoted
-    assert not claims or cited_in(text) >= quoted
+    assert not claims or cited_numbers(text) >= quoted
     places = {}
     for quote in quotes:
         page = world.sources[quote.source - 1].page
         assert page.text[quote.start : quote.end] == quote.text
-        place = Place(page.text, page.title, quote.start, quote.end)
+        place = QuotePlace(page.text, page.title, quote.start, quote.end)
         places.setdefault(quote.source, []).append(place)
     for claim in claims:
         own = tuple(place for n in claim.citations for place in places[n])
-        rules = verdict(claim.text, own)
+        rules = decide_verdict(claim.text, own)
         assert claim.verdict != "supported" or (own and rules != "unsupported")

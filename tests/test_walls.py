@@ -10,7 +10,7 @@ import pytest
 
 from agent.errors import ReadFailed
 from agent.sources.pages.fetch import PageReader
-from agent.sources.pages.walls import wall
+from agent.sources.pages.walls import detect_wall
 from tests.page_server import WORDS, PageServer, html, reply
 
 
@@ -22,9 +22,9 @@ def web() -> Iterator[PageServer]:
 
 @pytest.fixture
 def reader() -> Iterator[PageReader]:
-    made = PageReader(timeout=0.6, allow_private_network=True)
-    yield made
-    made.close()
+    page_reader = PageReader(timeout=0.6, allow_private_network=True)
+    yield page_reader
+    page_reader.close()
 
 
 def failure(reader: PageReader, url: str) -> ReadFailed:
@@ -83,5 +83,5 @@ def test_an_article_about_walls_is_a_page(
 def test_no_real_article_is_taken_for_a_wall(data: Path) -> None:
     for path in sorted((data / "pages" / "article_html").glob("*.gz"))[:60]:
         body = gzip.decompress(path.read_bytes())
-        assert wall(body, "", "few words") in (None, "a captcha"), path.name  # at its worst
-        assert wall(body, "A title", "words " * 300) is None
+        assert detect_wall(body, "", "few words") in (None, "a captcha"), path.name  # at its worst
+        assert detect_wall(body, "A title", "words " * 300) is None

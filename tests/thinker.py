@@ -1,7 +1,7 @@
-"""A scripted model that answers from what it is shown and from nothing else.
+"""A scripted model that answers from its prompt alone.
 
-It knows which words lead to which fact, as a reader would; a fact is found only if its sentence
-stands in a source of the prompt.
+It knows which words state which fact. It finds a fact only if a sentence with these words stands
+in a source of the prompt.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import html
 import re
 from typing import Any, NamedTuple
 
-from agent.evidence import sentences
-from tests.services import Asked, source_ids
+from agent.evidence import split_sentences
+from tests.services import ModelRequest, source_ids
 
 
 class Fact(NamedTuple):
-    """A slot, the value that it gets, and words of the sentence that says so."""
+    """A slot, its value, and words of the sentence that states it."""
 
     slot: str
     value: str
@@ -32,10 +32,10 @@ class Thinker:
         self._queries = queries
         self._follow = follow or {}
 
-    def __call__(self, asked: Asked) -> dict[str, Any]:
+    def __call__(self, asked: ModelRequest) -> dict[str, Any]:
         shown = source_ids(asked.prompt)
         if asked.task == "verify":
-            return self._judge(claims_in(asked.prompt), shown)
+            return self._judge(parse_claims(asked.prompt), shown)
         return {
             "generate_queries": self._plan,
             "reflect": self._reflect,
@@ -50,7 +50,7 @@ class Thinker:
         rows: list[dict[str, Any]] = []
         queries: list[str] = []
         for fact in self._facts:
-            n, sentence = find(fact.said, shown)
+            n, sentence = find_sentence(fact.said, shown)
             value = fact.value if n else None
             rows.append({"name": fact.slot, "value": value, "source": n, "quote": sentence})
             if not n and fact.slot in self._follow:
@@ -58,7 +58,7 @@ class Thinker:
         return {"slots": rows, "need_more": bool(queries), "new_queries": queries}
 
     def _write(self, shown: dict[int, str]) -> dict[str, Any]:
-        found = [(fact, *find(fact.said, shown)) for fact in self._facts]
+        found = [(fact, *find_sentence(fact.said, shown)) for fact in self._facts]
         known = [(fact, n, sentence) for fact, n, sentence in found if n]
         text = " ".join(f"The {fact.slot} is {fact.value} [{n}]." for fact, n, _ in known)
         return {
@@ -67,7 +67,7 @@ class Thinker:
         }
 
     def _judge(self, claims: dict[int, tuple[list[int], str]], shown: dict[int, str]) -> Any:
-        """A claim holds if a source that it cites has the sentence of the fact that it tells."""
+        """Support a claim if a source that it cites has the sentence of its fact."""
         verdicts = []
         for n, (cites, text) in claims.items():
             facts = [f for f in self._facts if f.value in text and f.slot in text]
@@ -77,8 +77,8 @@ class Thinker:
         return {"verdicts": verdicts}
 
 
-def claims_in(prompt: str) -> dict[int, tuple[list[int], str]]:
-    """The claims that a prompt shows: number -> what it cites, its text unescaped."""
+def parse_claims(prompt: str) -> dict[int, tuple[list[int], str]]:
+    """Return the claims in a prompt: number -> the sources it cites, and its text unescaped."""
     shown = re.findall(r'<claim id="(\d+)" cites="([\d,]*)">(.*?)</claim>', prompt, re.S)
     return {
         int(n): ([int(c) for c in cites.split(",") if c], html.unescape(text))
@@ -86,9 +86,9 @@ def claims_in(prompt: str) -> dict[int, tuple[list[int], str]]:
     }
 
 
-def find(said: str, shown: dict[int, str]) -> tuple[int | None, str]:
+def find_sentence(said: str, shown: dict[int, str]) -> tuple[int | None, str]:
     for n, text in shown.items():
-        for start, end in sentences(text):
+        for start, end in split_sentences(text):
             if said in text[start:end]:
                 return n, text[start:end]
     return None, ""

@@ -1,7 +1,7 @@
-"""Turns with tools as Gemini and OpenAI-compatible servers have them on the wire.
+"""Tool calls in the wire formats of Gemini and of OpenAI-compatible servers.
 
-Both hold a client to what they said: a turn must come back as it was issued, with a result for each
-call, else the request is refused, as the services do.
+Both services check a conversation: each of their turns must come back unchanged, with a result for
+each call. Otherwise they refuse the request, and so do these.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import json
 from itertools import count
 from typing import Any
 
-#: What each turn of a conversation was told of its calls.
-Told = tuple[tuple[str, ...], ...]
+#: For each turn of a conversation, the results of its calls.
+ToolResults = tuple[tuple[str, ...], ...]
 
 
-class Issued:
-    """What a service has sent: every call with its id, and the signature of its turn."""
+class IssuedCalls:
+    """The tool calls that a service has sent, by id, with the signatures of their turns."""
 
     def __init__(self) -> None:
         self._number = count(1)
@@ -26,7 +26,7 @@ class Issued:
     # --- Gemini ------------------------------------------------------------------------------
 
     def gemini_parts(self, reply: dict[str, Any]) -> list[dict[str, Any]]:
-        """The parts of a turn; the first call alone is signed, as Gemini 3 does."""
+        """Return the parts of a turn; only the first call has a signature, as with Gemini 3."""
         parts: list[dict[str, Any]] = [{"text": reply["text"]}] if reply.get("text") else []
         for at, call in enumerate(reply.get("calls", ())):
             identity, signature = f"fc-{next(self._number)}", b""
@@ -44,27 +44,29 @@ class Issued:
             parts.append(part)
         return parts or [{"text": ""}]
 
-    def gemini_results(self, contents: list[dict[str, Any]]) -> Told | str:
-        """What each turn of a conversation was told; a text if the conversation is refused."""
-        told: list[list[str]] = []
-        for said, answered in zip(contents[1::2], contents[2::2], strict=True):
-            calls = [part for part in said["parts"] if "functionCall" in part]
+    def gemini_results(self, contents: list[dict[str, Any]]) -> ToolResults | str:
+        """Return the results of each turn; an error message if the conversation is refused."""
+        results_by_turn: list[list[str]] = []
+        for turn, reply in zip(contents[1::2], contents[2::2], strict=True):
+            calls = [part for part in turn["parts"] if "functionCall" in part]
             for part in calls:
                 call, signature = self._gemini[part["functionCall"]["id"]]
-                given = base64.urlsafe_b64decode(part.get("thoughtSignature", ""))
-                if given != signature or part["functionCall"] != call:
+                returned = base64.urlsafe_b64decode(part.get("thoughtSignature", ""))
+                if returned != signature or part["functionCall"] != call:
                     return "Function call is missing a thought_signature in functionCall parts."
-            results = [part["functionResponse"] for part in answered["parts"] if "text" not in part]
-            asked = [(part["functionCall"]["id"], part["functionCall"]["name"]) for part in calls]
-            if asked != [(result["id"], result["name"]) for result in results]:
+            results = [part["functionResponse"] for part in reply["parts"] if "text" not in part]
+            made = [part["functionCall"] for part in calls]
+            if [(call["id"], call["name"]) for call in made] != [
+                (result["id"], result["name"]) for result in results
+            ]:
                 return "The function response parts must equal the function call parts."
-            told.append([result["response"]["result"] for result in results])
-        return tuple(map(tuple, told))
+            results_by_turn.append([result["response"]["result"] for result in results])
+        return tuple(map(tuple, results_by_turn))
 
     # --- OpenAI ------------------------------------------------------------------------------
 
     def openai_message(self, reply: dict[str, Any]) -> dict[str, Any]:
-        """The message of a turn, with a field that a gateway to Gemini adds and wants back."""
+        """Return the message of a turn, with the signature field of a gateway to Gemini."""
         calls = []
         for call in reply.get("calls", ()):
             arguments = call.get("arguments", {})
@@ -80,25 +82,26 @@ class Issued:
         message = {"role": "assistant", "content": reply.get("text"), "refusal": None}
         return {**message, "tool_calls": calls} if calls else message
 
-    def openai_results(self, messages: list[dict[str, Any]]) -> Told | str:
-        """What each turn of a conversation was told; a text if the conversation is refused."""
-        told: list[list[str]] = []
-        left: list[str] = []
+    def openai_results(self, messages: list[dict[str, Any]]) -> ToolResults | str:
+        """Return the results of each turn; an error message if the conversation is refused."""
+        results_by_turn: list[list[str]] = []
+        open_ids: list[str] = []
         for message in messages[2:]:
             if message["role"] == "assistant":
-                if left:
+                if open_ids:
                     return "An assistant message with tool_calls must be followed by its results."
-                left, told = [call["id"] for call in message["tool_calls"]], [*told, []]
-                if fault := self._changed(message["tool_calls"]):
+                open_ids = [call["id"] for call in message["tool_calls"]]
+                results_by_turn.append([])
+                if fault := self._find_fault(message["tool_calls"]):
                     return fault
             elif message["role"] == "tool":
-                if message["tool_call_id"] not in left:
+                if message["tool_call_id"] not in open_ids:
                     return f"No tool call {message['tool_call_id']}."
-                left.remove(message["tool_call_id"])
-                told[-1].append(message["content"])
-        return "Results are missing." if left else tuple(map(tuple, told))
+                open_ids.remove(message["tool_call_id"])
+                results_by_turn[-1].append(message["content"])
+        return "Results are missing." if open_ids else tuple(map(tuple, results_by_turn))
 
-    def _changed(self, calls: list[dict[str, Any]]) -> str:
+    def _find_fault(self, calls: list[dict[str, Any]]) -> str:
         for call in calls:
             try:
                 json.loads(call["function"]["arguments"])

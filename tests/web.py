@@ -1,4 +1,4 @@
-"""The HTTP server of a test: uvicorn on a loopback port, in a thread, asked by a real client."""
+"""The HTTP server of a test: uvicorn on a loopback port, in a thread, with a real client."""
 
 from __future__ import annotations
 
@@ -7,42 +7,43 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import httpx2
 
-from agent.server.app import served
-from agent.serving.asked import Configure
-from agent.serving.guard import Guard
+from agent.server.app import make_server
+from agent.serving.guard import AccessGuard
+from agent.serving.request import Configure, make_configure
 from agent.serving.runs import Runs
-from agent.serving.serve import Server, configuration
-from agent.settings import load
+from agent.serving.serve import Server, uvicorn_config
+from agent.settings import parse_settings
 
 TOPIC = "Who won the 2022 FIFA World Cup?"
 
 
-def configured(environment: Mapping[str, str], **options: Any) -> Configure:
-    """Settings from an environment of the test's own."""
-    return lambda given: load(environment, **{**options, **given})
+def configure_from(environment: Mapping[str, str], **options: Any) -> Configure:
+    """Return the function that reads settings from a test's environment."""
+    return make_configure(partial(parse_settings, environment), options)
 
 
 class Web:
-    """A server; use it as a context. `client` asks it."""
+    """A running server with its `client`; use it as a context manager."""
 
     def __init__(self, configure: Configure, patience: float = 20.0) -> None:
-        app, runs = served("127.0.0.1", configure)
+        app, runs = make_server("127.0.0.1", configure)
         self._listen(app, runs, lifespan=False, patience=patience)
 
     @classmethod
-    def of(cls, app: Guard, runs: Runs) -> Web:
-        """A server of another application."""
+    def of(cls, app: AccessGuard, runs: Runs) -> Web:
+        """Return a server of another application."""
         web = cls.__new__(cls)
         web._listen(app, runs, lifespan=True, patience=20.0)
         return web
 
-    def _listen(self, app: Guard, runs: Runs, *, lifespan: bool, patience: float) -> None:
+    def _listen(self, app: AccessGuard, runs: Runs, *, lifespan: bool, patience: float) -> None:
         self.runs = runs
-        config = configuration(app, "127.0.0.1", 0, lifespan=lifespan, patience=patience)
+        config = uvicorn_config(app, "127.0.0.1", 0, lifespan=lifespan, client_seconds=patience)
         self._server = Server(config, runs)
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=512)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],))
@@ -61,7 +62,7 @@ class Web:
         self.stop()
 
     def stop(self) -> None:
-        """End it as SIGTERM does."""
+        """Stop the server as SIGTERM does."""
         self._server.should_exit = True
         self.runs.close()
         self._thread.join()
@@ -69,7 +70,7 @@ class Web:
 
     @property
     def connections(self) -> int:
-        """How many connections the server holds."""
+        """The number of open connections."""
         return len(self._server.server_state.connections)
 
     def ask(self, question: str = TOPIC, **more: Any) -> httpx2.Response:
@@ -77,26 +78,26 @@ class Web:
         return self.client.post("/api/research", json={"question": question, **more})
 
     def stream(self, question: str = TOPIC, **more: Any) -> list[dict[str, Any]]:
-        """All frames of POST /api/research/stream."""
+        """POST /api/research/stream; return all frames."""
         body = {"question": question, **more}
         with self.client.stream("POST", "/api/research/stream", json=body) as response:
             assert response.status_code == 200, response.read()
-            return list(frames(response.iter_lines()))
+            return list(parse_frames(response.iter_lines()))
 
 
-def frames(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
-    """Server-sent events as what is in `data:`, with the event's `id`."""
-    name = ""
+def parse_frames(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+    """Parse server-sent events; yield the object in each `data:` with the event's `id`."""
+    event_id = ""
     for line in lines:
         if line.startswith("id: "):
-            name = line.removeprefix("id: ")
+            event_id = line.removeprefix("id: ")
         elif line.startswith("data: "):
-            yield {"id": int(name), **json.loads(line.removeprefix("data: "))}
+            yield {"id": int(event_id), **json.loads(line.removeprefix("data: "))}
 
 
-def until(condition: Any, seconds: float = 10.0) -> None:
-    """Wait for something to become true."""
+def wait_until(condition: Any, seconds: float = 10.0) -> None:
+    """Wait until a condition is true; fail after so many seconds."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "it did not come true"
+        assert time.monotonic() < end, "it did not become true"
         time.sleep(0.01)

@@ -1,6 +1,6 @@
-"""Small worlds for whole runs: a question, the pages that there are, and a model that reads them.
+"""Small worlds for whole runs: a topic, the pages that exist, and a model that reads them.
 
-What is shared by the tests of resuming and replaying, and what `tests/golden` is recorded in.
+Tests of resuming and replaying share them, and `tests/golden` is recorded in them.
 """
 
 from __future__ import annotations
@@ -13,48 +13,48 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.answer import Answer
-from agent.outside.journal import Json
 from agent.run import Run, research
 from agent.settings import Settings
+from agent.state.json_data import Json
 from tests.reporter import Reporter
-from tests.services import Asked, Raw, Reply, Services
+from tests.services import ModelRequest, Raw, Reply, Services
 from tests.thinker import Fact, Thinker
 
 FILLER = "The firm ships spare parts to forty countries. Its canteen is known for soup."
 DOWN = Raw(500, "down")
-#: What differs between two runs that are alike: how long a thing took, and when it was done.
-WHEN = frozenset({"seconds", "at", "retrieved_at"})
+#: The fields in which two equal runs differ: durations and times.
+TIME_FIELDS = frozenset({"seconds", "at", "retrieved_at"})
 
 
 class World(NamedTuple):
-    """`hits` names pages by query; `busy` tasks are refused once before they are answered."""
+    """`hits` has page names by query; the first request of each `busy` task gets HTTP 503."""
 
     topic: str
     pages: dict[str, str]
     hits: dict[str, list[str] | Raw]
-    think: Callable[[Asked], Reply]
+    think: Callable[[ModelRequest], Reply]
     busy: frozenset[str] = frozenset()
 
-    def on(self, services: Services) -> Services:
-        """Set services up for this world, with nothing asked yet."""
-        left = set(self.busy)
+    def set_up(self, services: Services) -> Services:
+        """Set services up for this world, with no request recorded."""
+        still_busy = set(self.busy)
 
-        def think(asked: Asked) -> Reply:
-            if asked.task in left:
-                left.remove(asked.task)
+        def think(request: ModelRequest) -> Reply:
+            if request.task in still_busy:
+                still_busy.remove(request.task)
                 return Raw(503, "busy")
-            return self.think(asked)
+            return self.think(request)
 
         services.pages = dict(self.pages)
         services.hits = lambda query: self.hits.get(query, [])
         services.think = think
-        for seen in (services.asked, services.searched, services.read):
-            seen.clear()
+        for requests in (services.model_requests, services.search_queries, services.page_requests):
+            requests.clear()
         return services
 
 
-def full() -> World:
-    """Two rounds and six queries, one of which fails; seven pages, two of which cannot be read."""
+def two_rounds() -> World:
+    """Two rounds: six queries, one of which fails, and seven pages, two of which cannot be read."""
     topic, person = "In which city was the founder of Velmora Works born?", "Ada Lindqvist"
     facts = [
         Fact("founder", person, "was founded by"),
@@ -86,7 +86,7 @@ def full() -> World:
 
 
 def one_hop() -> World:
-    """The page that answers is found at once."""
+    """The first search finds the page that answers."""
     topic = "Who won the 2022 FIFA World Cup?"
     text = "The final was played in Lusail. Argentina won the cup. The score was 3-3, then 4-2."
     facts = [Fact("winner", "Argentina", "Argentina won"), Fact("score", "4-2", "The score was")]
@@ -96,7 +96,7 @@ def one_hop() -> World:
 
 
 def insufficient() -> World:
-    """Pages are found, and none of them says it."""
+    """Pages are found, and none of them has the answer."""
     topic = "What is the shoe size of the founder of Velmora Works?"
     pages = {"firm": f"{FILLER} Velmora Works makes pumps.", "noise": FILLER}
     facts = [Fact("shoe_size", "44", "shoe size of the founder is")]
@@ -105,7 +105,7 @@ def insufficient() -> World:
 
 
 def conflict() -> World:
-    """Two pages say different things; quotes begin at one place, and one is cited in two ways."""
+    """Two pages contradict each other; quotes overlap, and each page is cited twice."""
     topic = "Who won the cup of 1987?"
     pages = {"ours": "Argentina won the cup.", "theirs": "France won the cup, said a paper."}
     hits: dict[str, list[str] | Raw] = {topic: ["ours", "theirs"]}
@@ -130,11 +130,11 @@ def conflict() -> World:
             ],
         },
     }
-    return World(topic, pages, hits, lambda asked: answers[asked.task])
+    return World(topic, pages, hits, lambda request: answers[request.task])
 
 
-def reported() -> World:
-    """A report of two rounds: a search and a page fail, a page is blocked."""
+def report_world() -> World:
+    """A report of two rounds: one search fails, one page fails, and one page is blocked."""
     topic, person = "In which city was the founder of Velmora Works born?", "Ada Lindqvist"
     facts = [
         Fact("founder", person, "was founded by"),
@@ -158,67 +158,64 @@ def reported() -> World:
 
 WORLDS: dict[str, Callable[[], World]] = {
     "one-hop": one_hop,
-    "two-round": full,
+    "two-round": two_rounds,
     "insufficient": insufficient,
     "conflict": conflict,
 }
 
 
-def ended(topic: str, settings: Settings) -> tuple[Run, Answer]:
-    """A run to its end, and its answer."""
+def run_to_end(topic: str, settings: Settings) -> tuple[Run, Answer]:
+    """Run to the end; return the run and its answer."""
     run = research(topic, settings)
     for _ in run:
         pass
     return run, run.answer()
 
 
-def requests(services: Services) -> Counter[tuple[str, str]]:
-    """What went outside to the services, as kind and subject of each request."""
-    asked = Counter(
-        (
-            "ask",
-            placeless("".join([asked.prompt, *(told for turn in asked.results for told in turn)])),
-        )
-        for asked in services.asked
+def count_requests(services: Services) -> Counter[tuple[str, str]]:
+    """Count the requests that the services got, by kind and subject."""
+    shown = (  # the prompt with the tool results of all turns
+        "".join([request.prompt, *(result for turn in request.results for result in turn)])
+        for request in services.model_requests
     )
     return (
-        asked
-        + Counter(("search", query) for query in services.searched)
-        + Counter(("read", page) for page in services.read)
+        Counter(("ask", replace_ports(text)) for text in shown)
+        + Counter(("search", query) for query in services.search_queries)
+        + Counter(("read", page) for page in services.page_requests)
     )
 
 
-def subject(call: Json) -> tuple[str, str]:
-    """The same of a call in a journal."""
+def call_subject(call: Json) -> tuple[str, str]:
+    """Return kind and subject of a recorded call, as `count_requests` has them."""
     request = call["request"]
-    told = request.get("prompt") or request.get("query") or request["url"].rpartition("/")[2]
-    turns = (result for turn in request.get("exchanges", ()) for result in turn["results"])
-    return call["call"], placeless("".join([told, *turns]))
+    subject = request.get("prompt") or request.get("query") or request["url"].rpartition("/")[2]
+    results = (result for turn in request.get("exchanges", ()) for result in turn["results"])
+    return call["call"], replace_ports("".join([subject, *results]))
 
 
-def placeless(text: str) -> str:
-    """A text that does not tell on which port the services were."""
+def replace_ports(text: str) -> str:
+    """Replace the address of the services, whose port differs from test to test."""
     return re.sub(r"127\.0\.0\.1(:|%3A)\d+", "services", text)
 
 
-def lines(path: Path) -> list[Json]:
-    """A journal: its header, then its calls. What was not written whole is left out."""
+def read_journal_lines(path: Path) -> list[Json]:
+    """Read a journal: its header, then its other lines, without an incomplete last one."""
     data = path.read_bytes()
     return [json.loads(line) for line in data[: data.rfind(b"\n") + 1].splitlines()]
 
 
-def alike(value: Any) -> Any:
-    """A value without what may differ between two runs that are alike."""
+def without_times(value: Any) -> Any:
+    """Return a JSON value without the fields in which equal runs differ."""
     if isinstance(value, dict):
-        return {key: alike(one) for key, one in value.items() if key not in WHEN}
-    return [alike(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: without_times(item) for key, item in value.items() if key not in TIME_FIELDS}
+    return [without_times(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def calls(path: Path) -> list[Json]:
-    """The calls of a journal, without what else it tells."""
-    return [line for line in lines(path)[1:] if "call" in line]
+def read_journal_calls(path: Path) -> list[Json]:
+    """Read the calls of a journal, without its other lines."""
+    return [line for line in read_journal_lines(path)[1:] if "call" in line]
 
 
-def told(run: Run) -> Any:
-    """All events of a run, as they are compared."""
-    return alike([event.model_dump(mode="json") for event in run.research.events])
+def comparable_events(run: Run) -> Any:
+    """Return all events of a run without their times, for comparison."""
+    return without_times([event.model_dump(mode="json") for event in run.research.events])

@@ -1,8 +1,30 @@
-"""What the user receives: the answer object, its schema, and how a run becomes one."""
+"""What the user receives: the answer object, how a run becomes one, and its formats.
 
-from agent.answer.form import answer_schema, answer_validator, to_json, warm_validator
-from agent.answer.making import make_answer, make_failure, slot_answers
-from agent.answer.values import Answer, Citation, Error, RunInfo, SlotAnswer, SourceCounts, Usage
+A format of the answer is a module `*_format.py` with a function `to_*(answer) -> str`. A new one is
+a new module, offered by the command line (`agent/cli/output.py`) and the server
+(`agent/server/responses.py`).
+"""
+
+from agent.answer.build import (
+    build_answer,
+    build_error_answer,
+    build_run_info,
+    build_slot_answers,
+    build_usage,
+    warm_validators,
+)
+from agent.answer.json_format import to_json
+from agent.answer.schema import (
+    Answer,
+    Citation,
+    Error,
+    RunInfo,
+    SlotAnswer,
+    SourceCounts,
+    Usage,
+    answer_schema,
+    answer_validator,
+)
 
 __all__ = [
     "Answer",
@@ -14,9 +36,11 @@ __all__ = [
     "Usage",
     "answer_schema",
     "answer_validator",
-    "make_answer",
-    "make_failure",
-    "slot_answers",
+    "build_answer",
+    "build_error_answer",
+    "build_run_info",
+    "build_slot_answers",
+    "build_usage",
     "to_json",
-    "warm_validator",
+    "warm_validators",
 ]

@@ -1,4 +1,4 @@
-"""HTML made of elements: whatever is not markup already is text, and is escaped on its way in."""
+"""HTML elements: every string that is not `Markup` is text and is escaped when it is put in."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Iterable
 from importlib.resources import files
 
-from agent.state.plain import printable
-from agent.state.urls import scheme
+from agent.state.sanitizing import sanitize_for_display
+from agent.state.urls import url_scheme
 
-LINKED = ("http", "https", "file")
-#: The language that a script gives away, for the voice and the font that it is read with.
-LANGUAGES = {
+LINK_SCHEMES = ("http", "https", "file")
+#: The language (BCP 47) that is assumed for a script, named by the first word of the Unicode names
+#: of its letters. A screen reader chooses its voice by it, a browser its font.
+SCRIPT_LANGUAGES = {
     "ARABIC": "ar",
     "CJK": "zh",
     "DEVANAGARI": "hi",
@@ -26,79 +27,91 @@ LANGUAGES = {
     "KATAKANA": "ja",
     "THAI": "th",
 }
-_SAMPLE = 300  # characters that tell a language
+_SAMPLE_CHARACTERS = 300  # of a text, from which its language is determined
 
 
 class Markup(str):
-    """Markup already; whatever else goes into a page is text, and is escaped on its way in."""
+    """A string that is HTML already and is not escaped again."""
 
 
-NOTHING = Markup()
+EMPTY = Markup()
 
 
-def tag(name: str, *inside: str, **attributes: str) -> Markup:
-    """An element. `class_` is `class`, `stroke_width` is `stroke-width`."""
-    given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escaped(value)}"'
+def element(name: str, *content: str, **attributes: str) -> Markup:
+    """An element with its content and its attributes.
+
+    The keyword `class_` becomes the attribute `class`, `stroke_width` becomes `stroke-width`.
+    """
+    rendered_attributes = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape_html(value)}"'
         for key, value in attributes.items()
     )
-    return Markup(f"<{name}{given}>{joined(inside)}</{name}>")
+    return Markup(f"<{name}{rendered_attributes}>{join_markup(content)}</{name}>")
 
 
-def joined(parts: Iterable[str]) -> Markup:
-    """Parts one after the other."""
-    return Markup("".join(p if isinstance(p, Markup) else escaped(p) for p in parts))
+def text_element(name: str, text: str, **attributes: str) -> Markup:
+    """An element whose content is a text in a language that may not be the page's."""
+    return element(name, text, **attributes, **language_attributes(text))
 
 
-def escaped(text: str) -> Markup:
-    """Text of anybody's as markup that shows it."""
-    return Markup(html.escape(printable(text)))
+def join_markup(parts: Iterable[str]) -> Markup:
+    """Concatenate parts; those that are text are escaped."""
+    return Markup("".join(p if isinstance(p, Markup) else escape_html(p) for p in parts))
 
 
-def link(url: str, text: str, **attributes: str) -> Markup:
-    """A link, if its scheme is one that only shows a document; else the text alone."""
-    if scheme(url) not in LINKED:
-        return tag("span", text, **attributes)
-    return tag("a", text, href=url.strip(), rel="noopener noreferrer", **attributes)
+def escape_html(text: str) -> Markup:
+    """Escape text, so that a browser shows it literally. Control characters are removed."""
+    return Markup(html.escape(sanitize_for_display(text)))
 
 
-def spoken(text: str) -> dict[str, str]:
-    """How a text of anybody's is written and read: the attributes `dir` and, if known, `lang`."""
-    scripts = Counter(
-        LANGUAGES.get(unicodedata.name(char, "").partition(" ")[0], "")
-        for char in text[:_SAMPLE]
+def link_element(url: str, text: str, **attributes: str) -> Markup:
+    """A link where the URL has one of LINK_SCHEMES, else a `span` with the text.
+
+    The attributes are those of the `a` or the `span`.
+    """
+    if url_scheme(url) not in LINK_SCHEMES:
+        return element("span", text, **attributes)
+    return element("a", text, href=url.strip(), rel="noopener noreferrer", **attributes)
+
+
+def language_attributes(text: str) -> dict[str, str]:
+    """The attributes `dir="auto"` and, where the script of most letters has one, `lang`."""
+    languages = Counter(
+        SCRIPT_LANGUAGES.get(unicodedata.name(char, "").partition(" ")[0], "")
+        for char in text[:_SAMPLE_CHARACTERS]
         if char.isalpha()
     )
-    if scripts["ja"]:  # which is written with Chinese characters too
-        scripts["ja"] += scripts.pop("zh", 0)
-    ((language, _),) = scripts.most_common(1) or [("", 0)]
+    if languages["ja"]:  # Japanese is written with Chinese characters too
+        languages["ja"] += languages.pop("zh", 0)
+    ((language, _),) = languages.most_common(1) or [("", 0)]
     return {"dir": "auto"} | ({"lang": language} if language else {})
 
 
-def whole(title: str, body: Markup, *sheets: str) -> str:
-    """A page that stands alone; `sheets` are style sheets, as `package/file`.
+def render_document(title: str, body: Markup, *sheets: str) -> str:
+    """A self-contained HTML page. `sheets` are style sheets, each as `package/file`.
 
-    Its policy allows this page's own style and nothing else: no script, no request.
+    Its Content-Security-Policy allows the embedded style alone: no script, no request.
     """
-    style = "".join(_sheet(sheet) for sheet in sheets)
-    return f"<!doctype html>\n{tag('html', _head(title, style), tag('body', body), lang='en')}\n"
+    style = "".join(_read_style_sheet(sheet) for sheet in sheets)
+    root = element("html", _head_element(title, style), element("body", body), lang="en")
+    return f"<!doctype html>\n{root}\n"
 
 
-def _sheet(sheet: str) -> str:
+def _read_style_sheet(sheet: str) -> str:
     package, _, name = sheet.partition("/")
     return (files(package) / name).read_text("utf-8")
 
 
-def _head(title: str, style: str) -> Markup:
+def _head_element(title: str, style: str) -> Markup:
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return tag(
+    return element(
         "head",
         Markup('<meta charset="utf-8">'),
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy)}">'),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Markup('<meta name="referrer" content="no-referrer">'),
         Markup('<meta name="color-scheme" content="light dark">'),
-        tag("title", title),
-        tag("style", Markup(style)),
+        element("title", title),
+        element("style", Markup(style)),
     )

@@ -1,4 +1,4 @@
-"""Markdown (CommonMark and GitHub's tables) made of text: nothing from outside becomes markup."""
+"""Markdown (CommonMark and GitHub's tables): text from outside is escaped and never is markup."""
 
 from __future__ import annotations
 
@@ -8,96 +8,105 @@ from urllib.parse import quote
 
 from agent.answer import phrases
 from agent.state import Claim
-from agent.state.plain import printable
-from agent.state.urls import scheme
+from agent.state.sanitizing import sanitize_for_display
+from agent.state.urls import url_scheme
 
-LINKED = ("http", "https")
-#: What a renderer could take for markup, wherever it stands; also of Pandoc, MDX and mathematics.
-_ANYWHERE = re.compile(
+LINK_SCHEMES = ("http", "https")
+#: What a renderer could take for markup anywhere in a line, in Pandoc, MDX and mathematics too.
+_INLINE_MARKUP = re.compile(
     r"[\\`*_{}\[\]<>|~$&^]"
-    r"|(?<=[a-zA-Z]):(?=//)"  # an address that would link itself
+    r"|(?<=[a-zA-Z]):(?=//)"  # a bare URL, which GitHub turns into a link
     r"|(?i:(?<=\bwww))\.|@"
     r"|!(?=\[|$)"  # an image
-    r"|(?<!\S)#|#(?=\s|$)"  # a heading's beginning and end
+    r"|(?<!\S)#|#(?=\s|$)"  # the opening and the closing of a heading
 )
 #: What is markup only at the beginning of a line.
-_FIRST = re.compile(r"^(?:[-+=:%]|\d{1,9}(?=[.)]))")
-#: Kept in a URL as it is. Not what could end its place; nor `;`, so that `&` begins no entity.
-_KEPT = "!#$%'*+,-./:=?@_~&"
+_LINE_START_MARKUP = re.compile(r"^(?:[-+=:%]|\d{1,9}(?=[.)]))")
+#: Left as they are in a link destination. Characters that could end it are not among them, nor is
+#: `;`, without which `&` cannot begin an entity.
+_URL_CHARACTERS = "!#$%'*+,-./:=?@_~&"
 
-Mark = Callable[[int], str]
-
-
-def escaped(text: str) -> str:
-    """Text of anybody's, on one line, as Markdown that shows it."""
-    line = " ".join(printable(text).split())
-    safe = _ANYWHERE.sub(lambda found: f"\\{found[0]}", line)
-    first = _FIRST.match(line)
-    if first is None:
-        return safe
-    number = first[0] if first[0].isdigit() else ""
-    return f"{number}\\{safe[len(number) :]}"
+#: How the number of a source is written as a marker.
+MarkerFormat = Callable[[int], str]
 
 
-def link(url: str, text: str) -> str:
-    """A link with words of ours; "" where the URL leads to no page of the web."""
-    return f"[{text}]({target(url)})" if target(url) else ""
+def escape_markdown(text: str) -> str:
+    """Escape text, so that a renderer shows it literally, on one line."""
+    line = " ".join(sanitize_for_display(text).split())
+    escaped = _INLINE_MARKUP.sub(lambda match: f"\\{match[0]}", line)
+    start = _LINE_START_MARKUP.match(line)
+    if start is None:
+        return escaped
+    number = start[0] if start[0].isdigit() else ""
+    return f"{number}\\{escaped[len(number) :]}"
 
 
-def address(url: str) -> str:
-    """A URL that is a link itself; text where it leads to no page of the web."""
-    return target(url) or escaped(url)
+def format_link(url: str, label: str) -> str:
+    """`[label](<URL>)`, or "" where the URL is not http(s). The label is Markdown."""
+    destination = format_link_destination(url)
+    return f"[{label}]({destination})" if destination else ""
 
 
-def target(url: str) -> str:
-    """`<URL>`, with nothing in it that could end that place; "" for another scheme than http(s)."""
-    return f"<{quote(url.strip(), _KEPT, errors='replace')}>" if scheme(url) in LINKED else ""
+def format_autolink(url: str) -> str:
+    """`<URL>`, which is a link by itself, or the URL as text where it is not http(s)."""
+    return format_link_destination(url) or escape_markdown(url)
 
 
-def plain(number: int) -> str:
+def format_link_destination(url: str) -> str:
+    """`<URL>`, with all that could end it percent-encoded, or "" where the URL is not http(s)."""
+    if url_scheme(url) not in LINK_SCHEMES:
+        return ""
+    return f"<{quote(url.strip(), _URL_CHARACTERS, errors='replace')}>"
+
+
+def format_plain_marker(number: int) -> str:
     """A marker as text: `[1]`."""
     return f"[{number}]"
 
 
-def linked(targets: Mapping[int, str]) -> Mark:
-    """Markers that are shown as `[1]` too, and lead to the definition of their number."""
-    return lambda n: rf"[\[{n}\]][{n}]" if n in targets else plain(n)
+def linked_marker_format(destinations: Mapping[int, str]) -> MarkerFormat:
+    """A format of markers that show as `[1]` and link to the destination of their number.
+
+    The document must hold `format_link_definitions(destinations)`.
+    """
+    return lambda n: rf"[\[{n}\]][{n}]" if n in destinations else format_plain_marker(n)
 
 
-def definitions(targets: Mapping[int, str]) -> str:
-    """Where markers lead, by number: what `linked` needs at the end of its document."""
-    return "\n".join(f"[{n}]: {where}" for n, where in targets.items())
+def format_link_definitions(destinations: Mapping[int, str]) -> str:
+    """The link reference definitions that linked markers refer to: `[1]: <URL>`, one a line."""
+    return "\n".join(f"[{n}]: {destination}" for n, destination in destinations.items())
 
 
-def markers(numbers: Iterable[int], mark: Mark) -> str:
-    """The markers of some sources, one after the other."""
-    return "".join(map(mark, numbers))
+def format_markers(numbers: Iterable[int], format_marker: MarkerFormat) -> str:
+    """The markers of some sources, without blanks between them."""
+    return "".join(map(format_marker, numbers))
 
 
-def sentence(claim: Claim, mark: Mark) -> str:
-    """A claim with its markers, and in words what checking it said against it."""
-    body, citations, end, said = phrases.sentence(claim)
-    space = " " if body.endswith(" ") else ""
-    text = f"{escaped(body)}{space}{markers(citations, mark)}{escaped(end)}"
-    return f"{text} *({said})*" if said else text
+def format_sentence(claim: Claim, format_marker: MarkerFormat) -> str:
+    """A claim with its markers, and in italics the verdict where it is not `supported`."""
+    body, citations, end, verdict = phrases.split_sentence(claim)
+    blank = " " if body.endswith(" ") else ""
+    markers = format_markers(citations, format_marker)
+    text = f"{escape_markdown(body)}{blank}{markers}{escape_markdown(end)}"
+    return f"{text} *({verdict})*" if verdict else text
 
 
-def paragraph(claims: Iterable[Claim], mark: Mark) -> str:
-    """Sentences, one after the other."""
-    return " ".join(sentence(claim, mark) for claim in claims)
+def format_paragraph(claims: Iterable[Claim], format_marker: MarkerFormat) -> str:
+    """The sentences of some claims as one paragraph."""
+    return " ".join(format_sentence(claim, format_marker) for claim in claims)
 
 
-def items(lines: Iterable[str]) -> str:
-    """A list of Markdown lines."""
-    return "\n".join(f"- {line}" for line in lines)
+def format_list(items: Iterable[str]) -> str:
+    """A bullet list. Items are Markdown."""
+    return "\n".join(f"- {item}" for item in items)
 
 
-def labelled(pairs: Iterable[tuple[str, str]]) -> str:
-    """A list of labels, which are ours, and texts, which are anybody's."""
-    return items(f"**{label}**: {escaped(text)}" for label, text in pairs)
+def format_labelled_list(pairs: Iterable[phrases.LabelledText]) -> str:
+    """A bullet list of labels, which are Markdown, and texts, which are escaped."""
+    return format_list(f"**{label}**: {escape_markdown(text)}" for label, text in pairs)
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown cells."""
+def format_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table. Cells are Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,21 +1,21 @@
-"""What an answer is said in, whatever the form: Markdown and HTML have the same words."""
+"""The wording of an answer that all formats for people share: Markdown and HTML."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agent.evidence.citing import written
+from agent.evidence.citing import render_claim
 from agent.state import Claim, Verdict
 
-if TYPE_CHECKING:  # which is made of these words itself
+if TYPE_CHECKING:  # at run time, building an answer imports this module
     from agent.answer import Answer, Citation
     from agent.answer.report import Methodology
 
 NO_CONFLICTS = "No significant conflicting information was found."
-#: What is said after a sentence; nothing where its quotes confirm it.
-MARKS: dict[Verdict, str] = {
+#: What is shown after a sentence with this verdict; nothing for `supported`.
+VERDICT_LABELS: dict[Verdict, str] = {
     "partial": "partly confirmed",
     "unsupported": "not confirmed",
     "unchecked": "not checked",
@@ -28,72 +28,79 @@ STATUSES = {
 }
 
 
-class Sentence(NamedTuple):
-    """A claim cut at the place of its markers: before the full stop."""
+#: A label and a text.
+LabelledText = tuple[str, str]
+
+
+class SentenceParts(NamedTuple):
+    """A claim split where its markers stand, which is before its final punctuation."""
 
     body: str
     citations: tuple[int, ...]
     end: str
-    mark: str
+    verdict: str  # in words; "" for `supported`
 
 
-def sentence(claim: Claim) -> Sentence:
-    """A claim as the answer has it, in pieces."""
-    mark = MARKS.get(claim.verdict, "")
+def split_sentence(claim: Claim) -> SentenceParts:
+    """Split a claim as the text of the answer shows it."""
+    verdict = VERDICT_LABELS.get(claim.verdict, "")
     markers = "".join(f"[{n}]" for n in claim.citations)
-    body, _, end = written(claim).rpartition(markers) if markers else (claim.text, "", "")
-    return Sentence(body, claim.citations, end, mark)
+    body, _, end = render_claim(claim).rpartition(markers) if markers else (claim.text, "", "")
+    return SentenceParts(body, claim.citations, end, verdict)
 
 
-def checked(claims: Iterable[Claim]) -> str:
-    """What checking the sentences of an answer said, counted; "" where there are none."""
+def describe_verdicts(claims: Iterable[Claim]) -> str:
+    """How many sentences have which verdict, in words; "" without sentences."""
     counts = Counter(claim.verdict for claim in claims)
     if not counts:
         return ""
-    told = [f"{counts['supported']} confirmed by quotes"]
-    told += [f"{counts[verdict]} {mark}" for verdict, mark in MARKS.items() if counts[verdict]]
-    return f"{_count(counts.total(), 'sentence')}: {', '.join(told)}"
+    parts = [f"{counts['supported']} confirmed by quotes"]
+    parts += [
+        f"{counts[verdict]} {label}" for verdict, label in VERDICT_LABELS.items() if counts[verdict]
+    ]
+    return f"{_format_count(counts.total(), 'sentence')}: {', '.join(parts)}"
 
 
-def every_claim(answer: Answer) -> list[Claim]:
-    """The claims of an answer and of its report, in the order in which they are read."""
+def all_claims(answer: Answer) -> list[Claim]:
+    """The claims of an answer and of its report, in reading order."""
     report = answer.report
-    themes = [claim for part in report.sections for claim in part.sentences] if report else []
+    themes = [claim for theme in report.sections for claim in theme.sentences] if report else []
     return [*answer.claims, *themes, *(report.conflicts if report else ())]
 
 
-def methodology(told: Methodology) -> list[tuple[str, str]]:
-    """How a report came about, line by line."""
-    searches = f": {'; '.join(told.searches)}" if told.searches else ""
-    also = f", and {_count(told.snippets, 'search snippet')}" if told.snippets else ""
-    analysed = f"{told.analysed} of {_count(told.candidates, 'candidate')}{also}"
+def describe_methodology(methodology: Methodology) -> list[LabelledText]:
+    """How a report came about, a line each."""
+    searches, snippets = methodology.searches, methodology.snippets
+    queries = f": {'; '.join(searches)}" if searches else ""
+    also = f", and {_format_count(snippets, 'search snippet')}" if snippets else ""
+    candidates = _format_count(methodology.candidates, "candidate")
     return [
-        ("Initial question", told.question),
-        ("Searches", f"{len(told.searches)}{searches}"),
-        ("Sources analysed", analysed),
-        ("Sources blocked", str(told.blocked)),
-        ("Sources not readable", str(told.failed)),
+        ("Initial question", methodology.question),
+        ("Searches", f"{len(searches)}{queries}"),
+        ("Sources analysed", f"{methodology.analysed} of {candidates}{also}"),
+        ("Sources blocked", str(methodology.blocked)),
+        ("Sources not readable", str(methodology.failed)),
     ]
 
 
-def by_source(citations: Iterable[Citation]) -> dict[int, list[Citation]]:
-    """Citations by the number of their source, in order."""
-    found: dict[int, list[Citation]] = {}
+def group_by_source(citations: Iterable[Citation]) -> dict[int, list[Citation]]:
+    """Citations by the number of their source, both in ascending order."""
+    by_source: dict[int, list[Citation]] = {}
     for citation in sorted(citations, key=lambda citation: (citation.id, citation.start)):
-        found.setdefault(citation.id, []).append(citation)
-    return found
+        by_source.setdefault(citation.id, []).append(citation)
+    return by_source
 
 
-def how(citation: Citation) -> str:
-    """How a source was read, and how far it may be trusted."""
-    read = "page" if citation.via == "page" else "only the search's snippet"
-    worth = citation.credibility
-    reason = f" ({worth.reason})" if worth.reason else ""
-    return f"{read} read {citation.retrieved_at}; credibility {worth.score:.2f}{reason}"
+def describe_source(citation: Citation) -> str:
+    """What was read of a source and when, and its credibility."""
+    text = "page" if citation.via == "page" else "only the search's snippet"
+    credibility = citation.credibility
+    reason = f" ({credibility.reason})" if credibility.reason else ""
+    return f"{text} read {citation.retrieved_at}; credibility {credibility.score:.2f}{reason}"
 
 
-class Row(NamedTuple):
-    """A slot as it is shown; values are plain JSON, and each has those who say it."""
+class SlotRow(NamedTuple):
+    """A slot as it is shown. Values are plain JSON, each with the numbers of its sources."""
 
     name: str
     value: Any
@@ -102,61 +109,62 @@ class Row(NamedTuple):
     status: str
 
 
-def rows(answer: Answer) -> list[Row]:
-    """The slots of an answer."""
-    return [_row(name, slot.model_dump(mode="json")) for name, slot in answer.slots.items()]
+def slot_rows(answer: Answer) -> list[SlotRow]:
+    """The slots of an answer as rows of a table."""
+    return [_slot_row(name, slot.model_dump(mode="json")) for name, slot in answer.slots.items()]
 
 
-def _row(name: str, slot: dict[str, Any]) -> Row:
+def _slot_row(name: str, slot: dict[str, Any]) -> SlotRow:
     status = slot["status"]
     if status == "filled":
         status = f"filled, confidence {slot['confidence']:.2f}"
-    others = [_alternative(other) for other in slot["alternatives"]]
-    against = {n for _, citations in others for n in citations}
-    own = tuple(n for n in slot["citations"] if n not in against)
-    return Row(name, slot["value"], own, others, status)
+    alternatives = [_split_alternative(alternative) for alternative in slot["alternatives"]]
+    opposing = {n for _, citations in alternatives for n in citations}
+    supporting = tuple(n for n in slot["citations"] if n not in opposing)
+    return SlotRow(name, slot["value"], supporting, alternatives, status)
 
 
-def _alternative(other: Any) -> tuple[Any, tuple[int, ...]]:
-    """A value against the slot's own: alone, or an object that says whose it is."""
-    if isinstance(other, dict) and "value" in other:
-        return other["value"], tuple(other.get("citations", ()))
-    return other, ()
+def _split_alternative(alternative: Any) -> tuple[Any, tuple[int, ...]]:
+    """The value of an alternative and its sources; a bare value has none."""
+    if isinstance(alternative, dict) and "value" in alternative:
+        return alternative["value"], tuple(alternative.get("citations", ()))
+    return alternative, ()
 
 
-def scalar(value: Any) -> str:
-    """A JSON value that is no list and no object, in words."""
+def format_scalar(value: Any) -> str:
+    """A JSON value other than a list or an object, in words."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "not found" if value is None else str(value)
 
 
-def flat(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Any JSON value on one line: `name: Messi, minute: 23; name: ...`."""
     if isinstance(value, dict):
-        return ", ".join(f"{key}: {_nested(inner)}" for key, inner in value.items())
+        return ", ".join(f"{key}: {_format_nested(inner)}" for key, inner in value.items())
     if isinstance(value, list):
-        return "; ".join(_nested(inner) for inner in value) or "none"
-    return scalar(value)
+        return "; ".join(_format_nested(inner) for inner in value) or "none"
+    return format_scalar(value)
 
 
-def _nested(value: Any) -> str:
-    """A value inside another; a list or object in a list or object in brackets."""
-    deep = isinstance(value, dict | list) and any(
+def _format_nested(value: Any) -> str:
+    """A value inside another, in parentheses if it holds a list or an object itself."""
+    is_deep = isinstance(value, dict | list) and any(
         isinstance(inner, dict | list)
         for inner in (value.values() if isinstance(value, dict) else value)
     )
-    return f"({flat(value)})" if deep else flat(value)
+    return f"({format_value(value)})" if is_deep else format_value(value)
 
 
-def about(answer: Answer) -> list[tuple[str, str]]:
-    """What the run was and took, line by line."""
+def describe_run(answer: Answer) -> list[LabelledText]:
+    """What the run was and what it spent, a line each; lines without text are left out."""
     run, usage = answer.run, answer.usage
     tokens = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens"
     price = "price not known" if usage.usd is None else f"${usage.usd:.4f}"
-    calls = f"{_count(usage.llm_calls, 'model call')}, {tokens}, {price}"
-    asked = f"{_count(usage.searches, 'search', 'searches')}, {_count(usage.pages, 'page')}"
-    spent = f"{calls}; {asked}, {_count(usage.rounds, 'round')}, {usage.seconds:.1f} s"
+    calls = _format_count(usage.llm_calls, "model call")
+    searches = _format_count(usage.searches, "search", "searches")
+    pages, rounds = _format_count(usage.pages, "page"), _format_count(usage.rounds, "round")
+    spent = f"{calls}, {tokens}, {price}; {searches}, {pages}, {rounds}, {usage.seconds:.1f} s"
     if run is None:
         return [("Spent", spent)]
     lines = [
@@ -169,10 +177,6 @@ def about(answer: Answer) -> list[tuple[str, str]]:
     return [(label, text) for label, text in lines if text]
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
-
-
-def listed(numbers: Sequence[int]) -> str:
-    """`[1][2]`."""
-    return "".join(f"[{n}]" for n in numbers)
+def _format_count(number: int, singular: str, plural: str = "") -> str:
+    """A count with its noun: `1 page`, `1,200 pages`."""
+    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"

@@ -1,13 +1,13 @@
-"""The report object of an answer: what the draft says, with numbers counted from the run."""
+"""The report object of an answer: the text of the draft, with numbers counted from the run."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Set
 from typing import Literal
 
 from pydantic import Field
 
+from agent.evidence.markers import strip_markers
 from agent.state import Claim, Composed, Frozen, PageRead, Research
 
 
@@ -24,16 +24,16 @@ class Methodology(Frozen):
 
 
 class ReportSection(Frozen):
-    """Sentences under their heading."""
+    """A heading and the sentences below it."""
 
     heading: str
     sentences: tuple[Claim, ...]
 
 
 class ReportAnswer(Frozen):
-    """The report beside its executive summary, which is the answer itself.
+    """The report. Its executive summary is the answer itself.
 
-    `markdown` is made of these values, the answer's claims and its citations, and of nothing else.
+    `markdown` is made from these values, the answer's claims and its citations alone.
     """
 
     title: str
@@ -45,50 +45,54 @@ class ReportAnswer(Frozen):
     rationale: str
 
 
-def report(research: Research, *, blocked: int, failed: int) -> ReportAnswer | None:
-    """The report of a run, its Markdown not yet written; None where the answer has none.
+def build_report(research: Research, *, blocked: int, failed: int) -> ReportAnswer | None:
+    """The report of a run, without its Markdown; None if the run wrote no report.
 
-    A citation with no quote behind it is not in it, nor is a marker where nothing is cited.
+    Citations without a quote are left out, and so are markers in the title, headings and rationale.
     """
-    answered = research.answer
-    if answered is None or answered.report is None:
+    composed = research.answer
+    if composed is None or composed.report is None:
         return None
-    draft = answered.report
-    known = {quote.source for quote in answered.quotes}
+    draft = composed.report
+    quoted = {quote.source for quote in composed.quotes}
     return ReportAnswer(
-        title=_bare(draft.title) or research.topic,
-        methodology=_methodology(research, blocked, failed),
+        title=_clean_line(draft.title) or research.topic,
+        methodology=_build_methodology(research, blocked, failed),
         sections=tuple(
-            ReportSection(heading=_bare(theme.heading), sentences=_quoted(theme.claims, known))
+            ReportSection(
+                heading=_clean_line(theme.heading),
+                sentences=_keep_citations(theme.claims, quoted),
+            )
             for theme in draft.themes
         ),
-        conflicts=_quoted(draft.conflicts, known),
+        conflicts=_keep_citations(draft.conflicts, quoted),
         confidence=draft.confidence,
-        rationale=_bare(draft.rationale),
+        rationale=_clean_line(draft.rationale),
     )
 
 
-def cited(answered: Composed) -> set[int]:
-    """The sources that an answer and its report cite."""
-    claims = [*answered.claims]
-    if answered.report:
-        claims += answered.report.conflicts
-        claims += (claim for theme in answered.report.themes for claim in theme.claims)
+def cited_sources(composed: Composed) -> set[int]:
+    """The numbers of the sources that an answer and its report cite."""
+    claims = [*composed.claims]
+    if composed.report:
+        claims += composed.report.conflicts
+        claims += (claim for theme in composed.report.themes for claim in theme.claims)
     return {n for claim in claims for n in claim.citations}
 
 
-def _quoted(claims: Iterable[Claim], known: Set[int]) -> tuple[Claim, ...]:
+def _keep_citations(claims: Iterable[Claim], sources: Set[int]) -> tuple[Claim, ...]:
+    """The claims with only those of their citations that are among the sources."""
     return tuple(
-        claim.model_copy(update={"citations": tuple(n for n in claim.citations if n in known)})
+        claim.model_copy(update={"citations": tuple(n for n in claim.citations if n in sources)})
         for claim in claims
     )
 
 
-def _methodology(research: Research, blocked: int, failed: int) -> Methodology:
-    via = [event.page.via for event in research.of(PageRead)]
+def _build_methodology(research: Research, blocked: int, failed: int) -> Methodology:
+    via = [event.page.via for event in research.events_of(PageRead)]
     return Methodology(
         question=research.topic,
-        searches=research.searches,
+        searches=research.searched_queries,
         candidates=len(research.hits),
         analysed=via.count("page"),
         snippets=via.count("snippet"),
@@ -97,9 +101,6 @@ def _methodology(research: Research, blocked: int, failed: int) -> Methodology:
     )
 
 
-_MARKER = re.compile(r"\s*\[\d+\]")
-
-
-def _bare(text: str) -> str:
-    """A line without markers: nothing stands behind those of a heading."""
-    return " ".join(_MARKER.sub("", text).split())
+def _clean_line(text: str) -> str:
+    """A line without markers, which stand for no quote outside of sentences."""
+    return " ".join(strip_markers(text).split())

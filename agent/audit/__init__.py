@@ -1,1 +1,1 @@
-"""Whether an answer stands: its quotes re-read, its run replayed, two answers compared."""
+"""The audit of an answer: quotes re-read, the run replayed, two answers compared."""

@@ -1,28 +1,26 @@
-"""Whether an answer stands: its schema, every page hash, offset, quote, marker and verdict.
+"""The audit of an answer: its schema, every page hash, offset, quote, marker and verdict.
 
-No key, no network, unless `--fetch` asks whether the quotes are still on the live pages.
+It needs no key and no network. Only `--fetch` reads the live pages, to look for the quotes there.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from agent import __version__
+from agent import __version__, shell
 from agent.errors import AgentError, UsageError
-from agent.shell import ended
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.answer import Citation
     from agent.sources.pages.fetch import PageReader
+    from agent.state.json_data import Json
 
-Json = dict[str, Any]
-EXAMPLES = """\b
+EPILOG = """\b
 Examples:
   python -m agent.audit answer.json | jq .failures
   python -m agent.audit answer.json --fetch | jq .live
@@ -30,9 +28,9 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("answers", nargs=-1, type=click.Path(path_type=Path), metavar="ANSWER.json")
-@click.option("--journal", type=click.Path(path_type=Path), help="The run's journal, if it moved.")
+@shell.door_command(EPILOG)
+@click.argument("answers", nargs=-1, type=shell.PATH, metavar="ANSWER.json")
+@click.option("--journal", type=shell.PATH, help="The run's journal, if it moved.")
 @click.option("--fetch", is_flag=True, help="Read the live pages: which quotes have gone since?")
 @click.option("--diff", is_flag=True, help="Compare two answers: audit --diff OLD.json NEW.json.")
 @click.version_option(__version__, prog_name="agent.audit")
@@ -45,42 +43,42 @@ def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: 
     Exit status: 0 everything stands (with --diff: nothing changed), 1 something does not, 2 wrong
     usage or a file that cannot be read.
     """
-    from agent.audit.changes import changes
-    from agent.run.proof import audit
+    from agent.audit.changes import compare_answers
+    from agent.run.audit import audit_answer
 
     try:
         if len(answers) != (2 if diff else 1):
             raise UsageError("One answer is audited, two are compared.", "See --help.")
         if diff:
-            found = changes(*(_read(file) for file in answers))
+            report = compare_answers(*(_read_answer(file) for file in answers))
         else:
-            found = audit(_read(answers[0]), journal)
-            found |= {"live": _live(found, answers[0])} if fetch else {}
+            report = audit_answer(_read_answer(answers[0]), journal)
+            report |= {"live": _check_live_pages(report, answers[0])} if fetch else {}
     except AgentError as error:
-        found = {"ok": False, "error": {"message": error.message, "remedy": error.remedy}}
-        return _print(found) or 2
-    return _print(found) or (0 if found["ok"] else 1)
+        return _print_failure(error)
+    shell.print_json(report)
+    return 0 if report["ok"] else 1
 
 
-def _live(found: Json, file: Path) -> list[Json]:
+def _check_live_pages(report: Json, file: Path) -> list[Json]:
     """For each citation, whether its quote is on the live page: `there`, `gone` or `unread`."""
     from agent.answer import Answer
-    from agent.settings import load
-    from agent.sources.sources import page_reader
+    from agent.settings import parse_settings
+    from agent.sources.sources import open_page_reader
 
-    if not found["ok"]:
+    if not report["ok"]:
         return []
-    answer = Answer.model_validate(_read(file))
-    reader = page_reader(load(os.environ))
+    answer = Answer.model_validate(_read_answer(file))
+    reader = open_page_reader(parse_settings(os.environ))
     try:
-        return [_still(citation, reader) for citation in answer.citations]
+        return [_check_live_page(citation, reader) for citation in answer.citations]
     finally:
         reader.close()
 
 
-def _still(citation: Citation, reader: PageReader) -> Json:
+def _check_live_page(citation: Citation, reader: PageReader) -> Json:
     from agent.errors import ReadFailed
-    from agent.evidence import anchor
+    from agent.evidence import anchor_quote
     from agent.state import Hit, Source
 
     row = {"id": citation.id, "url": citation.url, "quote": citation.quote}
@@ -89,10 +87,11 @@ def _still(citation: Citation, reader: PageReader) -> Json:
     except ReadFailed as error:
         return {**row, "now": "unread", "detail": error.message}
     source = Source(n=citation.id, page=page, hit=Hit(url=citation.url))
-    return {**row, "now": "there" if anchor(citation.quote, source) else "gone", "detail": ""}
+    return {**row, "now": "there" if anchor_quote(citation.quote, source) else "gone", "detail": ""}
 
 
-def _read(file: Path) -> Json:
+def _read_answer(file: Path) -> Json:
+    """The JSON object of a file. Raises UsageError."""
     try:
         value = json.loads(file.read_text("utf-8"))
     except OSError as error:
@@ -104,20 +103,14 @@ def _read(file: Path) -> Json:
     return value
 
 
-def _print(found: Json) -> int:
-    sys.stdout.write(json.dumps(found, ensure_ascii=True, indent=2) + "\n")
-    sys.stdout.flush()
-    return 0
-
-
-def _refuse(error: click.ClickException) -> int:
-    _print({"ok": False, "error": {"message": error.format_message(), "remedy": "See --help."}})
+def _print_failure(error: AgentError) -> int:
+    shell.print_json({"ok": False, "error": {"message": error.message, "remedy": error.remedy}})
     return 2
 
 
 def main() -> None:
-    """The command."""
-    ended(command, _refuse)
+    """Run the command and end the process."""
+    shell.run_and_exit(command, lambda error: _print_failure(shell.usage_error(error)))
 
 
 if __name__ == "__main__":

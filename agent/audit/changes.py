@@ -1,49 +1,56 @@
-"""What changed between two answers: their question, status, claim by claim, slot by slot."""
+"""The comparison of two answers: topic, status, claims and slots."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from agent.errors import UsageError
-from agent.run.proof import misshapen
+from agent.run.audit import find_schema_errors
+from agent.state.json_data import Json
 
-Json = dict[str, Any]
 
+def compare_answers(old: Json, new: Json) -> Json:
+    """Compare two answer objects; `ok` in the result is true if nothing has changed.
 
-def changes(old: Json, new: Json) -> Json:
-    """What changed between two answers, claim by claim and slot by slot."""
+    Raises UsageError if one of them is not a valid answer object.
+    """
     for name, answer in (("the old", old), ("the new", new)):
-        if fault := next(misshapen(answer), None):
+        if fault := next(find_schema_errors(answer), None):
             raise UsageError(f"In {name} answer, {fault[0]}: {fault[1]}", "Name answer files.")
-    before, after = (_said(answer) for answer in (old, new))
-    slots = {
-        name: {"old": _value(old, name), "new": _value(new, name)}
-        for name in {**old["slots"], **new["slots"]}
-        if _told(old, name) != _told(new, name)
-    }
+    old_claims, new_claims = _claim_texts(old), _claim_texts(new)
     claims = {
-        "added": [text for text in after if text not in before],
-        "removed": [text for text in before if text not in after],
+        "added": [text for text in new_claims if text not in old_claims],
+        "removed": [text for text in old_claims if text not in new_claims],
     }
-    topic, status = ({"old": old[of], "new": new[of]} for of in ("topic", "status"))
-    alike = all(pair["old"] == pair["new"] for pair in (topic, status))
-    same = alike and not (slots or claims["added"] or claims["removed"])
-    return {"ok": same, "topic": topic, "status": status, "claims": claims, "slots": slots}
+    slots = {
+        name: {"old": _slot_summary(old, name), "new": _slot_summary(new, name)}
+        for name in {**old["slots"], **new["slots"]}
+        if _slot_content(old, name) != _slot_content(new, name)
+    }
+    topic, status = ({"old": old[key], "new": new[key]} for key in ("topic", "status"))
+    is_same = (
+        topic["old"] == topic["new"]
+        and status["old"] == status["new"]
+        and not (slots or claims["added"] or claims["removed"])
+    )
+    return {"ok": is_same, "topic": topic, "status": status, "claims": claims, "slots": slots}
 
 
-def _said(answer: Json) -> dict[str, None]:
+def _claim_texts(answer: Json) -> dict[str, None]:
+    """The texts of all claims, those of a report included, in order and each once."""
     report = answer.get("report") or {"sections": [], "conflicts": []}
-    parts = [answer["claims"], *(part["sentences"] for part in report["sections"])]
+    parts = [answer["claims"], *(section["sentences"] for section in report["sections"])]
     return dict.fromkeys(claim["text"] for part in [*parts, report["conflicts"]] for claim in part)
 
 
-def _value(answer: Json, name: str) -> Any:
+def _slot_summary(answer: Json, name: str) -> Any:
+    """The fields of a slot that the comparison shows; None if the answer has no such slot."""
     slot = answer["slots"].get(name)
-    shown = ("value", "status", "confidence", "weight", "alternatives")
-    return slot and {key: slot[key] for key in shown}
+    keys = ("value", "status", "confidence", "weight", "alternatives")
+    return slot and {key: slot[key] for key in keys}
 
 
-def _told(answer: Json, name: str) -> Any:
-    """What a slot says, however sure: who else says it is no change."""
+def _slot_content(answer: Json, name: str) -> Any:
+    """The fields of a slot whose difference is a change: other confidence or sources are none."""
     slot = answer["slots"].get(name)
     return slot and (slot["value"], slot["status"], [a["value"] for a in slot["alternatives"]])

@@ -1,1 +1,1 @@
-"""Many topics: what to research, what became of each, and the engines that do it."""
+"""Batches of topics: the input, the output file, and the engines that research them."""

@@ -1,229 +1,235 @@
-"""A batch: topics handed to an engine, rows written as they end, until all are done or it stops."""
+"""A batch: it hands topics to an engine and writes their rows, until all are done or it stops."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Any, Protocol
+from typing import Protocol
 
-from agent.batch.local import failed, run_name, unusable
-from agent.batch.rows import Rows, digest
+from agent.batch.local import make_error_row, make_fault_row, run_name
+from agent.batch.output import OutputFile, topic_digest
 from agent.batch.topics import Topic
-from agent.errors import FINAL, JournalError, UsageError
-from agent.outside.budget import Caps, Spent
+from agent.errors import NON_RETRYABLE, JournalError, UsageError
+from agent.outside.budget import CallUsage, Caps
 from agent.settings import Settings
 from agent.state import Frozen
+from agent.state.json_data import Json
 
-TICK = 0.2  # seconds between two looks at caps and signals
-REFUSED = 3  # topics in a row that are refused before no more are begun
-Json = dict[str, Any]
+POLL_SECONDS = 0.2  # between two checks of caps and signals
+MAX_REFUSALS = 3  # consecutive refused topics after which the batch stops
 
 
 class Engine(Protocol):
-    """What runs topics side by side."""
+    """Runs topics concurrently."""
 
     def start(self, topic: Topic, settings: Settings) -> Future[Json]:
-        """The row of a topic, when it has ended."""
+        """Start to research a topic; the result of the future is its row."""
         ...
 
-    def spent(self) -> list[Spent]:
-        """What runs under way have spent so far, as far as it is known here."""
+    def usage_in_flight(self) -> list[CallUsage]:
+        """The usage so far of the runs in flight, as far as this process knows it."""
         ...
 
     def close(self) -> None:
-        """Let go of what it holds; runs under way are left to their journals."""
+        """Release resources; runs in flight are abandoned, to be resumed from their journals."""
         ...
 
 
 class Progress(Frozen):
-    """How far a batch is. `seconds` are of this process; `eta` None: not yet known."""
+    """How far a batch is."""
 
     topics: int
     done: int
     failed: int
-    under_way: int
-    seconds: float
-    eta: float | None
-    usd: float | None
+    in_flight: int
+    seconds: float  # since this process started the batch
+    eta: float | None  # seconds until the end; None: not yet known
+    usd: float | None  # None: a price is not known
 
 
-class Summary(Frozen):
-    """What became of a batch, over all processes that worked on it; `seconds` are of the last."""
+class BatchSummary(Frozen):
+    """The result of a batch, over all processes that worked on it."""
 
     topics: int
     answered: int
     failed: int
     left: int
     statuses: dict[str, int]
-    stopped: str  # why not all topics were researched; empty: they were
-    usage: Spent
-    seconds: float
+    stopped: str  # why topics are left; empty: none is
+    usage: CallUsage
+    seconds: float  # of the last process
     out: str
 
 
 class Batch:
-    """Topics on their way to rows. What has a row is not done again; what is half done goes on."""
+    """Researches each topic once: one that has a row is skipped, a half-done run is resumed."""
 
     def __init__(
         self,
         topics: list[Topic],
-        rows: Rows,
+        output: OutputFile,
         engine: Engine,
         settings: Settings,
         caps: Caps,
         *,
         concurrency: int,
     ) -> None:
-        """With `settings.retry_failed`, what failed before is done again.
+        """With `settings.retry_failed`, topics whose rows are errors are researched again.
 
-        Raises UsageError where the file holds the answer to another question of the same id."""
+        Raises UsageError if the output has the answer to another question under the id of a topic.
+        """
         self._topics = topics
-        self._rows = rows
+        self._output = output
         self._engine = engine
         self._settings = settings
         self._caps = caps
         self._concurrency = concurrency
-        self._flights: dict[Future[Json], Topic] = {}
-        self._refused: list[Json] = []  # rows, in a row; they are left to be done again
-        self._begun = time.monotonic()
+        self._in_flight: dict[Future[Json], Topic] = {}
+        self._refusals: list[Json] = []  # rows of consecutive refused topics, not written yet
+        self._started_at = time.monotonic()
         self._stopped = ""
-        self._agree()
+        self._check_same_topics()
         if settings.retry_failed:
-            _without_failed(rows)
-        self._before = len(rows.known)
+            _drop_failed_rows(output)
+        self._rows_at_start = len(output.index)
 
-    def _agree(self) -> None:
+    def _check_same_topics(self) -> None:
         for topic in self._topics:
-            known = self._rows.known.get(str(topic.id))
-            again = known and known.status == "error" and self._settings.retry_failed
-            if known and not again and known.topic != digest(topic.text):
-                fault = f"{self._rows.path} has a row of another question as {topic.id!r}."
+            row = self._output.index.get(str(topic.id))
+            is_retried = row and row.status == "error" and self._settings.retry_failed
+            if row and not is_retried and row.topic_digest != topic_digest(topic.text):
+                fault = f"{self._output.path} has a row of another question as {topic.id!r}."
                 raise UsageError(fault, "Name another --out, or give the topic another id.")
 
     def stop(self) -> None:
-        """Hand out nothing more; what is under way stays in its journals."""
+        """Start no more topics; runs in flight are abandoned and stay in their journals."""
         self._stopped = "interrupted"
 
-    def run(self, told: Callable[[Progress], None] = lambda _: None) -> Summary:
-        """Work until nothing is left, or a cap is reached, or it is stopped."""
-        left = self._left()
-        while not self._over():
-            self._fill(left)
-            if not self._flights:
+    def run(self, on_progress: Callable[[Progress], None] = lambda _: None) -> BatchSummary:
+        """Research topics until none is left, a cap is reached, or `stop` is called."""
+        pending = self._pending_topics()
+        while not self._check_stop():
+            self._start_topics(pending)
+            if not self._in_flight:
                 break
-            for flight in wait(self._flights, TICK, FIRST_COMPLETED).done:
-                self._settle(flight)
-            told(self.progress())
-        if self._refused and not self._stopped:
-            self._stopped = _refusal(self._refused[-1])
+            for future in wait(self._in_flight, POLL_SECONDS, FIRST_COMPLETED).done:
+                self._finish_topic(future)
+            on_progress(self.progress())
+        if self._refusals and not self._stopped:
+            self._stopped = _refusal_reason(self._refusals[-1])
         self._engine.close()
         return self.summary()
 
-    def _left(self) -> Iterator[Topic]:
-        return (topic for topic in self._topics if str(topic.id) not in self._rows.known)
+    def _pending_topics(self) -> Iterator[Topic]:
+        return (topic for topic in self._topics if str(topic.id) not in self._output.index)
 
-    def _fill(self, left: Iterator[Topic]) -> None:
-        while len(self._flights) < self._concurrency and (topic := next(left, None)):
+    def _start_topics(self, pending: Iterator[Topic]) -> None:
+        while len(self._in_flight) < self._concurrency and (topic := next(pending, None)):
             if topic.fault:
-                self._write(unusable(topic))
+                self._write_row(make_fault_row(topic))
                 continue
-            name = run_name(self._rows.name, topic)
+            name = run_name(self._output.batch_name, topic)
             settings = self._settings.model_copy(update={"resume": name})
-            self._flights[self._engine.start(topic, settings)] = topic
+            self._in_flight[self._engine.start(topic, settings)] = topic
 
-    def _settle(self, flight: Future[Json]) -> None:
-        topic = self._flights.pop(flight)
-        error = flight.exception()
-        row = failed(topic, error) if error else flight.result()
-        if _refusal(row):
-            self._refused.append(row)
+    def _finish_topic(self, future: Future[Json]) -> None:
+        topic = self._in_flight.pop(future)
+        error = future.exception()
+        row = make_error_row(topic, error) if error else future.result()
+        if _refusal_reason(row):
+            self._refusals.append(row)
             return
-        for each in (*self._refused, row):  # others are served: it is those topics that are not
-            self._write(each)
-        self._refused.clear()
+        # this topic was served: so the refusals were of those topics, not of the key
+        for finished in (*self._refusals, row):
+            self._write_row(finished)
+        self._refusals.clear()
 
-    def _write(self, row: Json) -> None:
+    def _write_row(self, row: Json) -> None:
         try:
-            self._rows.add(row)
+            self._output.append(row)
         except OSError as error:
-            fault = f"{self._rows.path} cannot be written: {error.strerror}."
+            fault = f"{self._output.path} cannot be written: {error.strerror}."
             raise JournalError(fault, "Make room, then give the same command again.") from None
 
-    def _over(self) -> str:
-        """Why no topic may be begun any more, nor one under way go on; empty: they may."""
-        if not self._stopped and len(self._refused) >= REFUSED:
-            self._stopped = _refusal(self._refused[-1])
-        if not self._stopped and (cap := self._reached()):
+    def _check_stop(self) -> str:
+        """The reason to start no more topics and abandon those in flight; empty: go on."""
+        if not self._stopped and len(self._refusals) >= MAX_REFUSALS:
+            self._stopped = _refusal_reason(self._refusals[-1])
+        if not self._stopped and (cap := self._reached_cap()):
             self._stopped = f"{cap} is used up"
         return self._stopped
 
-    def _reached(self) -> str:
-        caps, spent = self._caps, self._spent()
+    def _reached_cap(self) -> str:
+        """The option name of a cap that is reached; empty: none is."""
+        caps, usage = self._caps, self._usage()
         used = {
-            "--max-seconds": (time.monotonic() - self._begun, caps.seconds),
-            "--max-usd": (spent.usd or 0.0, caps.usd),
-            "--max-tokens": (spent.input_tokens + spent.output_tokens, caps.tokens),
-            "--max-calls": (spent.llm_calls + spent.searches + spent.pages, caps.calls),
+            "--max-seconds": (time.monotonic() - self._started_at, caps.seconds),
+            "--max-usd": (usage.usd or 0.0, caps.usd),
+            "--max-tokens": (usage.input_tokens + usage.output_tokens, caps.tokens),
+            "--max-calls": (usage.llm_calls + usage.searches + usage.pages, caps.calls),
         }
-        reached = (name for name, (has, cap) in used.items() if cap is not None and has >= cap)
+        reached = (
+            name for name, (amount, cap) in used.items() if cap is not None and amount >= cap
+        )
         return next(reached, "")
 
-    def _spent(self) -> Spent:
-        return self._rows.spent.total(self._engine.spent() if self._capped else ())
+    def _usage(self) -> CallUsage:
+        in_flight = self._engine.usage_in_flight() if self._has_usage_caps else []
+        return self._output.usage.total(in_flight)
 
     @property
-    def _capped(self) -> bool:
-        """Whether what runs under way spend has to be known all the time."""
+    def _has_usage_caps(self) -> bool:
+        """Whether a cap depends on the usage of runs in flight."""
         caps = self._caps
         return any(cap is not None for cap in (caps.usd, caps.tokens, caps.calls))
 
     def progress(self) -> Progress:
-        """How far it is."""
-        known, seconds = len(self._rows.known), time.monotonic() - self._begun
-        made, left = known - self._before, len(self._topics) - known
+        """How far the batch is now."""
+        done, seconds = len(self._output.index), time.monotonic() - self._started_at
+        done_here, left = done - self._rows_at_start, len(self._topics) - done
         return Progress(
             topics=len(self._topics),
-            done=known,
-            failed=self._rows.statuses["error"],
-            under_way=len(self._flights),
+            done=done,
+            failed=self._output.status_counts["error"],
+            in_flight=len(self._in_flight),
             seconds=seconds,
-            eta=left * seconds / made if made else None,
-            usd=self._spent().usd,
+            eta=left * seconds / done_here if done_here else None,
+            usd=self._usage().usd,
         )
 
-    def summary(self) -> Summary:
-        """What became of it."""
-        statuses = self._rows.statuses
-        done = sum(str(topic.id) in self._rows.known for topic in self._topics)
-        return Summary(
+    def summary(self) -> BatchSummary:
+        """The result of the batch so far."""
+        statuses = self._output.status_counts
+        done = sum(str(topic.id) in self._output.index for topic in self._topics)
+        return BatchSummary(
             topics=len(self._topics),
             answered=statuses.total() - statuses["error"],
             failed=statuses["error"],
             left=len(self._topics) - done,
             statuses=dict(sorted(statuses.items())),
             stopped=self._stopped,
-            usage=self._rows.spent.total(),
-            seconds=round(time.monotonic() - self._begun, 3),
-            out=str(self._rows.path),
+            usage=self._output.usage.total(),
+            seconds=round(time.monotonic() - self._started_at, 3),
+            out=str(self._output.path),
         )
 
 
-def _refusal(row: Json) -> str:
-    """Why nobody would serve a topic: no key or no credit, wherever it asked. Empty: not so."""
+def _refusal_reason(row: Json) -> str:
+    """The error of a row whose every provider refused: no key, or no credit. Empty: another row."""
     error = row["error"] or {}
     what = {"model": "llm", "search": "search"}.get(error.get("kind", ""))
-    outcomes = {each["outcome"] for each in row["attempts"] if each["what"] == what}
-    return f"{error['message']} {error['remedy']}" if outcomes and outcomes <= FINAL else ""
+    outcomes = {attempt["outcome"] for attempt in row["attempts"] if attempt["what"] == what}
+    return f"{error['message']} {error['remedy']}" if outcomes and outcomes <= NON_RETRYABLE else ""
 
 
-def in_order(topics: list[Topic], rows: Rows) -> None:
-    """Put the rows into the order of the topics; those of no topic stay behind, as they were."""
-    asked = dict.fromkeys(str(topic.id) for topic in topics if str(topic.id) in rows.known)
-    rows.keep([*asked, *(each for each in rows.known if each not in asked)])
+def sort_rows(topics: list[Topic], output: OutputFile) -> None:
+    """Sort the rows of a file into the order of the topics; rows of other topics come last."""
+    wanted = dict.fromkeys(str(topic.id) for topic in topics if str(topic.id) in output.index)
+    output.rewrite([*wanted, *(row_id for row_id in output.index if row_id not in wanted)])
 
 
-def _without_failed(rows: Rows) -> None:
-    """Take out the rows of topics that failed, so that they are done again."""
-    if rows.statuses["error"]:
-        rows.keep([each for each, row in rows.known.items() if row.status != "error"])
+def _drop_failed_rows(output: OutputFile) -> None:
+    """Delete the rows of topics that failed, so that they are researched again."""
+    if output.status_counts["error"]:
+        output.rewrite([row_id for row_id, row in output.index.items() if row.status != "error"])

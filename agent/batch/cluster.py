@@ -1,9 +1,10 @@
-"""A batch on a Ray cluster: the same runs, in workers; limits are counted by one actor.
+"""The Ray engine of a batch: runs in the workers of a cluster; one actor enforces rate limits.
 
-Workers read and write journals under `runs_dir`, which every node must see; or, where the batch has
-a URL, each brings those of its topics from there and copies them back. When a worker is lost, Ray
-starts another and gives it the same topics, whose runs go on from their journals. Keys do not
-travel: each worker takes them from its own environment, all other settings from the command.
+Workers read and write journals under `runs_dir`, which must be a directory that all nodes share.
+If the output of the batch is a URL, each worker downloads the journals of its topics from there
+and uploads them afterwards. When a worker is lost, Ray starts another with the same topics, whose
+runs resume from their journals. Keys are never sent to a worker: it takes them from its own
+environment, and all other settings from the command.
 """
 
 from __future__ import annotations
@@ -16,53 +17,58 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from agent.batch.local import mirrored, row
+from agent.batch.local import research_row, run_mirrored
 from agent.batch.mirror import Mirror
 from agent.batch.topics import Topic
 from agent.errors import AgentError, JournalBusy, NotConfigured, UsageError
-from agent.outside.budget import Spent
-from agent.outside.limits import Limits, rates
+from agent.outside.budget import CallUsage
+from agent.outside.rate_limits import RateLimits, parse_rate_limits
 from agent.run.begin import journal_path
-from agent.run.calls import Shared, shared, shared_limits
-from agent.settings import Settings, here
+from agent.run.resources import SharedResources, open_rate_limits, share_resources
+from agent.settings import Settings, load_settings
+from agent.state.json_data import Json
 
-RETRIES = 5  # how often a topic is begun again whose worker was lost
-STALE = 60.0  # seconds that a worker which is given up may still write a journal
-READY = 120.0  # seconds for the workers to start
-
-Json = dict[str, Any]
+MAX_RETRIES = 5  # of a topic whose worker was lost
+JOURNAL_WAIT = 60.0  # seconds to wait for a journal that an abandoned worker may still hold
+START_TIMEOUT = 120.0  # seconds for the workers to start
 
 
-class Cluster:
-    """Runs in the workers of a Ray cluster, started here where no address is given."""
+class RayEngine:
+    """Researches topics in the workers of a Ray cluster, which is started here without address."""
 
     def __init__(
         self, settings: Settings, address: str | None, concurrency: int, url: str | None = None
     ) -> None:
-        """`url`: where the journals have their copies. Raises UsageError where Ray or the cluster
-        is not there, NotConfigured where a worker lacks a key."""
-        self._ray = _ray(address)
-        name, told = f"limits-{os.urandom(6).hex()}", _travelling(settings)
-        home = _at_home(self._ray)
-        # it lives as long as it is held here
-        self._counter = self._actor(Counter, home, name=name, max_task_retries=-1).remote(told)
+        """`url`: the output of the batch, under which journals are mirrored; None: it is a path.
+
+        Raises UsageError if Ray is not installed or the cluster cannot be used, NotConfigured if a
+        worker lacks a key.
+        """
+        self._ray = _connect(address)
+        name, settings_json = f"limits-{os.urandom(6).hex()}", _serialize_settings(settings)
+        counter = self._define_actor(
+            CounterActor, _prefer_this_node(self._ray), name=name, max_task_retries=-1
+        )
+        self._counter = counter.remote(settings_json)  # the actor lives as long as this reference
         cpus = int(self._ray.cluster_resources().get("CPU", 1))
         count = max(1, min(concurrency, cpus))
-        each = -(-concurrency // count)
-        worker = self._actor(Worker, "SPREAD", max_concurrency=each, max_task_retries=RETRIES)
-        self._workers = [worker.remote(told, name, url) for _ in range(count)]
-        self._load = [0] * count
-        self._check()
+        worker = self._define_actor(
+            Worker, "SPREAD", max_concurrency=-(-concurrency // count), max_task_retries=MAX_RETRIES
+        )
+        self._workers = [worker.remote(settings_json, name, url) for _ in range(count)]
+        self._load = [0] * count  # topics in flight by worker
+        self._check_workers()
 
-    def _actor(self, kind: type, strategy: Any, **options: Any) -> Any:
-        made = self._ray.remote(kind)
-        return made.options(num_cpus=0, max_restarts=-1, scheduling_strategy=strategy, **options)
+    def _define_actor(self, actor_class: type, strategy: Any, **options: Any) -> Any:
+        return self._ray.remote(actor_class).options(
+            num_cpus=0, max_restarts=-1, scheduling_strategy=strategy, **options
+        )
 
-    def _check(self) -> None:
-        """What no topic could be researched with is told before the first."""
-        asked = [worker.fault.remote() for worker in self._workers]
+    def _check_workers(self) -> None:
+        """Raise before the first topic what would make every topic fail."""
+        results = [worker.find_fault.remote() for worker in self._workers]
         try:
-            faults = [fault for fault in self._ray.get(asked, timeout=READY) if fault]
+            faults = [fault for fault in self._ray.get(results, timeout=START_TIMEOUT) if fault]
         except self._ray.exceptions.GetTimeoutError:
             raise UsageError("The workers do not start.", "Look at `ray status`.") from None
         if faults:
@@ -70,119 +76,123 @@ class Cluster:
             raise NotConfigured(f"A worker says: {message}", f"On each node: {remedy}")
 
     def start(self, topic: Topic, settings: Settings) -> Future[Json]:
-        """The row of a topic, when it has ended in the worker that has least to do."""
-        least = self._load.index(min(self._load))
-        self._load[least] += 1
-        given = topic._asdict(), settings.resume
-        flight = self._workers[least].row.remote(*given).future()
-        ended: Future[Json] = Future()
-        flight.add_done_callback(lambda done: self._settle(least, done, ended))
-        return ended
+        """Start to research a topic in the least busy worker; the result is its row."""
+        worker = self._load.index(min(self._load))
+        self._load[worker] += 1
+        call = self._workers[worker].research.remote(topic._asdict(), settings.resume).future()
+        result: Future[Json] = Future()
+        call.add_done_callback(lambda done: self._finish(worker, done, result))
+        return result
 
-    def _settle(self, worker: int, done: Future[Json], ended: Future[Json]) -> None:
+    def _finish(self, worker: int, done: Future[Json], result: Future[Json]) -> None:
+        """Pass on what a call of a worker returned or raised, in our own errors."""
         self._load[worker] -= 1
         error = done.exception()
         if error is None:
-            ended.set_result(done.result())
+            result.set_result(done.result())
         elif isinstance(error, self._ray.exceptions.RayActorError):
-            fault = f"Its worker was lost {RETRIES + 1} times."
-            ended.set_exception(AgentError(fault, "Look at `ray status`, then --retry-failed."))
+            fault = f"Its worker was lost {MAX_RETRIES + 1} times."
+            result.set_exception(AgentError(fault, "Look at `ray status`, then --retry-failed."))
         else:
-            ended.set_exception(error)
+            result.set_exception(error)
 
-    def spent(self) -> list[Spent]:
-        """Nothing: what runs under way spend is known when they end."""
+    def usage_in_flight(self) -> list[CallUsage]:
+        """Always empty: the usage of a run is known only when it ends."""
         return []
 
     def close(self) -> None:
-        """Leave the cluster; one that was started here ends."""
+        """Disconnect from the cluster; one that was started here is shut down."""
         self._ray.shutdown()
 
 
 class Worker:
-    """Runs topics in threads, in a process of the cluster."""
+    """Researches topics in threads of one process of the cluster."""
 
     def __init__(self, settings: str, counter: str, url: str | None) -> None:
-        self._given = Settings.model_validate_json(settings)
+        """`settings`: as JSON, without secrets; `counter`: the name of the CounterActor."""
+        self._sent_settings = Settings.model_validate_json(settings)
         self._counter = counter
         self._url = url
 
     @cached_property
     def _settings(self) -> Settings:
-        own = here()
-        return self._given.model_copy(update={name: getattr(own, name) for name in _blank()})
+        """The settings of the command, with the secrets of this worker's environment."""
+        local = load_settings()
+        secrets = {name: getattr(local, name) for name in _blank_secrets()}
+        return self._sent_settings.model_copy(update=secrets)
 
     @cached_property
-    def _shared(self) -> Shared:
-        found = rates(self._settings.rate_limits)
-        window = self._settings.rate_window
-        return shared(self._settings, Limits(found, Counted(self._counter), window))
+    def _resources(self) -> SharedResources:
+        rates = parse_rate_limits(self._settings.rate_limits)
+        store, window = ActorCounterStore(self._counter), self._settings.rate_window
+        return share_resources(self._settings, RateLimits(rates, store, window))
 
     @cached_property
     def _mirror(self) -> Mirror | None:
         return Mirror(self._url, self._settings) if self._url else None
 
-    def fault(self) -> tuple[str, str] | None:
-        """Why no run could be made here: message and remedy."""
+    def find_fault(self) -> tuple[str, str] | None:
+        """The message and remedy of what prevents any run here; None: nothing does."""
         try:
-            assert self._shared and (self._mirror or not self._url)
+            assert self._resources and (self._mirror or not self._url)
         except AgentError as error:
             return error.message, error.remedy
         return None
 
-    def row(self, topic: Json, name: str) -> Json:
-        """The row of a topic. Waits for a journal that a worker given up has not let go of yet."""
-        settings = self._settings.model_copy(update={"resume": name})
-        work = partial(row, Topic(**topic), settings, self._shared, patient=True)
-        until = time.monotonic() + STALE
+    def research(self, topic: Json, run_name: str) -> Json:
+        """The row of a topic. Waits while an abandoned worker still holds its journal."""
+        settings = self._settings.model_copy(update={"resume": run_name})
+        work = partial(research_row, Topic(**topic), settings, self._resources, raise_busy=True)
+        deadline = time.monotonic() + JOURNAL_WAIT
         while True:
             try:
-                return mirrored(self._mirror, settings, work)
+                return run_mirrored(self._mirror, settings, work)
             except JournalBusy:
-                if time.monotonic() > until:
+                if time.monotonic() > deadline:
                     raise
                 time.sleep(0.5)
 
 
-class Counter:
-    """The actor that counts for the whole cluster, in the files of its node."""
+class CounterActor:
+    """The actor that counts requests for the whole cluster, in the files of its node."""
 
     def __init__(self, settings: str) -> None:
-        self._limits = shared_limits(Settings.model_validate_json(settings))
+        self._limits = open_rate_limits(Settings.model_validate_json(settings))
 
-    def take(self, name: str, tokens: int) -> float:
-        """As `Store.take`."""
-        return self._limits.store.take(name, tokens)
+    def reserve(self, name: str, tokens: int) -> float:
+        """As `CounterStore.reserve`."""
+        return self._limits.store.reserve(name, tokens)
 
-    def refuse(self, name: str, seconds: float) -> None:
-        """As `Store.refuse`."""
-        self._limits.store.refuse(name, seconds)
+    def report_refusal(self, name: str, seconds: float) -> None:
+        """As `CounterStore.report_refusal`."""
+        self._limits.store.report_refusal(name, seconds)
 
 
-class Counted:
-    """The store of a worker: it asks the actor of this name."""
+class ActorCounterStore:
+    """A CounterStore whose counters are in the CounterActor of this name."""
 
-    def __init__(self, counter: str) -> None:
-        self._name = counter
+    def __init__(self, actor_name: str) -> None:
+        self._actor_name = actor_name
 
     @cached_property
-    def _counter(self) -> Any:
+    def _actor(self) -> Any:
         import ray
 
-        return ray.get_actor(self._name)
+        return ray.get_actor(self._actor_name)
 
-    def take(self, name: str, tokens: int) -> float:
-        """Count a request and return 0, or say in how many seconds to ask again."""
+    def reserve(self, name: str, tokens: int) -> float:
+        """Count a request and return 0, or return after how many seconds to ask again."""
         import ray
 
-        return float(ray.get(self._counter.take.remote(name, tokens)))
+        return float(ray.get(self._actor.reserve.remote(name, tokens)))
 
-    def refuse(self, name: str, seconds: float) -> None:
-        """A provider said 429."""
-        self._counter.refuse.remote(name, seconds)
+    def report_refusal(self, name: str, seconds: float) -> None:
+        """Record that a provider answered with status 429."""
+        self._actor.report_refusal.remote(name, seconds)
 
 
-def _ray(address: str | None) -> Any:
+def _connect(address: str | None) -> Any:
+    """Import Ray and connect to the cluster, or start a local one. Raises UsageError."""
     try:
         import ray
     except ImportError:
@@ -197,23 +207,24 @@ def _ray(address: str | None) -> Any:
     return ray
 
 
-def _at_home(ray: Any) -> Any:
-    """Beside the command: lost workers do not take the counts with them."""
+def _prefer_this_node(ray: Any) -> Any:
+    """A scheduling strategy that puts an actor on the command's node, so that a node that is lost
+    with its workers does not take the counters with it."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    here = ray.get_runtime_context().get_node_id()
-    return NodeAffinitySchedulingStrategy(node_id=here, soft=True)
+    node = ray.get_runtime_context().get_node_id()
+    return NodeAffinitySchedulingStrategy(node_id=node, soft=True)
 
 
-def _blank() -> dict[str, SecretStr]:
-    """Nothing in the place of every secret."""
+def _blank_secrets() -> dict[str, SecretStr]:
+    """An empty value for every setting that is a secret."""
     fields = Settings.model_fields.items()
     return {name: SecretStr("") for name, field in fields if field.annotation is SecretStr}
 
 
-def _travelling(settings: Settings) -> str:
-    """Settings as JSON without secrets, whose paths mean the same on every node."""
+def _serialize_settings(settings: Settings) -> str:
+    """Settings as JSON, without secrets and with absolute paths, to be used on any node."""
     paths = {"runs_dir": journal_path(settings, "any").parent.resolve()}
     if settings.corpus:
         paths["corpus"] = settings.corpus.resolve()
-    return settings.model_copy(update={**paths, **_blank()}).model_dump_json()
+    return settings.model_copy(update={**paths, **_blank_secrets()}).model_dump_json()

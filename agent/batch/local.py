@@ -1,4 +1,7 @@
-"""A batch in this process: a thread for each topic under way; runs wait, they do not compute."""
+"""The local engine of a batch: one thread per topic in flight.
+
+Threads suffice, since runs mostly wait for services.
+"""
 
 from __future__ import annotations
 
@@ -9,106 +12,110 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
 
-from agent.answer import make_failure, to_json
+from agent.answer import Answer, build_error_answer, to_json
 from agent.batch.mirror import Mirror
 from agent.batch.topics import Topic
 from agent.errors import AgentError, JournalBusy, UsageError
 from agent.outside import spawn
-from agent.outside.budget import Spent
+from agent.outside.budget import CallUsage
 from agent.run import Run, research
 from agent.run.begin import journal_path
-from agent.run.calls import Shared
+from agent.run.resources import SharedResources
 from agent.settings import Settings
+from agent.state.json_data import Json
 
-Json = dict[str, Any]
 
+class LocalEngine:
+    """Researches topics in threads of this process."""
 
-class Local:
-    """Runs as threads of this process."""
-
-    def __init__(self, shared: Shared, mirror: Mirror | None = None) -> None:
-        self._shared = shared
+    def __init__(self, resources: SharedResources, mirror: Mirror | None = None) -> None:
+        self._resources = resources
         self._mirror = mirror
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
 
     def start(self, topic: Topic, settings: Settings) -> Future[Json]:
-        """The row of a topic, when it has ended; `settings.resume` names its run."""
-        return spawn(lambda: self._row(topic, settings))
+        """Start to research a topic; the result is its row. `settings.resume` names its run."""
+        return spawn(lambda: self._research(topic, settings))
 
-    def _row(self, topic: Topic, settings: Settings) -> Json:
-        work = partial(row, topic, settings, self._shared, partial(self._note, settings.resume))
+    def _research(self, topic: Topic, settings: Settings) -> Json:
+        on_start = partial(self._track_run, settings.resume)
+        work = partial(research_row, topic, settings, self._resources, on_start)
         try:
-            return mirrored(self._mirror, settings, work)
+            return run_mirrored(self._mirror, settings, work)
         finally:
             with self._lock:
                 self._runs.pop(settings.resume, None)
 
-    def _note(self, name: str, run: Run) -> None:
+    def _track_run(self, name: str, run: Run) -> None:
         with self._lock:
             self._runs[name] = run
 
-    def spent(self) -> list[Spent]:
-        """What each run under way has spent so far."""
+    def usage_in_flight(self) -> list[CallUsage]:
+        """The usage so far of each run in flight."""
         with self._lock:
             runs = list(self._runs.values())
-        return [run.spent() for run in runs]
+        return [run.call_usage() for run in runs]
 
     def close(self) -> None:
-        """Nothing: runs under way are left to their journals; their threads hold nobody up."""
+        """Do nothing: runs in flight can be resumed, and their threads do not block the exit."""
 
 
-def row(
+def research_row(
     topic: Topic,
     settings: Settings,
-    shared: Shared,
-    begun: Callable[[Run], None] = lambda _: None,
+    resources: SharedResources,
+    on_start: Callable[[Run], None] = lambda _: None,
     *,
-    patient: bool = False,
+    raise_busy: bool = False,
 ) -> Json:
-    """Research a topic: its id and its answer object, which may be one of an error.
+    """Research a topic and return its row: its id and its answer object, which may be an error.
 
-    `patient`: raises JournalBusy where another process has not let go of the journal yet.
+    `raise_busy`: raise JournalBusy, instead of returning it as an error, if another process still
+    holds the journal.
     """
     try:
-        run = research(topic.text, settings, shared=shared)
-        begun(run)
+        run = research(topic.text, settings, resources=resources)
+        on_start(run)
         answer = run.answer()
     except AgentError as error:
-        if patient and isinstance(error, JournalBusy):
+        if raise_busy and isinstance(error, JournalBusy):
             raise
-        answer = make_failure(topic.text, error)
-    return {"id": topic.id, **json.loads(to_json(answer, compact=True))}
+        answer = build_error_answer(topic.text, error)
+    return _make_row(topic, answer)
 
 
-def mirrored(mirror: Mirror | None, settings: Settings, work: Callable[[], Json]) -> Json:
-    """The row that `work` makes; where there is a mirror, the run's journal has its copy there."""
+def run_mirrored(mirror: Mirror | None, settings: Settings, work: Callable[[], Json]) -> Json:
+    """Return the row that `work` makes; a mirror, if any, synchronizes the run's journal."""
     if mirror is None:
         return work()
-    return mirror.kept(journal_path(settings, settings.resume), work)
+    return mirror.run_with_journal(journal_path(settings, settings.resume), work)
 
 
-def failed(topic: Topic, error: BaseException) -> Json:
-    """The row of a topic that could not be researched, for a reason of its own or a bug of ours."""
+def make_error_row(topic: Topic, error: BaseException) -> Json:
+    """The row of a topic whose run raised an error; any error but an AgentError is a bug."""
     if not isinstance(error, AgentError):
         remedy = "This is a bug: please report it."
         error = AgentError(f"Internal error: {type(error).__name__}", remedy)
-    answer = make_failure(topic.text, error)
+    return _make_row(topic, build_error_answer(topic.text, error))
+
+
+def make_fault_row(topic: Topic) -> Json:
+    """The row of an input line that is not a valid topic."""
+    remedy = "Correct the line, then use --retry-failed."
+    return make_error_row(topic, UsageError(topic.fault, remedy))
+
+
+def _make_row(topic: Topic, answer: Answer) -> Json:
     return {"id": topic.id, **json.loads(to_json(answer, compact=True))}
-
-
-def unusable(topic: Topic) -> Json:
-    """The row of a line that is no topic."""
-    return failed(topic, UsageError(topic.fault, "Correct the line, then use --retry-failed."))
 
 
 def run_name(batch: str, topic: Topic) -> str:
     """The name of a topic's run: the same in every process that works on the batch.
 
-    The question is part of it, so that no run goes on with the journal of another question.
+    The text of the topic is part of it, so that no run resumes the journal of another topic.
     """
-    whole = hashlib.sha256(f"{batch}\n{topic.id}\n{topic.text}".encode("utf-8", "surrogatepass"))
+    digest = hashlib.sha256(f"{batch}\n{topic.id}\n{topic.text}".encode("utf-8", "surrogatepass"))
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", str(topic.id))[:40].strip("-.") or "topic"
-    return f"{batch}-{readable}-{whole.hexdigest()[:12]}"
+    return f"{batch}-{readable}-{digest.hexdigest()[:12]}"

@@ -1,43 +1,43 @@
-"""How a batch tells how far it is: a line that changes on a terminal, a line now and then else."""
+"""Progress lines of a batch: updated in place on a terminal, written rarely to a log or a pipe."""
 
 from __future__ import annotations
 
 from agent.batch.batch import Progress
 
-SPARSE = 30.0  # seconds between two lines where nobody watches
-BUSY = 0.5  # the same on a terminal
+LOG_INTERVAL = 30.0  # seconds between two lines in a log or a pipe
+TERMINAL_INTERVAL = 0.5  # the same on a terminal
 
 
-class Teller:
-    """Decides when a line is due, and what it says."""
+class ProgressReporter:
+    """Limits how often a progress line is shown."""
 
     def __init__(self, *, terminal: bool) -> None:
         self.terminal = terminal
-        self._every = BUSY if terminal else SPARSE
-        self._last = 0.0 if terminal else -1.0
+        self._interval = TERMINAL_INTERVAL if terminal else LOG_INTERVAL
+        self._last_shown = 0.0 if terminal else -1.0  # -1: a log gets its first line at once
 
-    def due(self, progress: Progress) -> str:
-        """The line that is to be shown now; empty: none."""
-        if self._last >= 0 and progress.seconds - self._last < self._every:
+    def next_line(self, progress: Progress) -> str:
+        """The line to show now; empty: none is due."""
+        if self._last_shown >= 0 and progress.seconds - self._last_shown < self._interval:
             return ""
-        self._last = progress.seconds
-        return line(progress)
+        self._last_shown = progress.seconds
+        return format_progress(progress)
 
 
-def line(progress: Progress) -> str:
-    """How far a batch is, in words."""
+def format_progress(progress: Progress) -> str:
+    """Format how far a batch is, as one line for people."""
     done = f"{progress.done}/{progress.topics} done"
     failed = f", {progress.failed} failed" if progress.failed else ""
     usd = "" if progress.usd is None else f", ${progress.usd:.4f}"
-    eta = "" if progress.eta is None else f", {span(progress.eta)} left"
-    return f"{done}{failed}, {progress.under_way} under way{usd}{eta}"
+    eta = "" if progress.eta is None else f", {format_duration(progress.eta)} left"
+    return f"{done}{failed}, {progress.in_flight} under way{usd}{eta}"
 
 
-def span(seconds: float) -> str:
-    """A time in its two largest units."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+def format_duration(seconds: float) -> str:
+    """Format a duration in its two largest units: `7 s`, `3 min 7 s`, `2 h 3 min`."""
+    rounded = int(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
+    if rounded < 3600:
+        return f"{rounded // 60} min {rounded % 60} s"
+    return f"{rounded // 3600} h {rounded % 3600 // 60} min"

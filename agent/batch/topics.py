@@ -1,4 +1,4 @@
-"""The topics of a batch, as a file tells them: JSON lines, CSV, TSV, or a topic a line."""
+"""Parsers for the topics of a batch: JSON Lines, CSV, TSV, or one topic per line of plain text."""
 
 from __future__ import annotations
 
@@ -10,93 +10,93 @@ from typing import NamedTuple
 
 from agent.errors import UsageError
 
-LONGEST_ID = 200  # characters
-LONGEST_LINE = 1_000_000  # characters; a longer one is no topic
-SEPARATED = {".csv": ",", ".tsv": "\t"}
-JSON_LINES = (".jsonl", ".ndjson", ".json")
+MAX_ID_CHARS = 200
+MAX_LINE_CHARS = 1_000_000  # of a line of JSON; a longer line is not a topic
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+JSON_LINES_SUFFIXES = (".jsonl", ".ndjson", ".json")
 
 
 class Topic(NamedTuple):
-    """A line of the file: what is asked, and by which id; `fault` says why it cannot be."""
+    """One topic of the input file."""
 
-    id: str | int  # as it is given; where none is, the number of the line
+    id: str | int  # the id in the file, or else the number of the line
     text: str
-    fault: str = ""
+    fault: str = ""  # why the line is not a valid topic; empty: it is valid
 
 
-def read(path: Path) -> list[Topic]:
-    """The topics of a file, in its order, by its suffix: .jsonl, .csv, .tsv, any other plain lines,
-    or JSON lines where the first is an object.
+def read_topics(path: Path) -> list[Topic]:
+    """Read the topics of a file, in their order.
 
-    JSON lines are `{"id", "topic"}` or strings; CSV has a header with `topic` and perhaps `id`.
-    Without an id the number of the line is it; empty lines are none. A line that is no topic is a
-    topic with a `fault`. Raises UsageError for a file that cannot be read or has no line that is a
-    topic, and for an id that is there twice.
+    The suffix tells the format: .jsonl, .ndjson or .json (JSON Lines), .csv, .tsv. A file with any
+    other suffix is JSON Lines if its first line is an object, else plain text.
+    A line of JSON is `{"id", "topic"}` or a string. CSV and TSV have a header with `topic` and
+    optionally `id`. A topic without an id gets the number of its line. Empty lines are skipped.
+    An invalid line becomes a topic with a `fault`, so that it costs only itself.
+    Raises UsageError if the file cannot be read, has no valid topic, or has an id twice.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            topics = list(_topics(file, path.suffix.lower()))
+            topics = list(_parse_lines(file, path.suffix.lower()))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"{path} cannot be read: {error}.", "Write it as UTF-8 text.") from None
     if all(topic.fault for topic in topics):
-        said = f" {topics[0].fault}" if topics else ""
-        raise UsageError(f"{path} holds no topic.{said}", "Write one on each line.")
-    _unique(topics, path)
+        reason = f" {topics[0].fault}" if topics else ""
+        raise UsageError(f"{path} holds no topic.{reason}", "Write one on each line.")
+    _check_unique_ids(topics, path)
     return topics
 
 
-def _topics(lines: Iterable[str], suffix: str) -> Iterator[Topic]:
-    if suffix in SEPARATED:
-        yield from _of_csv(lines, SEPARATED[suffix])
+def _parse_lines(lines: Iterable[str], suffix: str) -> Iterator[Topic]:
+    if suffix in DELIMITERS:
+        yield from _parse_csv(lines, DELIMITERS[suffix])
         return
-    make = _of_json if suffix in JSON_LINES else None
+    parse = _parse_json_line if suffix in JSON_LINES_SUFFIXES else None
     for n, line in enumerate(map(str.strip, lines), 1):
         if line:
-            make = make or (_of_json if line.startswith("{") else _of_line)
-            yield make(line, n)
+            parse = parse or (_parse_json_line if line.startswith("{") else _parse_plain_line)
+            yield parse(line, n)
 
 
-def _of_line(line: str, n: int) -> Topic:
+def _parse_plain_line(line: str, n: int) -> Topic:
     return Topic(n, line)
 
 
-def _of_json(line: str, n: int) -> Topic:
+def _parse_json_line(line: str, n: int) -> Topic:
     try:
-        value = json.loads(line) if len(line) <= LONGEST_LINE else None
+        value = json.loads(line) if len(line) <= MAX_LINE_CHARS else None
     except (ValueError, RecursionError):
         value = None
     if isinstance(value, str):
         return Topic(n, value)
     if not isinstance(value, dict) or not isinstance(value.get("topic"), str):
         return Topic(n, "", f'Line {n} is not {{"id": ..., "topic": "..."}}.')
-    return _named(value.get("id"), value["topic"], n)
+    return _make_topic(value.get("id"), value["topic"], n)
 
 
-def _of_csv(lines: Iterable[str], separator: str) -> Iterator[Topic]:
-    rows = csv.DictReader(lines, delimiter=separator)
+def _parse_csv(lines: Iterable[str], delimiter: str) -> Iterator[Topic]:
+    rows = csv.DictReader(lines, delimiter=delimiter)
     if "topic" not in (rows.fieldnames or ()):
         fault = "The file has no column `topic`."
-        raise UsageError(fault, f"Its first line names the columns: id{separator}topic.")
+        raise UsageError(fault, f"Its first line names the columns: id{delimiter}topic.")
     for row in rows:
-        n = rows.line_num
-        text = row["topic"] or ""
-        yield _named(row.get("id") or None, text, n)
+        yield _make_topic(row.get("id") or None, row["topic"] or "", rows.line_num)
 
 
-def _named(given: object, text: str, n: int) -> Topic:
-    if given is None:
+def _make_topic(topic_id: object, text: str, n: int) -> Topic:
+    if topic_id is None:
         return Topic(n, text)
-    if isinstance(given, bool) or not isinstance(given, str | int):
+    if isinstance(topic_id, bool) or not isinstance(topic_id, str | int):
         return Topic(n, text, f"Line {n}: an id is text or a whole number.")
-    if not 1 <= len(str(given)) <= LONGEST_ID:
-        return Topic(n, text, f"Line {n}: an id has 1 to {LONGEST_ID} characters.")
-    return Topic(given, text)
+    if not 1 <= len(str(topic_id)) <= MAX_ID_CHARS:
+        return Topic(n, text, f"Line {n}: an id has 1 to {MAX_ID_CHARS} characters.")
+    return Topic(topic_id, text)
 
 
-def _unique(topics: Iterable[Topic], path: Path) -> None:
-    """`7` and `"7"` are one id: a reader that joins by it may not tell them apart."""
+def _check_unique_ids(topics: Iterable[Topic], path: Path) -> None:
+    """Raise UsageError if an id occurs twice. `7` and `"7"` are one id, since a reader that joins
+    the output by id may not distinguish numbers from text."""
     seen: set[str] = set()
     for topic in topics:
         if str(topic.id) in seen:

@@ -6,8 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent.evidence import antecedent, closest, fold, lead, near, sentences, words
-from agent.evidence.citing import ordered, told
+from agent.evidence import (
+    antecedent_of,
+    closest_sentences,
+    content_words,
+    fold,
+    sentences_around,
+    split_sentences,
+    text_before,
+)
+from agent.evidence.citing import make_answered, order_quotes
 from agent.outside import Excerpt
 from agent.state import Claim, Composed, Quote, Report, Section, Source, Verdict, Verified
 
@@ -22,7 +30,7 @@ WORST: tuple[Verdict, ...] = ("unsupported", "partial", "supported", "unchecked"
 LIFTED = 0.65
 
 
-class Place(NamedTuple):
+class QuotePlace(NamedTuple):
     """Where a quote stands: offsets into the text of a page with this title."""
 
     text: str
@@ -31,14 +39,16 @@ class Place(NamedTuple):
     end: int
 
 
-def verdict(claim: str, places: tuple[Place, ...], judged: Verdict | None = None) -> Verdict:
+def decide_verdict(
+    claim: str, places: tuple[QuotePlace, ...], judged: Verdict | None = None
+) -> Verdict:
     """Whether quotes support a claim: as a model judged it, within what the rules allow.
 
     A number, name or date that the quotes lack, or a contradiction, bars the claim: then the worse
     of both holds. What the words make unlikely (LIFTED) is at most partial, and a sentence that
     stands there as it is supported, whatever a model says. With no model the rules judge alone.
     """
-    rules = checked(claim, places)
+    rules = check_by_rules(claim, places)
     if judged is None or rules.score == 1:
         return rules.verdict
     if rules.barred:
@@ -49,56 +59,56 @@ def verdict(claim: str, places: tuple[Place, ...], judged: Verdict | None = None
 
 
 @lru_cache(maxsize=256)
-def checked(claim: str, places: tuple[Place, ...]) -> Checked:
+def check_by_rules(claim: str, places: tuple[QuotePlace, ...]) -> Checked:
     """What the rules say of a claim; a score of 1 if it is a sentence of a page, word for word.
 
     A quote that was cut out of a clause that turns it ("nobody thinks that") does not count. Names
     may also be in the page's title.
     """
-    from agent.checking.rules import Checked, turned
+    from agent.checking.rules import Checked, find_turning_word
 
-    sound = [p for p in places if not turned(lead(p.text, p.start))]
+    sound = [p for p in places if not find_turning_word(text_before(p.text, p.start))]
     if not sound:
         reason = "its quotes are cut off from what turns them" if places else "it has no quote"
         return Checked(verdict="unsupported", score=0.0, reason=reason, barred=True)
     if any(_is_sentence(claim, place) for place in sound):
         return Checked(verdict="supported", score=1.0, reason="a page says it word for word")
-    return _ruled(claim, sound)
+    return _apply_checker(claim, sound)
 
 
-def _ruled(claim: str, places: Sequence[Place]) -> Checked:
+def _apply_checker(claim: str, places: Sequence[QuotePlace]) -> Checked:
     """What the checker says. A name that stands only near a quote makes a claim partial at best.
 
     Where the quote opens with a pronoun, a model may say that the name before it is meant.
     """
-    from agent.checking.rules import check
+    from agent.checking.rules import check_claim
 
     quotes = [place.text[place.start : place.end] for place in places]
     titles = [place.title for place in places]
-    rules = check(claim, quotes, titles)
+    rules = check_claim(claim, quotes, titles)
     if rules.barred:
-        before = [antecedent(place.text, place.start) for place in places]
-        around = [near(place.text, place.start, after=1) for place in places]
+        before = [antecedent_of(place.text, place.start) for place in places]
+        around = [sentences_around(place.text, place.start, after=1) for place in places]
         for more, barred in ((before, False), (around, True)):
-            wider = check(claim, quotes, [*titles, *more])
+            wider = check_claim(claim, quotes, [*titles, *more])
             if not wider.barred and wider.verdict != "unsupported":
                 found = {"verdict": "partial", "barred": barred, "score": LIFTED}
                 return wider.model_copy(update=found | {"reason": "a name in it is only near them"})
     return rules.model_copy(update={"score": min(rules.score, 0.999)})
 
 
-def _is_sentence(claim: str, place: Place) -> bool:
+def _is_sentence(claim: str, place: QuotePlace) -> bool:
     """Whether a claim is one of the whole sentences that a quote holds, but for case and stops."""
-    said = _bare(claim)
+    said = _strip_stops(claim)
     return any(
-        said == _bare(place.text[a:b])
-        for a, b in sentences(place.text)
+        said == _strip_stops(place.text[a:b])
+        for a, b in split_sentences(place.text)
         if place.start <= a and b - 1 <= place.end
     )
 
 
-def _bare(text: str) -> str:
-    return fold(text)[0].strip(" .!?。！？")
+def _strip_stops(text: str) -> str:
+    return fold(text).strip(" .!?。！？")
 
 
 class Bench:
@@ -111,7 +121,7 @@ class Bench:
         self._answer = answer
         self._sources = {source.n: source for source in sources}
         self._quotes = list(answer.quotes)
-        self._rows = [[claim] for claim in _flat(answer)]  # what stands in each claim's place
+        self._rows = [[claim] for claim in _all_claims(answer)]  # what stands in each claim's place
         self._judged: dict[str, Verdict] = {}
 
     @property
@@ -119,22 +129,22 @@ class Bench:
         """The claims as they are now, the report's after the answer's, each once."""
         return tuple({claim.text: claim for row in self._rows for claim in row}.values())
 
-    def places(self, claim: Claim) -> tuple[Place, ...]:
+    def quote_places(self, claim: Claim) -> tuple[QuotePlace, ...]:
         """Where the quotes of a claim stand."""
-        own = ordered(quote for quote in self._quotes if quote.source in claim.citations)
-        return tuple(self._place(quote) for quote in own)
+        own = order_quotes(quote for quote in self._quotes if quote.source in claim.citations)
+        return tuple(self._make_place(quote) for quote in own)
 
-    def _place(self, quote: Quote) -> Place:
+    def _make_place(self, quote: Quote) -> QuotePlace:
         page = self._sources[quote.source].page
-        return Place(page.text, page.title, quote.start, quote.end)
+        return QuotePlace(page.text, page.title, quote.start, quote.end)
 
-    def checked(self, claim: Claim) -> Checked:
+    def check(self, claim: Claim) -> Checked:
         """What the rules say of a claim."""
-        return checked(claim.text, self.places(claim))
+        return check_by_rules(claim.text, self.quote_places(claim))
 
     def verdict(self, claim: Claim) -> Verdict:
         """What is to be said of a claim."""
-        return verdict(claim.text, self.places(claim), self._judged.get(claim.text))
+        return decide_verdict(claim.text, self.quote_places(claim), self._judged.get(claim.text))
 
     def evidence(self, claims: Iterable[Claim]) -> tuple[Excerpt, ...]:
         """The sentences that hold the quotes of some claims, each with one before and after it."""
@@ -144,27 +154,31 @@ class Bench:
                 source=n,
                 title=source.page.title,
                 url=source.page.url,
-                passages=surroundings(source.page.text, [q for q in self._quotes if q.source == n]),
+                passages=text_around_quotes(
+                    source.page.text, [q for q in self._quotes if q.source == n]
+                ),
             )
             for n, source in self._sources.items()
             if n in cited
         )
 
-    def better(self) -> None:
+    def find_better_quotes(self) -> None:
         """Give a claim that its quotes do not support a sentence that does, where one was read."""
         for row in self._rows:
             for i, claim in enumerate(row):
-                if self.checked(claim).verdict != "supported" and (quote := self._found(claim)):
+                if self.check(claim).verdict != "supported" and (
+                    quote := self._supporting_sentence(claim)
+                ):
                     self._quotes.append(quote)
                     row[i] = claim.model_copy(update={"citations": (quote.source,)})
 
-    def _found(self, claim: Claim) -> Quote | None:
-        for quote in closest(claim.text, list(self._sources.values())):
-            if checked(claim.text, (self._place(quote),)).verdict == "supported":
+    def _supporting_sentence(self, claim: Claim) -> Quote | None:
+        for quote in closest_sentences(claim.text, list(self._sources.values())):
+            if check_by_rules(claim.text, (self._make_place(quote),)).verdict == "supported":
                 return quote
         return None
 
-    def judge(self, claim: Claim, judged: Verdict) -> None:
+    def record_judgement(self, claim: Claim, judged: Verdict) -> None:
         """Remember what a model says of a claim."""
         self._judged[claim.text] = judged
 
@@ -173,14 +187,14 @@ class Bench:
         self._quotes += corrected.quotes
         mended: dict[str, list[Claim]] = {}
         for claim in corrected.claims:
-            if claim not in self.claims and self.checked(claim).verdict != "unsupported":
-                old = max(failing, key=lambda f: _shared(f.text, claim.text))
+            if claim not in self.claims and self.check(claim).verdict != "unsupported":
+                old = max(failing, key=lambda f: _count_shared(f.text, claim.text))
                 mended.setdefault(old.text, []).append(claim)
         self._rows = [
             [new for claim in row for new in mended.pop(claim.text, [claim])] for row in self._rows
         ]
 
-    def verified(self, *, drop: bool) -> Verified:
+    def to_verified(self, *, drop: bool) -> Verified:
         """The answer with every claim's verdict; without those that nothing supports, if `drop`."""
         rows = [
             [claim.model_copy(update={"verdict": self.verdict(claim)}) for claim in row]
@@ -188,12 +202,12 @@ class Bench:
         ]
         kept = [[c for c in row if not drop or c.verdict != "unsupported"] for row in rows]
         dropped = [c for row in rows for c in row if drop and c.verdict == "unsupported"]
-        return _rebuilt(self._answer, kept, self._quotes, dropped)
+        return _rebuild(self._answer, kept, self._quotes, dropped)
 
 
-def surroundings(text: str, quotes: Iterable[Quote]) -> tuple[str, ...]:
+def text_around_quotes(text: str, quotes: Iterable[Quote]) -> tuple[str, ...]:
     """The sentences of a text that hold quotes, and one on each side, neighbours joined."""
-    spans = sentences(text)
+    spans = split_sentences(text)
     shown: set[int] = set()
     for quote in quotes:
         held = [i for i, (a, b) in enumerate(spans) if a < quote.end and quote.start < b]
@@ -205,31 +219,31 @@ def surroundings(text: str, quotes: Iterable[Quote]) -> tuple[str, ...]:
     return tuple(text[a:b] for a, b in pieces)
 
 
-def _shared(one: str, other: str) -> int:
-    return len(set(words(one)) & set(words(other)))
+def _count_shared(one: str, other: str) -> int:
+    return len(set(content_words(one)) & set(content_words(other)))
 
 
-def _flat(answer: Composed) -> list[Claim]:
+def _all_claims(answer: Composed) -> list[Claim]:
     """All claims: the answer's, then those of the report's themes and conflicts."""
-    return [*answer.claims, *_said(answer.report)]
+    return [*answer.claims, *_report_claims(answer.report)]
 
 
-def _rebuilt(
+def _rebuild(
     answer: Composed, rows: Sequence[list[Claim]], quotes: Iterable[Quote], dropped: list[Claim]
 ) -> Verified:
     """The answer with what stands in each claim's place; a theme that is empty goes."""
     left = iter(rows)
 
-    def place(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    def replace(claims: Sequence[Claim]) -> tuple[Claim, ...]:
         return tuple(claim for _ in claims for claim in next(left))
 
-    summary = place(answer.claims)
-    report = answer.report and _report(answer.report, place)
+    summary = replace(answer.claims)
+    report = answer.report and _report(answer.report, replace)
     if report and not summary:  # a summary of which nothing holds: what its themes begin with
         summary = tuple(theme.claims[0] for theme in report.themes)
-    everything = told([*summary, *_said(report)], quotes)
+    everything = make_answered([*summary, *_report_claims(report)], quotes)
     return Verified(
-        text=told(summary, ()).text,
+        text=make_answered(summary, ()).text,
         quotes=everything.quotes,
         claims=summary,
         report=report,
@@ -243,7 +257,7 @@ def _report(report: Report, place: Callable[[Sequence[Claim]], tuple[Claim, ...]
     return report.model_copy(update={"themes": kept, "conflicts": place(report.conflicts)})
 
 
-def _said(report: Report | None) -> list[Claim]:
+def _report_claims(report: Report | None) -> list[Claim]:
     if report is None:
         return []
     return [*(c for theme in report.themes for c in theme.claims), *report.conflicts]

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from agent.checking.reading import normal, read
-from agent.checking.words import Sentence, Word, sought, strength, weight
+from agent.checking.reading import normalize, read_sentences
+from agent.checking.words import Sentence, Word, search_keys, strength, weight
 
 LONGEST_EVIDENCE = 50_000  # characters of all quotes together, and again of all surroundings
 WINDOW = 3  # sentences in a row that are taken for one statement
@@ -35,8 +35,8 @@ class Evidence:
     """Texts, with every place of every key: in which sentence, and at which word of all."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self.text = normal("\n".join(texts)[: 2 * LONGEST_EVIDENCE], LONGEST_EVIDENCE)
-        self.sentences = read(self.text)
+        self.text = normalize("\n".join(texts)[: 2 * LONGEST_EVIDENCE], LONGEST_EVIDENCE)
+        self.sentences = read_sentences(self.text)
         self.places: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self.pairs: set[tuple[str, str]] = set()
         self.values: list[tuple[int, float]] = []
@@ -58,7 +58,7 @@ class Evidence:
 
 
 @lru_cache(maxsize=64)
-def evidence(texts: tuple[str, ...]) -> Evidence:
+def read_evidence(texts: tuple[str, ...]) -> Evidence:
     """The evidence of some texts, kept, since many claims cite the same."""
     return Evidence(texts)
 
@@ -68,7 +68,7 @@ def _pairs(sentence: Sentence) -> list[tuple[str, str]]:
     return list(zip(keys, keys[1:], strict=False))
 
 
-def runs(sentence: Sentence) -> list[list[Word]]:
+def name_runs(sentence: Sentence) -> list[list[Word]]:
     """The names of a sentence: words with capitals in a row, with or without an `of the`."""
     found: list[list[Word]] = []
     apart = 9
@@ -83,7 +83,7 @@ def runs(sentence: Sentence) -> list[list[Word]]:
 
 def initials(sentence: Sentence) -> dict[str, list[Word]]:
     """The short forms of a sentence's names of several words, as keys: World Health ... is &who."""
-    long = [run for run in runs(sentence) if 2 <= len(run) <= 8]
+    long = [run for run in name_runs(sentence) if 2 <= len(run) <= 8]
     return {"&" + "".join(word.text[0] for word in run).lower(): run for run in long}
 
 
@@ -112,7 +112,7 @@ class Comparison:
         short = (f"&{word.text.lower()}",) if word.text.isupper() else ()
         long = (self._short[word.keys[0]],) if word.keys[0] in self._short else ()
         found: dict[int, float] = {}
-        for key in sought(word) + short + long:
+        for key in search_keys(word) + short + long:
             for n, _ in self.evidence.places.get(key, ()):
                 found[n] = max(found.get(n, 0.0), strength(key))
         return found or self._about(word)
@@ -174,9 +174,9 @@ class Comparison:
     @cached_property
     def verbatim(self) -> bool:
         """Whether the claim stands in its evidence as it is, but for case and punctuation."""
-        told, there = (_bare(part) for part in (self.claim, self.evidence.sentences))
+        told, there = (_join_words(part) for part in (self.claim, self.evidence.sentences))
         return f" {told} " in f" {there} "
 
 
-def _bare(sentences: Sequence[Sentence]) -> str:
+def _join_words(sentences: Sequence[Sentence]) -> str:
     return " ".join(w.text for s in sentences for w in s if w.kind != "mark").casefold()

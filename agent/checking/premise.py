@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from agent.checking.conflicts import conflict
-from agent.checking.reading import normal, read
-from agent.checking.roles import Role, given
-from agent.checking.words import Sentence, Word, alike
+from agent.checking.conflicts import find_conflict
+from agent.checking.reading import normalize, read_sentences
+from agent.checking.roles import Role, find_roles
+from agent.checking.words import Sentence, Word, are_alike
 
 LONGEST = 500  # characters of a question or a sentence
 _ASKED = re.compile(
@@ -18,13 +18,13 @@ _ASKED = re.compile(
 )
 
 
-def premise(question: str) -> str:
+def find_premise(question: str) -> str:
     """What a question such as "why did A win B?" takes for granted: "A win B"; else nothing."""
     found = _ASKED.match(" ".join(question.split())[:LONGEST])
     return found[1] if found else ""
 
 
-def denied(taken: str, sentence: str) -> bool:
+def denies_premise(taken: str, sentence: str) -> bool:
     """Whether a sentence negates a premise, or says all of it of another name than its own.
 
     "France win the 2022 World Cup" is denied by "Argentina won the 2022 World Cup, beating
@@ -34,12 +34,12 @@ def denied(taken: str, sentence: str) -> bool:
     mine, told = _flat(taken), _flat(sentence)
     if not any(word.kind == "name" for word in mine):
         return False
-    if _holds(told, mine) and conflict(mine, told).startswith("negated"):
+    if _holds(told, mine) and find_conflict(mine, told).startswith("negated"):
         return True
     return _is_anothers(mine, told)
 
 
-def repeated(taken: str, sentence: str) -> bool:
+def repeats_premise(taken: str, sentence: str) -> bool:
     """Whether a sentence has all words of a premise."""
     return _holds(_flat(sentence), _flat(taken))
 
@@ -48,8 +48,8 @@ def _is_anothers(mine: Sentence, told: Sentence) -> bool:
     who, verb, rest = _active(mine) or _passive(mine) or ([], None, [])
     if verb is None or len(_telling(rest)) < 2 or not _holds(told, rest):
         return False
-    doers = [_before(told, i) for i, word in enumerate(told) if alike(verb, word)]
-    doers += [list(role.names) for role in _by(told) if alike(verb, role.role)]
+    doers = [_before(told, i) for i, word in enumerate(told) if are_alike(verb, word)]
+    doers += [list(role.names) for role in _by(told) if are_alike(verb, role.role)]
     named = [doer for doer in doers if doer]
     return bool(named) and not any(_share(who, doer) for doer in named)
 
@@ -75,7 +75,7 @@ def _passive(words: Sentence) -> Parts | None:
 
 
 def _by(words: Sentence) -> list[Role]:
-    return [role for role in given(words) if role.by == "by" and role.names]
+    return [role for role in find_roles(words) if role.by == "by" and role.names]
 
 
 def _telling(words: Sequence[Word]) -> list[Word]:
@@ -84,11 +84,11 @@ def _telling(words: Sequence[Word]) -> list[Word]:
 
 def _holds(told: Sentence, words: Sequence[Word]) -> bool:
     """Whether a sentence has all words that tell something."""
-    return all(any(_is(word, other) for other in told) for word in _telling(words))
+    return all(any(same_word(word, other) for other in told) for word in _telling(words))
 
 
 def _flat(text: str) -> Sentence:
-    return tuple(word for s in read(normal(text, LONGEST)) for word in s)
+    return tuple(word for s in read_sentences(normalize(text, LONGEST)) for word in s)
 
 
 def _names(words: Sentence, start: int) -> int:
@@ -105,9 +105,9 @@ def _before(words: Sentence, at: int) -> list[Word]:
     return list(words[start:at])
 
 
-def _is(word: Word, other: Word) -> bool:
+def same_word(word: Word, other: Word) -> bool:
     return bool(set(word.keys) & set(other.keys))
 
 
 def _share(some: list[Word], others: list[Word]) -> bool:
-    return any(_is(word, other) for word in some for other in others)
+    return any(same_word(word, other) for word in some for other in others)

@@ -7,10 +7,11 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from agent.checking.numbers import CHINESE, TIMES, chinese, date, key, months, number, numerals
-from agent.checking.numbers import written as written_out
-from agent.checking.words import Sentence, Word, common, fold, listed, stem, told
-from agent.evidence import CJK, sentences
+from agent.checking.numbers import TIMES, date_words, number_key, number_word
+from agent.checking.words import Sentence, Word, common_words, make_word, words_of
+from agent.evidence import CJK, split_sentences, stem, stop_words, strip_accents
+from agent.evidence.dates import months
+from agent.evidence.numbers import CHINESE_DIGITS, chinese_value, read_number_words, scales
 
 _QUOTES = str.maketrans(
     {**dict.fromkeys("’‘ʼ`´", "'"), **dict.fromkeys("‐‑‒–—―−", "-"), "\u00ad": "", "\u200b": ""}
@@ -23,7 +24,7 @@ _PIECE = re.compile(
     rf"(?P<date>{_DATE})|(?P<number>\d+(?:[.,٬٫]\d+)*)(?P<unit>{_UNIT})?|(?P<cjk>[{CJK}]+)"
     rf"|(?P<word>[^\W\d{CJK}_]+(?:'[^\W\d_]+|\+\+|#)?)|(?P<mark>[,;:()，；：、\"“”])"
 )
-_NUMERALS = re.compile(f"[{''.join(CHINESE)}]+")
+_NUMERALS = re.compile(f"[{''.join(CHINESE_DIGITS)}]+")
 _COUNTED = "年月日号名个人次岁届场球枚座位米元%"
 LONGEST_SENTENCE = 150  # words; a longer one is a list or an attack, and is cut
 COUNTERS = "年月日号"  # of a date: behind a number they say nothing
@@ -31,7 +32,7 @@ PARTICLES = frozenset("的了在是和与及而被把对于从为以有也就都
 _PERCENT = ("percent", "prozent", "pct")
 
 
-def normal(text: str, limit: int) -> str:
+def normalize(text: str, limit: int) -> str:
     """A text in one width and with one kind of quotes and dashes, at most `limit` characters.
 
     Long runs of punctuation are cut: looking for the ends of sentences in them takes long.
@@ -41,10 +42,10 @@ def normal(text: str, limit: int) -> str:
 
 
 @lru_cache(maxsize=512)
-def read(text: str) -> tuple[Sentence, ...]:
+def read_sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences of a normal text. Those of no words are left out."""
     german = _is_german(text)
-    found = (tuple(_Reader(text[start:end], german)) for start, end in sentences(text))
+    found = (tuple(_Reader(text[start:end], german)) for start, end in split_sentences(text))
     return tuple(
         sentence[at : at + LONGEST_SENTENCE]
         for sentence in found
@@ -54,8 +55,8 @@ def read(text: str) -> tuple[Sentence, ...]:
 
 def _is_german(text: str) -> bool:
     """Whether a text looks German, in which a capital letter makes no name."""
-    words = {fold(word) for word in re.findall(r"[^\W\d_]+", text[:3000])}
-    return len(words & listed("stop", "de")) > len(words & listed("stop", "en"))
+    words = {strip_accents(word) for word in re.findall(r"[^\W\d_]+", text[:3000])}
+    return len(words & stop_words("de")) > len(words & stop_words("en"))
 
 
 class _Reader:
@@ -65,7 +66,7 @@ class _Reader:
         self._text = text
         self._german = german
         self._pieces = list(_PIECE.finditer(text))
-        self._plain = [fold(piece[0]) for piece in self._pieces]
+        self._plain = [strip_accents(piece[0]) for piece in self._pieces]
 
     def __iter__(self) -> Iterator[Word]:
         at = 0
@@ -78,39 +79,39 @@ class _Reader:
         """How many pieces the next words take, and the words."""
         piece = self._pieces[at]
         if piece["number"]:
-            return self._digits(at)
+            return self._read_digits(at)
         if piece["date"]:
-            return 1, date(piece[0])
+            return 1, date_words(piece[0])
         if piece["cjk"]:
             dated = at and self._pieces[at - 1]["number"]
-            return 1, _characters(piece[0].lstrip(COUNTERS) if dated else piece[0])
+            return 1, _read_chinese(piece[0].lstrip(COUNTERS) if dated else piece[0])
         if piece["mark"]:
             return 1, [Word(piece[0], "mark", ())]
-        used, value = written_out(self._plain[at : at + 8])
+        used, value = read_number_words(self._plain[at : at + 8])
         if used:
-            return self._counted(at, used, value)
-        return 1, [self._word(at)]
+            return self._read_number_words(at, used, value)
+        return 1, [self._read_word(at)]
 
     def _at(self, at: int) -> str:
         return self._plain[at] if 0 <= at < len(self._plain) else ""
 
     # --- numbers ---
 
-    def _digits(self, at: int) -> tuple[int, list[Word]]:
+    def _read_digits(self, at: int) -> tuple[int, list[Word]]:
         """A number of digits with its scale, its unit, or its month sign."""
         piece, used = self._pieces[at], 1
         text, unit = piece["number"], (piece["unit"] or "").strip()
         times = TIMES.get(unit.lower(), 1.0)
-        while used < 3 and (scale := numerals("scales").get(self._at(at + used))):
+        while used < 3 and (scale := scales().get(self._at(at + used))):
             times, used = times * scale, used + 1
         after = self._at(at + used)[:1]
         if after == "月":
             return used, [Word(text, "number", (f"@{int(text[:2])}",) if text.isdigit() else ())]
-        if CHINESE.get(after, 0) >= 100:
-            times *= CHINESE[after]
+        if CHINESE_DIGITS.get(after, 0) >= 100:
+            times *= CHINESE_DIGITS[after]
         more = 0 if unit == "%" else self._percent(at + used)
         sign = "%" if more or unit == "%" else "s" if unit == "s" else ""
-        word = number(text, times, sign, self._is_rough(at))
+        word = number_word(text, times, sign, self._is_rough(at))
         return used + more, [self._of_range(at, word)]
 
     def _of_range(self, at: int, word: Word) -> Word:
@@ -118,7 +119,7 @@ class _Reader:
         start = self._pieces[at].start()
         before = re.search(r"(\d\d)\d\d[-/]$", self._text[max(0, start - 5) : start])
         if before and re.fullmatch(r"\d\d", word.text):
-            return word._replace(keys=(*word.keys, key(float(before[1] + word.text))))
+            return word._replace(keys=(*word.keys, number_key(float(before[1] + word.text))))
         return word
 
     def _percent(self, at: int) -> int:
@@ -127,27 +128,31 @@ class _Reader:
             return 1
         return 2 if (self._at(at), self._at(at + 1)) == ("per", "cent") else 0
 
-    def _counted(self, at: int, used: int, value: float) -> tuple[int, list[Word]]:
+    def _read_number_words(self, at: int, used: int, value: float) -> tuple[int, list[Word]]:
         """A number written out, with its unit."""
         text = " ".join(piece[0] for piece in self._pieces[at : at + used])
         more = self._percent(at + used)
-        keys, also = ((key(value) + "%",), (key(value),)) if more else ((key(value),), ())
+        keys, also = (
+            ((number_key(value) + "%",), (number_key(value),))
+            if more
+            else ((number_key(value),), ())
+        )
         return used + more, [Word(text, "number", keys, also, value, self._is_rough(at))]
 
     def _is_rough(self, at: int) -> bool:
-        return any(self._at(i) in listed("numbers", "about") for i in (at - 1, at - 2))
+        return any(self._at(i) in words_of("numbers", "about") for i in (at - 1, at - 2))
 
     # --- words and names ---
 
-    def _word(self, at: int) -> Word:
+    def _read_word(self, at: int) -> Word:
         text, plain = self._pieces[at][0], self._plain[at]
         if (month := months().get(plain)) and self._is_month(at):
             return Word(text, "number", (f"@{month}",))
         bare = plain.removesuffix("'s")
-        little = bare in listed("stop", "en", "de", "ar") or len(plain) < 2
+        little = bare in stop_words("en", "de", "ar") or len(plain) < 2
         if not self._german and self._is_name(at, bare):
-            return told(text, plain, True, self._is_first(at), False)
-        return told(text, plain, False, False, little)
+            return make_word(text, plain, True, self._is_first(at), False)
+        return make_word(text, plain, False, False, little)
 
     def _is_month(self, at: int) -> bool:
         """`May` is a month beside a number; a longer name with a capital always is."""
@@ -162,11 +167,11 @@ class _Reader:
 
     def _is_name(self, at: int, plain: str) -> bool:
         text = self._pieces[at][0]
-        if not text[0].isupper() or plain in listed("names", "plain"):
+        if not text[0].isupper() or plain in words_of("names", "plain"):
             return False
         if at or (len(text) > 1 and text.isupper()):
             return True
-        known = plain in listed("stop", "en") or stem(plain) in common()
+        known = plain in stop_words("en") or stem(plain) in common_words()
         return not known and not plain.endswith(("ing", "ed", "ly", "s"))
 
     def _is_first(self, at: int) -> bool:
@@ -178,7 +183,7 @@ class _Reader:
 # --- Chinese --------------------------------------------------------------------------------------
 
 
-def _characters(run: str) -> list[Word]:
+def _read_chinese(run: str) -> list[Word]:
     """A run of Chinese as numbers and, between them, bigrams."""
     words: list[Word] = []
     start = 0
@@ -187,8 +192,8 @@ def _characters(run: str) -> list[Word]:
         alone = match[0] not in "一百千万亿" and after != "" and after in _COUNTED
         if len(match[0]) > 1 or alone:
             words += _bigrams(run[start : match.start()])
-            value = chinese(match[0])
-            keys = (f"@{value:.12g}",) if after == "月" else (key(value),)
+            value = chinese_value(match[0])
+            keys = (f"@{value:.12g}",) if after == "月" else (number_key(value),)
             words.append(Word(match[0], "number", keys, value=value))
             start = match.end() + (after != "" and after in COUNTERS)
     return words + _bigrams(run[start:])

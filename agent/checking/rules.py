@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from itertools import dropwhile, takewhile
 from typing import Literal
 
-from agent.checking.conflicts import conflict, hedged
-from agent.checking.facts import facts
-from agent.checking.likeness import Comparison, Evidence, Likeness, evidence
-from agent.checking.reading import LONGEST_SENTENCE, normal, read
-from agent.checking.roles import COPULAS, undated, unsaid
-from agent.checking.words import Sentence, Word, is_common, listed, weight
+from agent.checking.conflicts import find_conflict, find_hedge
+from agent.checking.facts import find_facts
+from agent.checking.likeness import Comparison, Evidence, Likeness, read_evidence
+from agent.checking.reading import LONGEST_SENTENCE, normalize, read_sentences
+from agent.checking.roles import COPULAS, find_unsaid_role, lacks_date
+from agent.checking.words import Sentence, Word, is_common, weight, words_of
+from agent.evidence.dates import month_pattern
+from agent.evidence.markers import strip_markers
 from agent.state import Frozen
 
 LONGEST_CLAIM = 2_000  # characters; a longer claim is never supported
@@ -52,7 +54,7 @@ class Checked(Frozen):
     barred: bool = False
 
 
-def check(claim: str, quotes: Sequence[str], surroundings: Sequence[str] = ()) -> Checked:
+def check_claim(claim: str, quotes: Sequence[str], surroundings: Sequence[str] = ()) -> Checked:
     """Whether quotes support a claim. Deterministic; no model, no network.
 
     `surroundings`, the text around each quote on its page, may supply names, never a number. At
@@ -61,21 +63,21 @@ def check(claim: str, quotes: Sequence[str], surroundings: Sequence[str] = ()) -
     another sense may be. Meant for English and Chinese; German and Arabic by overlap, numbers,
     negation and a few opposites.
     """
-    found = Comparison(_read(claim), evidence(tuple(quotes)))
+    found = Comparison(_read(claim), read_evidence(tuple(quotes)))
     if not found.words:
-        return _checked(0.0, "it states nothing")
-    return _judged(found, evidence(tuple(surroundings)), len(claim) > LONGEST_CLAIM)
+        return _make_checked(0.0, "it states nothing")
+    return _judge(found, read_evidence(tuple(surroundings)), len(claim) > LONGEST_CLAIM)
 
 
-def turned(lead: str) -> str:
+def find_turning_word(lead: str) -> str:
     """The word in what leads up to a quote in its clause that turns it: "nobody thinks that".
 
     A quote cut off from it is out of its context and supports nothing. Empty where there is none.
     """
     clause = _CLAUSE.split(lead)[-1].casefold().replace("’", "'")
-    known = frozenset().union(*(listed(of, "words") for of in ("turns", "negators", "hedges")))
+    known = frozenset().union(*(words_of(of, "words") for of in ("turns", "negators", "hedges")))
     said = (word for word in _LETTERS.findall(clause) if word in known or word.endswith("n't"))
-    chinese = listed("turns", "chinese") | listed("hedges", "chinese")
+    chinese = words_of("turns", "chinese") | words_of("hedges", "chinese")
     return next(said, "") or next((word for word in sorted(chinese) if word in clause), "")
 
 
@@ -83,48 +85,50 @@ _CLAUSE = re.compile(r"[,;:，；：،؛–—]")
 _LETTERS = re.compile(r"[^\W\d_]+(?:'t)?")
 
 
-def likeness(claim: str, quotes: Sequence[str]) -> Likeness:
+def claim_likeness(claim: str, quotes: Sequence[str]) -> Likeness:
     """The features that `check` weighs: for fitting the weights."""
-    return Comparison(_read(claim), evidence(tuple(quotes))).likeness
+    return Comparison(_read(claim), read_evidence(tuple(quotes))).likeness
 
 
-#: Of a citation, or of a list; `12. Mai` begins with a date.
-_MARKER = re.compile(
-    r"\[\d{1,4}\]|^\s*\d{1,2}[.)]\s(?!(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
-)
+#: The number of an item in a list; `12. Mai` begins with a date.
+_ITEM = re.compile(r"^\s*\d{1,2}[.)]\s")
 
 
 def _read(claim: str) -> tuple[Sentence, ...]:
-    return read(normal(_MARKER.sub(" ", claim[:LONGEST_CLAIM]), LONGEST_CLAIM))
+    text = strip_markers(claim[:LONGEST_CLAIM])
+    item = _ITEM.match(text)
+    if item and not re.match(month_pattern(), text[item.end() :]):
+        text = text[item.end() :]
+    return read_sentences(normalize(text, LONGEST_CLAIM))
 
 
-def _judged(found: Comparison, around: Evidence, cut: bool) -> Checked:
+def _judge(found: Comparison, around: Evidence, cut: bool) -> Checked:
     """What is certain first; the score of the words where nothing is."""
     score = max(_score(found.likeness), VERBATIM if found.verbatim else 0.0)
-    against, hedge = _said_against(found)
+    against, hedge = _find_contradiction(found)
     if against:
-        return _barred(score * CONFLICTING, against)
-    if any(undated(sentence) for sentence in found.claim):
-        return _barred(score * CONFLICTING, "it names no date")
-    stated = facts(found, around)
+        return _make_barred(score * CONFLICTING, against)
+    if any(lacks_date(sentence) for sentence in found.claim):
+        return _make_barred(score * CONFLICTING, "it names no date")
+    stated = find_facts(found, around)
     lacking = [fact for fact in stated if not fact.there]
     if lacking:
         # A name may be another word for the same; a number that is not there is another number.
         wrong = 3 * len(lacking) >= len(stated) or any(fact.exact for fact in lacking)
         most = PARTIAL if wrong else SUPPORTED
-        return _barred(score * (most - 0.01), f"{lacking[0].text} is not in its quotes")
-    if found.likeness.all and (silent := _unspoken(found)):
-        return _barred(min(score, SUPPORTED - 0.01), f"its quotes do not speak of {silent}")
-    if role := next((r for s in found.claim if (r := unsaid(s, found.hits))), ""):
-        return _barred(min(score, SUPPORTED - 0.01), f"its quotes do not speak of the {role}")
+        return _make_barred(score * (most - 0.01), f"{lacking[0].text} is not in its quotes")
+    if found.likeness.all and (silent := _find_unspoken(found)):
+        return _make_barred(min(score, SUPPORTED - 0.01), f"its quotes do not speak of {silent}")
+    if role := next((r for s in found.claim if (r := find_unsaid_role(s, found.hits))), ""):
+        return _make_barred(min(score, SUPPORTED - 0.01), f"its quotes do not speak of the {role}")
     if hedge:
-        return _barred(min(score, SUPPORTED - 0.01), f"its quotes are less sure: {hedge}")
+        return _make_barred(min(score, SUPPORTED - 0.01), f"its quotes are less sure: {hedge}")
     if cut:
-        return _barred(min(score, SUPPORTED - 0.01), "it is too long to be checked whole")
-    return _checked(score, _why(score, found))
+        return _make_barred(min(score, SUPPORTED - 0.01), "it is too long to be checked whole")
+    return _make_checked(score, _explain_score(score, found))
 
 
-def _unspoken(found: Comparison) -> str:
+def _find_unspoken(found: Comparison) -> str:
     """What a claim with no number says of its subject, where its evidence has no word of it.
 
     One word alone beside a copula ("the city is Uppsala") is a label.
@@ -146,15 +150,15 @@ def _subject(found: Comparison) -> list[Word]:
     return list(takewhile(lambda word: not word.little and word.keys and found.hits(word), opening))
 
 
-def _said_against(found: Comparison) -> tuple[str, str]:
+def _find_contradiction(found: Comparison) -> tuple[str, str]:
     """Why the evidence denies the claim, and its hedge, if all the sentences closest to it do."""
     shares = found.shares(1)
     least = max(ENOUGH, ALMOST * max(shares, default=0.0))
     claim = tuple(word for sentence in found.claim for word in sentence)[:LONGEST_SENTENCE]
     order = sorted(range(len(shares)), key=lambda n: -shares[n])[:CLOSEST]
     closest = [found.evidence.sentences[n] for n in order if shares[n] >= least]
-    reasons = [conflict(claim, sentence) for sentence in closest]
-    hedges = [hedged(claim, sentence) for sentence in closest]
+    reasons = [find_conflict(claim, sentence) for sentence in closest]
+    hedges = [find_hedge(claim, sentence) for sentence in closest]
     against = reasons[0] if reasons and all(reasons) else ""
     return against, hedges[0] if hedges and all(hedges) else ""
 
@@ -164,18 +168,18 @@ def _score(features: Likeness) -> float:
     return 1 / (1 + math.exp(-total))
 
 
-def _checked(score: float, reason: str) -> Checked:
+def _make_checked(score: float, reason: str) -> Checked:
     verdict = (
         "supported" if score >= SUPPORTED else "partial" if score >= PARTIAL else "unsupported"
     )
     return Checked.model_validate({"verdict": verdict, "score": round(score, 3), "reason": reason})
 
 
-def _barred(score: float, reason: str) -> Checked:
-    return _checked(score, reason).model_copy(update={"barred": True})
+def _make_barred(score: float, reason: str) -> Checked:
+    return _make_checked(score, reason).model_copy(update={"barred": True})
 
 
-def _why(score: float, found: Comparison) -> str:
+def _explain_score(score: float, found: Comparison) -> str:
     if not found.likeness.all:
         return "nothing of it is in its quotes"
     if score >= SUPPORTED:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-import unicodedata
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
+
+from agent.evidence import stem
 
 Kind = Literal["word", "name", "number", "mark"]
 
@@ -34,23 +35,23 @@ Sentence = tuple[Word, ...]
 
 
 @cache
-def lists() -> dict[str, Any]:
+def load_lists() -> dict[str, Any]:
     """The word lists, as they stand in their file."""
     return tomllib.loads(files("agent.checking").joinpath("words.toml").read_text("utf-8"))
 
 
 @cache
-def listed(table: str, *names: str) -> frozenset[str]:
+def words_of(table: str, *names: str) -> frozenset[str]:
     """The words of a table's lists."""
-    found = (lists()[table][name].split() for name in names)
+    found = (load_lists()[table][name].split() for name in names)
     return frozenset(word for words in found for word in words)
 
 
 @cache
-def _alike(table: str) -> dict[str, tuple[str, ...]]:
+def _synonyms(table: str) -> dict[str, tuple[str, ...]]:
     """Each word of a table of synonyms with the numbers of the lines that it stands in."""
     lines: dict[str, tuple[str, ...]] = {}
-    for n, line in enumerate(lists()[table]["same" if table == "names" else "en"].split("|")):
+    for n, line in enumerate(load_lists()[table]["same" if table == "names" else "en"].split("|")):
         for word in line.split():
             spelled = word if table == "names" else stem(word)
             lines[spelled] = (*lines.get(spelled, ()), f"={table}{n}")
@@ -59,41 +60,12 @@ def _alike(table: str) -> dict[str, tuple[str, ...]]:
 
 # --- spelling -------------------------------------------------------------------------------------
 
-_MARKS = re.compile(r"[\u0300-\u036f\u064b-\u0652\u0640]")
-_ARABIC = str.maketrans("\u0623\u0625\u0622\u0649\u0629", "\u0627\u0627\u0627\u064a\u0647")
-
-
-@lru_cache(maxsize=20_000)
-def fold(word: str) -> str:
-    """A word without case, accents and vowel signs."""
-    plain = unicodedata.normalize("NFKD", word.translate(_ARABIC)).casefold()
-    return _MARKS.sub("", plain).translate(_ARABIC)
-
-
-_ENDINGS = {"ies": "y", "ied": "y", "sses": "ss"}
-_ENDINGS |= dict.fromkeys(("ing", "ed", "es", "s", "ly", "en", "er", "em"), "")
 _FAMILY = re.compile(
     r"(?:i[sz]ations?|i[sz](?:e[sd]?|ing|ers?)|ations?|ators?|ati(?:ve|ng)|ates?d?|[st]?ions?|ments?"
     r"|ness(?:es)?|ab(?:le|ly|ility)|i?ally|als?|i(?:cs?|st[s]?|sms?|ty|ties|ve|ves)|ances?|ences?"
     r"|anc(?:y|ies)|enc(?:y|ies)|ants?|ents?|ers?|ors?|ings?|ful(?:ly|ness)?|less|ous(?:ly)?"
     r"|y|ed|es|s|ly|en|e)$"
 )
-_PREFIX = re.compile("^(?:وال|بال|كال|فال|لل|ال|و(?=....))")
-
-
-@lru_cache(maxsize=20_000)
-def stem(word: str) -> str:
-    """A folded word without its commonest endings: `goals` is `goal`, `الفريق` is `فريق`."""
-    if "\u0600" <= word[:1] <= "\u06ff":
-        bare = _PREFIX.sub("", word)
-        return bare if len(bare) > 2 else word
-    for ending, rest in _ENDINGS.items():
-        if word.endswith(ending) and len(word) - len(ending) >= 4 and not word.endswith("ss"):
-            word = word[: -len(ending)] + rest
-            break
-    word = word.rstrip("e") if len(word) > 4 else word
-    doubled = len(word) > 4 and word[-1] == word[-2] and word[-1] not in "sle"
-    return word[:-1] if doubled else word
 
 
 @lru_cache(maxsize=20_000)
@@ -103,7 +75,7 @@ def family(word: str) -> str:
     return "~" + (root if len(root) >= 5 else stem(word))
 
 
-def told(text: str, plain: str, name: bool, rough: bool, little: bool) -> Word:
+def make_word(text: str, plain: str, name: bool, rough: bool, little: bool) -> Word:
     """A word or a name with all that it is found by."""
     keys, also = _spellings(plain.removesuffix("'s").strip("'"), name)
     return Word(text, "name" if name else "word", keys, also, rough=rough, little=little)
@@ -116,30 +88,30 @@ def _spellings(word: str, name: bool) -> tuple[tuple[str, ...], tuple[str, ...]]
     Names have no synonyms but their own: a king is no queen.
     """
     spelled = stem(word)
-    alike = _alike("names").get(word, ()) if name else _alike("same").get(spelled, ())
+    alike = _synonyms("names").get(word, ()) if name else _synonyms("same").get(spelled, ())
     keys = tuple(dict.fromkeys((spelled, family(word), *alike)))
     return keys, (f"^{word.rstrip('s')}", *(alike if name else ()))
 
 
-def alike(word: Word, other: Word) -> bool:
+def are_alike(word: Word, other: Word) -> bool:
     """Whether two words are one, of one family, or synonyms."""
     return word.keys[:1] == other.keys[:1] or bool(set(word.keys[1:]) & set(other.keys[1:]))
 
 
-def sought(word: Word) -> tuple[str, ...]:
+def search_keys(word: Word) -> tuple[str, ...]:
     """The keys by which a word of a claim is looked for: a sure name only as it is written."""
     return word.also if word.kind == "name" and not word.rough else word.keys
 
 
 @cache
-def common() -> frozenset[str]:
+def common_words() -> frozenset[str]:
     """The stems of words so common that finding them says half as much."""
-    return frozenset(stem(word) for word in listed("common", "en"))
+    return frozenset(stem(word) for word in words_of("common", "en"))
 
 
 def is_common(word: Word) -> bool:
     """Whether a word says little by being found, and yet something."""
-    return word.kind == "word" and word.keys[:1] != () and word.keys[0] in common()
+    return word.kind == "word" and word.keys[:1] != () and word.keys[0] in common_words()
 
 
 def weight(word: Word) -> float:

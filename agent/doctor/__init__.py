@@ -1,1 +1,1 @@
-"""What is set, what answers, and what to fix."""
+"""The doctor: checks of settings, machine and services, each with a remedy."""

@@ -1,5 +1,5 @@
-"""All checks side by side: one that has not answered by the deadline is told as such, and none that
-hangs holds the others."""
+"""Runs all checks concurrently, within one deadline: a check that hangs does not delay the others
+and is reported as failed."""
 
 from __future__ import annotations
 
@@ -8,70 +8,77 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from pathlib import Path
 
-from agent.doctor.hiding import hidden, secrets
-from agent.doctor.machine import dotenv, of_machine
-from agent.doctor.results import Check, Job, Result, refused
-from agent.doctor.services import of_settings
+from agent.doctor.machine import check_dotenv, machine_checks
+from agent.doctor.redaction import find_secrets, redact
+from agent.doctor.results import Check, Job, Result, make_error_result
+from agent.doctor.services import service_checks
 from agent.errors import AgentError, UsageError
 from agent.outside import spawn
-from agent.settings import load
+from agent.settings import parse_settings
 
 DEADLINE = 10.0  # seconds for all checks
-SHORT = 7.0  # seconds for one service: it is told as slow by its own name before the deadline
+SERVICE_TIMEOUT = 7.0  # seconds for one service: below DEADLINE, so that its own error is reported
 
 
-def examine(
+def run_checks(
     environment: Mapping[str, str], folder: Path, deadline: float = DEADLINE
 ) -> list[Check]:
-    """All checks, in a fixed order. The `.env` of the folder is loaded into the process first."""
-    until = time.monotonic() + deadline
-    file = dotenv(folder, environment)
-    jobs: dict[str, Job] = {".env": lambda: file, **of_machine(environment)}
+    """Run all checks and return their results in a fixed order, with secrets redacted.
+
+    The `.env` of the folder is loaded into the process first. `deadline`: seconds for all checks.
+    """
+    ends_at = time.monotonic() + deadline
+    dotenv_result = check_dotenv(folder, environment)
+    jobs: dict[str, Job] = {".env": lambda: dotenv_result, **machine_checks(environment)}
     try:
-        settings = load(environment, llm_timeout=SHORT, search_timeout=SHORT)
+        settings = parse_settings(
+            environment, llm_timeout=SERVICE_TIMEOUT, search_timeout=SERVICE_TIMEOUT
+        )
     except UsageError as error:
-        fault = refused(error)
-        jobs["settings"] = lambda: fault
+        settings_result = make_error_result(error)
+        jobs["settings"] = lambda: settings_result
     else:
-        jobs |= of_settings(settings)
-    return hidden(_ran(jobs, until), secrets(environment))
+        jobs |= service_checks(settings)
+    return redact(_run_jobs(jobs, ends_at), find_secrets(environment))
 
 
-def unmet(checks: Sequence[Check]) -> list[str]:
-    """What the main job lacks; empty where a question could be researched now."""
+def missing_requirements(checks: Sequence[Check]) -> list[str]:
+    """What prevents any research now, of `.env`, `settings`, `model`, `search`; empty: nothing."""
     usable = {check.name.split()[0] for check in checks if check.status == "ok"}
     needed = [kind for kind in ("model", "search") if kind not in usable]
     broken = [c.name for c in checks if c.status == "fail" and c.name in (".env", "settings")]
     return broken + needed
 
 
-def _ran(jobs: Mapping[str, Job], until: float) -> list[Check]:
-    """Every job on a thread of its own; what is not done in time is abandoned."""
-    began = time.monotonic()
-    futures = {name: spawn(_timed(job)) for name, job in jobs.items()}
-    wait(futures.values(), timeout=max(0.0, until - began))
-    passed = round(time.monotonic() - began, 3)
-    return [_row(name, future, passed) for name, future in futures.items()]
+def _run_jobs(jobs: Mapping[str, Job], ends_at: float) -> list[Check]:
+    """Run each job in a thread of its own; one that has not finished in time is abandoned."""
+    started = time.monotonic()
+    futures = {name: spawn(_time_job(job)) for name, job in jobs.items()}
+    wait(futures.values(), timeout=max(0.0, ends_at - started))
+    elapsed = round(time.monotonic() - started, 3)
+    return [_make_check(name, future, elapsed) for name, future in futures.items()]
 
 
-def _timed(job: Job) -> Callable[[], tuple[Result, float]]:
+def _time_job(job: Job) -> Callable[[], tuple[Result, float]]:
+    """Wrap a job so that it also returns its seconds, and an AgentError as a result."""
+
     def run() -> tuple[Result, float]:
-        began = time.monotonic()
+        started = time.monotonic()
         try:
             result = job()
         except AgentError as error:
-            result = refused(error)
-        return result, round(time.monotonic() - began, 3)
+            result = make_error_result(error)
+        return result, round(time.monotonic() - started, 3)
 
     return run
 
 
-def _row(name: str, future: Future[tuple[Result, float]], passed: float) -> Check:
+def _make_check(name: str, future: Future[tuple[Result, float]], elapsed: float) -> Check:
     if not future.done():
         remedy = "Check the network and the proxy settings; try again."
-        return Check(name, "fail", f"no answer within {passed:.1f} s", remedy, passed)
-    if error := future.exception():  # its text may hold anything: a key too
+        return Check(name, "fail", f"no answer within {elapsed:.1f} s", remedy, elapsed)
+    if error := future.exception():  # only the type is shown: the text may hold a key
         fault = f"an unexpected {type(error).__name__}"
-        return Check(name, "fail", fault, "This is a bug: please report it.", passed)
+        return Check(name, "fail", fault, "This is a bug: please report it.", elapsed)
     result, seconds = future.result()
     return Check(name, *result, seconds)

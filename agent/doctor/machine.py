@@ -1,19 +1,21 @@
-"""Checks of the machine: its variables, packages and clock."""
+"""Checks of the machine, without network: `.env`, variables, packages and clock."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from dotenv import load_dotenv
-
 from agent import __version__
 from agent.doctor.results import Job, Result
+from agent.errors import UsageError
+from agent.settings import load_env_file
+from agent.state.clock import format_utc
 
-EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)  # this program is younger
+EARLIEST_DATE = datetime(2026, 1, 1, tzinfo=UTC)  # before this program was written
 
 KEYS = "GEMINI OPENAI SERPAPI EXA TAVILY SERPER".split()
 PROXIES = "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY".split()
@@ -23,23 +25,24 @@ PACKAGES = (
 ).split()
 
 
-def dotenv(folder: Path, environment: Mapping[str, str]) -> Result:
-    """The `.env` of a folder, loaded into the process."""
+def check_dotenv(folder: Path, environment: Mapping[str, str]) -> Result:
+    """Load the `.env` of a folder into the process."""
     file = folder / ".env"
     if not file.exists():
-        told = "none in this directory; the shell's variables count"
+        detail = "none in this directory; the shell's variables count"
         if any(environment.get(f"{name}_API_KEY") for name in KEYS):
-            return Result("ok", told)
-        return Result("warn", told, "Copy .env.example to .env and fill in your keys.")
+            return Result("ok", detail)
+        return Result("warn", detail, "Copy .env.example to .env and fill in your keys.")
     try:
-        load_dotenv(file)
-    except (OSError, UnicodeDecodeError) as error:
-        return Result("fail", f"it cannot be read ({type(error).__name__})", "Write it as UTF-8.")
+        load_env_file(folder)
+    except UsageError as error:
+        fault = type(error.__cause__).__name__
+        return Result("fail", f"it cannot be read ({fault})", "Write it as UTF-8.")
     return Result("ok", "found")
 
 
-def of_machine(environment: Mapping[str, str]) -> dict[str, Job]:
-    """Checks that ask nobody."""
+def machine_checks(environment: Mapping[str, str]) -> dict[str, Job]:
+    """The checks of the interpreter, packages, clock, proxies, gateways and keys."""
     keys = {f"{name}_API_KEY": environment.get(f"{name}_API_KEY", "") for name in KEYS}
     keys["SERPER_API_KEY"] = keys["SERPER_API_KEY"] or environment.get("SERPER_KEY_ID", "")
     names = sorted(name for name, value in environment.items() if value)
@@ -47,38 +50,38 @@ def of_machine(environment: Mapping[str, str]) -> dict[str, Job]:
     gateways = [name for name in names if name.endswith("_BASE_URL")]
     return {
         "python": lambda: Result("ok", f"{sys.version.split()[0]} on {sys.platform}"),
-        "packages": _packages,
-        "clock": lambda: clock(datetime.now(UTC)),
+        "packages": _check_packages,
+        "clock": lambda: check_clock(datetime.now(UTC)),
         "proxies": lambda: Result("ok", ", ".join(proxies) or "none set"),
         "gateways": lambda: Result("ok", ", ".join(gateways) or "none set"),
-        **{f"key {name}": _key(value) for name, value in keys.items()},
+        **{f"key {name}": partial(_check_key, value) for name, value in keys.items()},
     }
 
 
-def _key(value: str) -> Job:
-    """Whether a key is set, and whether it can be one."""
-    odd = not value.strip().isascii() or any(mark in value.strip() for mark in " \t\r\n\"'")
-    if odd:
+def _check_key(value: str) -> Result:
+    """Whether a key is set, and has only characters that keys have. The key is not shown."""
+    key = value.strip()
+    if not key.isascii() or any(char in key for char in " \t\r\n\"'"):
         remedy = "Write it without quotes, blanks and comments."
-        return lambda: Result("warn", "set, but with characters that no key has", remedy)
-    return lambda: Result("ok", "set" if value.strip() else "not set")
+        return Result("warn", "set, but with characters that no key has", remedy)
+    return Result("ok", "set" if key else "not set")
 
 
-def _packages() -> Result:
-    found, absent = [f"agent {__version__}"], []
+def _check_packages() -> Result:
+    installed, missing = [f"agent {__version__}"], []
     for name in PACKAGES:
         try:
-            found.append(f"{name} {version(name)}")
+            installed.append(f"{name} {version(name)}")
         except PackageNotFoundError:
-            absent.append(name)
-    if absent:
+            missing.append(name)
+    if missing:
         remedy = "pip install -r requirements.txt"
-        return Result("fail", f"not installed: {', '.join(absent)}", remedy)
-    return Result("ok", ", ".join(found))
+        return Result("fail", f"not installed: {', '.join(missing)}", remedy)
+    return Result("ok", ", ".join(installed))
 
 
-def clock(now: datetime) -> Result:
-    """Whether a time can be the present: services refuse certificates when it is far off."""
-    if EARLIEST <= now < EARLIEST.replace(year=EARLIEST.year + 50):
-        return Result("ok", now.strftime("%Y-%m-%dT%H:%M:%SZ"))
+def check_clock(now: datetime) -> Result:
+    """Whether the clock is plausible: TLS certificates are refused if it is far off."""
+    if EARLIEST_DATE <= now < EARLIEST_DATE.replace(year=EARLIEST_DATE.year + 50):
+        return Result("ok", format_utc(now))
     return Result("fail", f"it says {now:%Y-%m-%d}", "Set the date: certificates depend on it.")

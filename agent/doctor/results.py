@@ -1,4 +1,4 @@
-"""What a check finds: a row, ok, warn (it can do without) or fail."""
+"""Results of checks: ok, warn (the program can do without) or fail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Status = Literal["ok", "warn", "fail"]
 
 
 class Result(NamedTuple):
-    """What a check found, and what to do about it."""
+    """What a check has found, and what to do about it."""
 
     status: Status
     detail: str
@@ -19,7 +19,7 @@ class Result(NamedTuple):
 
 
 class Check(NamedTuple):
-    """A row of the report. `seconds` is how long the check took."""
+    """A row of the report: a result with the name of its check and the seconds that it took."""
 
     name: str
     status: Status
@@ -31,8 +31,11 @@ class Check(NamedTuple):
 Job = Callable[[], Result]
 
 
-def refused(error: AgentError) -> Result:
-    """A refusal in words; where a key is refused, in ours: services echo parts of it."""
+def make_error_result(error: AgentError) -> Result:
+    """The result of a check that raised an error.
+
+    For a refused key the service's own message is not shown, since services echo parts of the key.
+    """
     outcome = error.outcome if isinstance(error, OutsideError) else ""
     if outcome == "bad_key":
         return Result("fail", "the key is refused", error.remedy)

@@ -1,51 +1,56 @@
-"""Checks of what the settings name: folders, the corpus, the cache, models, search providers."""
+"""Checks of what the settings name: directories, the cache server, models and search providers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from agent.doctor.results import Job, Result, refused
+from agent.doctor.results import Job, Result, make_error_result
 from agent.errors import AgentError
 from agent.llm import Model
 from agent.outside import spawn
-from agent.run.models import chosen_models
+from agent.run.models import make_models
 from agent.settings import Settings, user_folder
 from agent.sources.cache import open_cache
-from agent.sources.search import Provider, build
+from agent.sources.search import Provider, build_search_chain
 from agent.sources.search.corpus import Corpus
-from agent.state import Found
+from agent.state import SearchResults
 
-QUERY = "Wikipedia"  # every search engine knows something of it
+PROBE_QUERY = "Wikipedia"  # every search engine has hits for it
 
 
-def of_settings(settings: Settings) -> dict[str, Job]:
-    """A check for each folder, model and provider that a run of these settings would use."""
+def service_checks(settings: Settings) -> dict[str, Job]:
+    """A check of each directory, model and search provider that a run with these settings uses."""
     runs = settings.runs_dir or user_folder("data") / "runs"
     cache = settings.cache_dir or user_folder("cache")
     return {
-        "directory of journals": lambda: _writable(runs, "RUNS_DIR"),
-        "directory of caches": lambda: _writable(cache, "CACHE_DIR"),
-        "corpus": lambda: _corpus(cache),
-        **({"cache server": lambda: _server(settings, cache)} if settings.cache_url else {}),
-        **_models(settings),
-        **_searches(settings),
+        "directory of journals": lambda: _check_writable(runs, "RUNS_DIR"),
+        "directory of caches": lambda: _check_writable(cache, "CACHE_DIR"),
+        "corpus": lambda: _check_demo_corpus(cache),
+        **(
+            {"cache server": lambda: _check_cache_server(settings, cache)}
+            if settings.cache_url
+            else {}
+        ),
+        **_model_checks(settings),
+        **_search_checks(settings),
     }
 
 
-def _writable(folder: Path, name: str) -> Result:
+def _check_writable(folder: Path, variable: str) -> Result:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder) as file:
             file.write(b"x")
     except OSError as error:
-        remedy = f"Name another directory with {name}; runs go on without."
+        remedy = f"Name another directory with {variable}; runs go on without."
         return Result("warn", f"{folder} cannot be written ({error.strerror})", remedy)
     return Result("ok", str(folder))
 
 
-def _corpus(cache: Path) -> Result:
+def _check_demo_corpus(cache: Path) -> Result:
     corpus = Corpus(Path(__file__).parents[1] / "demo", cache)
     hits = corpus.search("Who won the 2022 FIFA World Cup?")
     size = corpus.size
@@ -55,56 +60,55 @@ def _corpus(cache: Path) -> Result:
     return Result("fail", "the demo corpus does not answer", "Install the program again.")
 
 
-def _server(settings: Settings, folder: Path) -> Result:
-    """Whether the server of CACHE_URL can be read: asked for what nobody has put there."""
+def _check_cache_server(settings: Settings, folder: Path) -> Result:
+    """Whether the server of CACHE_URL can be read; the key that is looked up is in no cache."""
     cache = open_cache(settings.cache_url.get_secret_value(), folder, settings.cache_ttl)
-    cache.search(lambda query: Found(query=query, hits=(), provider="doctor"))("doctor")
+    cache.wrap_search(lambda query: SearchResults(query=query, hits=(), provider="doctor"))(
+        "doctor"
+    )
     cache.close()
     if cache.problem:
         return Result("warn", cache.problem, "Check CACHE_URL; runs go on without a cache.")
     return Result("ok", "the server answers")
 
 
-def _models(settings: Settings) -> dict[str, Job]:
-    """A look-up of each model that a run would ask, after one import of the SDK for all."""
+def _model_checks(settings: Settings) -> dict[str, Job]:
+    """A look-up of each model of the settings, which costs nothing."""
     try:
-        models = chosen_models(settings)
+        models = make_models(settings)
     except AgentError as error:
-        fault = refused(error)
-        return {"model": lambda: fault._replace(status="fail")}
-    ready = spawn(lambda: _warmed(models))
+        result = make_error_result(error)._replace(status="fail")
+        return {"model": lambda: result}
+    warm_up = spawn(lambda: _warm_models(models))
 
-    def asked(model: Model) -> Job:
-        return lambda: Result("ok", ready.result() or model.probe())
+    def probe(model: Model) -> Result:
+        warm_up.result()
+        return Result("ok", model.probe())
 
-    return {f"model {_called(model)}": asked(model) for model in models}
+    return {f"model {_model_label(model)}": partial(probe, model) for model in models}
 
 
-def _warmed(models: Iterable[Model]) -> None:
-    """The SDK imported once for all: two threads that import it at once fail."""
+def _warm_models(models: Iterable[Model]) -> None:
+    """Import the SDK in one thread: it fails if two threads import it at once."""
     for model in models:
         model.warm()
 
 
-def _called(model: Model) -> str:
+def _model_label(model: Model) -> str:
     return model.name if model.name == model.provider else f"{model.provider}:{model.name}"
 
 
-def _searches(settings: Settings) -> dict[str, Job]:
-    """One query of each search provider, through its own class."""
+def _search_checks(settings: Settings) -> dict[str, Job]:
+    """One small query to each search provider of the settings."""
     try:
-        providers = build(settings).providers
+        providers = build_search_chain(settings).providers
     except AgentError as error:
-        fault = refused(error)
-        return {"search": lambda: fault}
-
-    def asked(provider: Provider) -> Job:
-        return lambda: _found(len(provider.search(QUERY)))
-
-    return {f"search {provider.name}": asked(provider) for provider in providers}
+        result = make_error_result(error)
+        return {"search": lambda: result}
+    return {f"search {provider.name}": partial(_check_search, provider) for provider in providers}
 
 
-def _found(hits: int) -> Result:
-    if hits:
+def _check_search(provider: Provider) -> Result:
+    if hits := len(provider.search(PROBE_QUERY)):
         return Result("ok", f"answers; hits: {hits}")
     return Result("warn", "answers, but knows nothing of Wikipedia", "Try again later.")

@@ -1,1 +1,1 @@
-"""Evaluations: a set of questions, the arms that answer it side by side, and what came of it."""
+"""Evaluations: question sets, the arms that answer them side by side, and the metrics of each."""

@@ -1,82 +1,94 @@
-"""Arms: ways to answer the same questions, side by side, and what they are compared with."""
+"""Arms of an evaluation: the configurations that answer the same questions, and two baselines."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from agent import settings
-from agent.run.models import chosen_models
-from agent.settings import SHAPE, Settings
+from agent.run.models import make_models
+from agent.settings import SHAPING_FIELDS, Settings, load_env_file, parse_settings
 from agent.state import Frozen
 
-LONGEST = 600.0  # seconds a question: system D's limit
-MOST_SHOWN = 60_000  # tokens of passages that the single search may show
+#: The time limit of a question in the experiment in docs/evaluation.md.
+MAX_QUESTION_SECONDS = 600.0
+MAX_SINGLE_SEARCH_TOKENS = 60_000  # tokens of passages in the prompt of the single search
 BASELINES = ("closed_book", "single_search")
-#: What else, besides what shapes a prompt, makes two arms different.
-KEPT = {*SHAPE, "llm", "gemini_model", "openai_model", "search", "corpus", "offline", "since"}
-KEPT |= {"allow_domains", "block_domains", "max_seconds", "max_usd", "max_tokens", "max_calls"}
+#: The settings that make two arms different, besides those that shape a prompt.
+IDENTITY_FIELDS = {
+    *SHAPING_FIELDS,
+    *("llm", "gemini_model", "openai_model", "search", "corpus", "offline", "since"),
+    *("allow_domains", "block_domains", "max_seconds", "max_usd", "max_tokens", "max_calls"),
+}
 
 
 class Arm(Frozen):
-    """A way to answer, by a name that a user reads."""
+    """One way to answer, under the name that the results show."""
 
     name: str
     settings: Settings
-    skipped: str = ""  # why it cannot answer, in words
+    skipped: str = ""  # why the arm cannot answer; empty: it can
 
     @property
     def slug(self) -> str:
-        """The name as part of a file's name."""
+        """The name as part of a file name."""
         return re.sub(r"[^\w.]+", "-", self.name).strip("-")
 
     @property
-    def kept(self) -> dict[str, Any]:
-        """What tells two arms of one name apart."""
-        return self.settings.model_dump(mode="json", include=KEPT)
+    def identity(self) -> dict[str, Any]:
+        """The settings that tell this arm from another one of the same name."""
+        return self.settings.model_dump(mode="json", include=IDENTITY_FIELDS)
 
 
-def arms(
+def build_arms(
     strategies: Sequence[str],
     depths: Sequence[str],
-    models: Sequence[Sequence[str]],
-    given: Mapping[str, Any],
+    model_orders: Sequence[Sequence[str]],
+    options: Mapping[str, Any],
     *,
     baselines: bool = True,
 ) -> tuple[Arm, ...]:
-    """Every strategy at every depth with every model order, then the baselines of the first.
+    """Return an arm per strategy, depth and model order, then the baselines of the first arm.
 
-    Nothing named: one arm of what the environment says. Raises UsageError, NotConfigured.
+    Where none is named, the settings of the environment are the only arm. `options` are settings
+    that all arms share. Raises UsageError, NotConfigured.
     """
-    ways = product(strategies or [""], depths or [""], models or [()])
-    ours = [_arm(strategy, depth, tuple(llm), given) for strategy, depth, llm in ways]
-    first = ours[0].settings
-    return (*ours, *(_baseline(name, first) for name in BASELINES if baselines))
+    load_env_file()
+    combinations = product(strategies or [""], depths or [""], model_orders or [()])
+    arms = [
+        _build_arm(strategy, depth, tuple(llm), options) for strategy, depth, llm in combinations
+    ]
+    first = arms[0].settings
+    return (*arms, *(_build_baseline(name, first) for name in BASELINES if baselines))
 
 
-def _arm(strategy: str, depth: str, llm: tuple[str, ...], given: Mapping[str, Any]) -> Arm:
-    named = {"strategy": strategy or None, "depth": depth or None, "llm": llm or None}
-    own = settings.here(**given, **named)
-    seconds = min(own.max_seconds or LONGEST, LONGEST)
+def _build_arm(strategy: str, depth: str, llm: tuple[str, ...], options: Mapping[str, Any]) -> Arm:
+    chosen = {"strategy": strategy or None, "depth": depth or None, "llm": llm or None}
+    settings = parse_settings(os.environ, **options, **chosen)
+    seconds = min(settings.max_seconds or MAX_QUESTION_SECONDS, MAX_QUESTION_SECONDS)
     return Arm(
-        name=", ".join(filter(None, (own.strategy, depth, "+".join(llm)))),
-        settings=own.model_copy(update={"max_seconds": seconds}),
+        name=", ".join(filter(None, (settings.strategy, depth, "+".join(llm)))),
+        settings=settings.model_copy(update={"max_seconds": seconds}),
     )
 
 
-def _baseline(name: str, first: Settings) -> Arm:
-    """A baseline under the caps of the first arm, with its model, its search and its pages."""
-    plain = {"baseline": name, "pages_per_query": 10, "verify": "rules", "on_unsupported": "flag"}
+def _build_baseline(name: str, first: Settings) -> Arm:
+    """Return a baseline with the model, the search, the pages and the caps of the first arm."""
+    changes = {"baseline": name, "pages_per_query": 10, "verify": "rules", "on_unsupported": "flag"}
     skipped = ""
-    if name == "closed_book" and chosen_models(first)[0].provider == "extractive":
+    if name == "closed_book" and make_models(first)[0].provider == "extractive":
         skipped = "No model is asked, and the extractive engine remembers nothing."
-    return Arm(name=name, settings=first.model_copy(update=plain), skipped=skipped)
+    return Arm(name=name, settings=first.model_copy(update=changes), skipped=skipped)
 
 
-def at_equal_tokens(arm: Arm, spent: int) -> Settings:
-    """The settings of an arm; the single search shows as many tokens as the first arm has spent."""
-    shown = max(arm.settings.evidence_tokens, min(spent, MOST_SHOWN))
-    more = {"evidence_tokens": shown} if arm.settings.baseline == "single_search" else {}
-    return arm.settings.model_copy(update=more)
+def settings_at_equal_tokens(arm: Arm, tokens: int) -> Settings:
+    """Return an arm's settings; the single search may show `tokens`, the first arm's input tokens.
+
+    The limits are the arm's own `evidence_tokens` and `MAX_SINGLE_SEARCH_TOKENS`.
+    """
+    if arm.settings.baseline != "single_search":
+        return arm.settings
+    shown = max(arm.settings.evidence_tokens, min(tokens, MAX_SINGLE_SEARCH_TOKENS))
+    return arm.settings.model_copy(update={"evidence_tokens": shown})

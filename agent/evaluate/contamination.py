@@ -1,4 +1,4 @@
-"""Contamination: pages that carry the question set itself are kept from the runs, and told of."""
+"""Contamination: pages that carry the question set itself are blocked, and reported."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from agent.errors import ReadFailed
-from agent.evaluate.measures import units
-from agent.evaluate.questions import Question
+from agent.evaluate.metrics import tokenize
+from agent.evaluate.questions import EvaluationQuestion
 from agent.sources.sources import Sources
-from agent.state import Found, Frozen, Hit, Page
+from agent.state import Frozen, Hit, Page, SearchResults
 
-#: Sites where public question sets lie, with their mirrors: of our own knowledge.
-MIRRORS = (
+#: Sites that publish question sets, and mirrors of them. The list is hand-made.
+MIRROR_SITES = (
     "huggingface.co",
     "hf.co",
     "hf-mirror.com",
@@ -25,126 +25,157 @@ MIRRORS = (
     "openaipublic.blob.core.windows.net",
     "curtis.ml.cmu.edu",
 )
-#: Names by which the files of public sets are known, besides that of the user's file.
-FILES = (
+#: Parts of the file names of public sets; the name of the user's file is checked as well.
+SET_FILE_NAMES = (
     "simple_qa_test_set",
     "simpleqa_verified",
     "frames-benchmark",
     "hotpot_dev_",
     "hotpot_train",
 )
-SHORTEST = 6  # tokens of a question that is only there by being copied
-ASKING = 3  # question marks of a page that lists questions
+MIN_QUESTION_TOKENS = 6  # a shorter question may stand on a page by chance
+MIN_QUESTION_MARKS = 3  # a page with as many is taken for a list of questions
 
 
-class Block(Frozen):
-    """A page that was kept away, and why."""
+class BlockedPage(Frozen):
+    """A page that was withheld from a run, and the reason."""
 
     url: str
     reason: str
 
 
-class Contamination:
-    """What betrays the set: its file's name, sites, a canary string, its own questions."""
+class ContaminationDetector:
+    """Detects the question set in hits and pages.
+
+    The signs are sites that publish sets, the set's file name, a canary string, and questions of
+    the set in the text. In a corpus of the user's own only the canary counts: its documents may
+    well ask questions and answer them.
+    """
 
     def __init__(
-        self, path: Path, questions: Sequence[Question], canary: str = "", *, own: bool = False
+        self,
+        path: Path,
+        questions: Sequence[EvaluationQuestion],
+        canary: str = "",
+        *,
+        own_corpus: bool = False,
     ) -> None:
-        self._file = path.name.casefold() if path.suffix else ""  # one word may be any page's
+        # a name without a suffix is a common word, which any address may hold
+        self._file_name = path.name.casefold() if path.suffix else ""
         self._canary = canary.casefold()
-        self._own = own  # a corpus of the user's own: its documents may well ask and answer
-        self._asked = {q.prompt: _line(q.prompt) for q in questions}
+        self._own_corpus = own_corpus
+        self._questions = {q.prompt: _normalize(q.prompt) for q in questions}
 
-    def watch(self, question: Question) -> Watch:
-        """What stands between the web and the run of one question."""
-        return Watch(question, self)
+    def build_filter(self, question: EvaluationQuestion) -> ContaminationFilter:
+        """Return the filter for the run of one question."""
+        return ContaminationFilter(question, self)
 
-    def in_hit(self, question: Question, hit: Hit) -> str:
-        """Why a hit is not to be shown or followed; empty: it may be."""
+    def reason_to_block_hit(self, question: EvaluationQuestion, hit: Hit) -> str:
+        """Return why a hit may be neither shown nor followed; empty if it may."""
         host, url = urlsplit(hit.url).hostname or "", unquote(hit.url).casefold()
-        if not self._own and any(host == m or host.endswith(f".{m}") for m in MIRRORS):
+        if not self._own_corpus and any(host == m or host.endswith(f".{m}") for m in MIRROR_SITES):
             return f"a site where question sets lie: {host}"
-        if not self._own and (named := self._named(url)):
-            return f"the file of a question set: {named}"
-        if reason := self._in(f"{hit.title} {hit.snippet}"):
+        if not self._own_corpus and (file_name := self._match_set_file(url)):
+            return f"the file of a question set: {file_name}"
+        if reason := self._find_canary(f"{hit.title} {hit.snippet}"):
             return reason
-        asked, told = self._asked[question.prompt], _line(hit.snippet)
-        with_answer = any(_line(answer) in told for answer in question.answers)
-        if not self._own and asked.count(" ") > SHORTEST and asked in told and with_answer:
+        prompt, snippet = self._questions[question.prompt], _normalize(hit.snippet)
+        if self._is_sign(prompt) and prompt in snippet and _holds_answer(question, snippet):
             return "its snippet holds this question with its answer"
         return ""
 
-    def _named(self, url: str) -> str:
-        """The file of a set that an address names; of the user's set, the whole name."""
-        if self._file and self._file in re.split(r"[/?&=#]", url):
-            return self._file
-        return next((name for name in FILES if name in url), "")
-
-    def in_page(self, question: Question, page: Page) -> str:
-        """Why a page is not to be read; empty: it may be."""
-        if reason := self._in(page.text):
+    def reason_to_block_page(self, question: EvaluationQuestion, page: Page) -> str:
+        """Return why a page may not be read; empty if it may."""
+        if reason := self._find_canary(page.text):
             return reason
-        asked = self._asked[question.prompt]
-        if self._own or asked.count(" ") <= SHORTEST or asked not in (text := _line(page.text)):
+        prompt = self._questions[question.prompt]
+        if not self._is_sign(prompt) or prompt not in (text := _normalize(page.text)):
             return ""
-        others = (other for other in self._asked.values() if other != asked)
-        if any(other.count(" ") > SHORTEST and other in text for other in others):
+        others = (other for other in self._questions.values() if other != prompt)
+        if any(_is_long(other) and other in text for other in others):
             return "it holds this question and others of the set, word for word"
-        listed = page.text.count("?") + page.text.count("？") >= ASKING
-        if listed and any(_line(answer) in text for answer in question.answers):
+        is_list = page.text.count("?") + page.text.count("？") >= MIN_QUESTION_MARKS
+        if is_list and _holds_answer(question, text):
             return "it holds this question with its answer in a list of questions"
         return ""
 
-    def _in(self, text: str) -> str:
-        held = self._canary and self._canary in text.casefold()
-        return "it holds the canary string" if held else ""
+    def _match_set_file(self, url: str) -> str:
+        """Return the set's file that a URL names.
+
+        The user's file must be a whole part of the URL; of public sets a part of a name is enough.
+        """
+        if self._file_name and self._file_name in re.split(r"[/?&=#]", url):
+            return self._file_name
+        return next((name for name in SET_FILE_NAMES if name in url), "")
+
+    def _is_sign(self, prompt: str) -> bool:
+        """Whether a text that holds this normalised question is contaminated, not just alike."""
+        return not self._own_corpus and _is_long(prompt)
+
+    def _find_canary(self, text: str) -> str:
+        has_canary = self._canary and self._canary in text.casefold()
+        return "it holds the canary string" if has_canary else ""
 
 
-class Watch:
-    """Filters what one run finds and reads; `blocked` tells what was kept away."""
+class ContaminationFilter:
+    """Withholds contaminated hits and pages from one run; `blocked` lists them."""
 
-    def __init__(self, question: Question, by: Contamination) -> None:
-        self.blocked: list[Block] = []
+    def __init__(self, question: EvaluationQuestion, detector: ContaminationDetector) -> None:
+        self.blocked: list[BlockedPage] = []
         self._question = question
-        self._by = by
+        self._detector = detector
 
-    def between(self, ways: Sources) -> Sources:
-        """The ways of a run, with what carries the set left out."""
-        return ways._replace(search=self._search(ways.search), read=self._read(ways.read))
+    def wrap_sources(self, sources: Sources) -> Sources:
+        """Return the sources of a run without what is contaminated."""
+        search, read = self._wrap_search(sources.search), self._wrap_read(sources.read)
+        return sources._replace(search=search, read=read)
 
-    def _search(self, search: Callable[[str], Found]) -> Callable[[str], Found]:
-        def clean(query: str) -> Found:
-            found = search(query)
-            return found.model_copy(update={"hits": tuple(self._clean(found.hits))})
+    def _wrap_search(
+        self, search: Callable[[str], SearchResults]
+    ) -> Callable[[str], SearchResults]:
+        def search_clean(query: str) -> SearchResults:
+            results = search(query)
+            return results.model_copy(update={"hits": tuple(self._drop_blocked(results.hits))})
 
-        return clean
+        return search_clean
 
-    def _clean(self, hits: Iterable[Hit]) -> Iterable[Hit]:
+    def _drop_blocked(self, hits: Iterable[Hit]) -> Iterable[Hit]:
         for hit in hits:
-            if reason := self._by.in_hit(self._question, hit):
-                self._note(hit.url, reason)
+            if reason := self._detector.reason_to_block_hit(self._question, hit):
+                self._record(hit.url, reason)
             else:
                 yield hit
 
-    def _read(self, read: Callable[[str], Page]) -> Callable[[str], Page]:
-        def clean(url: str) -> Page:
+    def _wrap_read(self, read: Callable[[str], Page]) -> Callable[[str], Page]:
+        def read_clean(url: str) -> Page:
             page = read(url)
-            moved = Hit(url=page.url, title=page.title)  # it may have redirected
-            reason = self._by.in_hit(self._question, moved) or self._by.in_page(
-                self._question, page
-            )
-            if reason:
-                self._note(page.url, reason)
+            if reason := self._reason_to_block(page):
+                self._record(page.url, reason)
                 raise ReadFailed(f"Kept away: {reason}", "Nothing to do.", outcome="blocked")
             return page
 
-        return clean
+        return read_clean
 
-    def _note(self, url: str, reason: str) -> None:
-        block = Block(url=url, reason=reason)
-        if block not in self.blocked:
-            self.blocked.append(block)
+    def _reason_to_block(self, page: Page) -> str:
+        final_address = Hit(url=page.url, title=page.title)  # the request may have been redirected
+        return self._detector.reason_to_block_hit(
+            self._question, final_address
+        ) or self._detector.reason_to_block_page(self._question, page)
+
+    def _record(self, url: str, reason: str) -> None:
+        page = BlockedPage(url=url, reason=reason)
+        if page not in self.blocked:
+            self.blocked.append(page)
 
 
-def _line(text: str) -> str:
-    return f" {' '.join(units(text))} "
+def _normalize(text: str) -> str:
+    """Return a text's tokens with a blank on either side of each, so that `in` finds whole ones."""
+    return f" {' '.join(tokenize(text))} "
+
+
+def _is_long(normalized: str) -> bool:
+    return normalized.count(" ") - 1 >= MIN_QUESTION_TOKENS  # n tokens have n + 1 blanks
+
+
+def _holds_answer(question: EvaluationQuestion, text: str) -> bool:
+    return any(_normalize(answer) in text for answer in question.answers)

@@ -1,4 +1,4 @@
-"""An evaluation: questions through arms, side by side, each kept as it ends; then the figures."""
+"""An evaluation: each question in each arm, stored as it ends; then all metrics."""
 
 from __future__ import annotations
 
@@ -12,173 +12,176 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from agent.errors import UsageError
-from agent.evaluate.arms import LONGEST, Arm, at_equal_tokens
-from agent.evaluate.contamination import Contamination
-from agent.evaluate.figures import Row, differences, figures
-from agent.evaluate.judge import Judge, Sample, agreement, by_rules
-from agent.evaluate.questions import Question
-from agent.evaluate.trials import Trial, attempt, crashed, store, stored
+from agent.evaluate.arms import MAX_QUESTION_SECONDS, Arm, settings_at_equal_tokens
+from agent.evaluate.contamination import ContaminationDetector
+from agent.evaluate.judge import Judge, LabelledAnswer, judge_by_rules, measure_agreement
+from agent.evaluate.questions import EvaluationQuestion
+from agent.evaluate.summary import TrialRow, compare_arms, summarize_trials
+from agent.evaluate.trials import Trial, build_failed_trial, load_trial, run_trial, write_atomically
 from agent.outside import spawn
-from agent.run.begin import new_name
+from agent.run.begin import new_run_name
 from agent.settings import Settings, user_folder
 from agent.sources.sources import open_sources
 
 T = TypeVar("T")
-GRACE = 30.0  # seconds that a run has to end by itself when its time is up
-UNABLE = "Unable to find the answer"  # system D's words
+GRACE = 30.0  # seconds that a run has to end by itself after its time limit
+#: The text of a prediction without an answer, as in the experiment in docs/evaluation.md.
+ABSTENTION = "Unable to find the answer"
 
 
-class Plan(NamedTuple):
-    """What is to be evaluated. `judge` None: deterministic matching."""
+class EvaluationPlan(NamedTuple):
+    """What to evaluate, and how. Without a `judge`, answers are labelled by rules."""
 
-    questions: Sequence[Question]
+    questions: Sequence[EvaluationQuestion]
     arms: Sequence[Arm]
     folder: Path
-    contamination: Contamination
+    contamination: ContaminationDetector
     judge: Judge | None = None
-    sample: Sequence[Sample] = ()
+    sample: Sequence[LabelledAnswer] = ()
     concurrency: int = 4
 
 
-def new_folder(settings: Settings) -> Path:
-    """Where results are kept if the user names no folder: beside the runs."""
+def new_results_folder(settings: Settings) -> Path:
+    """Return the folder of the results where the user names none: beside the runs."""
     runs = settings.runs_dir or user_folder("data") / "runs"
-    return runs.parent / "evaluations" / new_name()
+    return runs.parent / "evaluations" / new_run_name()
 
 
 class Evaluation:
-    """Iterate over it: one question after another ends. Then ask for its `results()`.
+    """Runs a plan: iterate over it for each question as it ends, then call `build_results()`.
 
-    Every trial is kept in the folder; an evaluation of the same folder goes on where it ended,
-    down to single calls of a question that was under way.
+    Every trial is stored in the plan's folder. An evaluation of the same folder resumes there: it
+    repeats no finished trial, and no recorded call of an unfinished one.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        """Raises UsageError where the folder holds other arms of these names."""
+    def __init__(self, plan: EvaluationPlan) -> None:
+        """Raises UsageError where the folder holds arms of the same names with other settings."""
         self._plan = plan
         self._arms = [arm for arm in plan.arms if not arm.skipped]
-        self._begun = time.monotonic()
-        self._rows: dict[tuple[int, str], Row] = {}
-        self._agree_on_arms()
+        self._started = time.monotonic()
+        self._rows: dict[tuple[int, str], TrialRow] = {}
+        self._check_stored_arms()
 
-    def _agree_on_arms(self) -> None:
+    def _check_stored_arms(self) -> None:
         path = self._plan.folder / "arms.json"
         try:
-            kept = dict(json.loads(path.read_text("utf-8")) if path.exists() else {})
+            stored = dict(json.loads(path.read_text("utf-8")) if path.exists() else {})
         except (OSError, ValueError, TypeError):
             raise UsageError(f"{path} cannot be read.", "Name another --results.") from None
         for arm in self._plan.arms:
-            if kept.setdefault(arm.name, arm.kept) != arm.kept:
+            if stored.setdefault(arm.name, arm.identity) != arm.identity:
                 fault = f"{self._plan.folder} holds an arm {arm.name!r} with other settings."
                 raise UsageError(fault, "Name another folder with --results.")
-        store(path, json.dumps(kept, ensure_ascii=False, indent=2))
+        write_atomically(path, json.dumps(stored, ensure_ascii=False, indent=2))
 
-    def __iter__(self) -> Iterator[list[Row]]:
-        """The rows of each question as it ends: one an arm."""
-        open_sources(self._plan.arms[0].settings).close()  # an index of a corpus is built once
+    def __iter__(self) -> Iterator[list[TrialRow]]:
+        """Yield the rows of each question as it ends, one per arm."""
+        open_sources(self._plan.arms[0].settings).close()  # builds the index of a corpus
         numbered = list(enumerate(self._plan.questions))
-        for (n, _), rows in side_by_side(self._question, numbered, self._plan.concurrency):
+        for (n, _), rows in map_concurrently(self._run_question, numbered, self._plan.concurrency):
             self._rows |= {(n, row.trial.arm): row for row in rows}
             yield rows
 
-    def _question(self, numbered: tuple[int, Question]) -> list[Row]:
-        """A question in all arms, one after another: later ones may spend what the first did."""
+    def _run_question(self, numbered: tuple[int, EvaluationQuestion]) -> list[TrialRow]:
+        """Run a question in all arms, in order: a baseline may use as many tokens as the first."""
         n, question = numbered
-        rows: list[Row] = []
+        rows: list[TrialRow] = []
         for arm in self._arms:
-            spent = rows[0].trial.answer.usage.input_tokens if rows else 0
-            trial = self._trial(n, question, arm, spent)
-            rows.append(self._judged(question, trial))
+            tokens = rows[0].trial.answer.usage.input_tokens if rows else 0
+            trial = self._load_or_run_trial(n, question, arm, tokens)
+            rows.append(self._judge_trial(question, trial))
         return rows
 
-    def _judged(self, question: Question, trial: Trial) -> Row:
-        judge = self._plan.judge
-        sound = judge.supported(trial.answer) if judge and trial.text else None
-        return Row(question, trial, self._label(question, trial), sound)
-
-    def _trial(self, n: int, question: Question, arm: Arm, spent: int) -> Trial:
+    def _load_or_run_trial(
+        self, n: int, question: EvaluationQuestion, arm: Arm, tokens: int
+    ) -> Trial:
         name = f"{n:05d}-{question.key}"
         path = self._plan.folder / "trials" / arm.slug / f"{name}.json"
-        if known := stored(path):
-            return known
-        run = str(self._plan.folder / "runs" / arm.slug / f"{name}.jsonl")
-        more = {"resume": run, "retry_failed": True}
-        settings = at_equal_tokens(arm, spent).model_copy(update=more)
-        flight = spawn(lambda: attempt(question, arm, settings, self._plan.contamination))
-        wait([flight], timeout=LONGEST + GRACE)
-        trial = _landed(flight) or crashed(question, arm, _fault(flight))
-        store(path, trial.model_dump_json(indent=1))
+        if stored := load_trial(path):
+            return stored
+        journal = str(self._plan.folder / "runs" / arm.slug / f"{name}.jsonl")
+        changes = {"resume": journal, "retry_failed": True}
+        settings = settings_at_equal_tokens(arm, tokens).model_copy(update=changes)
+        future = spawn(lambda: run_trial(question, arm, settings, self._plan.contamination))
+        wait([future], timeout=MAX_QUESTION_SECONDS + GRACE)
+        trial = _result_of(future) or build_failed_trial(question, arm, _error_of(future))
+        write_atomically(path, trial.model_dump_json(indent=1))
         return trial
 
-    def _label(self, question: Question, trial: Trial) -> str:
-        if trial.failed:
+    def _judge_trial(self, question: EvaluationQuestion, trial: Trial) -> TrialRow:
+        judge = self._plan.judge
+        supported = judge.count_supported(trial.answer) if judge and trial.text else None
+        return TrialRow(question, trial, self._label_trial(question, trial), supported)
+
+    def _label_trial(self, question: EvaluationQuestion, trial: Trial) -> str:
+        if trial.has_failed:
             return "failed"
         label = self._plan.judge and self._plan.judge(question, trial.text)
-        return label or by_rules(question, trial.text)
+        return label or judge_by_rules(question, trial.text)
 
-    def rows(self, arm: str) -> list[Row]:
-        """What an arm has come to so far, in the order of the questions."""
-        return [row for (_, name), row in sorted(self._rows.items(), key=_place) if name == arm]
+    def rows_of(self, arm: str) -> list[TrialRow]:
+        """The rows of an arm so far, in the order of the questions."""
+        keys = sorted(key for key in self._rows if key[1] == arm)
+        return [self._rows[key] for key in keys]
 
-    def predictions(self) -> str:
-        """The first arm's answers so far, as JSON in the order of the questions."""
-        told = [
-            {"prompt": row.question.prompt, "answer": row.trial.text or UNABLE}
-            for row in self.rows(self._arms[0].name)
+    def render_predictions(self) -> str:
+        """Render the first arm's answers so far as JSON, in the order of the questions."""
+        predictions = [
+            {"prompt": row.question.prompt, "answer": row.trial.text or ABSTENTION}
+            for row in self.rows_of(self._arms[0].name)
         ]
-        return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+        return json.dumps(predictions, ensure_ascii=False, indent=2) + "\n"
 
-    def results(self) -> dict[str, Any]:
-        """All figures: those of the first arm, then of all arms, and how they differ."""
-        made = [(arm.name, self.rows(arm.name)) for arm in self._arms]
-        told: dict[str, Any] = {name: figures(rows) for name, rows in made}
+    def build_results(self) -> dict[str, Any]:
+        """Return the metrics of the first arm, then those of all arms and their differences."""
+        rows_by_arm = [(arm.name, self.rows_of(arm.name)) for arm in self._arms]
+        metrics: dict[str, Any] = {name: summarize_trials(rows) for name, rows in rows_by_arm}
+        first = self._arms[0].name
         skipped = {arm.name: {"skipped": arm.skipped} for arm in self._plan.arms if arm.skipped}
         blocked = {
-            (block.url, block.reason): {"arm": name, "prompt": row.question.prompt, **dict(block)}
-            for name, rows in made
+            (page.url, page.reason): {"arm": name, "prompt": row.question.prompt, **dict(page)}
+            for name, rows in rows_by_arm
             for row in rows
-            for block in row.trial.blocked
+            for page in row.trial.blocked
         }
         return {
-            "arm": made[0][0],
-            **told[made[0][0]],
-            "judged_by": self._judged_by(),
-            "arms": {**told, **skipped},
-            "differences": differences(made),
+            "arm": first,
+            **metrics[first],
+            "judged_by": self._describe_judge(),
+            "arms": {**metrics, **skipped},
+            "differences": compare_arms(rows_by_arm),
             "blocked": list(blocked.values()),
-            "wall_seconds": round(time.monotonic() - self._begun, 3),
+            "wall_seconds": round(time.monotonic() - self._started, 3),
             "results": str(self._plan.folder),
         }
 
-    def _judged_by(self) -> dict[str, Any]:
+    def _describe_judge(self) -> dict[str, Any]:
         judge = self._plan.judge
-        agreed = agreement(self._plan.sample, judge)
+        agreement = measure_agreement(self._plan.sample, judge)
         if judge is None:
             rule = "deterministic: a gold answer stands in the answer, case and punctuation apart"
-            return {"model": None, "rule": rule, "agreement": agreed}
-        spent = judge.spent.model_dump(mode="json", include={"llm_calls", "usd"})
-        return {"model": judge.model, "prompt": judge.prompt, "agreement": agreed, **spent}
+            return {"model": None, "rule": rule, "agreement": agreement}
+        usage = judge.usage.model_dump(mode="json", include={"llm_calls", "usd"})
+        return {"model": judge.model, "prompt": judge.prompt, "agreement": agreement, **usage}
 
 
-def _place(item: tuple[tuple[int, str], Row]) -> tuple[int, str]:
-    return item[0]
+def _result_of(future: Future[Trial]) -> Trial | None:
+    return future.result() if future.done() and not future.exception() else None
 
 
-def _landed(flight: Future[Trial]) -> Trial | None:
-    return flight.result() if flight.done() and not flight.exception() else None
+def _error_of(future: Future[Trial]) -> BaseException:
+    timeout = TimeoutError(f"it took longer than {MAX_QUESTION_SECONDS:g} s")
+    return (future.exception() if future.done() else None) or timeout
 
 
-def _fault(flight: Future[Trial]) -> BaseException:
-    late = TimeoutError(f"it took longer than {LONGEST:g} s")
-    return (flight.exception() if flight.done() else None) or late
-
-
-def side_by_side(work: Callable[[T], Any], items: Sequence[T], most: int) -> Iterator[Any]:
-    """Each item with what came of it, as they end; at most `most` are under way."""
-    waiting, flying = deque(items), dict[Future[Any], T]()
-    while waiting or flying:
-        while waiting and len(flying) < most:
-            item = waiting.popleft()
-            flying[spawn(partial(work, item))] = item
-        for flight in wait(flying, return_when=FIRST_COMPLETED).done:
-            yield flying.pop(flight), flight.result()
+def map_concurrently(
+    function: Callable[[T], Any], items: Sequence[T], concurrency: int
+) -> Iterator[tuple[T, Any]]:
+    """Yield each item with the function's result, as the calls end; raise what a call raises."""
+    pending, running = deque(items), dict[Future[Any], T]()
+    while pending or running:
+        while pending and len(running) < concurrency:
+            item = pending.popleft()
+            running[spawn(partial(function, item))] = item
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            yield running.pop(future), future.result()

@@ -1,4 +1,4 @@
-"""A model as judge of answers, and how far it agrees with labels given by hand."""
+"""A model as judge of answers, and its agreement with hand-labelled answers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator
 
 from agent.answer import Answer
 from agent.errors import ModelFailed, UsageError
-from agent.evaluate.measures import bare, kappa, match, mean
-from agent.evaluate.questions import Question
+from agent.evaluate.metrics import cohen_kappa, estimate_mean, is_right
+from agent.evaluate.questions import EvaluationQuestion
+from agent.evidence.markers import strip_markers
 from agent.outside import Excerpt, Task
-from agent.outside.budget import Spent, spent
+from agent.outside.budget import CallUsage, sum_usage
 from agent.outside.journal import Journal
 from agent.run.calls import compose_calls
-from agent.run.models import chosen_models
+from agent.run.models import make_models
 from agent.settings import Settings
 from agent.sources.sources import NO_SOURCES
 from agent.state import Frozen
@@ -27,11 +28,11 @@ from agent.state.clock import utc_now
 from agent.steps.verify import JudgeClaims
 
 Label = Literal["right", "wrong", "abstained"]
-SAMPLE = Path(__file__).parents[2] / "evals/judge_sample.jsonl"
-WITHOUT_CAPS = ("max_seconds", "max_usd", "max_tokens", "max_calls")
+SAMPLE_FILE = Path(__file__).parents[2] / "evals/judge_sample.jsonl"
+CAP_FIELDS = ("max_seconds", "max_usd", "max_tokens", "max_calls")
 
 
-class Ruling(Frozen):
+class Ruling(Frozen):  # its docstring is in the schema that the judge gets
     """What a judge says of an answer."""
 
     reasoning: str = Field(default="", description="one sentence")
@@ -39,25 +40,19 @@ class Ruling(Frozen):
 
     @field_validator("ruling", mode="before")
     @classmethod
-    def _word(cls, value: Any) -> Any:
+    def _normalize_ruling(cls, value: Any) -> Any:
         return value.strip().casefold() if isinstance(value, str) else value
 
 
 class JudgeAnswer(Task[Ruling]):
-    """Asks whether an answer says what a gold answer says."""
+    """Asks whether a candidate answer says what one of the gold answers says."""
+
+    name: ClassVar[str] = "judge"
 
     golds: tuple[str, ...]
-    said: str
+    candidate: str
 
-    @property
-    def name(self) -> str:
-        return "judge"
-
-    @property
-    def answer(self) -> type[Ruling]:
-        return Ruling
-
-    def system(self) -> str:
+    def system_prompt(self) -> str:
         return (
             "You grade an answer to a question against gold answers, any one of which is enough. "
             "right: it says what a gold answer says, in whatever words, spelling, unit or "
@@ -70,92 +65,93 @@ class JudgeAnswer(Task[Ruling]):
 
     def prompt(self) -> str:
         golds = "".join(f"<gold>{html.escape(gold, quote=False)}</gold>\n" for gold in self.golds)
-        question, said = (html.escape(text, quote=False) for text in (self.topic, self.said))
-        return f"<question>{question}</question>\n{golds}<answer>{said}</answer>"
+        texts = (self.topic, self.candidate)
+        question, candidate = (html.escape(text, quote=False) for text in texts)
+        return f"<question>{question}</question>\n{golds}<answer>{candidate}</answer>"
 
 
-def by_rules(question: Question, text: str) -> Label:
-    """What deterministic matching says of an answer; an empty text is an abstention."""
+def judge_by_rules(question: EvaluationQuestion, text: str) -> Label:
+    """Label an answer by matching it with the gold answers; an empty text is an abstention."""
     if not text:
         return "abstained"
-    return "right" if match(text, question.answers) else "wrong"
+    return "right" if is_right(text, question.answers) else "wrong"
 
 
 class Judge:
-    """Rules on answers by a model; each ruling is asked for once and kept in a journal."""
+    """A model that labels answers. Each ruling is asked for once and recorded in a journal."""
 
     def __init__(self, name: str, settings: Settings, journal: Path) -> None:
-        """`name` as in `llm`. Raises NotConfigured, UsageError, JournalError."""
-        more = {"llm": (name,), "offline": False, "baseline": "", **dict.fromkeys(WITHOUT_CAPS)}
-        own = settings.model_copy(update=more)
-        models = chosen_models(own)
+        """`name` as in the setting `llm`. Raises NotConfigured, UsageError, JournalError."""
+        changes = {"llm": (name,), "offline": False, "baseline": "", **dict.fromkeys(CAP_FIELDS)}
+        judge_settings = settings.model_copy(update=changes)
+        models = make_models(judge_settings)
         if models[0].provider == "extractive":
             raise UsageError("The extractive engine cannot judge.", "Name gemini or openai:MODEL.")
         header = {"run": "judge", "topic": "judge", "strategy": "judge", "at": utc_now()}
         self._journal = Journal.resume(journal, header, retry_failed=True)
-        self._outside = compose_calls(own, self._journal, models, NO_SOURCES)
+        self._outside = compose_calls(judge_settings, self._journal, models, NO_SOURCES)
         self.model = models[0].name
 
-    def __call__(self, question: Question, text: str) -> Label | None:
-        """The label of an answer; None where the judge gave none. An empty text is not asked of."""
+    def __call__(self, question: EvaluationQuestion, text: str) -> Label | None:
+        """Label an answer; None where the model gave no ruling. An empty text is never sent."""
         if not text:
             return "abstained"
         if not question.answers:
-            return "wrong"  # there was nothing to answer
-        task = JudgeAnswer(topic=question.prompt, golds=question.answers, said=text)
+            return "wrong"  # without a gold answer, only an abstention is right
+        task = JudgeAnswer(topic=question.prompt, golds=question.answers, candidate=text)
         try:
             return self._outside.ask(task).answer.ruling
         except ModelFailed:
             return None
 
-    def supported(self, answer: Answer) -> int | None:
-        """How many of the claims that cite their quotes support, one call for all of an answer.
+    def count_supported(self, answer: Answer) -> int | None:
+        """Count the claims that their quotes support, in one call; None without verdicts.
 
-        The judge sees the quotes alone: a reader of the answer sees no more. None: it gave none.
+        The judge sees the quotes alone, as a reader of the answer does. Claims without a citation
+        do not count.
         """
-        cited = tuple(claim for claim in answer.claims if claim.citations)
-        if not cited:
+        claims = tuple(claim for claim in answer.claims if claim.citations)
+        if not claims:
             return 0
-        evidence = tuple(_quoted(answer))
+        evidence = tuple(_excerpts_of_quotes(answer))
+        task = JudgeClaims(topic=answer.topic, claims=claims, evidence=evidence)
         try:
-            told = self._outside.ask(
-                JudgeClaims(topic=answer.topic, claims=cited, evidence=evidence)
-            )
+            reply = self._outside.ask(task)
         except ModelFailed:
             return None
-        verdicts = {v.claim: v.verdict for v in told.answer.verdicts}
-        return sum(verdicts.get(n) == "supported" for n, _ in enumerate(cited, 1))
+        verdicts = {v.claim: v.verdict for v in reply.answer.verdicts}
+        return sum(verdicts.get(n) == "supported" for n, _ in enumerate(claims, 1))
 
     @property
     def prompt(self) -> str:
-        """What the judge is told, with names in the place of texts."""
-        task = JudgeAnswer(topic="QUESTION", golds=("GOLD",), said="ANSWER")
-        return f"{task.system()}\n\n{task.prompt()}"
+        """The judge's prompt, with placeholders for question, gold answer and candidate."""
+        task = JudgeAnswer(topic="QUESTION", golds=("GOLD",), candidate="ANSWER")
+        return f"{task.system_prompt()}\n\n{task.prompt()}"
 
     @property
-    def spent(self) -> Spent:
-        """What judging took."""
-        return spent(self._journal.calls)
+    def usage(self) -> CallUsage:
+        """The usage of all calls of the judge."""
+        return sum_usage(self._journal.calls)
 
     def close(self) -> None:
-        """Let go of the journal and of connections."""
+        """Close the journal and the connections."""
         self._journal.close()
         self._outside.close()
 
 
-def _quoted(answer: Answer) -> Iterator[Excerpt]:
-    """An answer's sources with nothing but what is quoted of them."""
+def _excerpts_of_quotes(answer: Answer) -> Iterator[Excerpt]:
+    """Yield each cited source, with its quotes as the only passages."""
     for n in sorted({citation.id for citation in answer.citations}):
-        own = [citation for citation in answer.citations if citation.id == n]
-        quotes = tuple(citation.quote for citation in own)
-        yield Excerpt(source=n, title=own[0].title, url=own[0].url, passages=quotes)
+        citations = [citation for citation in answer.citations if citation.id == n]
+        quotes = tuple(citation.quote for citation in citations)
+        yield Excerpt(source=n, title=citations[0].title, url=citations[0].url, passages=quotes)
 
 
 # --- agreement ---------------------------------------------------------------------------------
 
 
-class Sample(Frozen):
-    """An answer with the label that a person gave it."""
+class LabelledAnswer(Frozen):
+    """An answer that a person labelled, with its question and its gold answer."""
 
     question: str
     gold: str
@@ -163,37 +159,37 @@ class Sample(Frozen):
     label: Label
 
     @property
-    def asked(self) -> Question:
-        """The question with its gold answer."""
-        return Question(prompt=self.question, answers=(self.gold,))
+    def evaluation_question(self) -> EvaluationQuestion:
+        """The question with its gold answer, as the judge takes it."""
+        return EvaluationQuestion(prompt=self.question, answers=(self.gold,))
 
 
-def sample(path: Path = SAMPLE) -> tuple[Sample, ...]:
-    """The hand-labelled answers of a file; none where there is no file. Raises UsageError."""
+def load_sample(path: Path = SAMPLE_FILE) -> tuple[LabelledAnswer, ...]:
+    """Load hand-labelled answers; none where the file is absent. Raises UsageError."""
     if not path.exists():
         return ()
     try:
         rows = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()]
-        return TypeAdapter(tuple[Sample, ...]).validate_python(rows)
+        return TypeAdapter(tuple[LabelledAnswer, ...]).validate_python(rows)
     except (OSError, ValueError, ValidationError) as error:
         fault = f"{path} cannot be used: {str(error)[:200]}"
         raise UsageError(fault, "Rows of question, gold, answer, label.") from None
 
 
-def agreement(rows: Sequence[Sample], judge: Judge | None) -> dict[str, Any] | None:
-    """How often a judge, or the rules, say of answers what a person said; None without a sample.
+def measure_agreement(rows: Sequence[LabelledAnswer], judge: Judge | None) -> dict[str, Any] | None:
+    """Return how often the judge, or the rules, give the person's label; None without a sample.
 
-    `kappa` is Cohen's: agreement beyond chance. A ruling that was not given counts against.
+    `kappa` is Cohen's: agreement beyond chance. A missing ruling counts as disagreement.
     """
     if not rows:
         return None
     with ThreadPoolExecutor(8) as pool:
-        labels = list(pool.map(lambda row: _label(row, judge), rows))
-    gold = [row.label for row in rows]
-    same = mean([float(label == own) for label, own in zip(labels, gold, strict=True)])
-    return {"n": len(rows), **same.model_dump(mode="json"), "kappa": kappa(labels, gold)}
+        labels = list(pool.map(lambda row: _label_answer(row, judge), rows))
+    by_hand = [row.label for row in rows]
+    share = estimate_mean([float(a == b) for a, b in zip(labels, by_hand, strict=True)])
+    return {"n": len(rows), **share.model_dump(mode="json"), "kappa": cohen_kappa(labels, by_hand)}
 
 
-def _label(row: Sample, judge: Judge | None) -> str:
-    said = bare(row.answer)
-    return (judge(row.asked, said) if judge else by_rules(row.asked, said)) or "none"
+def _label_answer(row: LabelledAnswer, judge: Judge | None) -> str:
+    question, text = row.evaluation_question, strip_markers(row.answer).strip()
+    return (judge(question, text) if judge else judge_by_rules(question, text)) or "none"

@@ -1,9 +1,9 @@
-"""Sets of questions, in the forms in which they are published.
+"""Question sets, read in the formats in which they are published.
 
-| set | form | fields |
+| set | format | fields |
 |---|---|---|
-| system D | JSON list or lines | `prompt`, `answer` |
-| ours | JSON list or lines | `question`, `answers`, `gold` |
+| the form of `--predictions` | JSON list or lines | `prompt`, `answer` |
+| with gold pages | JSON list or lines | `question`, `answers`, `gold` |
 | HotpotQA (`hotpot_dev_fullwiki_v1.json`) | JSON list | `question`, `answer`, `supporting_facts` |
 | FRAMES (`test.tsv`) | tab-separated | `Prompt`, `Answer`, `wiki_links` |
 | SimpleQA (`simple_qa_test_set.csv`) | comma-separated | `problem`, `answer` |
@@ -23,18 +23,21 @@ from typing import Any
 from agent.errors import UsageError
 from agent.state import Frozen
 
-LARGEST = 500_000_000  # bytes: HotpotQA's fullwiki file is a tenth of that
-PROMPT = ("prompt", "question", "problem")
-ANSWER = ("answers", "answer")
-GOLD = ("gold", "supporting_facts", "wiki_links")
-LONGEST_ANSWER = 2000  # characters
-REMEDY = "Each row needs `prompt` or `question`, and `answer` or `answers`; see docs/evaluation.md."
+MAX_BYTES = 500_000_000  # ten times HotpotQA's fullwiki file
+PROMPT_FIELDS = ("prompt", "question", "problem")
+ANSWER_FIELDS = ("answers", "answer")
+GOLD_FIELDS = ("gold", "supporting_facts", "wiki_links")
+MAX_ANSWER_CHARACTERS = 2000
+ROW_REMEDY = (
+    "Each row needs `prompt` or `question`, and `answer` or `answers`; see docs/evaluation.md."
+)
 
 
-class Question(Frozen):
-    """A question, its gold answers (none: the right thing is to abstain) and its gold pages.
+class EvaluationQuestion(Frozen):
+    """A question with its gold answers and its gold pages.
 
-    A gold page is the id of a passage of the corpus, an address, or a title.
+    Without gold answers, the right response is to abstain. A gold page is the id of a passage of
+    the corpus, a URL, or a title.
     """
 
     prompt: str
@@ -43,22 +46,22 @@ class Question(Frozen):
 
     @property
     def key(self) -> str:
-        """A short name that is the same wherever the question stands in a set."""
+        """A short id of the question, which does not depend on its position in a set."""
         return hashlib.sha256(self.prompt.encode()).hexdigest()[:12]
 
 
-def load(path: Path) -> tuple[Question, ...]:
-    """The questions of a file, in its order. Raises UsageError saying which row cannot be used."""
-    rows = _rows(path, _text(path))
+def load_questions(path: Path) -> tuple[EvaluationQuestion, ...]:
+    """Load the questions of a file, in its order. Raises UsageError that names the unusable row."""
+    rows = _parse_rows(path, _read_text(path))
     if not rows:
-        raise UsageError(f"{path} holds no questions.", REMEDY)
-    return tuple(_question(path, n, row) for n, row in enumerate(rows, 1))
+        raise UsageError(f"{path} holds no questions.", ROW_REMEDY)
+    return tuple(_build_question(path, n, row) for n, row in enumerate(rows, 1))
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
-        if path.stat().st_size > LARGEST:
-            raise UsageError(f"{path} is larger than {LARGEST} bytes.", "Take a part of it.")
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(f"{path} is larger than {MAX_BYTES} bytes.", "Take a part of it.")
         return path.read_text("utf-8-sig")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
@@ -66,64 +69,68 @@ def _text(path: Path) -> str:
         raise UsageError(f"{path} is not UTF-8 text.", "Convert it to UTF-8.") from None
 
 
-def _rows(path: Path, text: str) -> list[Any]:
+def _parse_rows(path: Path, text: str) -> list[Any]:
     if path.suffix in (".csv", ".tsv"):
         delimiter = "\t" if path.suffix == ".tsv" else ","
         try:
             return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter))
         except csv.Error as error:
-            raise UsageError(f"{path} is not a table: {error}.", REMEDY) from None
+            raise UsageError(f"{path} is not a table: {error}.", ROW_REMEDY) from None
     try:
-        return _json(text)
+        return _parse_json(text)
     except (ValueError, RecursionError) as error:
         fault = f"{path} is neither JSON nor JSON lines: {str(error)[:100]}."
-        raise UsageError(fault, REMEDY) from None
+        raise UsageError(fault, ROW_REMEDY) from None
 
 
-def _json(text: str) -> list[Any]:
-    """A JSON list, or a JSON value a line."""
+def _parse_json(text: str) -> list[Any]:
+    """Parse a JSON list, or JSON lines."""
     if text.lstrip()[:1] == "[":
         rows = json.loads(text)
         return rows if isinstance(rows, list) else []
-    lines = enumerate(text.split("\n"), 1)  # U+2028 ends no line
-    return [_value(line, n) for n, line in lines if line.strip()]
+    lines = enumerate(text.split("\n"), 1)  # not splitlines(): U+2028 may stand inside a string
+    return [_parse_line(line, n) for n, line in lines if line.strip()]
 
 
-def _value(line: str, n: int) -> Any:
+def _parse_line(line: str, n: int) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError as error:
         raise ValueError(f"{error.msg} in line {n}") from None
 
 
-def _question(path: Path, n: int, row: Any) -> Question:
+def _build_question(path: Path, n: int, row: Any) -> EvaluationQuestion:
     fields = {str(k).casefold(): v for k, v in row.items()} if isinstance(row, dict) else {}
-    prompt = _first(fields, PROMPT)
+    prompt = _first_value(fields, PROMPT_FIELDS)
     if not isinstance(prompt, str) or not prompt.strip():
-        raise UsageError(f"{path}: row {n} holds no question.", REMEDY)
-    if not fields.keys() & set(ANSWER):
-        raise UsageError(f"{path}: row {n} holds no answer.", f"{REMEDY} Null means: abstain.")
-    answers = _texts(_first(fields, ANSWER))
+        raise UsageError(f"{path}: row {n} holds no question.", ROW_REMEDY)
+    if not fields.keys() & set(ANSWER_FIELDS):
+        raise UsageError(f"{path}: row {n} holds no answer.", f"{ROW_REMEDY} Null means: abstain.")
+    answers = _parse_answers(_first_value(fields, ANSWER_FIELDS))
     if answers is None:
-        raise UsageError(f"{path}: the answer of row {n} is no text.", REMEDY)
-    return Question(prompt=prompt, answers=answers, gold=_gold(_first(fields, GOLD)))
+        raise UsageError(f"{path}: the answer of row {n} is no text.", ROW_REMEDY)
+    gold = _parse_gold(_first_value(fields, GOLD_FIELDS))
+    return EvaluationQuestion(prompt=prompt, answers=answers, gold=gold)
 
 
-def _first(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
+def _first_value(fields: Mapping[str, Any], names: Iterable[str]) -> Any:
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
-def _texts(value: Any) -> tuple[str, ...] | None:
-    """Gold answers: a text, a number, or a list of them; null and nothing are no answer."""
+def _parse_answers(value: Any) -> tuple[str, ...] | None:
+    """Return gold answers from a text, a number or a list of them; None if it is anything else.
+
+    Null and empty texts are no answer.
+    """
     values = value if isinstance(value, list) else [] if value is None else [value]
     if not all(isinstance(one, str | int | float) for one in values):
         return None
-    told = (str(one).strip()[:LONGEST_ANSWER] for one in values)
-    return tuple(dict.fromkeys(text for text in told if text))
+    texts = (str(one).strip()[:MAX_ANSWER_CHARACTERS] for one in values)
+    return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _gold(value: Any) -> tuple[str, ...]:
-    """Gold pages: a list, HotpotQA's `[[title, sentence]]`, or a list in a text as FRAMES has."""
+def _parse_gold(value: Any) -> tuple[str, ...]:
+    """Return gold pages from a list of titles, `[[title, sentence]]`, or a list in a text."""
     if isinstance(value, str):
         try:
             value = ast.literal_eval(value)

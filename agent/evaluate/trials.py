@@ -1,4 +1,4 @@
-"""A trial: one question in one arm, kept in a file, so that an evaluation can go on with it."""
+"""A trial: one question in one arm, stored in a file, so that an evaluation can be resumed."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agent.answer import Answer, make_failure
+from agent.answer import Answer, build_error_answer
 from agent.errors import AgentError, UsageError
 from agent.evaluate.arms import Arm
-from agent.evaluate.contamination import Block, Contamination
-from agent.evaluate.measures import bare
-from agent.evaluate.questions import Question
+from agent.evaluate.contamination import BlockedPage, ContaminationDetector
+from agent.evaluate.questions import EvaluationQuestion
+from agent.evidence.markers import strip_markers
 from agent.run import research
 from agent.settings import Settings
 from agent.state import Frozen
-from agent.state.urls import canonical
+from agent.state.urls import canonical_url
 
 
 class Trial(Frozen):
-    """What came of a question in an arm.
+    """The result of one question in one arm.
 
-    `text` is the bare answer, empty where the arm abstained or failed. `found`, `read` and `cited`
-    are the gold pages that searches named, that were read, and that the answer cites.
+    `text` is the answer without markers; it is empty where the arm abstained or failed. `found`,
+    `read` and `cited` are the gold pages that searches found, that were read, and that the answer
+    cites.
     """
 
     prompt: str
@@ -35,84 +36,92 @@ class Trial(Frozen):
     found: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     cited: tuple[str, ...] = ()
-    blocked: tuple[Block, ...] = ()
+    blocked: tuple[BlockedPage, ...] = ()
 
     @property
     def tokens(self) -> int:
-        """All tokens, in and out."""
+        """Input and output tokens."""
         return self.answer.usage.input_tokens + self.answer.usage.output_tokens
 
     @property
-    def failed(self) -> bool:
-        """Whether there is an error in the place of an answer."""
+    def has_failed(self) -> bool:
+        """Whether the run ended in an error instead of an answer."""
         return self.answer.status == "error"
 
 
-def attempt(
-    question: Question, arm: Arm, settings: Settings, contamination: Contamination
+def run_trial(
+    question: EvaluationQuestion,
+    arm: Arm,
+    settings: Settings,
+    detector: ContaminationDetector,
 ) -> Trial:
-    """A question through the product, with what carries the set itself kept away from it."""
-    watch = contamination.watch(question)
-    run = research(question.prompt, settings, through=watch.between)
+    """Run a question in an arm, with contaminated pages withheld."""
+    contamination_filter = detector.build_filter(question)
+    run = research(question.prompt, settings, wrap_sources=contamination_filter.wrap_sources)
     deque(run, maxlen=0)
-    answer, known = run.answer(), run.research
+    answer, knowledge = run.answer(), run.research
     return Trial(
         prompt=question.prompt,
         arm=arm.name,
         answer=answer,
-        text=_text(answer, settings),
-        found=_gold(question, ((hit.url, hit.title) for hit in known.hits.values())),
-        read=_gold(question, ((s.page.url, s.page.title) for s in known.sources)),
-        cited=_gold(question, ((c.url, c.title) for c in answer.citations)),
-        blocked=tuple(watch.blocked),
+        text=_answer_text(answer, settings),
+        found=_match_gold(question, ((hit.url, hit.title) for hit in knowledge.hits.values())),
+        read=_match_gold(question, ((s.page.url, s.page.title) for s in knowledge.sources)),
+        cited=_match_gold(question, ((c.url, c.title) for c in answer.citations)),
+        blocked=tuple(contamination_filter.blocked),
     )
 
 
-def crashed(question: Question, arm: Arm, error: BaseException) -> Trial:
-    """A trial that costs its own question only."""
+def build_failed_trial(question: EvaluationQuestion, arm: Arm, error: BaseException) -> Trial:
+    """Return the trial of a run that raised; the rest of the evaluation goes on."""
     if not isinstance(error, AgentError):
         error = AgentError(f"Internal error: {type(error).__name__}", "Please report this.")
-    answer = make_failure(question.prompt, error)
+    answer = build_error_answer(question.prompt, error)
     return Trial(prompt=question.prompt, arm=arm.name, answer=answer)
 
 
-def _text(answer: Answer, settings: Settings) -> str:
-    """The bare answer. One with no claim is an abstention, but from memory there are none."""
-    said = answer.claims or settings.baseline == "closed_book"
-    return bare(answer.answer) if said and answer.status != "error" else ""
+def _answer_text(answer: Answer, settings: Settings) -> str:
+    """Return the answer without markers; empty for an error or an abstention.
+
+    An answer without claims is an abstention, except in the closed book, which never has claims.
+    """
+    is_answer = answer.claims or settings.baseline == "closed_book"
+    return strip_markers(answer.answer).strip() if is_answer and answer.status != "error" else ""
 
 
-def _gold(question: Question, pages: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Those of a question's gold pages that are among pages, by passage id, address or title."""
+def _match_gold(question: EvaluationQuestion, pages: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the gold pages that are among pages of URL and title: by passage id, URL or title."""
     names: set[str] = set()
     for url, title in pages:
-        names |= {url.rpartition("?id=")[2], canonical(url), title.casefold()}
+        names |= {url.rpartition("?id=")[2], canonical_url(url), title.casefold()}
     return tuple(
         gold
         for gold in question.gold
-        if gold in names or gold.casefold() in names or ("//" in gold and canonical(gold) in names)
+        if gold in names
+        or gold.casefold() in names
+        or ("//" in gold and canonical_url(gold) in names)
     )
 
 
-# --- on disk -----------------------------------------------------------------------------------
+# --- files -------------------------------------------------------------------------------------
 
 
-def stored(path: Path) -> Trial | None:
-    """A trial that ended well; None where there is none, or one that failed."""
+def load_trial(path: Path) -> Trial | None:
+    """Load a stored trial; None where the file cannot be read or the trial failed."""
     try:
         trial = Trial.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):
         return None
-    return None if trial.failed else trial
+    return None if trial.has_failed else trial
 
 
-def store(path: Path, text: str) -> None:
-    """Write a file whole or not at all. Raises UsageError."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file completely or not at all. Raises UsageError."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(text, encoding="utf-8")
-        new.replace(path)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
     except OSError as error:
         fault = f"{path} cannot be written: {error.strerror}."
         raise UsageError(fault, "Name a place of your own with room, and go on.") from None

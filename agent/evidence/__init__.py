@@ -3,40 +3,51 @@
 Every span is a half-open range of character offsets into a page's stored text.
 """
 
-from agent.evidence.copies import copies
-from agent.evidence.quoting import anchor, antecedent, closest, lead, near, nearest
-from agent.evidence.selection import is_heading, is_row, select, show
-from agent.evidence.text import (
+from agent.evidence.copies import find_copies
+from agent.evidence.quoting import (
+    anchor_quote,
+    antecedent_of,
+    closest_sentences,
+    nearest_passage,
+    sentences_around,
+    text_before,
+)
+from agent.evidence.ranking import rank_texts
+from agent.evidence.selection import is_heading, is_row, render_sources, select_passages
+from agent.evidence.sentences import Span, split_passages, split_sentences
+from agent.evidence.tokens import estimate_tokens
+from agent.evidence.words import (
     CJK,
-    STOP_WORDS,
-    Span,
+    content_words,
     fold,
-    passages,
-    rank,
-    sentences,
-    tokens,
-    words,
+    fold_with_offsets,
+    stem,
+    stop_words,
+    strip_accents,
 )
 
 __all__ = [
     "CJK",
-    "STOP_WORDS",
     "Span",
-    "anchor",
-    "antecedent",
-    "closest",
-    "copies",
+    "anchor_quote",
+    "antecedent_of",
+    "closest_sentences",
+    "content_words",
+    "estimate_tokens",
+    "find_copies",
     "fold",
+    "fold_with_offsets",
     "is_heading",
     "is_row",
-    "lead",
-    "near",
-    "nearest",
-    "passages",
-    "rank",
-    "select",
-    "sentences",
-    "show",
-    "tokens",
-    "words",
+    "nearest_passage",
+    "rank_texts",
+    "render_sources",
+    "select_passages",
+    "sentences_around",
+    "split_passages",
+    "split_sentences",
+    "stem",
+    "stop_words",
+    "strip_accents",
+    "text_before",
 ]

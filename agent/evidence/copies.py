@@ -1,11 +1,11 @@
-"""Which sources repeat the text of another."""
+"""Sources that are copies, or near-copies, of another."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from agent.evidence.text import CJK
+from agent.evidence.words import CJK
 from agent.state import Source
 
 SHINGLE = 5  # words: two writers seldom hit on the same five in a row
@@ -15,7 +15,7 @@ REPEATED = 0.5
 _CHUNK = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 
 
-def copies(sources: Sequence[Source]) -> dict[int, int]:
+def find_copies(sources: Sequence[Source]) -> dict[int, int]:
     """For each source's number, that of the first source whose text it repeats; else its own.
 
     Near-copies too: a text under another heading, shortened, or with some words changed. Each
@@ -28,14 +28,14 @@ def copies(sources: Sequence[Source]) -> dict[int, int]:
     first: dict[int, int] = {}
     for source in sources:
         own = _shingles(source.page.text)
-        same = (n for n, other in held.items() if _shared(own, other))
+        same = (n for n, other in held.items() if _is_copy(own, other))
         whole = (first[n] for n in same if first[n] == n or len(held[n]) >= len(own) / 2)
         first[source.n] = next(whole, source.n)
         held[source.n] = own
     return first
 
 
-def _shared(own: set[int], other: set[int]) -> bool:
+def _is_copy(own: set[int], other: set[int]) -> bool:
     return len(own & other) >= REPEATED * min(len(own), len(other))
 
 

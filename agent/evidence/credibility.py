@@ -1,7 +1,8 @@
 """How far a source may be trusted, as a score whose every part is shown.
 
-`0.4 * domain + 0.5 * relevance + recency`: the formula of the project's source design. It ranks and
-is shown; a strategy that blocks does so with `allowed`.
+The score is `0.4 * domain + 0.5 * relevance + recency`, the formula that the strategy `report` was
+specified with. Other strategies rank by it. Only a strategy that blocks sources calls
+`screen_sources`.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from importlib.resources import files
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from agent.evidence import words
+from agent.evidence import content_words
 from agent.state import Frozen, Hit
 
 T = TypeVar("T")
 _Rows = list[tuple["Kind", dict[str, Any]]]
 
-THRESHOLD = 0.5  # of the source design: at or below it a page is blocked, where a strategy blocks
-SPARED = 3  # let through when all are blocked: the pages that a query is given to read
+THRESHOLD = 0.5  # as specified; a strategy that blocks does so at or below it
+SPARED = 3  # sources that pass where all would be blocked: as many as one query may read
 RECENT = 0.1
 LONGEST_HOST = 253  # characters, by DNS
 _RELATIVE = re.compile(
@@ -40,7 +41,7 @@ class Credibility(Frozen):
 
 
 class Kind(NamedTuple):
-    """What stands behind a host, and how far that is trusted: 0 to 1."""
+    """The kind of site behind a host, and how far it is trusted: 0 to 1."""
 
     score: float
     reason: str
@@ -50,9 +51,9 @@ OWN = Kind(0.4, "a document of your own")
 GENERAL = Kind(0.4, "a general site")
 
 
-def credibility(question: str, hit: Hit, year: int) -> Credibility:
-    """How far a hit may be trusted for a question, in a year; two years back is recent."""
-    domain = kind(hit.url)
+def rate_credibility(question: str, hit: Hit, year: int) -> Credibility:
+    """The credibility of a hit for a question. Dates up to two years before `year` are recent."""
+    domain = host_kind(hit.url)
     relevance = _relevance(question, f"{hit.title} {hit.snippet}")
     recency = _recency(f"{hit.date or ''} {hit.snippet}", year)
     score = 0.4 * domain.score + 0.5 * relevance + recency
@@ -65,10 +66,10 @@ def credibility(question: str, hit: Hit, year: int) -> Credibility:
     )
 
 
-class Allowed(NamedTuple, Generic[T]):
-    """What a threshold lets through and what it blocks, each in the order given.
+class Screening(NamedTuple, Generic[T]):
+    """The sources that pass a threshold and those that it blocks, each in the given order.
 
-    `note` says so where all would have been blocked and the best were let through; else "".
+    `note` says so if all would have been blocked and the best passed all the same; else it is "".
     """
 
     passed: tuple[tuple[T, Credibility], ...]
@@ -76,22 +77,22 @@ class Allowed(NamedTuple, Generic[T]):
     note: str = ""
 
 
-def allowed(
+def screen_sources(
     scored: Sequence[tuple[T, Credibility]], threshold: float = THRESHOLD, spared: int = SPARED
-) -> Allowed[T]:
-    """Those whose score is above the threshold; the `spared` best where that would leave none."""
+) -> Screening[T]:
+    """Block sources at or below the threshold; where none is left, the `spared` best pass."""
     above = {i for i, (_, found) in enumerate(scored) if found.score > threshold}
     best = sorted(range(len(scored)), key=lambda i: -scored[i][1].score)[: max(1, spared)]
     chosen = above or set(best)
-    note = "" if above or not scored else _spared(len(chosen), len(scored), threshold)
-    return Allowed(
+    note = "" if above or not scored else _explain_spared(len(chosen), len(scored), threshold)
+    return Screening(
         tuple(pair for i, pair in enumerate(scored) if i in chosen),
         tuple(pair for i, pair in enumerate(scored) if i not in chosen),
         note,
     )
 
 
-def _spared(chosen: int, total: int, threshold: float) -> str:
+def _explain_spared(chosen: int, total: int, threshold: float) -> str:
     rest = f"the best {chosen} of {total} were" if total > 1 else "it was"
     return f"No source scored above {threshold:g} for credibility; {rest} used all the same."
 
@@ -99,8 +100,8 @@ def _spared(chosen: int, total: int, threshold: float) -> str:
 # --- the domain part ---------------------------------------------------------------------------
 
 
-def kind(url: str) -> Kind:
-    """What stands behind an address: its longest host that is known, else the look of the host."""
+def host_kind(url: str) -> Kind:
+    """The kind of site behind a URL: by its longest listed suffix, else by the host's pattern."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
@@ -110,25 +111,25 @@ def kind(url: str) -> Kind:
         return OWN
     if "\\" in parts.netloc or len(host) > LONGEST_HOST:  # browsers see another host there
         return GENERAL
-    found = _listed(host) or _looks(host) or GENERAL
-    paid = next((kind for path, kind in _table().paths if path.search(parts.path)), found)
+    found = _listed_kind(host) or _kind_by_look(host) or GENERAL
+    paid = next((kind for path, kind in _load_table().paths if path.search(parts.path)), found)
     return min(found, paid)
 
 
-def listed(url: str) -> bool:
-    """Whether an address is judged by name, not by its look."""
-    return _listed(urlsplit(url).hostname or "") is not None
+def is_listed(url: str) -> bool:
+    """Whether the host of a URL is listed by name."""
+    return _listed_kind(urlsplit(url).hostname or "") is not None
 
 
-def _listed(host: str) -> Kind | None:
+def _listed_kind(host: str) -> Kind | None:
     """By suffix, so that en.wikipedia.org counts as wikipedia.org."""
-    known, labels = _table().hosts, host.split(".")
+    known, labels = _load_table().hosts, host.split(".")
     suffixes = (".".join(labels[n:]) for n in range(len(labels)))
     return next((known[suffix] for suffix in suffixes if suffix in known), None)
 
 
-def _looks(host: str) -> Kind | None:
-    return next((kind for look, kind in _table().looks if look.search(host)), None)
+def _kind_by_look(host: str) -> Kind | None:
+    return next((kind for look, kind in _load_table().looks if look.search(host)), None)
 
 
 class _Table(NamedTuple):
@@ -138,17 +139,17 @@ class _Table(NamedTuple):
 
 
 @cache
-def _table() -> _Table:
+def _load_table() -> _Table:
     text = files("agent.evidence").joinpath("domains.toml").read_text("utf-8")
     rows: _Rows = [(Kind(row["score"], row["reason"]), row) for row in tomllib.loads(text).values()]
     return _Table(
         {host: kind for kind, row in rows for host in row.get("hosts", "").split()},
-        _patterns("look", rows),
-        _patterns("path", rows),
+        _load_patterns("look", rows),
+        _load_patterns("path", rows),
     )
 
 
-def _patterns(key: str, rows: _Rows) -> list[tuple[re.Pattern[str], Kind]]:
+def _load_patterns(key: str, rows: _Rows) -> list[tuple[re.Pattern[str], Kind]]:
     return [(re.compile(row[key], re.X), kind) for kind, row in rows if key in row]
 
 
@@ -157,8 +158,8 @@ def _patterns(key: str, rows: _Rows) -> list[tuple[re.Pattern[str], Kind]]:
 
 def _relevance(question: str, text: str) -> float:
     """Share of the question's content words (bigrams for CJK) that title and snippet hold."""
-    asked = set(words(question))
-    return len(asked & set(words(text))) / len(asked) if asked else 0.0
+    asked = set(content_words(question))
+    return len(asked & set(content_words(text))) / len(asked) if asked else 0.0
 
 
 def _recency(text: str, year: int) -> float:

@@ -1,8 +1,8 @@
-"""Text on a page that is addressed to a model: told by known patterns, reported, never obeyed.
+"""Prompt injection: text on a page that is addressed to a model, found by known patterns.
 
-A pattern can be got around, and an honest page about such texts has them too. So nothing is left
-out because of what is found here, and nothing relies on it: what keeps a page from giving orders
-is that its text is only ever shown as data, and that quotes and calls are checked in code.
+It is reported, nothing more. A pattern can be evaded, and an honest page about prompt injection
+has such text too, so no text is removed because of it. What keeps a page from giving orders is
+elsewhere: its text is only shown as data, and quotes and calls are checked in code.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import NamedTuple
 
 from agent.state import Hit, Page
 
-MOST = 1_000_000  # characters of a text that are looked at
-SHOWN = 100  # characters of a text that a warning repeats
+MOST = 1_000_000  # characters of a text that are searched
+SHOWN = 100  # characters of a text that a warning quotes
 _CONTROL = re.compile(r"[^\S ]+|[\x00-\x1f\x7f]")
 _PLAIN = str.maketrans({"’": "'", "‘": "'", "\u00a0": " "})
 
 
 class Instruction(NamedTuple):
-    """What was found: the kind of pattern, and the words around it, on one line."""
+    """A match: the kind of its pattern, and the words around it on one line."""
 
     kind: str
     words: str
 
 
 class Pattern(NamedTuple):
-    """What is looked for, and words of which one is in whatever it finds."""
+    """A pattern, and words of which every match has one: a cheap test before it is searched."""
 
     kind: str
     needs: tuple[str, ...]
@@ -37,8 +37,8 @@ class Pattern(NamedTuple):
 
 
 @cache
-def patterns() -> tuple[Pattern, ...]:
-    """The known patterns."""
+def load_patterns() -> tuple[Pattern, ...]:
+    """The patterns of `instructions.toml`."""
     import tomllib
 
     text = Path(__file__).with_name("instructions.toml").read_text("utf-8")
@@ -49,17 +49,17 @@ def patterns() -> tuple[Pattern, ...]:
     )
 
 
-def instruction(*texts: str) -> Instruction | None:
-    """The first text that is addressed to a model, if any is; in linear time."""
+def find_instruction(*texts: str) -> Instruction | None:
+    """The first match in some texts, in linear time; None if there is none."""
     for text in texts:
-        plain = _folded(text[:MOST])
-        for kind, needs, form in patterns():
+        plain = _fold_lines(text[:MOST])
+        for kind, needs, form in load_patterns():
             if any(word in plain for word in needs) and (found := form.search(plain)):
-                return Instruction(kind, _around(plain, *found.span()))
+                return Instruction(kind, _excerpt_around(plain, *found.span()))
     return None
 
 
-def _folded(text: str) -> str:
+def _fold_lines(text: str) -> str:
     """A text in lower case with plain quotes, single blanks and no accents."""
     text = re.sub(r"[^\S\n]+", " ", text.translate(_PLAIN).lower())
     if text.isascii():
@@ -67,15 +67,15 @@ def _folded(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
-def _around(text: str, start: int, end: int) -> str:
-    """The words that were found and some after them, cut and without controls."""
+def _excerpt_around(text: str, start: int, end: int) -> str:
+    """The matched words and some after them, shortened, without control characters."""
     words = _CONTROL.sub(" ", text[start : min(start + SHOWN, end + 40)]).strip()
     return words if start + SHOWN >= len(text) else f"{words}…"
 
 
-def warning(page: Page, hit: Hit) -> str | None:
-    """What to tell of a source that addresses a model: which, what it says, what was done."""
-    found = instruction(page.title, page.text, hit.title, hit.snippet)
+def instruction_warning(page: Page, hit: Hit) -> str | None:
+    """The warning about a page that addresses a model; None for any other page."""
+    found = find_instruction(page.title, page.text, hit.title, hit.snippet)
     if found is None:
         return None
     return (

@@ -1,9 +1,14 @@
-"""Models: their order, asking again, and one file for each provider."""
+"""Language models: the chain in which they are asked, and one file for each provider.
 
-from agent.llm.chain import Generated, Model, Models
+To add a provider: a file here with a class of the protocol `Model`, and its line in the dict
+`MODEL_PROVIDERS` of `agent/run/models.py`.
+"""
+
+from agent.llm.chain import ModelChain
+from agent.llm.model import Generation, Model
 
 __all__ = [
-    "Generated",
+    "Generation",
     "Model",
-    "Models",
+    "ModelChain",
 ]

@@ -1,179 +1,158 @@
-"""Models: the order in which they are asked, retries, and asking again when a reply is unusable.
+"""The chain of models: the order in which they are asked, retries and fallback.
 
-The one place that decides what happens when a model fails.
+This is the one place that decides what happens when a model fails.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import re
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, Protocol
+from typing import Any, Generic
 
-from pydantic import ValidationError
+from agent.errors import NON_RETRYABLE, ModelFailed
+from agent.llm.model import Generation, Model
+from agent.llm.replies import parse_reply
+from agent.outside import AnswerT, Reply, Task, run_with_timeout
+from agent.state import Attempt, Outcome
 
-from agent.errors import FINAL, ModelFailed
-from agent.outside import A, Reply, Task, within
-from agent.state import Attempt, Frozen, Outcome
-
-REPLY_LIMIT = 200_000  # characters; a longer reply is no answer to any of our tasks
-_RETRIED: frozenset[Outcome] = frozenset({"rate_limited", "unavailable", "timeout"})
-#: A refusal for another reason (an unusable reply, a safety block) is the step's to deal with.
-_OTHERS_MAY_ANSWER: frozenset[Outcome] = _RETRIED | FINAL | {"rejected", "not_found"}
-LONGEST_WAIT = 60.0  # seconds; a service that asks for more is not waited for
-
-
-class Generated(Frozen):
-    """What a model wrote, and the tokens that it counted (thoughts are output).
-
-    `problem` says why the text cannot be the whole answer: cut off at the limit, empty.
-    """
-
-    text: str
-    input_tokens: int = 0
-    output_tokens: int = 0
-    problem: str = ""
+_RETRYABLE: frozenset[Outcome] = frozenset({"rate_limited", "unavailable", "timeout"})
+#: Outcomes after which the next model is asked. After any other (an unusable reply, a safety
+#: block) the task fails, and its step decides what to do without an answer.
+_FALLBACK_OUTCOMES: frozenset[Outcome] = _RETRYABLE | NON_RETRYABLE | {"rejected", "not_found"}
+MAX_RETRY_WAIT = 60.0  # seconds; a service that asks for a longer wait is not retried
 
 
-class Model(Protocol):
-    """One model of one provider."""
-
-    provider: str
-    name: str
-
-    def generate(self, task: Task[Any], correction: str) -> Generated:
-        """Answer a task as JSON text; `correction` says what was wrong with the last reply.
-
-        Raises ModelFailed, with the outcome of this one try.
-        """
-        ...
-
-    def probe(self) -> str:
-        """Whether it could be asked now, in words; costs nothing. Raises ModelFailed."""
-        ...
-
-    def price(self, generated: Generated) -> float | None:
-        """What a reply cost in US dollars; None where the price is not known."""
-        ...
-
-    def warm(self) -> None:
-        """Import and connect what the first call needs."""
-        ...
-
-    def close(self) -> None:
-        """Let go of connections; calls under way end. Can be called twice."""
-        ...
-
-
-class Models:
-    """`ask`: the models in order, each with retries; the choice stays once it has moved."""
+class ModelChain:
+    """`ask`: the models in order, each with retries; a model that failed is not asked again."""
 
     def __init__(
         self,
         models: Sequence[Model],
         timeout: float = 60.0,
-        waits: Sequence[float] = (),
+        retry_waits: Sequence[float] = (),
         sleep: Callable[[float], None] = time.sleep,
-        again: Callable[[], bool] = lambda: True,
-        admit: Callable[[Model, Task[Any]], None] = lambda *_: None,
-        refused: Callable[[Model, ModelFailed], None] = lambda *_: None,
+        may_retry: Callable[[], bool] = lambda: True,
+        acquire: Callable[[Model, Task[Any]], None] = lambda *_: None,
+        on_failure: Callable[[Model, ModelFailed], None] = lambda *_: None,
     ) -> None:
-        self._all = tuple(models)
+        """`timeout` and `retry_waits` are seconds: a try's time limit, the wait before each retry.
+
+        `may_retry` says whether one more request may be made. `acquire` waits until a request may
+        be sent; that wait is not part of a try's time. `on_failure` is told each failed try.
+        """
+        self._all_models = tuple(models)
         self._models = list(models)
         self._timeout = timeout
-        self._waits = tuple(waits)
+        self._retry_waits = tuple(retry_waits)
         self._sleep = sleep
-        self._again = again  # whether one more request may be made
-        self._admit = admit  # waits until a request may go; its time is no model's
-        self._refused = refused
+        self._may_retry = may_retry
+        self._acquire = acquire
+        self._on_failure = on_failure
 
     def warm(self) -> None:
-        """Make ready the model that will be asked first."""
+        """Warm the model that will be asked first."""
         for model in self._models[:1]:
             model.warm()
 
-    def move_to(self, name: str) -> None:
-        """Go on with the model that answered last, as a run that is resumed had done."""
+    def switch_to(self, name: str) -> None:
+        """Leave out the models before the named one, as a resumed run had done."""
         names = [model.name for model in self._models]
         if name in names:
             self._models = self._models[names.index(name) :]
 
     def close(self) -> None:
-        """Let go of what all models hold."""
-        for model in self._all:
+        """Close all models."""
+        for model in self._all_models:
             model.close()
 
-    def __call__(self, task: Task[A]) -> Reply[A]:
+    def __call__(self, task: Task[AnswerT]) -> Reply[AnswerT]:
         """A valid answer to a task. Raises ModelFailed when no model gives one."""
-        asking = _Asking(task)
-        last = ModelFailed("No model is left to ask.", "Check the keys, or run with --offline.")
+        attempts = _TaskAttempts(task)
+        last_error = ModelFailed(
+            "No model is left to ask.", "Check the keys, or run with --offline."
+        )
         for model in list(self._models):
             if model not in self._models:
                 continue  # its provider refused the key
             try:
-                return self._valid(model, asking)
+                return self._ask(model, attempts)
             except ModelFailed as error:
-                last = error
-                if error.outcome not in _OTHERS_MAY_ANSWER:
+                last_error = error
+                if error.outcome not in _FALLBACK_OUTCOMES:
                     break
-                self._move_on(model, error)
-        if last.outcome in _RETRIED:
-            self._waits = ()  # all are down: the next task tries once and does not wait again
+                self._drop(model, error)
+        if last_error.outcome in _RETRYABLE:
+            self._retry_waits = ()  # no model is available: the next task is not retried
         raise ModelFailed(
-            last.message, last.remedy, outcome=last.outcome, attempts=tuple(asking.attempts)
+            last_error.message,
+            last_error.remedy,
+            outcome=last_error.outcome,
+            attempts=tuple(attempts.recorded),
         )
 
-    def _move_on(self, failed: Model, error: ModelFailed) -> None:
-        """Leave a model that failed, or all of its provider's when the key is refused."""
-        left = [
+    def _drop(self, failed: Model, error: ModelFailed) -> None:
+        """Drop a model that failed, or all of its provider's if the key or the credit failed.
+
+        The last model is never dropped.
+        """
+        remaining = [
             model
             for model in self._models
             if model is not failed
-            and not (error.outcome in FINAL and model.provider == failed.provider)
+            and not (error.outcome in NON_RETRYABLE and model.provider == failed.provider)
         ]
-        self._models = left or [failed]
+        self._models = remaining or [failed]
 
-    def _valid(self, model: Model, asking: _Asking[A]) -> Reply[A]:
-        """One model's valid answer; an unusable one is asked for again, once, saying why."""
+    def _ask(self, model: Model, attempts: _TaskAttempts[AnswerT]) -> Reply[AnswerT]:
+        """One model's valid answer. After an unusable reply it is asked once more, told why."""
         correction = ""
-        for first in (True, False):
-            if not (first or self._again()):
+        for is_first in (True, False):
+            if not (is_first or self._may_retry()):
                 break
-            generated = self._persistent(model, asking, correction)
-            asking.pay(model, generated)
+            generation = self._generate_with_retries(model, attempts, correction)
+            attempts.add_cost(model, generation)
             try:
-                answer = read(generated, asking.task)
+                answer = parse_reply(generation, attempts.task)
             except ValueError as error:
                 correction = str(error)
-                asking.note(model, "invalid", correction)
+                attempts.record(model, "invalid", correction)
             else:
-                asking.note(model, "ok")
-                return asking.reply(model, answer)
+                attempts.record(model, "ok")
+                return attempts.build_reply(model, answer)
         raise ModelFailed(
             f"{model.name} gave no usable reply: {correction}",
             "Try again, or another model with --llm.",
             outcome="invalid",
         )
 
-    def _persistent(self, model: Model, asking: _Asking[A], correction: str) -> Generated:
-        """One model, asked until it replies or the waits are used up."""
-        for wait in self._waits:
+    def _generate_with_retries(
+        self, model: Model, attempts: _TaskAttempts[AnswerT], correction: str
+    ) -> Generation:
+        for wait in self._retry_waits:
             try:
-                return self._once(model, asking, correction)
+                return self._generate(model, attempts, correction)
             except ModelFailed as error:
                 pause = max(wait, error.retry_after or 0.0)
-                if error.outcome not in _RETRIED or pause > LONGEST_WAIT or not self._again():
+                if (
+                    error.outcome not in _RETRYABLE
+                    or pause > MAX_RETRY_WAIT
+                    or not self._may_retry()
+                ):
                     raise
                 self._sleep(pause)
-        return self._once(model, asking, correction)
+        return self._generate(model, attempts, correction)
 
-    def _once(self, model: Model, asking: _Asking[A], correction: str) -> Generated:
-        self._admit(model, asking.task)
-        asking.begin()
+    def _generate(
+        self, model: Model, attempts: _TaskAttempts[AnswerT], correction: str
+    ) -> Generation:
+        """One try, within the time limit. A failure is recorded and raised."""
+        self._acquire(model, attempts.task)
+        attempts.start_clock()
         try:
-            return within(self._timeout, lambda: model.generate(asking.task, correction))
+            return run_with_timeout(
+                self._timeout, lambda: model.generate(attempts.task, correction)
+            )
         except TimeoutError:
             error = ModelFailed(
                 f"{model.name} did not answer within {self._timeout:g} s",
@@ -182,85 +161,45 @@ class Models:
             )
         except ModelFailed as failure:
             error = failure
-        asking.note(model, error.outcome, error.message, error.remedy)
-        self._refused(model, error)
+        attempts.record(model, error.outcome, error.message, error.remedy)
+        self._on_failure(model, error)
         raise error
 
 
-class _Asking(Generic[A]):
-    """One task on its way: every attempt, and all that was paid for it, unusable replies too."""
+class _TaskAttempts(Generic[AnswerT]):
+    """Every attempt at one task, and what they cost together, unusable replies included."""
 
-    def __init__(self, task: Task[A]) -> None:
+    def __init__(self, task: Task[AnswerT]) -> None:
         self.task = task
-        self.attempts: list[Attempt] = []
-        self._paid: list[tuple[Generated, float | None]] = []
-        self._begun = time.monotonic()
+        self.recorded: list[Attempt] = []
+        self._costs: list[tuple[Generation, float | None]] = []
+        self._started = time.monotonic()
 
-    def begin(self) -> None:
-        self._begun = time.monotonic()
+    def start_clock(self) -> None:
+        self._started = time.monotonic()
 
-    def note(self, model: Model, outcome: Outcome, detail: str = "", remedy: str = "") -> None:
-        seconds = round(time.monotonic() - self._begun, 3)
-        who = model.provider if model.provider == model.name else f"{model.provider}:{model.name}"
+    def record(self, model: Model, outcome: Outcome, detail: str = "", remedy: str = "") -> None:
+        is_same = model.provider == model.name
         attempt = Attempt(
             what="llm",
-            provider=who,
+            provider=model.provider if is_same else f"{model.provider}:{model.name}",
             outcome=outcome,
             detail=detail,
             remedy=remedy,
-            seconds=seconds,
+            seconds=round(time.monotonic() - self._started, 3),
         )
-        self.attempts.append(attempt)
+        self.recorded.append(attempt)
 
-    def pay(self, model: Model, generated: Generated) -> None:
-        self._paid.append((generated, model.price(generated)))
+    def add_cost(self, model: Model, generation: Generation) -> None:
+        self._costs.append((generation, model.cost_usd(generation)))
 
-    def reply(self, model: Model, answer: A) -> Reply[A]:
-        prices = [usd for _, usd in self._paid if usd is not None]
-        return Reply[A](
+    def build_reply(self, model: Model, answer: AnswerT) -> Reply[AnswerT]:
+        prices = [usd for _, usd in self._costs if usd is not None]
+        return Reply[AnswerT](
             answer=answer,
             model=model.name,
-            input_tokens=sum(g.input_tokens for g, _ in self._paid),
-            output_tokens=sum(g.output_tokens for g, _ in self._paid),
-            usd=math.fsum(prices) if len(prices) == len(self._paid) else None,
-            attempts=tuple(self.attempts),
+            input_tokens=sum(generation.input_tokens for generation, _ in self._costs),
+            output_tokens=sum(generation.output_tokens for generation, _ in self._costs),
+            usd=math.fsum(prices) if len(prices) == len(self._costs) else None,
+            attempts=tuple(self.recorded),
         )
-
-
-_FENCE = re.compile(r"^\s*```[a-zA-Z]*\s*\n?|\n?\s*```\s*$")
-
-
-def read(generated: Generated, task: Task[A]) -> A:
-    """A reply to a task: JSON, or tagged text where the task takes it. Raises ValueError."""
-    within_limits = not generated.problem and len(generated.text) <= REPLY_LIMIT
-    value = task.tagged(_FENCE.sub("", generated.text)) if within_limits else None
-    return parse(generated, task.answer) if value is None else _fitting(value, task.answer)
-
-
-def parse(generated: Generated, answer: type[A]) -> A:
-    """A reply as the answer that was asked for. Raises ValueError saying what is wrong with it.
-
-    Code fences, and prose around one JSON object, are forgiven: models add both.
-    """
-    if generated.problem:
-        raise ValueError(generated.problem)
-    if len(generated.text) > REPLY_LIMIT:
-        raise ValueError(f"the reply is longer than {REPLY_LIMIT} characters")
-    text = _FENCE.sub("", generated.text)
-    begin = text.find("{")
-    if begin < 0:
-        raise ValueError("the reply holds no JSON object")
-    try:
-        value, _ = json.JSONDecoder().raw_decode(text, begin)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"the reply is not valid JSON: {error}") from None
-    return _fitting(value, answer)
-
-
-def _fitting(value: Any, answer: type[A]) -> A:
-    try:
-        return answer.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"the reply does not fit the schema: {where}: {first['msg']}") from None

@@ -1,29 +1,39 @@
-"""How turns with tools are told to a model: its own as they came, another's as text."""
+"""The messages of a conversation with tools, as every provider's file builds them.
+
+A service takes back only its own turns, in its own form (`Turn.verbatim`). A model therefore gets
+its own turns as they came, and the turns of another model as text.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from agent.outside import Task
-from agent.outside.tools import Exchange, transcript
+from agent.outside.tools import Exchange, render_transcript
 
 
-def opening(task: Task[Any], model: str) -> tuple[str, list[Exchange]]:
-    """The first message, and the turns that the model made itself since it took over.
+def split_conversation(task: Task[Any], model: str) -> tuple[str, list[Exchange]]:
+    """The first user message, and the exchanges after it that are the model's own.
 
-    What another model did before is text in the first message: its form fits no one else.
+    All exchanges up to the last one of another model are text in the first message.
     """
-    foreign = [i for i, exchange in enumerate(task.exchanges) if not _own(exchange, model)]
-    taken_over = foreign[-1] + 1 if foreign else 0
-    before, own = task.exchanges[:taken_over], task.exchanges[taken_over:]
-    return told(task.prompt(), before), list(own)
+    foreign = [i for i, exchange in enumerate(task.exchanges) if not _is_own(exchange, model)]
+    first_own = foreign[-1] + 1 if foreign else 0
+    earlier, own = task.exchanges[:first_own], task.exchanges[first_own:]
+    return append_transcript(task.prompt(), earlier), list(own)
 
 
-def told(prompt: str, exchanges: tuple[Exchange, ...]) -> str:
-    """A prompt with turns as text."""
-    done = f"\n\nWhat you have called so far:\n{transcript(exchanges)}" if exchanges else ""
-    return prompt + done
+def append_transcript(prompt: str, exchanges: tuple[Exchange, ...]) -> str:
+    """A prompt, followed by exchanges as text."""
+    if not exchanges:
+        return prompt
+    return f"{prompt}\n\nWhat you have called so far:\n{render_transcript(exchanges)}"
 
 
-def _own(exchange: Exchange, model: str) -> bool:
+def request_correction(correction: str) -> str:
+    """The message that tells a model why its last reply was unusable and asks for another."""
+    return f"Your last reply could not be used: {correction}. Answer again."
+
+
+def _is_own(exchange: Exchange, model: str) -> bool:
     return exchange.model == model and exchange.turn.verbatim is not None

@@ -1,6 +1,7 @@
-"""Gemini through google-genai: native structured output, validated by us.
+"""Gemini through the SDK google-genai: native structured output, validated by us.
 
-The SDK has no total deadline and its retries ignore `Retry-After`, so both are ours (`Models`).
+The SDK has no total deadline, and its retries ignore `Retry-After`. So `ModelChain` does both, and
+the SDK's own retries are off.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.errors import ModelFailed
-from agent.llm.chain import Generated
-from agent.llm.gemini_turns import contents, form, text_of, turn_of
-from agent.llm.prices import Price
+from agent.llm.gemini_turns import build_contents, extract_text, extract_turn_json, response_config
+from agent.llm.model import Generation, describe_problem
+from agent.llm.prices import Price, generation_cost_usd
 from agent.outside import Task
-from agent.outside.http import retry_after
+from agent.outside.http import parse_retry_after
 from agent.state import Outcome
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-OUTCOMES: dict[int, Outcome] = {401: "bad_key", 402: "no_credit", 403: "bad_key", 404: "not_found"}
+OUTCOME_BY_STATUS: dict[int, Outcome] = {
+    401: "bad_key",
+    402: "no_credit",
+    403: "bad_key",
+    404: "not_found",
+}
 REMEDIES: dict[Outcome, str] = {
     "bad_key": "Check GEMINI_API_KEY.",
     "no_credit": "Check the quota and billing of the Gemini account, or choose another model.",
@@ -33,16 +39,19 @@ REMEDIES: dict[Outcome, str] = {
     "not_found": "Check GEMINI_MODEL.",
     "unavailable": "Try again later.",
 }
-FIRST_CALL = 0.3  # seconds: the SDK builds its validators at the first call, for some 40 ms
-MISCALLED = {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"}
-SAFE = {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"}
+#: Seconds to wait for the first request to be sent: the SDK builds its validators then, in 40 ms.
+FIRST_REQUEST_WAIT = 0.3
+#: Finish reasons: the model called a tool in a way that cannot be parsed.
+MALFORMED_CALL = {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"}
+#: Finish reasons with which the reply may be used. With any other one it was blocked.
+NOT_BLOCKED = {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"}
 
 
-class Connection:
-    """One client for all models of a run, made at the first call: the import takes half a second.
+class GeminiConnection:
+    """One client for all models of a run, made at the first call: its import takes half a second.
 
-    Only what is given here decides where the key goes: other Google variables of the shell (Vertex,
-    replay mode) must not redirect it. The proxies of the environment are honoured.
+    Only the arguments decide where the key is sent. Other Google variables of the environment
+    (Vertex, replay mode) must not redirect it. The proxies of the environment are honoured.
     """
 
     def __init__(self, key: str, base_url: str, api_version: str, timeout: float) -> None:
@@ -52,10 +61,10 @@ class Connection:
         self._timeout = timeout
         self._lock = threading.Lock()
         self._client: Client | None = None
-        self.sent = threading.Event()  # the first request is on its way
+        self.first_request_sent = threading.Event()
 
     def client(self) -> Client:
-        """The client, which is safe to share between threads."""
+        """The client. It can be shared between threads."""
         with self._lock:
             if self._client is None:
                 self._client = self._connect()
@@ -72,20 +81,22 @@ class Connection:
         from google.genai import Client, types
         from google.genai.client import DebugConfig
 
-        trust = httpx2.create_ssl_context()  # one for all of the SDK's clients: 20 ms each
+        ssl_context = httpx2.create_ssl_context()  # shared by the SDK's clients: 20 ms each
         options = types.HttpOptions(
             base_url=self._base_url or None,
             api_version=self._api_version or None,
             timeout=int(self._timeout * 1000),
             retry_options=types.HttpRetryOptions(attempts=1),
-            client_args={"verify": trust, "event_hooks": {"request": [self._note]}},
-            async_client_args={"verify": trust},
+            client_args={"verify": ssl_context, "event_hooks": {"request": [self._mark_sent]}},
+            async_client_args={"verify": ssl_context},
         )
-        live = DebugConfig(client_mode=None, replays_directory=None, replay_id=None)
-        return Client(api_key=self._key, vertexai=False, http_options=options, debug_config=live)
+        no_replay = DebugConfig(client_mode=None, replays_directory=None, replay_id=None)
+        return Client(
+            api_key=self._key, vertexai=False, http_options=options, debug_config=no_replay
+        )
 
-    def _note(self, _: object) -> None:
-        self.sent.set()
+    def _mark_sent(self, _: object) -> None:
+        self.first_request_sent.set()
 
     def redact(self, text: str) -> str:
         """A text without the key."""
@@ -97,32 +108,34 @@ class Gemini:
 
     provider = "gemini"
 
-    def __init__(self, name: str, connection: Connection, price: Price | None) -> None:
+    def __init__(self, name: str, connection: GeminiConnection, price: Price | None) -> None:
         self.name = name
         self._connection = connection
         self._price = price
 
-    def generate(self, task: Task[Any], correction: str) -> Generated:
+    def generate(self, task: Task[Any], correction: str) -> Generation:
         """Answer a task. Raises ModelFailed with the outcome of this one try."""
-        read = turn_of if task.tools else text_of
-        return self._told(lambda client: _generated(self._send(client, task, correction), read))
+        extract = extract_turn_json if task.tools else extract_text
+        return self._call_sdk(
+            lambda client: _to_generation(self._send(client, task, correction), extract)
+        )
 
     def probe(self) -> str:
-        """Whether the key works and the model exists, in words; costs nothing. Raises ModelFailed.
+        """Say whether the key works and the model exists; costs nothing. Raises ModelFailed.
 
         Asks `models.get` of the Gemini API.
         """
-        found = self._told(lambda client: client.models.get(model=self.name))
-        if not found.name:
+        model = self._call_sdk(lambda client: client.models.get(model=self.name))
+        if not model.name:
             raise ModelFailed(
                 "Gemini answered something else", "Check GOOGLE_GEMINI_BASE_URL.", outcome="invalid"
             )
-        if found.supported_actions and "generateContent" not in found.supported_actions:
+        if model.supported_actions and "generateContent" not in model.supported_actions:
             raise ModelFailed("it writes no text", REMEDIES["not_found"], outcome="unsupported")
         return "the key works, the model exists"
 
-    def _told(self, call: Callable[[Client], T]) -> T:
-        """What a call to the SDK gives, with its failures as ours."""
+    def _call_sdk(self, call: Callable[[Client], T]) -> T:
+        """The result of a call to the SDK. Its exceptions are translated into ModelFailed."""
         client = self._connection.client()  # first: two threads importing the SDK at once fail
         import httpx2
         from google.genai.errors import APIError
@@ -130,13 +143,13 @@ class Gemini:
         try:
             return call(client)
         except APIError as error:
-            raise self._refusal(error) from None
+            raise self._translate(error) from None
         except httpx2.TimeoutException:
             raise ModelFailed("Gemini timed out", "Try again.", outcome="timeout") from None
         except httpx2.HTTPError as error:
             detail = self._connection.redact(f"Gemini cannot be reached: {error}")
             raise ModelFailed(detail, "Check the network.", outcome="unavailable") from None
-        except ValueError as error:  # a body that is not JSON, or not Gemini's
+        except ValueError as error:  # the body is not JSON, or not in Gemini's format
             detail = self._connection.redact(f"Gemini answered something else: {error}")[:300]
             remedy = "Check GOOGLE_GEMINI_BASE_URL."
             raise ModelFailed(detail, remedy, outcome="unavailable") from None
@@ -145,39 +158,43 @@ class Gemini:
         from google.genai import types
 
         config = types.GenerateContentConfig(
-            system_instruction=task.system(),
+            system_instruction=task.system_prompt(),
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
-            **form(task),
+            **response_config(task),
         )
-        said = contents(task, self.name, correction)
-        return client.models.generate_content(model=self.name, contents=said, config=config)
+        contents = build_contents(task, self.name, correction)
+        return client.models.generate_content(model=self.name, contents=contents, config=config)
 
-    def _refusal(self, error: APIError) -> ModelFailed:
-        outcome = _outcome(error)
+    def _translate(self, error: APIError) -> ModelFailed:
+        outcome = _outcome_of(error)
         detail = self._connection.redact(f"Gemini: {error.code} {error.message or error.status}")
         return ModelFailed(
-            detail[:300], REMEDIES.get(outcome, ""), outcome=outcome, retry_after=_delay(error)
+            detail[:300],
+            REMEDIES.get(outcome, ""),
+            outcome=outcome,
+            retry_after=_retry_after_of(error),
         )
 
     def warm(self) -> None:
-        """Import the SDK, make the client, and see the first request off, if one is made now."""
+        """Import the SDK and make the client; wait until the first request is sent, if one is."""
         self._connection.client()
-        self._connection.sent.wait(FIRST_CALL)
+        self._connection.first_request_sent.wait(FIRST_REQUEST_WAIT)
 
     def close(self) -> None:
-        """Close the connection that all models of the run share."""
+        """Close the connection, which all models of the run share."""
         self._connection.close()
 
-    def price(self, generated: Generated) -> float | None:
+    def cost_usd(self, generation: Generation) -> float | None:
         """US dollars; None where the price or the tokens are not known."""
-        if self._price is None or not generated.input_tokens:
-            return None
-        return self._price.usd(generated.input_tokens, generated.output_tokens)
+        return generation_cost_usd(self._price, generation)
 
 
-def _generated(response: GenerateContentResponse, read: Callable[[Content], str]) -> Generated:
+def _to_generation(
+    response: GenerateContentResponse, extract: Callable[[Content], str]
+) -> Generation:
+    """A response as a generation; `extract` takes the text out of its content."""
     usage = response.usage_metadata
-    spent = {
+    token_counts = {
         "input_tokens": (usage and usage.prompt_token_count) or 0,
         "output_tokens": ((usage and usage.candidates_token_count) or 0)
         + ((usage and usage.thoughts_token_count) or 0),
@@ -186,22 +203,20 @@ def _generated(response: GenerateContentResponse, read: Callable[[Content], str]
     if not candidates:
         feedback = response.prompt_feedback
         if feedback and feedback.block_reason:
-            raise _blocked(str(feedback.block_reason.name))
-        return Generated(text="", problem="the reply was empty", **spent)
+            raise _blocked_error(str(feedback.block_reason.name))
+        return Generation(text="", problem="the reply was empty", **token_counts)
     candidate = candidates[0]
     reason = candidate.finish_reason.name if candidate.finish_reason else "STOP"
-    if reason in MISCALLED:
-        return Generated(text="", problem="the call of a tool was malformed", **spent)
-    if reason not in SAFE:
-        raise _blocked(reason)
-    text = read(candidate.content) if candidate.content and candidate.content.parts else ""
-    problem = "" if text.strip() else "the reply was empty"
-    if reason == "MAX_TOKENS":
-        problem = "the reply was cut off at the output limit; be shorter"
-    return Generated(text=text, problem=problem, **spent)
+    if reason in MALFORMED_CALL:
+        return Generation(text="", problem="the call of a tool was malformed", **token_counts)
+    if reason not in NOT_BLOCKED:
+        raise _blocked_error(reason)
+    text = extract(candidate.content) if candidate.content and candidate.content.parts else ""
+    problem = describe_problem(text, is_cut_off=reason == "MAX_TOKENS")
+    return Generation(text=text, problem=problem, **token_counts)
 
 
-def _blocked(reason: str) -> ModelFailed:
+def _blocked_error(reason: str) -> ModelFailed:
     return ModelFailed(
         f"Gemini blocked the reply ({reason})",
         "Rephrase the question, or try another model with --llm.",
@@ -209,7 +224,7 @@ def _blocked(reason: str) -> ModelFailed:
     )
 
 
-def _outcome(error: APIError) -> Outcome:
+def _outcome_of(error: APIError) -> Outcome:
     if error.code == 400 and "API_KEY_INVALID" in str(error.details):
         return "bad_key"
     if error.code == 429:
@@ -218,21 +233,25 @@ def _outcome(error: APIError) -> Outcome:
         return "timeout"
     if error.code and error.code >= 500:
         return "unavailable"
-    return OUTCOMES.get(error.code or 0, "rejected")
+    return OUTCOME_BY_STATUS.get(error.code or 0, "rejected")
 
 
-def _delay(error: APIError) -> float | None:
-    """Seconds to wait by `Retry-After` (seconds or a date) or google.rpc.RetryInfo."""
+def _retry_after_of(error: APIError) -> float | None:
+    """Seconds to wait, from `Retry-After` (seconds or a date), else from google.rpc.RetryInfo."""
     headers = getattr(error.response, "headers", None) or {}
-    told = retry_after(headers.get("retry-after"), time.time())
-    info = (_retry_info(error.details) or "").removesuffix("s")
-    return told if told is not None else retry_after(info, time.time())
+    from_header = parse_retry_after(headers.get("retry-after"), time.time())
+    if from_header is not None:
+        return from_header
+    return parse_retry_after(
+        (_find_retry_delay(error.details) or "").removesuffix("s"), time.time()
+    )
 
 
-def _retry_info(details: Any) -> str | None:
+def _find_retry_delay(details: Any) -> str | None:
+    """The `retryDelay` of an error body, as in `"retryDelay": "30s"`."""
     body = details.get("error", details) if isinstance(details, dict) else {}
-    rows = body.get("details") if isinstance(body, dict) else None
-    for row in rows if isinstance(rows, list) else ():
-        if isinstance(row, dict) and isinstance(row.get("retryDelay"), str):
-            return str(row["retryDelay"])
+    entries = body.get("details") if isinstance(body, dict) else None
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("retryDelay"), str):
+            return str(entry["retryDelay"])
     return None

@@ -1,12 +1,12 @@
-"""What is said to Gemini and what it says, as its SDK has it: prompts, turns, replies."""
+"""Gemini's messages in the types of its SDK: the request's contents, and what a reply holds."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from agent.llm.conversation import opening
-from agent.llm.schemas import lean
+from agent.llm.conversation import request_correction, split_conversation
+from agent.llm.schemas import strip_titles
 from agent.outside import Task
 from agent.outside.tools import Exchange
 
@@ -14,47 +14,47 @@ if TYPE_CHECKING:
     from google.genai.types import Content, Part
 
 
-def form(task: Task[Any]) -> dict[str, Any]:
-    """What a reply may be: calls of tools, or JSON of a schema.
+def response_config(task: Task[Any]) -> dict[str, Any]:
+    """The options that say what a reply may be: calls of tools, or JSON of a schema.
 
-    No temperature: Gemini 3 is made for its default, and may repeat itself for ever below that.
+    No temperature is set: Gemini 3 is made for its default, and may repeat itself for ever below
+    it.
     """
     from google.genai import types
 
     if not task.tools:
-        schema = lean(task.answer.model_json_schema())
+        schema = strip_titles(task.answer_type.model_json_schema())
         return {"response_mime_type": "application/json", "response_json_schema": schema}
-    declared = [
+    declarations = [
         types.FunctionDeclaration(
             name=tool.name, description=tool.description, parameters_json_schema=tool.parameters
         )
         for tool in task.tools
     ]
-    return {"tools": [types.Tool(function_declarations=declared)]}
+    return {"tools": [types.Tool(function_declarations=declarations)]}
 
 
-def contents(task: Task[Any], model: str, correction: str) -> list[Content]:
-    """The prompt, and the turns so far: this model's own as they came, another's as text.
+def build_contents(task: Task[Any], model: str, correction: str) -> list[Content]:
+    """The prompt and the exchanges so far: this model's own as they came, others as text.
 
-    A turn's thought signatures must come back with it, else Gemini 3 answers 400, and they are
-    worth nothing to another model.
+    A turn must go back with its thought signatures, else Gemini 3 answers 400. Another model
+    cannot use them.
     """
     from google.genai import types
 
-    prompt, own = opening(task, model)
-    told = [types.Content(role="user", parts=[types.Part(text=prompt)])]
-    for exchange in own:
-        told.append(types.Content.model_validate(exchange.turn.verbatim))
-        told.append(types.Content(role="user", parts=_results(exchange)))
+    prompt, own_exchanges = split_conversation(task, model)
+    contents = [types.Content(role="user", parts=[types.Part(text=prompt)])]
+    for exchange in own_exchanges:
+        contents.append(types.Content.model_validate(exchange.turn.verbatim))
+        contents.append(types.Content(role="user", parts=_result_parts(exchange)))
     if correction:
-        again = f"Your last reply could not be used: {correction}. Answer again."
-        told[-1] = told[-1].model_copy(
-            update={"parts": [*(told[-1].parts or ()), types.Part(text=f"\n\n{again}")]}
-        )
-    return told
+        part = types.Part(text=f"\n\n{request_correction(correction)}")
+        last = contents[-1]
+        contents[-1] = last.model_copy(update={"parts": [*(last.parts or ()), part]})
+    return contents
 
 
-def _results(exchange: Exchange) -> list[Part]:
+def _result_parts(exchange: Exchange) -> list[Part]:
     from google.genai import types
 
     return [
@@ -67,23 +67,23 @@ def _results(exchange: Exchange) -> list[Part]:
     ]
 
 
-def text_of(content: Content) -> str:
-    """What a reply says, without its thoughts."""
+def extract_text(content: Content) -> str:
+    """The text of a reply, without the model's thoughts."""
     return "".join(part.text or "" for part in content.parts or () if not part.thought)
 
 
-def turn_of(content: Content) -> str:
-    """A reply with its calls, as JSON of a `Turn`."""
-    called = [part.function_call for part in content.parts or () if part.function_call]
+def extract_turn_json(content: Content) -> str:
+    """A reply with its calls of tools, as the JSON of a `Turn`."""
+    calls = [part.function_call for part in content.parts or () if part.function_call]
     return json.dumps(
         {
             "calls": [
                 {"name": call.name or "", "arguments": call.args or {}, "id": call.id or ""}
-                for call in called
+                for call in calls
             ],
-            "text": text_of(content),
+            "text": extract_text(content),
             "verbatim": content.model_dump(mode="json", by_alias=True, exclude_none=True)
-            if called
+            if calls
             else None,
         }
     )

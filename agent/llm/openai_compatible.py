@@ -1,8 +1,9 @@
 """Any server with OpenAI's chat completions: OpenAI, Ollama, llama.cpp, vLLM, LM Studio.
 
-Format: https://platform.openai.com/docs/api-reference/chat. Servers differ in how they take a JSON
-schema, so three forms are known; one that a server refuses, or whose reply does not validate, is
-given up for the next, for the rest of the run.
+Format: https://platform.openai.com/docs/api-reference/chat. Servers differ in what they accept:
+tools, a temperature, and three ways to give a JSON schema (`SCHEMA_FORMS`). An option that the
+server refuses is left out, for the rest of the run. So is the native schema (`json_schema`) after
+a reply that does not validate.
 """
 
 from __future__ import annotations
@@ -12,18 +13,17 @@ from collections.abc import Callable
 from typing import Any
 
 from agent.errors import ModelFailed
-from agent.llm.chain import Generated
-from agent.llm.conversation import opening, told
-from agent.llm.openai_tools import declared, replayed, turn, without_thoughts
-from agent.llm.prices import Price
-from agent.llm.schemas import lean
+from agent.llm.conversation import append_transcript, request_correction, split_conversation
+from agent.llm.model import Generation, describe_problem
+from agent.llm.openai_tools import declare_tools, extract_text, extract_turn_json, replay_messages
+from agent.llm.prices import Price, generation_cost_usd
+from agent.llm.schemas import strip_titles
 from agent.outside import Task
 from agent.outside.http import Endpoint
-from agent.outside.tools import in_words
-from agent.state.plain import dig
+from agent.outside.tools import describe_tools
+from agent.state.json_data import get_path
 
-FORMS = ("json_schema", "json_object", "prompt")
-AGAIN = "Your last reply could not be used: {}. Answer again."
+SCHEMA_FORMS = ("json_schema", "json_object", "prompt")
 
 
 class OpenAICompatible:
@@ -37,137 +37,132 @@ class OpenAICompatible:
         self.name = name
         self._key = key
         self._price = price
-        self._form = 0
-        self._tools = True  # until the server refuses them: then they are told in words
-        self._tempered = True  # until the server refuses a temperature
+        self._schema_form = 0  # index into SCHEMA_FORMS
+        self._accepts_tools = True  # if not, tools are described in the prompt
+        self._accepts_temperature = True
         self._endpoint = Endpoint(
             base_url,
             "OPENAI_BASE_URL",
             "OPENAI_API_KEY" if key else "",
             secret=key,
             timeout=timeout,
-            failure=ModelFailed,
+            error_class=ModelFailed,
         )
 
-    def generate(self, task: Task[Any], correction: str) -> Generated:
+    def generate(self, task: Task[Any], correction: str) -> Generation:
         """Answer a task. Raises ModelFailed with the outcome of this one try."""
-        if correction and self._form == 0:
-            self._form = 1  # the server may have ignored the schema: say it in words
+        if correction and self._schema_form == 0:
+            self._schema_form = 1  # the server may have ignored the schema: give it in the prompt
         while True:
             try:
-                return self._once(task, correction)
+                return self._generate(task, correction)
             except ModelFailed as error:
-                if error.outcome != "rejected" or not self._gives_way(task):
+                if error.outcome != "rejected" or not self._drop_option(task):
                     raise
 
-    def _once(self, task: Task[Any], correction: str) -> Generated:
-        if task.tools and self._tools:
-            return _generated(self._call(self._with_tools(task, correction)), turn)
-        return _generated(self._call(self._body(task, correction)), _said)
+    def _generate(self, task: Task[Any], correction: str) -> Generation:
+        if task.tools and self._accepts_tools:
+            reply = self._post_chat(self._build_tools_body(task, correction))
+            return _to_generation(reply, extract_turn_json)
+        return _to_generation(
+            self._post_chat(self._build_json_body(task, correction)), extract_text
+        )
 
-    def _gives_way(self, task: Task[Any]) -> bool:
-        """Leave out, for the rest of the run, the next thing that a server may have refused."""
-        if task.tools and self._tools:
-            self._tools = False
-        elif task.temperature is not None and self._tempered:
-            self._tempered = False
-        elif self._form + 1 < len(FORMS):
-            self._form += 1
+    def _drop_option(self, task: Task[Any]) -> bool:
+        """Leave out the next option that the server may have refused; False if none is left."""
+        if task.tools and self._accepts_tools:
+            self._accepts_tools = False
+        elif task.temperature is not None and self._accepts_temperature:
+            self._accepts_temperature = False
+        elif self._schema_form + 1 < len(SCHEMA_FORMS):
+            self._schema_form += 1
         else:
             return False
         return True
 
     def probe(self) -> str:
-        """Whether the server answers and lists the model, in words; costs nothing.
+        """Say whether the server answers and lists the model; costs nothing. Raises ModelFailed.
 
-        Some servers answer to any name, so one that is not listed is told, not refused. Raises
-        ModelFailed. Format: https://platform.openai.com/docs/api-reference/models/list.
+        Some servers answer to any model name, so a name that is not listed is no failure. Format:
+        https://platform.openai.com/docs/api-reference/models/list.
         """
-        listed = self._endpoint.call("/models", headers=self._headers())
-        names = [row.get("id") for row in self._endpoint.listed(listed, "data")]
-        if self.name in names or f"{self.name}:latest" in names:  # Ollama's way to say it
+        body = self._endpoint.call("/models", headers=self._headers())
+        names = [model.get("id") for model in self._endpoint.get_results(body, "data")]
+        if self.name in names or f"{self.name}:latest" in names:  # Ollama adds the tag
             return "the server lists the model"
         return "the server answers, but does not list the model"
 
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._key}"} if self._key else {}
 
-    def _call(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _post_chat(self, body: dict[str, Any]) -> dict[str, Any]:
         return self._endpoint.call("/chat/completions", headers=self._headers(), body=body)
 
-    def _with_tools(self, task: Task[Any], correction: str) -> dict[str, Any]:
-        prompt, own = opening(task, self.name)
-        messages = self._messages(task, prompt, "") + replayed(own)
+    def _build_tools_body(self, task: Task[Any], correction: str) -> dict[str, Any]:
+        """A request whose reply may call tools natively."""
+        prompt, own_exchanges = split_conversation(task, self.name)
+        messages = _opening_messages(task, prompt) + replay_messages(own_exchanges)
         if correction:
-            messages.append({"role": "user", "content": AGAIN.format(correction)})
-        return {"model": self.name, "messages": messages, "tools": declared(task.tools)}
+            messages.append({"role": "user", "content": request_correction(correction)})
+        return {"model": self.name, "messages": messages, "tools": declare_tools(task.tools)}
 
-    def _messages(self, task: Task[Any], prompt: str, correction: str) -> list[dict[str, Any]]:
-        if correction:
-            prompt += "\n\n" + AGAIN.format(correction)
-        return [
-            {"role": "system", "content": task.system()},
-            {"role": "user", "content": prompt},
-        ]
-
-    def _body(self, task: Task[Any], correction: str) -> dict[str, Any]:
-        form, schema = FORMS[self._form], lean(task.answer.model_json_schema())
-        prompt = told(task.prompt(), task.exchanges)
+    def _build_json_body(self, task: Task[Any], correction: str) -> dict[str, Any]:
+        """A request whose reply is JSON; tools and earlier exchanges are text in the prompt."""
+        form = SCHEMA_FORMS[self._schema_form]
+        schema = strip_titles(task.answer_type.model_json_schema())
+        prompt = append_transcript(task.prompt(), task.exchanges)
         if task.tools:
-            prompt += f"\n\n{in_words(task.tools)}"
+            prompt += f"\n\n{describe_tools(task.tools)}"
         if form != "json_schema":
             prompt += f"\n\nReply with one JSON object of this JSON Schema:\n{json.dumps(schema)}"
-        asked: dict[str, Any] = {
-            "model": self.name,
-            "messages": self._messages(task, prompt, correction),
-        }
-        if task.temperature is not None and self._tempered:
-            asked["temperature"] = task.temperature
+        if correction:
+            prompt += f"\n\n{request_correction(correction)}"
+        body: dict[str, Any] = {"model": self.name, "messages": _opening_messages(task, prompt)}
+        if task.temperature is not None and self._accepts_temperature:
+            body["temperature"] = task.temperature
         if form == "json_schema":
-            named = {"name": task.name, "schema": schema}
-            asked["response_format"] = {"type": "json_schema", "json_schema": named}
+            named_schema = {"name": task.name, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": named_schema}
         elif form == "json_object":
-            asked["response_format"] = {"type": "json_object"}
-        return asked
+            body["response_format"] = {"type": "json_object"}
+        return body
 
-    def price(self, generated: Generated) -> float | None:
+    def cost_usd(self, generation: Generation) -> float | None:
         """US dollars; None where the price or the tokens are not known."""
-        if self._price is None or not generated.input_tokens:
-            return None
-        return self._price.usd(generated.input_tokens, generated.output_tokens)
+        return generation_cost_usd(self._price, generation)
 
     def warm(self) -> None:
         """Import what the first call needs."""
         import requests  # noqa: F401
 
     def close(self) -> None:
-        """Nothing is held between calls."""
+        """Do nothing: no connection is held between calls."""
 
 
-def _generated(body: dict[str, Any], read: Callable[[Any], str]) -> Generated:
-    """A reply; `read` takes what it says out of its message."""
-    spent = {
-        "input_tokens": _count(body, "prompt_tokens"),
-        "output_tokens": _count(body, "completion_tokens"),
-    }
-    message = dig(body, "choices", 0, "message")
-    reason = dig(body, "choices", 0, "finish_reason")
-    if reason == "content_filter" or dig(message, "refusal"):
+def _opening_messages(task: Task[Any], prompt: str) -> list[dict[str, Any]]:
+    return [
+        {"role": "system", "content": task.system_prompt()},
+        {"role": "user", "content": prompt},
+    ]
+
+
+def _to_generation(body: dict[str, Any], extract: Callable[[Any], str]) -> Generation:
+    """A response as a generation; `extract` takes the text out of its message."""
+    message = get_path(body, "choices", 0, "message")
+    finish_reason = get_path(body, "choices", 0, "finish_reason")
+    if finish_reason == "content_filter" or get_path(message, "refusal"):
         raise ModelFailed(
             "The model refused to reply.", "Rephrase the question.", outcome="blocked"
         )
-    text = read(message)
-    problem = "" if text.strip() else "the reply was empty"
-    if reason == "length":
-        problem = "the reply was cut off at the output limit; be shorter"
-    return Generated(text=text, problem=problem, **spent)
+    text = extract(message)
+    return Generation(
+        text=text,
+        problem=describe_problem(text, is_cut_off=finish_reason == "length"),
+        input_tokens=_token_count(body, "prompt_tokens"),
+        output_tokens=_token_count(body, "completion_tokens"),
+    )
 
 
-def _count(body: dict[str, Any], name: str) -> int:
-    count = dig(body, "usage", name)
+def _token_count(body: dict[str, Any], name: str) -> int:
+    count = get_path(body, "usage", name)
     return count if isinstance(count, int) and count > 0 else 0
-
-
-def _said(message: Any) -> str:
-    """What a message says, without a reasoning model's thoughts."""
-    return without_thoughts(dig(message, "content"))

@@ -1,8 +1,9 @@
-"""Tools as OpenAI's chat completions have them.
+"""Tools and messages of OpenAI's chat completions.
 
-Format: https://platform.openai.com/docs/guides/function-calling. Arguments are JSON in a string
-that the model wrote, so it may be broken. Servers add fields of their own to a message, some of
-which must come back (thought signatures, reasoning), so a message goes back as it came.
+Format: https://platform.openai.com/docs/guides/function-calling. The arguments of a call are JSON
+in a string that the model wrote, so they may be invalid. Servers add fields of their own to a
+message (thought signatures, reasoning), some of which must be sent back, so a message goes back
+with all its fields.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agent.outside.tools import Exchange, Tool
-from agent.state.plain import dig, rows
+from agent.state.json_data import get_objects, get_path
 
-_THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.S)
-BROKEN = "the arguments are not a JSON object"
+_THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.S)
+INVALID_ARGUMENTS = "the arguments are not a JSON object"
 
 
-def declared(tools: Iterable[Tool]) -> list[dict[str, Any]]:
-    """Tools as a request offers them."""
+def declare_tools(tools: Iterable[Tool]) -> list[dict[str, Any]]:
+    """The `tools` field of a request."""
     return [
         {
             "type": "function",
@@ -34,8 +35,8 @@ def declared(tools: Iterable[Tool]) -> list[dict[str, Any]]:
     ]
 
 
-def replayed(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
-    """Turns as the messages that they were, each followed by its results."""
+def replay_messages(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
+    """Exchanges as messages: each turn as it came, followed by the results of its calls."""
     messages: list[dict[str, Any]] = []
     for exchange in exchanges:
         messages.append(exchange.turn.verbatim or {})
@@ -46,64 +47,70 @@ def replayed(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
     return messages
 
 
-def turn(message: Any) -> str:
-    """A message with its calls, as JSON of a `Turn`; "" if it says nothing and calls nothing."""
-    text = without_thoughts(dig(message, "content"))
-    said = _told_apart([call for call in rows(message, "tool_calls") if _named(call)])
-    if not said and not text.strip():
+def extract_turn_json(message: Any) -> str:
+    """A message with its calls, as the JSON of a `Turn`; "" if it has neither text nor a call."""
+    text = extract_text(message)
+    calls = _with_unique_ids([c for c in get_objects(message, "tool_calls") if _has_name(c)])
+    if not calls and not text.strip():
         return ""
-    kept = {name: value for name, value in message.items() if value or name == "content"}
-    verbatim = {**kept, "role": "assistant", "tool_calls": [_valid(call) for call in said]}
+    fields = {name: value for name, value in message.items() if value or name == "content"}
+    verbatim = {
+        **fields,
+        "role": "assistant",
+        "tool_calls": [_with_valid_arguments(call) for call in calls],
+    }
     return json.dumps(
         {
-            "calls": [_called(call) for call in said],
+            "calls": [_to_tool_call(call) for call in calls],
             "text": text,
-            "verbatim": verbatim if said else None,
+            "verbatim": verbatim if calls else None,
         }
     )
 
 
-def _named(call: dict[str, Any]) -> bool:
-    return isinstance(dig(call, "function", "name"), str)
+def extract_text(message: Any) -> str:
+    """The text of a message, without the `<think>` blocks of a reasoning model."""
+    content = get_path(message, "content")
+    if isinstance(content, list):
+        content = "".join(str(get_path(part, "text") or "") for part in content)
+    return _THOUGHTS.sub("", content) if isinstance(content, str) else ""
 
 
-def _told_apart(calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Calls with an id each to answer to: some servers give none, or one to all."""
-    given = {call["id"] for call in calls if call.get("id") and isinstance(call["id"], str)}
+def _has_name(call: dict[str, Any]) -> bool:
+    return isinstance(get_path(call, "function", "name"), str)
+
+
+def _with_unique_ids(calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Calls with one id each; some servers give no ids, or the same one to all calls."""
+    unique = {call["id"] for call in calls if call.get("id") and isinstance(call["id"], str)}
     ids = [
-        call.get("id") if len(given) == len(calls) else f"call_{n}" for n, call in enumerate(calls)
+        call.get("id") if len(unique) == len(calls) else f"call_{n}" for n, call in enumerate(calls)
     ]
     return [{"type": "function", **call, "id": id} for call, id in zip(calls, ids, strict=True)]
 
 
-def _called(call: dict[str, Any]) -> dict[str, Any]:
-    arguments = _arguments(call)
-    named = {"name": call["function"]["name"], "id": call["id"]}
+def _to_tool_call(call: dict[str, Any]) -> dict[str, Any]:
+    """A call as the JSON of a `ToolCall`."""
+    arguments = _parse_arguments(call)
+    fields = {"name": call["function"]["name"], "id": call["id"]}
     if arguments is None:
-        return {**named, "fault": BROKEN}
-    return {**named, "arguments": arguments}
+        return {**fields, "fault": INVALID_ARGUMENTS}
+    return {**fields, "arguments": arguments}
 
 
-def _valid(call: dict[str, Any]) -> dict[str, Any]:
-    """A call that a server takes back: some refuse a history whose arguments are broken."""
-    if _arguments(call) is not None and isinstance(call["function"]["arguments"], str):
+def _with_valid_arguments(call: dict[str, Any]) -> dict[str, Any]:
+    """A call that can be sent back: some servers refuse a history with invalid arguments."""
+    if _parse_arguments(call) is not None and isinstance(call["function"]["arguments"], str):
         return call
-    arguments = json.dumps(_arguments(call) or {})
+    arguments = json.dumps(_parse_arguments(call) or {})
     return {**call, "function": {**call["function"], "arguments": arguments}}
 
 
-def _arguments(call: dict[str, Any]) -> dict[str, Any] | None:
-    """The arguments; None if they are no JSON object. Some servers give the object itself."""
-    given = call["function"].get("arguments") or {}
+def _parse_arguments(call: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments of a call; None if they are no JSON object. Some servers send an object."""
+    raw = call["function"].get("arguments") or {}
     try:
-        value = json.loads(given) if isinstance(given, str) else given
+        value = json.loads(raw) if isinstance(raw, str) else raw
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def without_thoughts(content: Any) -> str:
-    """What a message says, without a reasoning model's thoughts."""
-    if isinstance(content, list):
-        content = "".join(str(dig(part, "text") or "") for part in content)
-    return _THOUGHT.sub("", content) if isinstance(content, str) else ""

@@ -1,4 +1,8 @@
-"""What models cost: dated data, since prices change, over which users can lay their own."""
+"""Prices of models. They change, so each has the date from which it holds.
+
+The built-in prices are in `prices.json` beside this file. A user's file of the same form
+(PRICES_FILE) takes precedence, model by model.
+"""
 
 from __future__ import annotations
 
@@ -10,48 +14,56 @@ from pathlib import Path
 from pydantic import Field, TypeAdapter, ValidationError
 
 from agent.errors import UsageError
+from agent.llm.model import Generation
 from agent.state import Frozen
 
-OURS = Path(__file__).with_name("prices.json")
+BUILT_IN_PRICES = Path(__file__).with_name("prices.json")
 
 
 class Price(Frozen):
-    """US dollars for a million tokens; thoughts are output."""
+    """US dollars per million tokens, from a date on; tokens of thinking count as output."""
 
     since: date = Field(alias="from")
     input: float = Field(ge=0)
     output: float = Field(ge=0)
 
-    def usd(self, input_tokens: int, output_tokens: int) -> float:
-        """What a call cost."""
+    def cost_usd(self, input_tokens: int, output_tokens: int) -> float:
+        """The cost of a call in US dollars."""
         return (input_tokens * self.input + output_tokens * self.output) / 1e6
 
 
-Table = Mapping[str, Sequence[Price]]
+PriceTable = Mapping[str, Sequence[Price]]
 
 
-def table(own: Path | None) -> Table:
-    """Prices by model: ours, and over them those of the user's file, of the same form.
+def load_prices(user_file: Path | None) -> PriceTable:
+    """Prices by model: the built-in ones, replaced by those of the user's file.
 
-    Raises UsageError where that file cannot be read or used.
+    Raises UsageError where that file cannot be read or is invalid.
     """
-    prices = dict(_read(OURS))
-    if own:
+    prices = dict(_read_file(BUILT_IN_PRICES))
+    if user_file:
         try:
-            prices.update(_read(own))
+            prices.update(_read_file(user_file))
         except (OSError, ValueError) as error:
             fault = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
             remedy = 'Write {"MODEL": [{"from": "2026-01-31", "input": 0.5, "output": 2}]}.'
-            raise UsageError(f"PRICES_FILE {own}: {fault}", remedy) from None
+            raise UsageError(f"PRICES_FILE {user_file}: {fault}", remedy) from None
     return prices
 
 
-def _read(file: Path) -> dict[str, list[Price]]:
+def _read_file(file: Path) -> dict[str, list[Price]]:
     raw = json.loads(file.read_text("utf-8"))
     return TypeAdapter(dict[str, list[Price]]).validate_python(raw)
 
 
-def price(prices: Table, model: str, on: date) -> Price | None:
+def find_price(prices: PriceTable, model: str, day: date) -> Price | None:
     """A model's price on a day; None where it is not known (never 0)."""
-    known = [row for row in prices.get(model, ()) if row.since <= on]
-    return max(known, key=lambda row: row.since, default=None)
+    past = [price for price in prices.get(model, ()) if price.since <= day]
+    return max(past, key=lambda price: price.since, default=None)
+
+
+def generation_cost_usd(price: Price | None, generation: Generation) -> float | None:
+    """What a generation cost in US dollars; None where the price or the tokens are not known."""
+    if price is None or not generation.input_tokens:
+        return None
+    return price.cost_usd(generation.input_tokens, generation.output_tokens)

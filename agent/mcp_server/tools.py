@@ -1,4 +1,4 @@
-"""The tools and resources, as the protocol has them."""
+"""The tools and resources of the MCP server."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from pydantic import ValidationError
 
 from agent import __version__
 from agent.answer import Answer, answer_schema, to_json
-from agent.errors import AgentError, told
-from agent.run import proof
-from agent.serving.asked import Configure, Question
-from agent.serving.runs import MOST_LISTED, Runs
+from agent.errors import AgentError, format_error
+from agent.run.audit import audit_answer
+from agent.serving.request import Configure, Question
+from agent.serving.runs import MAX_LISTED, Runs
 
 Context = ServerRequestContext[Any]
-PREFIX = "research://runs/"
-RESEARCH = (
+URI_PREFIX = "research://runs/"
+RESEARCH_DESCRIPTION = (
     "Research a question: search, read pages, check, and answer as one JSON object in which every "
     "citation is a verbatim quote of a page that was read. `status` says how far to trust it."
 )
-AUDIT = (
+AUDIT_DESCRIPTION = (
     "Check an answer object of this program again, from the run's journal alone: every page hash, "
     "offset, quote, marker and verdict. `ok` only if everything stands."
 )
-AUDITED = {
+AUDIT_SCHEMA = {
     "type": "object",
     "required": ["ok", "checked", "failures", "judged_by_model", "replayed"],
     "properties": {
@@ -45,150 +45,158 @@ AUDITED = {
 
 
 class Tools:
-    """What the protocol asks for, over the runs."""
+    """The handlers of the protocol's requests."""
 
     def __init__(self, configure: Configure, runs: Runs) -> None:
         self._configure = configure
         self._runs = runs
 
-    def server(self) -> Server[Any]:
-        """The server, for any transport."""
+    def make_server(self) -> Server[Any]:
+        """A server of these tools, for any transport."""
         return Server(
             "llm-research-agent",
             version=__version__,
             instructions="Ask `research` one question at a time; `audit` checks an answer again.",
-            on_list_tools=self._list,
-            on_call_tool=self._call,
-            on_list_resources=self._finished,
-            on_list_resource_templates=self._templates,
-            on_read_resource=self._read,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_finished_runs,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_answer,
         )
 
-    async def _list(self, _: Context, __: Any) -> types.ListToolsResult:
-        asked = Question.model_json_schema()
-        del asked["properties"]["detach"]
-        answer = {"type": "object", "properties": {"answer": {"type": "object"}}}
-        reads = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    async def _list_tools(self, _: Context, __: Any) -> types.ListToolsResult:
+        research_input = Question.model_json_schema()
+        del research_input["properties"]["detach"]
+        audit_input = {
+            "type": "object",
+            "properties": {"answer": {"type": "object"}},
+            "required": ["answer"],
+        }
         return types.ListToolsResult(
             tools=[
                 types.Tool(
                     name="research",
-                    description=RESEARCH,
-                    input_schema=asked,
+                    description=RESEARCH_DESCRIPTION,
+                    input_schema=research_input,
                     output_schema=answer_schema(),
                     annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=True),
                 ),
                 types.Tool(
                     name="audit",
-                    description=AUDIT,
-                    input_schema={**answer, "required": ["answer"]},
-                    output_schema=AUDITED,
-                    annotations=reads,
+                    description=AUDIT_DESCRIPTION,
+                    input_schema=audit_input,
+                    output_schema=AUDIT_SCHEMA,
+                    annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
                 ),
             ]
         )
 
-    async def _call(self, ctx: Context, call: types.CallToolRequestParams) -> types.CallToolResult:
-        """A failure that the caller can mend is a result that says so, as the protocol wants."""
-        given = call.arguments or {}
+    async def _call_tool(
+        self, ctx: Context, call: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        """Call a tool. A failure that the caller can mend is a result, as the protocol demands."""
+        arguments = call.arguments or {}
         try:
             if call.name == "research":
-                return _answered(await self._research(ctx, given))
+                return _answer_result(await self._research(ctx, arguments))
             if call.name == "audit":
-                return _structured(await asyncio.to_thread(self._audit, given))
+                return _structured_result(await asyncio.to_thread(self._audit, arguments))
         except AgentError as error:
-            return _failed(told(error.message, error.remedy))
+            return _failure_result(format_error(error.message, error.remedy))
         except ValidationError as error:
-            rows = error.errors()
-            return _failed("; ".join(f"{'.'.join(map(str, r['loc']))}: {r['msg']}" for r in rows))
+            faults = [f"{'.'.join(map(str, row['loc']))}: {row['msg']}" for row in error.errors()]
+            return _failure_result("; ".join(faults))
         raise MCPError(code=types.INVALID_PARAMS, message="There is no tool of this name.")
 
-    async def _research(self, ctx: Context, given: dict[str, Any]) -> Answer:
-        """A run, told as progress; a call that is cancelled stops it."""
-        asked = Question.model_validate(given)
-        chosen = asked.given(self._configure({})) | {"request_id": _name(ctx)}
-        settings = self._configure(chosen)
-        live = await asyncio.to_thread(self._runs.begin, asked.question, settings)
-        with live.attended(0):
+    async def _research(self, ctx: Context, arguments: dict[str, Any]) -> Answer:
+        """Run to the end and report the frames as progress; cancelling the call stops the run."""
+        question = Question.model_validate(arguments)
+        overrides = question.setting_overrides(self._configure({}))
+        settings = self._configure(overrides | {"request_id": _request_id_of(ctx)})
+        live = await asyncio.to_thread(self._runs.begin, question.question, settings)
+        with live.listener(0):
             async with aclosing(live.follow()) as frames:
                 async for frame in frames:
                     if frame and frame.type not in ("report", "answer"):
                         message = f"{frame.type}: {frame.detail}"
                         await ctx.session.report_progress(frame.n, None, message)
-        assert live.answer is not None  # it has told its end
+        assert live.answer is not None  # its last frame has come
         return live.answer
 
-    def _audit(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Against the journals of this program only: the path that an answer names is not read."""
-        answer = given.get("answer")
+    def _audit(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Audit an answer against its journal in the folder of journals.
+
+        The journal's path in the answer is not read: it may name any file.
+        """
+        answer = arguments.get("answer")
         if not isinstance(answer, dict):
             raise AgentError("`answer` is not an answer object.", "Give what `research` returned.")
         run = answer.get("run")
         name = run.get("id") if isinstance(run, dict) else None
-        journal = self._runs.journal(name) if isinstance(name, str) else None
+        journal = self._runs.find_journal(name) if isinstance(name, str) else None
         if journal is None:
             raise AgentError("There is no journal of this run here.", "Audit it where it was made.")
-        return proof.audit(answer, journal)
+        return audit_answer(answer, journal)
 
-    async def _finished(self, _: Context, __: Any) -> types.ListResourcesResult:
-        listed = await asyncio.to_thread(self._runs.listed, MOST_LISTED)
-        ended = [summary for summary in listed if summary.state in ("ended", "past")]
+    async def _list_finished_runs(self, _: Context, __: Any) -> types.ListResourcesResult:
+        summaries = await asyncio.to_thread(self._runs.list_newest, MAX_LISTED)
         resources = [
             types.Resource(
-                uri=PREFIX + one.id,
-                name=one.id,
-                title=one.question,
+                uri=URI_PREFIX + summary.id,
+                name=summary.id,
+                title=summary.question,
                 mime_type="application/json",
             )
-            for one in ended
+            for summary in summaries
+            if summary.state in ("ended", "past")
         ]
         return types.ListResourcesResult(resources=resources)
 
-    async def _templates(self, _: Context, __: Any) -> types.ListResourceTemplatesResult:
+    async def _list_templates(self, _: Context, __: Any) -> types.ListResourceTemplatesResult:
         template = types.ResourceTemplate(
-            uri_template=PREFIX + "{id}",
+            uri_template=URI_PREFIX + "{id}",
             name="run",
             description="The answer object of a run that has ended",
             mime_type="application/json",
         )
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
-    async def _read(
-        self, _: Context, asked: types.ReadResourceRequestParams
+    async def _read_answer(
+        self, _: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        uri = str(asked.uri)
+        uri = str(params.uri)
         try:
-            live = await asyncio.to_thread(self._runs.find, uri.removeprefix(PREFIX))
+            live = await asyncio.to_thread(self._runs.find, uri.removeprefix(URI_PREFIX))
         except AgentError as error:
             raise MCPError(code=types.INTERNAL_ERROR, message=error.message) from None
-        if live is None or live.answer is None or not uri.startswith(PREFIX):
+        if live is None or live.answer is None or not uri.startswith(URI_PREFIX):
             raise MCPError(code=types.INVALID_PARAMS, message="There is no such run that ended.")
         text = to_json(live.answer)
         content = types.TextResourceContents(uri=uri, text=text, mime_type="application/json")
         return types.ReadResourceResult(contents=[content])
 
 
-def _name(ctx: Context) -> str:
-    """Who asks: over HTTP the name that the guard knows the request by, else one of our own."""
+def _request_id_of(ctx: Context) -> str:
+    """The name of a request: over HTTP the one that the access guard chose, else a new one."""
     return getattr(getattr(ctx.request, "state", None), "request_id", None) or uuid.uuid4().hex
 
 
-def _answered(answer: Answer) -> types.CallToolResult:
-    """The answer object; one without an answer is a failure that says why, in words."""
-    done = _structured(answer.model_dump(mode="json"))
+def _answer_result(answer: Answer) -> types.CallToolResult:
+    """The answer object; where it is an error, a failure with the error in words."""
+    result = _structured_result(answer.model_dump(mode="json"))
     if answer.error is None:
-        return done
-    failed = _failed(told(answer.error.message, answer.error.remedy))
-    return failed.model_copy(update={"structured_content": done.structured_content})
+        return result
+    failure = _failure_result(format_error(answer.error.message, answer.error.remedy))
+    return failure.model_copy(update={"structured_content": result.structured_content})
 
 
-def _structured(value: dict[str, Any]) -> types.CallToolResult:
-    """The value as it is, and as text for clients that know no structured output."""
+def _structured_result(value: dict[str, Any]) -> types.CallToolResult:
+    """The value as structured content, and as text for clients without that."""
     text = types.TextContent(type="text", text=json.dumps(value, ensure_ascii=False))
     return types.CallToolResult(content=[text], structured_content=value)
 
 
-def _failed(message: str) -> types.CallToolResult:
+def _failure_result(message: str) -> types.CallToolResult:
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=message)], is_error=True
     )

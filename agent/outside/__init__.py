@@ -1,32 +1,32 @@
-"""The three outside calls as types, and all that wraps one: journal, budget, limits, threads."""
+"""The three outside calls: their contract, and what wraps them, such as journal and budget."""
 
 from agent.outside.contract import (
-    A,
+    AnswerT,
     Ask,
     Call,
     Excerpt,
     Outside,
     Read,
     Reply,
-    Request,
-    Response,
+    RequestT,
+    ResponseT,
     Search,
     Task,
 )
-from agent.outside.threads import spawn, within
+from agent.outside.threads import run_with_timeout, spawn
 
 __all__ = [
-    "A",
+    "AnswerT",
     "Ask",
     "Call",
     "Excerpt",
     "Outside",
     "Read",
     "Reply",
-    "Request",
-    "Response",
+    "RequestT",
+    "ResponseT",
     "Search",
     "Task",
     "spawn",
-    "within",
+    "run_with_timeout",
 ]

@@ -1,4 +1,4 @@
-"""What a run spends and may spend: counted from its outside calls, checked before each of them."""
+"""A run's usage of outside calls, and its budget, which is checked before each call."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from agent.errors import Exhausted
 from agent.state import Frozen
+from agent.state.json_data import Json
 
 
-class Spent(Frozen):
-    """Counts of outside calls; `usd` is None where a price is not known."""
+class CallUsage(Frozen):
+    """Usage of outside calls. `usd` is None if the price of a model is not known."""
 
     llm_calls: int = 0
     input_tokens: int = 0
@@ -24,14 +24,14 @@ class Spent(Frozen):
 
 
 class Cost(Frozen):
-    """What one model call may take: tokens in and out together, US dollars."""
+    """The most that one model call may cost: tokens in and out together, and US dollars."""
 
     tokens: int = 0
     usd: float = 0.0
 
 
 class Caps(Frozen):
-    """The most that a run may take; None: no limit. `seconds` is of this process' run."""
+    """The caps of a run; None: no cap. `seconds` counts from the start of this process' part."""
 
     seconds: float | None = None
     usd: float | None = None
@@ -39,82 +39,92 @@ class Caps(Frozen):
     calls: int | None = None
 
 
-#: Kept back of the time for the last answer: three tenths, but no more than 15 s, which a model
-#: call with a full prompt rarely takes.
-TIME_SHARE, TIME_MOST = 0.3, 15.0
+#: The time reserved for the last answer: a share of the cap, and at most so many seconds. A model
+#: call with a full prompt rarely takes 15 s.
+ANSWER_TIME_SHARE, MAX_ANSWER_TIME = 0.3, 15.0
 
 
 class Budget:
-    """What is left. Asked before each outside call; a call under way is never cut but by time.
+    """The budget of a run: each outside call is reserved here before it is made.
 
-    `spent` tells what finished calls took. One call, with its tokens and dollars (`answer`), is
-    kept back for the last answer. So no cap is exceeded by more than one call under way.
+    One model call is held back for the last answer. No cap is exceeded by more than one call under
+    way. Only the cap of seconds ends a call under way.
     """
 
     def __init__(
-        self, caps: Caps, spent: Callable[[], Spent], recalled: Callable[[], int], answer: Cost
+        self,
+        caps: Caps,
+        usage: Callable[[], CallUsage],
+        recalled_count: Callable[[], int],
+        answer_cost: Cost,
     ) -> None:
+        """`usage`: of the calls that have ended. `recalled_count`: calls that the journal answered,
+        which earlier parts of the run made. `answer_cost`: what is held back for the last answer.
+        """
         self._caps = caps
-        self._spent = spent
-        self._recalled = recalled  # calls that the journal answered: earlier parts of this run
-        self._answer = answer
-        self._begun = time.monotonic()
-        self._made = 0
+        self._usage = usage
+        self._recalled_count = recalled_count
+        self._answer_cost = answer_cost
+        self._start = time.monotonic()
+        self._reserved_count = 0
         self._lock = threading.Lock()
 
-    def take(self, cost: Cost | None = None, *, last: bool = False) -> None:
-        """Allow one more call, which may take `cost`; the `last` one may use what is kept back.
+    def reserve_call(self, cost: Cost | None = None, *, last: bool = False) -> None:
+        """Reserve one more call, of at most `cost`. A `last` call may use what is held back.
 
-        Raises Exhausted, saying which cap is reached.
+        Raises Exhausted, with the cap that is reached.
         """
         with self._lock:
-            self.in_time(last=last)
-            kept = Cost() if last else self._answer
-            made = self._recalled() + self._made
-            self._within(made + 1 + (0 if last else 1), self._caps.calls, "calls")
+            self.check_time(last=last)
+            held_back = Cost() if last else self._answer_cost
+            count = self._recalled_count() + self._reserved_count
+            self._check_cap(count + 1 + (0 if last else 1), self._caps.calls, "calls")
             if cost is not None:
-                spent = self._spent()
-                used = spent.input_tokens + spent.output_tokens
-                self._within(used + cost.tokens + kept.tokens, self._caps.tokens, "tokens")
-                self._within((spent.usd or 0.0) + cost.usd + kept.usd, self._caps.usd, "usd")
-            self._made += 1
+                usage = self._usage()
+                tokens = usage.input_tokens + usage.output_tokens + cost.tokens + held_back.tokens
+                usd = (usage.usd or 0.0) + cost.usd + held_back.usd
+                self._check_cap(tokens, self._caps.tokens, "tokens")
+                self._check_cap(usd, self._caps.usd, "usd")
+            self._reserved_count += 1
 
-    def again(self) -> bool:
-        """Whether a call that failed may be made once more: that is one more call."""
+    def reserve_retry(self) -> bool:
+        """Reserve a retry, which counts as a call; False if the budget does not allow it."""
         try:
-            self.take(last=True)
+            self.reserve_call(last=True)
         except Exhausted:
             return False
         return True
 
-    def in_time(self, *, last: bool = False) -> None:
-        """Raises Exhausted when the time is up: for gathering, or for the `last` answer."""
+    def check_time(self, *, last: bool = False) -> None:
+        """Raises Exhausted if the time for gathering is up; with `last`, that for the answer."""
         if self._caps.seconds is None:
             return
-        kept = 0.0 if last else min(TIME_SHARE * self._caps.seconds, TIME_MOST)
-        self._within(time.monotonic() - self._begun + kept, self._caps.seconds, "seconds")
+        share = ANSWER_TIME_SHARE * self._caps.seconds
+        held_back = 0.0 if last else min(share, MAX_ANSWER_TIME)
+        self._check_cap(time.monotonic() - self._start + held_back, self._caps.seconds, "seconds")
 
-    def _within(self, amount: float, cap: float | None, name: str) -> None:
+    def _check_cap(self, amount: float, cap: float | None, name: str) -> None:
+        """Raises Exhausted if an amount is above a cap; `name` is that of the CLI option."""
         if cap is None or amount <= cap:
             return
-        begun = self._made or self._recalled() or name == "seconds"
-        how = "used up" if begun else f"too small to begin: {amount:g} may be needed"
+        has_begun = self._reserved_count or self._recalled_count() or name == "seconds"
+        fault = "used up" if has_begun else f"too small to begin: {amount:g} may be needed"
         raise Exhausted(
-            f"The budget is {how} (--max-{name} {cap:g}); "
+            f"The budget is {fault} (--max-{name} {cap:g}); "
             "the answer comes from what had been read.",
             f"Raise --max-{name} and --resume the run.",
         )
 
 
-def spent(calls: Iterable[dict[str, Any]]) -> Spent:
-    """The sum over finished calls, as the journal holds them. The extractive engine is no model."""
-    by_kind: dict[str, list[dict[str, Any]]] = {"ask": [], "search": [], "read": []}
+def sum_usage(calls: Iterable[Json]) -> CallUsage:
+    """The usage of finished calls, from their journal lines. The extractive engine is no model."""
+    by_kind: dict[str, list[Json]] = {"ask": [], "search": [], "read": []}
     for call in tuple(calls):
         by_kind[call["call"]].append(call)
     replies = [call["response"] for call in by_kind["ask"] if "response" in call]
     prices = [reply["usd"] for reply in replies]
-    return Spent(
-        llm_calls=sum(_asked(call) for call in by_kind["ask"]),
+    return CallUsage(
+        llm_calls=sum(_count_model_calls(call) for call in by_kind["ask"]),
         input_tokens=sum(reply["input_tokens"] for reply in replies),
         output_tokens=sum(reply["output_tokens"] for reply in replies),
         usd=None if None in prices else math.fsum(prices),
@@ -123,10 +133,10 @@ def spent(calls: Iterable[dict[str, Any]]) -> Spent:
     )
 
 
-def _asked(call: dict[str, Any]) -> int:
-    """How often a model was really asked in one call: retries and second askings count."""
-    told = call.get("response") or call["error"]
+def _count_model_calls(call: Json) -> int:
+    """How often models were asked in one recorded call: retries count."""
+    outcome = call.get("response") or call["error"]
     return sum(
         attempt["provider"] != "extractive" and attempt["outcome"] != "no_key"
-        for attempt in told["attempts"]
+        for attempt in outcome["attempts"]
     )

@@ -1,28 +1,29 @@
-"""The outside: three calls, and how they are waited for. Nothing else leaves the process.
+"""The contract of the three outside calls: ask, search, read. Nothing else leaves the process.
 
-A step gets the calls that it needs and knows nothing of retries, fallback, budget or journal:
-those wrap the calls, once each, in `compose.py`.
+A step gets the calls that it needs. It knows nothing of retries, fallback, budget and journal:
+those wrap the calls in `agent/run/calls.py`, and nowhere else.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from agent.errors import OutsideError
 from agent.outside.tools import Exchange, Tool
-from agent.state import Attempt, Found, Frozen, Page, Slot
+from agent.state import Attempt, Frozen, Page, SearchResults, Slot
 
-A = TypeVar("A", bound=Frozen)
-Request = TypeVar("Request", contravariant=True)
-Response = TypeVar("Response")
+AnswerT = TypeVar("AnswerT", bound=Frozen)
+RequestT = TypeVar("RequestT", contravariant=True)
+ResponseT = TypeVar("ResponseT")
 
 
 class Excerpt(Frozen):
-    """What a model is shown of a source: its best passages, in the order of the page.
+    """What a prompt shows of a source: its best passages, in the order of the page.
 
-    `same`: the source that says all of it already; then no passage is shown twice.
+    `same`: the number of a source whose excerpt has the same text, which is not repeated here.
     """
 
     source: int
@@ -32,56 +33,73 @@ class Excerpt(Frozen):
     same: int | None = None
 
 
-class Task(Frozen, Generic[A]):
-    """What a step asks of a model: typed inputs, the prompt made of them, the answer's type.
+class Task(Frozen, Generic[AnswerT]):
+    """What a step asks of a model: typed inputs, the prompt rendered from them, the answer's type.
 
-    A model gets `system`, `prompt` and the JSON schema of `answer`; the extractive engine, which is
-    no model, answers from the typed inputs. Prompts are deterministic: no clock, no randomness.
+    A task is a subclass of `Task[Answer]` with a `name`, where `Answer` is the model of its answer.
+    A class that lacks one of them raises TypeError where it is defined.
+
+    A language model gets `system_prompt`, `prompt` and the JSON schema of the answer type. That
+    schema holds the docstrings of the answer's models and the descriptions of their fields, so
+    these are prompt text. The extractive engine, which is no model, answers from the typed inputs.
+    Prompts are deterministic: they depend on the inputs alone, never on a clock or on chance.
     """
+
+    #: Names the task in journals and events: `generate_queries`, `reflect`, `synthesize`, ...
+    name: ClassVar[str]
+    _answer_type: ClassVar[type[Frozen]]
 
     topic: str
     slots: tuple[Slot, ...] = ()
     evidence: tuple[Excerpt, ...] = ()
-    language: str = ""  # a BCP 47 tag; empty: that of the topic
-    exchanges: tuple[Exchange, ...] = ()  # turns with tools so far; `answer` is then a `Turn`
+    language: str = ""  # a BCP 47 tag; empty: the language of the topic
+    exchanges: tuple[Exchange, ...] = ()  # turns with tools so far; the answer is then a `Turn`
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        generic = cls.__pydantic_generic_metadata__
+        if generic["origin"] is Task:  # this is `Task[Answer]` itself, not yet a task
+            (cls._answer_type,) = generic["args"]
+            return
+        answer_type = getattr(cls, "_answer_type", None)
+        if not (isinstance(answer_type, type) and issubclass(answer_type, Frozen)):
+            raise TypeError(f"{cls.__name__} has no answer type: derive it from Task[Answer]")
+        if not getattr(cls, "name", ""):
+            raise TypeError(f"{cls.__name__} has no name")
+
+    @property
+    def answer_type(self) -> type[AnswerT]:
+        """The model of the answer."""
+        return cast(type[AnswerT], self._answer_type)
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """What the model may call in its reply."""
+        """The tools that the model may call in its reply."""
         return ()
 
     @property
     def temperature(self) -> float | None:
-        """How freely to write, where a service takes it well; None: its own default."""
+        """The sampling temperature, for services that take one; None: the service's default."""
         return None
 
-    @property
-    def name(self) -> str:
-        """`generate_queries`, `reflect`, `synthesize`: the key of the system's contract."""
-        raise NotImplementedError
+    @abstractmethod
+    def system_prompt(self) -> str:
+        """The system prompt: the standing instructions."""
 
-    @property
-    def answer(self) -> type[A]:
-        """The model of the answer."""
-        raise NotImplementedError
-
-    def system(self) -> str:
-        """The standing instructions."""
-        raise NotImplementedError
-
+    @abstractmethod
     def prompt(self) -> str:
-        """What is asked, with all inputs rendered."""
-        raise NotImplementedError
+        """The user prompt: what is asked, with all inputs rendered."""
 
-    def tagged(self, text: str) -> dict[str, Any] | None:
-        """The answer as JSON of a reply that is tagged text; None: this task takes JSON alone."""
+    def parse_tagged_reply(self, text: str) -> dict[str, Any] | None:
+        """Parse a reply that is tagged text into the answer's JSON; None: not in that format."""
         return None
 
 
-class Reply(Frozen, Generic[A]):
-    """A model's valid answer, and what it cost. `usd` is None where the price is not known."""
+class Reply(Frozen, Generic[AnswerT]):
+    """A model's valid answer, and its usage. `usd` is None if the price is not known."""
 
-    answer: A
+    answer: AnswerT
     model: str
     input_tokens: int = 0
     output_tokens: int = 0
@@ -90,42 +108,42 @@ class Reply(Frozen, Generic[A]):
 
 
 class Ask(Protocol):
-    """A model that answers tasks. Raises ModelFailed."""
+    """Answers tasks, by a model. Raises ModelFailed."""
 
-    def __call__(self, task: Task[A], /) -> Reply[A]: ...
+    def __call__(self, task: Task[AnswerT], /) -> Reply[AnswerT]: ...
 
 
-class Call(Protocol[Request, Response]):
-    """An outside call that can be made ahead, alone, or in a group."""
+class Call(Protocol[RequestT, ResponseT]):
+    """An outside call: made and waited for, made ahead of need, or made in a group."""
 
-    def __call__(self, request: Request) -> Response:
+    def __call__(self, request: RequestT) -> ResponseT:
         """Make the call and wait for it. Raises OutsideError."""
         ...
 
-    def start(self, request: Request) -> Future[Response]:
-        """Make the call without waiting. Whoever asks for the same shares the result."""
+    def start(self, request: RequestT) -> Future[ResponseT]:
+        """Make the call without waiting. Equal requests share one result."""
         ...
 
-    def ready(self, request: Request) -> Response | None:
-        """The result of a call that has already ended well; nothing is waited for."""
+    def result_if_done(self, request: RequestT) -> ResponseT | None:
+        """The result of a call that has already succeeded, else None. Never waits."""
         ...
 
-    def collect(self, requests: Sequence[Request]) -> Iterator[Response | OutsideError]:
-        """Outcomes in the order of the requests; a straggler is given up and recorded as missed."""
+    def collect(self, requests: Sequence[RequestT]) -> Iterator[ResponseT | OutsideError]:
+        """Outcomes in the order of the requests. A call much slower than the others is given up."""
         ...
 
 
-Search = Call[str, Found]
+Search = Call[str, SearchResults]
 Read = Call[str, Page]
 
 
 class Outside(NamedTuple):
-    """The three calls, what answers where no model does, and how to let go of what they hold."""
+    """The three calls of a run, its fallback model, and how to prepare and to release them."""
 
     ask: Ask
-    stand_in: Ask  # asked directly: it goes nowhere, so nothing is recorded
+    fallback: Ask  # answers where no model does; it makes no outside call, so it is not recorded
     search: Search
     read: Read
-    warm: Callable[[], None]
+    warm: Callable[[], None]  # imports and connects ahead of the first call
     close: Callable[[], None]
-    notes: Callable[[], tuple[str, ...]]
+    warnings: Callable[[], tuple[str, ...]]  # for the user, about sources that were not used

@@ -1,7 +1,7 @@
-"""A JSON service over HTTP: one bounded request, and what its refusals are called.
+"""Requests to a JSON service over HTTP: bounded in time and size, with failures as outcomes.
 
-Uses `requests`, which honours the proxies of the environment. What a refusal *means* for a run is
-decided by the chain.
+Uses `requests`, which honours the proxy settings of the environment. Retries and fallback are not
+decided here, but in `agent/sources/search/chain.py` and `agent/llm/chain.py`.
 """
 
 from __future__ import annotations
@@ -11,24 +11,27 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
 
 from agent.errors import OutsideError, SearchFailed
-from agent.outside.threads import within
+from agent.outside.threads import run_with_timeout
 from agent.state import Outcome
-from agent.state.plain import dig, rows, unmarked
+from agent.state.json_data import Json, get_objects, get_path
+from agent.state.sanitizing import strip_markup
 
 if TYPE_CHECKING:
     import requests
 
-MAX_BYTES = 5_000_000  # decompressed; the largest recorded reply has 150 kB
-CONNECT = 5.0  # seconds
-DETAIL = 200  # characters of a service's own words
+MAX_BYTES = 5_000_000  # of a reply, decompressed; the largest one recorded has 150 kB
+CONNECT_TIMEOUT = 5.0  # seconds
+MAX_DETAIL = 200  # characters of an error message of a service
 
 #: HTTP status -> outcome; any other 4xx is `rejected`. 432 and 433 are Tavily's limits.
-STATUS: dict[int, Outcome] = {
+OUTCOMES_BY_STATUS: dict[int, Outcome] = {
     401: "bad_key",
     402: "no_credit",
     403: "bad_key",
@@ -38,8 +41,8 @@ STATUS: dict[int, Outcome] = {
     433: "no_credit",
     504: "timeout",
 }
-#: Services that say in words what their status does not: SerpAPI 429, Serper 400.
-WORDS: tuple[tuple[re.Pattern[str], Outcome], ...] = (
+#: Outcomes by a service's error message, where its status says less: SerpAPI 429, Serper 400.
+OUTCOMES_BY_TEXT: tuple[tuple[re.Pattern[str], Outcome], ...] = (
     (re.compile(r"run out of searches|(not enough|insufficient|out of) credit", re.I), "no_credit"),
     (re.compile(r"invalid api.?key|api.?key (is )?(invalid|not valid)", re.I), "bad_key"),
     (re.compile(r"unauthori[sz]ed", re.I), "bad_key"),
@@ -48,10 +51,10 @@ WORDS: tuple[tuple[re.Pattern[str], Outcome], ...] = (
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a service is, and what its key and its address are called in the environment.
+    """The address and key of a service, and the environment variables that hold them.
 
-    `timeout` is a hard limit in seconds from the call to the last byte. Redirects are not followed:
-    they would carry the key elsewhere.
+    `timeout` is a hard limit in seconds, from the call to the last byte of the reply. Redirects are
+    not followed, since they would send the key to another address.
     """
 
     base_url: str
@@ -59,7 +62,7 @@ class Endpoint:
     key_name: str = ""  # empty: the service has no key
     secret: str = field(default="", repr=False)
     timeout: float = 20.0
-    failure: type[OutsideError] = SearchFailed
+    error_class: type[OutsideError] = SearchFailed
 
     def call(
         self,
@@ -68,44 +71,45 @@ class Endpoint:
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """The JSON object that the service answers: to a POST where there is a body, else to a GET.
+    ) -> Json:
+        """Send a request, a POST if there is a `body`, else a GET; returns the reply's JSON object.
 
-        Raises `failure`; no text of it holds the key.
+        Raises `error_class`, whose texts never hold the key.
         """
-        self.require()
+        self.check_configured()
         request = {"url": self.base_url.rstrip("/") + path, "headers": headers, "params": params}
         request |= {"json": body, "method": "GET" if body is None else "POST"}
         try:
-            status, fields, data = within(self.timeout, lambda: self._exchange(request))
+            send = partial(self._send, request)
+            status, response_headers, data = run_with_timeout(self.timeout, send)
         except TimeoutError:
-            raise self.failed("timeout", f"no answer within {self.timeout:g} s") from None
+            raise self.build_error("timeout", f"no answer within {self.timeout:g} s") from None
         if not 200 <= status < 300:
-            raise self._refused(status, fields, data)
-        return self._object(data)
+            raise self._error_from_response(status, response_headers, data)
+        return self._parse_object(data)
 
-    def require(self) -> None:
-        """Raises `failure` (`no_key`) where the key or the address is not set."""
+    def check_configured(self) -> None:
+        """Raises `error_class` with the outcome `no_key` if the key or the address is not set."""
         address = "" if self.base_url else self.url_name
         if missing := address or (self.key_name if self.key_name and not self.secret else ""):
             remedy = f"Set {missing} in .env."
-            raise self.failure(f"{missing} is not set", remedy, outcome="no_key")
+            raise self.error_class(f"{missing} is not set", remedy, outcome="no_key")
 
-    def listed(self, body: object, *keys: str | int) -> list[dict[str, Any]]:
-        """The objects of the list of results at a path. Raises `failure` where there is none."""
-        if not isinstance(dig(body, *keys), list):
-            raise self.failed("invalid", "a JSON object without a list of results")
-        return rows(body, *keys)
+    def get_results(self, body: object, *keys: str | int) -> list[Json]:
+        """The objects in the list at a path of a reply. Raises `error_class` for no list."""
+        if not isinstance(get_path(body, *keys), list):
+            raise self.build_error("invalid", "a JSON object without a list of results")
+        return get_objects(body, *keys)
 
-    def refusal(self, message: object, otherwise: Outcome = "rejected") -> OutsideError:
-        """A refusal that came as an ordinary reply, by its words."""
-        said = message if isinstance(message, str) else complaint(message)
-        return self.failed(_in_words(said) or otherwise, said)
+    def error_from_message(self, message: object, otherwise: Outcome = "rejected") -> OutsideError:
+        """The error for a refusal with HTTP status 200. Its message decides the outcome."""
+        text = message if isinstance(message, str) else find_error_message(message)
+        return self.build_error(_outcome_from_text(text) or otherwise, text)
 
-    def failed(
+    def build_error(
         self, outcome: Outcome, detail: str, retry_after: float | None = None
     ) -> OutsideError:
-        """The one way in which this service's failures are told: without the key."""
+        """An error of this service, with a remedy that fits the outcome, and without the key."""
         remedy = {
             "bad_key": f"Check {self.key_name}.",
             "no_credit": f"Add credit to the account of {self.key_name}, or use another provider.",
@@ -114,59 +118,69 @@ class Endpoint:
             "invalid": f"If it persists, check {self.url_name}.",
             "unavailable": f"Check the network, the proxy settings and {self.url_name}.",
         }.get(outcome, "Try again later, or name another provider.")
-        clear = self._redacted(unmarked(self._redacted(detail), DETAIL))  # `&amp;` may hide it
-        return self.failure(clear, remedy, outcome=outcome, retry_after=retry_after)
+        # before, since a cut key would not be found; after, since `&amp;` in a key is decoded
+        message = self._redact(strip_markup(self._redact(detail), MAX_DETAIL))
+        return self.error_class(message, remedy, outcome=outcome, retry_after=retry_after)
 
-    def _exchange(self, request: dict[str, Any]) -> tuple[int, Mapping[str, str], bytes]:
+    def _send(self, request: dict[str, Any]) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, headers and body of the reply. Raises `error_class`, or TimeoutError."""
         import requests
         from urllib3.exceptions import HTTPError
         from urllib3.exceptions import TimeoutError as TooSlow
 
-        until, connect = time.monotonic() + self.timeout, min(CONNECT, self.timeout)
-        request |= {"timeout": (connect, self.timeout), "auth": _as_is}
+        deadline, connect = time.monotonic() + self.timeout, min(CONNECT_TIMEOUT, self.timeout)
+        request |= {"timeout": (connect, self.timeout), "auth": _keep_headers}
         request |= {"stream": True, "allow_redirects": False}
         try:
             with requests.Session() as session, session.request(**request) as reply:
-                return reply.status_code, reply.headers, self._body(reply, until)
+                return reply.status_code, reply.headers, self._read_body(reply, deadline)
         except requests.ConnectTimeout:
-            raise self.failed("timeout", f"no connection within {connect:g} s") from None
+            raise self.build_error("timeout", f"no connection within {connect:g} s") from None
         except (requests.Timeout, TooSlow, TimeoutError):
             raise TimeoutError from None
         except (requests.RequestException, HTTPError, OSError, UnicodeError) as error:
-            raise self.failed(*_broken(error)) from None  # its own text holds the URL and the key
+            # not the error's own text, which holds the URL and the key
+            raise self.build_error(*_classify_failure(error)) from None
 
-    def _body(self, reply: requests.Response, until: float) -> bytes:
-        """The body as it comes, bit by bit: a timeout of `requests` is for one read only."""
+    def _read_body(self, reply: requests.Response, deadline: float) -> bytes:
+        """The body, read in pieces, because a timeout of `requests` limits one read only."""
         data = bytearray()
         while piece := reply.raw.read1(65536, decode_content=True):
             data += piece
             if len(data) > MAX_BYTES:
-                raise self.failed("invalid", f"the reply is larger than {MAX_BYTES} bytes")
-            if time.monotonic() > until:
+                raise self.build_error("invalid", f"the reply is larger than {MAX_BYTES} bytes")
+            if time.monotonic() > deadline:
                 raise TimeoutError
         return bytes(data)
 
-    def _refused(self, status: int, fields: Mapping[str, str], data: bytes) -> OutsideError:
-        said = complaint(_parsed(data))
-        outcome: Outcome = STATUS.get(status, "unavailable" if status >= 500 else "rejected")
+    def _error_from_response(
+        self, status: int, headers: Mapping[str, str], data: bytes
+    ) -> OutsideError:
+        message = find_error_message(_parse_json(data))
+        outcome: Outcome = OUTCOMES_BY_STATUS.get(
+            status, "unavailable" if status >= 500 else "rejected"
+        )
         if 400 <= status < 500:
-            outcome = _in_words(said) or outcome
+            outcome = _outcome_from_text(message) or outcome
         if outcome == "bad_key" and not self.key_name:
             outcome = "blocked"
-        told = f"HTTP {status}" + (", a redirect that is not followed" if status < 400 else "")
-        detail = f"{told}: {said}" if said else told
-        return self.failed(outcome, detail, retry_after(fields.get("Retry-After"), time.time()))
+        detail = f"HTTP {status}" + (", a redirect that is not followed" if status < 400 else "")
+        detail += f": {message}" if message else ""
+        retry_after = parse_retry_after(headers.get("Retry-After"), time.time())
+        return self.build_error(outcome, detail, retry_after)
 
-    def _object(self, data: bytes) -> dict[str, Any]:
-        value = _parsed(data)
+    def _parse_object(self, data: bytes) -> Json:
+        """The JSON object in a body. Raises `error_class` for anything else."""
+        value = _parse_json(data)
         if isinstance(value, dict):
             return value
         if value is not None:
-            raise self.failed("invalid", f"a JSON {type(value).__name__} instead of an object")
+            raise self.build_error("invalid", f"a JSON {type(value).__name__} instead of an object")
         kind = "HTML" if data.lstrip()[:1] == b"<" else "broken or no JSON"
-        raise self.failed("invalid", f"{kind} instead of a JSON object")
+        raise self.build_error("invalid", f"{kind} instead of a JSON object")
 
-    def _redacted(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
+        """The text without the key, plain or percent-encoded."""
         if len(self.secret) < 4:  # no real key; replacing it would only garble the text
             return text
         for form in {self.secret, quote(self.secret, safe=""), quote_plus(self.secret)}:
@@ -174,15 +188,21 @@ class Endpoint:
         return text
 
 
-def complaint(body: object) -> str:
-    """The words in which services say what is wrong, wherever they put them."""
+def find_error_message(body: object) -> str:
+    """The error message in a service's JSON reply, at any of the usual paths; "" if none."""
     paths = ("error",), ("message",), ("detail",), ("detail", "error"), ("error", "message")
-    said = (dig(body, *path) for path in (*paths, ("error", "info"), ("errors", 0, "message")))
-    return next((text for text in said if isinstance(text, str) and text), "")
+    messages = (
+        get_path(body, *path) for path in (*paths, ("error", "info"), ("errors", 0, "message"))
+    )
+    return next((text for text in messages if isinstance(text, str) and text), "")
 
 
-def retry_after(value: str | None, now: float) -> float | None:
-    """Seconds to wait, from a `Retry-After` in seconds or as a date (RFC 9110, 10.2.3)."""
+def parse_retry_after(value: str | None, now: float) -> float | None:
+    """Seconds to wait, from a `Retry-After` header in seconds or as a date (RFC 9110, 10.2.3).
+
+    `now` is in seconds since the epoch. A time in the past is 0. None where the header is missing
+    or neither a number nor a date. A date without a time zone is in UTC (RFC 9110, 5.6.7).
+    """
     if not value:
         return None
     try:
@@ -190,24 +210,27 @@ def retry_after(value: str | None, now: float) -> float | None:
     except ValueError:
         pass
     try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - now)
+        date = parsedate_to_datetime(value)
+        return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now)
     except (ValueError, OverflowError):
         return None
 
 
-def _in_words(said: str) -> Outcome | None:
-    return next((outcome for words, outcome in WORDS if words.search(said)), None)
+def _outcome_from_text(message: str) -> Outcome | None:
+    """The outcome that an error message of a service stands for; None if it is none known."""
+    return next((outcome for words, outcome in OUTCOMES_BY_TEXT if words.search(message)), None)
 
 
-def _parsed(data: bytes) -> object:
+def _parse_json(data: bytes) -> object:
+    """The JSON value; None for bytes that are no JSON."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
         return None
 
 
-def _broken(error: Exception) -> tuple[Outcome, str]:
-    """What became of the connection, from the types alone: the texts may hold the key."""
+def _classify_failure(error: Exception) -> tuple[Outcome, str]:
+    """Outcome and detail of a failed request, by exception types alone: texts may hold the key."""
     root: BaseException = error
     while root.__context__ is not None:
         root = root.__context__
@@ -218,6 +241,6 @@ def _broken(error: Exception) -> tuple[Outcome, str]:
     return "unavailable", f"the connection failed ({type(root).__name__})"
 
 
-def _as_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """No authentication: without this, `requests` would put one of ~/.netrc over our header."""
+def _keep_headers(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Adds no authentication. Without this, `requests` would replace our header by ~/.netrc's."""
     return request

@@ -1,4 +1,4 @@
-"""Threads that can be abandoned: a call that hangs never keeps the process alive."""
+"""Threads that can be abandoned: a call that hangs does not keep the process alive."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ T = TypeVar("T")
 
 
 def spawn(work: Callable[[], T]) -> Future[T]:
-    """Run something on a thread of its own that cannot keep the process alive.
+    """Run a function on a new daemon thread.
 
-    Not a pool: the threads of `concurrent.futures` are joined at exit, and one call that hangs
-    would hold the answer hostage.
+    There is no thread pool: `concurrent.futures` joins its threads at exit, so a call that hangs
+    would keep the process from ending.
     """
     future: Future[T] = Future()
 
-    def body() -> None:
+    def run() -> None:
         try:
             result = work()
-        except BaseException as error:  # handed to whoever waits
+        except BaseException as error:  # it reaches whoever waits for the future
             future.set_exception(error)
         else:
             future.set_result(result)
 
-    threading.Thread(target=body, daemon=True).start()
+    threading.Thread(target=run, daemon=True).start()
     return future
 
 
-def within(seconds: float, work: Callable[[], T]) -> T:
-    """The result of something, or TimeoutError after `seconds`: a hung thread is abandoned."""
+def run_with_timeout(seconds: float, work: Callable[[], T]) -> T:
+    """The result of a function. Raises TimeoutError after `seconds`, and abandons its thread."""
     return spawn(work).result(timeout=seconds)

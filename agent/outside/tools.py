@@ -1,7 +1,7 @@
-"""Tools: what a model may call in a reply, what it called, and what it was told.
+"""Tools that a model may call in a reply, its calls of them, and their results.
 
-A model asks by name and arguments; it never runs anything itself. Each turn is one recorded call,
-and the exchanges so far are part of the next request, so resume and replay know nothing of them.
+A model calls a tool by name and arguments; the program runs it. Each turn is one recorded call. The
+request of a turn contains all exchanges before it, so resume and replay need nothing else.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pydantic.json_schema import SkipJsonSchema
 
 from agent.state import Frozen
 
-MOST_CALLS = 64  # of one turn; a reply with more is no usable reply
+MAX_CALLS = 64  # in one turn; a reply with more is invalid
 
 
 class Tool(Frozen):
-    """Something that a model may call; `parameters` is the JSON Schema of its arguments."""
+    """A tool that a model may call; `parameters` is the JSON Schema of its arguments."""
 
     name: str
     description: str
@@ -43,38 +43,36 @@ class Turn(Frozen):
     """
 
     calls: list[ToolCall] = Field(
-        default_factory=list, max_length=MOST_CALLS, description="tools to run; empty when done"
+        default_factory=list, max_length=MAX_CALLS, description="tools to run; empty when done"
     )
     text: str = ""
     verbatim: SkipJsonSchema[dict[str, Any] | None] = None
 
 
 class Exchange(Frozen):
-    """A turn, the model whose it was, and what each of its calls was answered."""
+    """A turn, the model that made it, and the result of each of its calls."""
 
     model: str
     turn: Turn
     results: tuple[str, ...]
 
 
-def transcript(exchanges: Iterable[Exchange]) -> str:
-    """Exchanges as text, for a model that did not make them or that cannot call tools."""
+def render_transcript(exchanges: Iterable[Exchange]) -> str:
+    """Exchanges as text, for a model that did not make them, or that cannot call tools."""
     return "\n".join(
-        f"<call tool={_quoted(call.name)}>{_escaped(call)}</call>\n<result>\n{result}\n</result>"
+        f"{_render_call(call)}\n<result>\n{result}\n</result>"
         for exchange in exchanges
         for call, result in zip(exchange.turn.calls, exchange.results, strict=True)
     )
 
 
-def in_words(tools: Iterable[Tool]) -> str:
-    """Tools as text, for a model whose service does not take them."""
+def describe_tools(tools: Iterable[Tool]) -> str:
+    """Tools as text, for a model whose service has no tools."""
     lines = (f"- {t.name}{json.dumps(t.parameters)}: {t.description}" for t in tools)
     return "Tools that you may call:\n" + "\n".join(lines)
 
 
-def _quoted(name: str) -> str:
-    return f'"{html.escape(name, quote=True)}"'
-
-
-def _escaped(call: ToolCall) -> str:
-    return html.escape(json.dumps(call.arguments, ensure_ascii=False), quote=False)
+def _render_call(call: ToolCall) -> str:
+    name = html.escape(call.name, quote=True)
+    arguments = html.escape(json.dumps(call.arguments, ensure_ascii=False), quote=False)
+    return f'<call tool="{name}">{arguments}</call>'

@@ -1,4 +1,4 @@
-"""A run: from a topic to an answer."""
+"""A run, from a topic to an answer. Its loop is in `loop.py`, its beginning in `begin.py`."""
 
 from agent.run.begin import research
 from agent.run.loop import Run

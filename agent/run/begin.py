@@ -1,4 +1,4 @@
-"""How a run begins: from a topic and settings to a run that has its journal and its calls."""
+"""How a run begins: `research` makes a run, with its journal and its calls, from a topic."""
 
 from __future__ import annotations
 
@@ -6,88 +6,109 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from agent import __version__
 from agent.errors import JournalError, UsageError
-from agent.outside.journal import Journal, is_begun, read
-from agent.outside.limits import Turns, unlimited
-from agent.run.calls import Shared, shared_limits
+from agent.outside.journal import Journal
+from agent.outside.rate_limits import RateLimiter, no_rate_limits
+from agent.outside.recording import has_header, read_journal
 from agent.run.loop import Run
-from agent.run.models import chosen_models
+from agent.run.models import make_models
 from agent.run.parts import make_parts
-from agent.run.request import choose_strategy, clean_topic, given_slots
-from agent.settings import SHAPE, Settings, here, user_folder
+from agent.run.request import clean_topic, requested_slots, resolve_strategy
+from agent.run.resources import SharedResources, open_rate_limits
+from agent.settings import SHAPING_FIELDS, Settings, load_settings, user_folder
 from agent.sources.sources import NO_SOURCES, Sources, open_sources
 from agent.state.clock import utc_now
+from agent.state.json_data import Json
 
 
 def research(
     topic: str,
     settings: Settings | None = None,
     *,
-    shared: Shared | None = None,
-    through: Callable[[Sources], Sources] = lambda sources: sources,
+    resources: SharedResources | None = None,
+    wrap_sources: Callable[[Sources], Sources] = lambda sources: sources,
 ) -> Run:
-    """A run, not yet begun: iterate over it for its events, or ask at once for its `answer()`.
+    """Make a run, not yet begun: iterate over it for its events, or call `answer()` at once.
 
-    Without settings, those of the environment. With `settings.resume` it goes on with a journal,
-    with `settings.replay` it repeats one, without going outside; the topic may then be empty.
-    `shared` is what runs of these settings have in common where there are many. `through` wraps the
-    run's sources, as a filter of what they bring.
-    Raises UsageError for a topic or slots that cannot be researched, NotConfigured for an absent
+    Without settings, those of the environment. With `settings.resume` the run goes on with a
+    journal, with `settings.replay` it repeats one without going outside; the topic may then be
+    empty. `resources` are those that the runs of a process share. `wrap_sources` wraps the sources
+    of the run, for example with a filter of their results.
+
+    Raises UsageError for a topic or slots that cannot be researched, NotConfigured for a missing
     key, JournalError for a journal that cannot be used.
     """
-    settings = settings or here()
+    settings = settings or load_settings()
     if settings.replay:
-        journal = Journal.replay(settings.replay)
-        _agreed(topic, journal.header)
-        settings = _shaped(settings, journal.header)
-        return Run(make_parts(settings, journal, [], NO_SOURCES, Turns(unlimited())))
-    path = journal_path(settings, settings.resume or new_name())
-    if settings.resume and is_begun(path):
-        header = read(path).header
-        _agreed(topic, header)
-        settings = _shaped(settings, header)
+        return _replay(topic, settings, settings.replay)
+    path = journal_path(settings, settings.resume or new_run_name())
+    if settings.resume and has_header(path):
+        header = read_journal(path).header
+        settings = _restore_settings(topic, settings, header)
     else:
-        header = _header(path, clean_topic(topic), settings)
+        header = _make_header(path, clean_topic(topic), settings)
         settings = settings.model_copy(update={"strategy": header["settings"]["strategy"]})
-    given_slots(settings)
-    turns = Turns(shared.limits if shared else shared_limits(settings))
-    models = shared.models if shared else chosen_models(settings)
-    sources = through(open_sources(settings, turns, shared.corpus if shared else None))
-    # last, so that what cannot run leaves no file
+    slots = requested_slots(settings)
+    rate_limiter = RateLimiter(resources.limits if resources else open_rate_limits(settings))
+    models = resources.models if resources else make_models(settings)
+    corpus = resources.corpus if resources else None
+    sources = wrap_sources(open_sources(settings, rate_limiter, corpus))
+    # the journal is opened last, so that a run which cannot be made leaves no file
     if settings.resume:
         journal = Journal.resume(path, header, retry_failed=settings.retry_failed)
     else:
         journal = Journal.begin(path, header)
-    return Run(make_parts(settings, journal, models, sources, turns))
+    return Run(make_parts(settings, journal, models, sources, rate_limiter), slots)
 
 
-def new_name() -> str:
-    """A name for a run that no other has; names sort as their runs began, within a process."""
-    begun = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ-%f")
-    return f"{begun}{os.urandom(3).hex()}"
+def _replay(topic: str, settings: Settings, path: Path) -> Run:
+    """A run that the journal alone answers."""
+    journal = Journal.replay(path)
+    settings = _restore_settings(topic, settings, journal.header)
+    rate_limiter = RateLimiter(no_rate_limits())
+    parts = make_parts(settings, journal, [], NO_SOURCES, rate_limiter)
+    return Run(parts, requested_slots(settings))
 
 
-def _header(path: Path, topic: str, settings: Settings) -> dict[str, Any]:
-    """What a journal says of its run in its first line: the strategy is one that was chosen."""
-    fitting = choose_strategy(topic, settings)
-    shape = settings.model_dump(mode="json", include=set(SHAPE))
+def new_run_name() -> str:
+    """A unique name for a run. Names made by one process sort in the order of their creation."""
+    now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ-%f")
+    return f"{now}{os.urandom(3).hex()}"
+
+
+def journal_path(settings: Settings, name: str) -> Path:
+    """The path of a journal, from that path or from the name of its run."""
+    if "/" in name or name.endswith(".jsonl"):
+        return Path(name)
+    return (settings.runs_dir or user_folder("data") / "runs") / f"{name}.jsonl"
+
+
+def _make_header(path: Path, topic: str, settings: Settings) -> Json:
+    """The first line of a journal: what the run is, its strategy, and the settings that shape it.
+
+    The strategy `auto` is replaced by the one that was chosen.
+    """
+    choice = resolve_strategy(topic, settings)
+    shape = settings.model_dump(mode="json", include=set(SHAPING_FIELDS))
     return {
         "run": path.stem,
         "version": __version__,
         "topic": topic,
-        "strategy": fitting.strategy,
-        "reason": fitting.reason,
+        "strategy": choice.strategy,
+        "reason": choice.reason,
         "at": utc_now(),
-        "settings": shape if settings.baseline else shape | {"strategy": fitting.strategy},
+        "settings": shape if settings.baseline else shape | {"strategy": choice.strategy},
         **({"request": settings.request_id} if settings.request_id else {}),
     }
 
 
-def _agreed(topic: str, header: dict[str, Any]) -> None:
-    """Raises JournalError for a header of no run, UsageError for one of another question."""
+def _restore_settings(topic: str, settings: Settings, header: Json) -> Settings:
+    """The settings, with those fields that shape prompts and answer as they were at the beginning.
+
+    Raises JournalError for the header of no run, UsageError for a run about another topic.
+    """
     if not all(isinstance(header.get(name), str) for name in ("run", "topic", "strategy", "at")):
         raise JournalError("The journal's first line is not that of a run.", "Name another file.")
     if topic.strip() and clean_topic(topic) != header["topic"]:
@@ -95,19 +116,8 @@ def _agreed(topic: str, header: dict[str, Any]) -> None:
             f"That run is about another question: {header['topic']}",
             "Leave the question out, or give the run another name.",
         )
-
-
-def _shaped(settings: Settings, header: dict[str, Any]) -> Settings:
-    """Settings with those of the run's beginning that shape its prompts and its answer."""
     try:
-        begun = Settings.model_validate(header.get("settings", {}))
+        original = Settings.model_validate(header.get("settings", {}))
     except ValueError:
         raise JournalError("The journal's settings cannot be used.", "Begin anew.") from None
-    return settings.model_copy(update={name: getattr(begun, name) for name in SHAPE})
-
-
-def journal_path(settings: Settings, name: str) -> Path:
-    """A journal by its path, or by the name of its run."""
-    if "/" in name or name.endswith(".jsonl"):
-        return Path(name)
-    return (settings.runs_dir or user_folder("data") / "runs") / f"{name}.jsonl"
+    return settings.model_copy(update={name: getattr(original, name) for name in SHAPING_FIELDS})

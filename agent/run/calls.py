@@ -1,240 +1,192 @@
-"""What a run goes outside with: the one place where calls, journal and providers are composed."""
+"""The outside calls of a run: the one place where journal, budget and providers are composed."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from agent.errors import UsageError
-from agent.evidence import tokens
-from agent.llm import Generated, Model, Models
-from agent.outside import A, Outside, Reply, Task, spawn
-from agent.outside.budget import Budget, Caps, Cost, spent
+from agent.llm import Model, ModelChain
+from agent.outside import AnswerT, Outside, Reply, Task, spawn
+from agent.outside.budget import Budget, Caps, sum_usage
+from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal
-from agent.outside.limits import Files, Limits, Turns, rates, writable
-from agent.outside.recorded import Recorded
-from agent.outside.tools import transcript
-from agent.run.models import chosen_models, extract
-from agent.settings import Settings, user_folder
-from agent.sources.sources import Sources, open_corpus, open_sources
-from agent.state import Found, Frozen, Page
-from agent.state.urls import canonical
+from agent.outside.rate_limits import RateLimiter
+from agent.outside.recorded_call import CallFormat, CallHooks, RecordedCall
+from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_cost, estimate_task_tokens
+from agent.run.models import answer_extractively
+from agent.run.resources import open_rate_limits
+from agent.settings import Settings
+from agent.sources.sources import Sources
+from agent.state import Frozen, Page, SearchResults
+from agent.state.json_data import Json
+from agent.state.urls import canonical_url
 
-if TYPE_CHECKING:
-    from agent.sources.search.corpus import Corpus
+ResponseT = TypeVar("ResponseT", bound=Frozen)
 
-V = TypeVar("V", bound=Frozen)
-
-#: Tasks that may use what the budget keeps back: those from which the answer comes.
-LAST = frozenset("synthesize draft verify mend recall".split())
-FRAME = 700  # tokens of a prompt around its evidence: instructions, topic, slots, schema
-SCHEMA = 200  # tokens of an answer's JSON schema, about
-REPLY = 1500  # tokens that a reply may take, thoughts included: five times what tests have seen
-LONGEST_ASK = 900.0  # seconds for all models and retries of one task: a net, not a target
+#: Tasks that produce the answer. They may use what the budget reserves for it.
+ANSWER_TASKS = frozenset("synthesize draft verify mend recall".split())
+ASK_TIMEOUT = 900.0  # seconds for all models and retries of one task: a safety net, not a target
+WARM_UP_TIMEOUT = 2.0  # seconds for which the first search waits for the model's import
 
 
-def shared_limits(settings: Settings) -> Limits:
-    """The limits of the providers, which every run on this machine with this cache shares.
+def compose_calls(
+    settings: Settings,
+    journal: Journal,
+    models: Sequence[Model],
+    sources: Sources,
+    rate_limiter: RateLimiter | None = None,
+) -> Outside:
+    """Compose the three calls of a run, each with what wraps it, the outermost first:
 
-    Raises UsageError for limits that are none, and where they cannot be counted.
+    ask:    journal(budget(fallback and retry(rate limit(model))))
+    search: journal(budget(cache(fallback(rate limit(provider)))))
+    read:   journal(budget(cache(page reader)))
+
+    The sources come with their cache, fallback and limits. Replies of models are never cached.
+    Without `rate_limiter`, the limits are those that all runs on this machine share.
     """
-    found = rates(settings.rate_limits)
-    _known(found)
-    folder = (settings.cache_dir or user_folder("cache")) / "limits"
-    if found and not writable(folder):
-        remedy = "RATE_LIMITS are counted there: name another folder with CACHE_DIR."
-        raise UsageError(f"{folder} cannot be written.", remedy)
-    window = settings.rate_window
-    return Limits(found, Files(folder, found, window), window)
+    rate_limiter = rate_limiter or RateLimiter(open_rate_limits(settings))
+    budget = _make_budget(settings, journal, models)
+    recorder = CallRecorder(journal, budget, settings.patience, rate_limiter.seconds_waited)
+    chain = _make_chain(settings, models, budget, rate_limiter)
+    warm_up = spawn(chain.warm)
+
+    def search(query: str) -> SearchResults:
+        # the first reply takes longest, so the model's import and its request go first
+        wait([warm_up], timeout=WARM_UP_TIMEOUT)
+        return sources.search(query)
+
+    def warm() -> None:
+        wait([warm_up], timeout=WARM_UP_TIMEOUT)
+        sources.warm()
+
+    def close() -> None:
+        chain.close()
+        sources.close()
+
+    return Outside(
+        recorder.record_ask(chain, models),
+        answer_extractively,
+        recorder.record_source(
+            "search", search, SearchResults, _query_request, 2 * settings.search_timeout
+        ),
+        recorder.record_source("read", sources.read, Page, _url_request, settings.page_timeout + 1),
+        warm,
+        close,
+        sources.warnings,
+    )
 
 
-def _known(limits: Iterable[str]) -> None:
-    """Raises UsageError for a limit of nobody, which would limit nothing."""
-    names = {name.partition(":")[0] for name in limits}
-    if not names:
-        return
-    from agent.sources.search import PROVIDERS
-
-    known = ["gemini", "openai", *PROVIDERS]
-    for name in sorted(names.difference(known)):
-        fault = f"RATE_LIMITS: there is no provider {name!r}."
-        raise UsageError(fault, f"Choose from: {', '.join(known)}.")
-
-
-class Kept:
-    """A model that many runs share: what it holds is not let go at the end of one of them."""
-
-    def __init__(self, model: Model) -> None:
-        self.provider, self.name = model.provider, model.name
-        self.generate, self.probe = model.generate, model.probe
-        self.price, self.warm = model.price, model.warm
-
-    def close(self) -> None:
-        """Nothing: whoever made the model closes it."""
-
-
-class Shared(NamedTuple):
-    """What the runs of one process share: limits, connections to models, the index of a corpus."""
-
-    limits: Limits
-    models: Sequence[Model]
-    corpus: Corpus | None
-
-
-def shared(settings: Settings, limits: Limits | None = None) -> Shared:
-    """What runs share that have these settings, for as long as the process lives.
-
-    Raises UsageError or NotConfigured for what no run could be made with.
-    """
-    limits = limits or shared_limits(settings)
-    models = [Kept(model) for model in chosen_models(settings)]
-    local = settings.offline or settings.corpus is not None
-    corpus = open_corpus(settings) if local else None
-    open_sources(settings, corpus=corpus).close()  # a provider that there is not is told now
-    models[0].warm()  # else the first requests are counted now, and sent after a second's import
-    return Shared(limits, models, corpus)
-
-
-def _budget(settings: Settings, journal: Journal, models: Sequence[Model]) -> Budget:
+def _make_budget(settings: Settings, journal: Journal, models: Sequence[Model]) -> Budget:
+    """The caps of the settings. One call with a full prompt is reserved for the answer."""
     caps = Caps(
         seconds=settings.max_seconds,
         usd=settings.max_usd,
         tokens=settings.max_tokens,
         calls=settings.max_calls,
     )
-    shown = settings.report_tokens if settings.strategy == "report" else settings.evidence_tokens
-    kept = cost(models, shown + FRAME)
-    return Budget(caps, lambda: spent(journal.calls), lambda: journal.recalled, kept)
+    evidence = settings.report_tokens if settings.strategy == "report" else settings.evidence_tokens
+    reserved = estimate_cost(models, evidence + PROMPT_FRAME_TOKENS)
+    return Budget(caps, lambda: sum_usage(journal.calls), lambda: journal.recalled_count, reserved)
 
 
-def cost(models: Sequence[Model], prompt_tokens: int) -> Cost:
-    """What a call of the first model may take; 0 dollars where its price is not known."""
-    if not models or models[0].provider == "extractive":
-        return Cost()
-    full = Generated(text="", input_tokens=prompt_tokens, output_tokens=REPLY)
-    return Cost(tokens=prompt_tokens + REPLY, usd=models[0].price(full) or 0.0)
+def _make_chain(
+    settings: Settings, models: Sequence[Model], budget: Budget, rate_limiter: RateLimiter
+) -> ModelChain:
+    """The models with fallback and retries. Each try waits for the rate limit and is reported."""
 
+    def acquire(model: Model, task: Task[Any]) -> None:
+        if rate_limiter.is_limited(model.provider, model.name):
+            longest = estimate_task_tokens(task) + REPLY_TOKENS
+            rate_limiter.acquire(model.provider, model.name, longest)
 
-def task_tokens(task: Task[Any]) -> int:
-    """About how many tokens a task's prompt is, a tenth added for what the estimate misses."""
-    said = tokens(task.system()) + tokens(task.prompt()) + tokens(transcript(task.exchanges))
-    return math.ceil(1.1 * said) + SCHEMA
-
-
-def compose_calls(
-    settings: Settings,
-    journal: Journal,
-    chosen: Sequence[Model],
-    sources: Sources,
-    turns: Turns | None = None,
-) -> Outside:
-    """journal( retry and fallback( limits( provider ))), for each of the three calls.
-
-    On the web a cache stands before search and read; what a model says is never cached.
-    """
-    turns = turns or Turns(shared_limits(settings))
-    record = _Recording(journal, _budget(settings, journal, chosen), settings.patience, turns.held)
-    models = _models(settings, chosen, record.budget, turns)
-    ready = spawn(models.warm)
-
-    def find(query: str) -> Found:
-        wait([ready], timeout=2)  # the model waits longest: its import and its request go first
-        return sources.search(query)
-
-    def warm() -> None:
-        wait([ready], timeout=2)
-        sources.warm()
-
-    def close() -> None:
-        models.close()
-        sources.close()
-
-    search = record.one("search", find, Found, "query", str, settings.search_timeout * 2)
-    read = record.one("read", sources.read, Page, "url", canonical, settings.page_timeout + 1)
-    ask = record.asks(models, chosen)
-    return Outside(ask, extract, search, read, warm, close, sources.notes)
-
-
-def _models(settings: Settings, chosen: Sequence[Model], budget: Budget, turns: Turns) -> Models:
-    """The models with their retries; each try waits for its turn."""
-    return Models(
-        chosen,
+    return ModelChain(
+        models,
         settings.llm_timeout,
         settings.llm_retry_waits,
-        again=budget.again,
-        admit=lambda model, task: _admit(turns, model, task),
-        refused=lambda model, error: turns.note(error, model.provider, model.name),
+        may_retry=budget.reserve_retry,
+        acquire=acquire,
+        on_failure=lambda model, error: rate_limiter.report_error(
+            error, model.provider, model.name
+        ),
     )
 
 
-def _admit(turns: Turns, model: Model, task: Task[Any]) -> None:
-    """Wait until a task may go to a model; its reply is counted at its most."""
-    if turns.limited(model.provider, model.name):
-        turns.take(model.provider, model.name, task_tokens(task) + REPLY)
-
-
-class _Recording(NamedTuple):
-    """How calls are recorded, and what they ask of the budget before they go out."""
+class CallRecorder(NamedTuple):
+    """Wraps the calls of a run with its journal and its budget."""
 
     journal: Journal
     budget: Budget
-    patience: float
-    held: Callable[[], float]
+    patience: float  # seconds, as in WaitLimits
+    rate_limit_wait: Callable[[], float]  # seconds for which this run's calls have waited so far
 
-    def asks(self, models: Models, chosen: Sequence[Model]) -> Recorded[Task[Any], Reply[Any]]:
-        """Recorded calls of models; a resumed run goes on with the model that answered last."""
+    def record_ask(
+        self, chain: ModelChain, models: Sequence[Model]
+    ) -> RecordedCall[Task[Any], Reply[Any]]:
+        """Recorded calls of models. A resumed run continues with the model that replied last."""
         budget = self.budget
-        return Recorded[Task[Any], Reply[Any]](
+        return RecordedCall[Task[Any], Reply[Any]](
             self.journal,
-            "ask",
-            models,
-            request=_request,
-            encode=lambda reply: reply.model_dump(mode="json", serialize_as_any=True),
-            decode=_reply,
-            recalled=lambda reply: models.move_to(reply.model),
-            permit=lambda task: budget.take(
-                cost(chosen, task_tokens(task)), last=task.name in LAST
+            chain,
+            CallFormat(
+                "ask",
+                encode_request=_encode_task,
+                encode_response=lambda r: r.model_dump(mode="json", serialize_as_any=True),
+                decode_response=_decode_reply,
             ),
-            go_on=lambda task: budget.in_time(last=task.name in LAST),
-            limit=LONGEST_ASK,
-            patience=self.patience,
-            held=self.held,
+            CallHooks(
+                permit=lambda task: budget.reserve_call(
+                    estimate_cost(models, estimate_task_tokens(task)),
+                    last=task.name in ANSWER_TASKS,
+                ),
+                check_time=lambda task: budget.check_time(last=task.name in ANSWER_TASKS),
+                on_recall=lambda reply: chain.switch_to(reply.model),
+            ),
+            WaitLimits(ASK_TIMEOUT, self.patience, self.rate_limit_wait),
         )
 
-    def one(
+    def record_source(
         self,
-        kind: str,
-        go: Callable[[str], V],
-        response: type[V],
-        name: str,
-        key: Callable[[str], str],
-        limit: float,
-    ) -> Recorded[str, V]:
-        """A recorded search or read, whose request is `{name: key(text)}`."""
-        return Recorded[str, V](
+        kind: Literal["search", "read"],
+        call: Callable[[str], ResponseT],
+        response_type: type[ResponseT],
+        encode_request: Callable[[str], Json],
+        timeout: float,
+    ) -> RecordedCall[str, ResponseT]:
+        """Recorded searches or reads. `timeout` is in seconds."""
+        return RecordedCall[str, ResponseT](
             self.journal,
-            kind,
-            go,
-            request=lambda text: {name: key(text)},
-            encode=lambda value: value.model_dump(mode="json"),
-            decode=lambda _, line: response.model_validate(line),
-            permit=lambda _: self.budget.take(),
-            go_on=lambda _: self.budget.in_time(),
-            limit=limit,
-            patience=self.patience,
-            held=self.held,
+            call,
+            CallFormat(
+                kind,
+                encode_request=encode_request,
+                encode_response=lambda response: response.model_dump(mode="json"),
+                decode_response=lambda _, line: response_type.model_validate(line),
+            ),
+            CallHooks(
+                permit=lambda _: self.budget.reserve_call(),
+                check_time=lambda _: self.budget.check_time(),
+            ),
+            WaitLimits(timeout, self.patience, self.rate_limit_wait),
         )
 
 
-def _request(task: Task[Any]) -> dict[str, Any]:
-    """What identifies a task. Turns with tools are part of it, as they were recorded."""
-    asked = {"task": task.name, "system": task.system(), "prompt": task.prompt()}
-    turns = [exchange.model_dump(mode="json") for exchange in task.exchanges]
-    return {**asked, "exchanges": turns} if turns else asked
+def _query_request(query: str) -> Json:
+    return {"query": query}
 
 
-def _reply(task: Task[A], line: dict[str, Any]) -> Reply[A]:
-    answer = task.answer.model_validate(line["answer"])
-    return Reply[A].model_validate({**line, "answer": answer})
+def _url_request(url: str) -> Json:
+    return {"url": canonical_url(url)}
+
+
+def _encode_task(task: Task[Any]) -> Json:
+    """What identifies a task in the journal: its prompts, and its turns with tools if any."""
+    request = {"task": task.name, "system": task.system_prompt(), "prompt": task.prompt()}
+    exchanges = [exchange.model_dump(mode="json") for exchange in task.exchanges]
+    return {**request, "exchanges": exchanges} if exchanges else request
+
+
+def _decode_reply(task: Task[AnswerT], response: Json) -> Reply[AnswerT]:
+    answer = task.answer_type.model_validate(response["answer"])
+    return Reply[AnswerT].model_validate({**response, "answer": answer})

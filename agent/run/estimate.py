@@ -1,40 +1,41 @@
-"""What a run will take, before anything is spent, by the costs that budgets are checked with."""
+"""The estimate of what a run will take, from the same costs that budgets are checked with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from agent.llm import Generated
-from agent.run.calls import FRAME, REPLY, task_tokens
-from agent.run.models import chosen_models
-from agent.run.request import choose_strategy, given_slots
+from agent.llm import Generation
+from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_task_tokens
+from agent.run.models import make_models
+from agent.run.request import requested_slots, resolve_strategy
 from agent.settings import Settings
-from agent.state import Frozen
-from agent.steps.generate_queries import MOST_QUERIES, MakeQueries
-from agent.steps.reflect import MOST_NEW_QUERIES
-from agent.strategies.loop.decide import MOST_QUERIES as MOST_STEP_QUERIES
-from agent.strategies.report.gather import MOST_IDLE
-from agent.strategies.report.tool_use import AT_ONCE, PAGE_TOKENS
+from agent.state import Frozen, Slot
+from agent.steps.generate_queries import MAX_QUERIES, MakeQueries
+from agent.steps.reflect import MAX_NEW_QUERIES
+from agent.strategies.loop.decide import MAX_STEP_QUERIES
+from agent.strategies.report.gather import MAX_IDLE_TURNS
+from agent.strategies.report.tool_results import PAGE_TOKENS
+from agent.strategies.report.tool_use import MAX_CALLS_PER_TURN
 
-#: Seconds that one call of a kind takes, from quick to slow, as seen with services of each kind.
-#: Calls of one kind go out together, so a round takes one search and one page.
+#: Seconds that one call of a kind takes with a quick and with a slow service, as observed. Calls of
+#: one kind are made together, so a round takes the time of one search and one page.
 LATENCY = {"model": (1.0, 10.0), "search": (0.5, 3.0), "page": (0.3, 5.0)}
-CALLS = 3  # of a turn with tools, about
-SHORT_REPLY = 150  # tokens of a reply that says little
+CALLS_PER_TURN = 3  # tool calls, about
+SHORT_REPLY_TOKENS = 150
 
 
 class Range(Frozen):
-    """From the least to the most."""
+    """A range with both ends."""
 
     min: float
     max: float
 
 
 class Estimate(Frozen):
-    """What one run takes: the least if one round finds all, the most if none does.
+    """What one run takes: the minimum if the first round finds everything, else the maximum.
 
-    `usd` is null where the model's price is not known. Retries are not counted. Caps are.
+    `usd` is null if the price of the model is not known. Caps are respected, retries not counted.
     """
 
     topic: str
@@ -46,110 +47,119 @@ class Estimate(Frozen):
     seconds: Range
 
 
-class Work(NamedTuple):
-    """What a strategy does: model calls, one after another; rounds of gathering; what they ask."""
+class Workload(NamedTuple):
+    """The calls that a strategy makes. Model calls and rounds follow one another."""
 
     asks: int
     rounds: int
     searches: int
     pages: int
-    shown: int  # tokens of evidence in a prompt
+    evidence_tokens: int  # in a prompt
 
     @property
     def calls(self) -> int:
+        """Outside calls of all kinds."""
         return self.asks + self.searches + self.pages
 
 
-def _slots(settings: Settings) -> tuple[Work, Work]:
-    rounds, shown = settings.max_rounds, settings.evidence_tokens
-    searches = MOST_QUERIES + MOST_NEW_QUERIES * (rounds - 1)
-    asks = rounds + 2 + _checks(settings)
-    most = Work(asks, rounds, searches, searches * settings.pages_per_query, shown)
-    return Work(3, 1, 1, 1, shown), most
+#: The minimum and the maximum of a strategy.
+Workloads = tuple[Workload, Workload]
 
 
-def _loop(settings: Settings) -> tuple[Work, Work]:
-    steps, twice = settings.max_steps, int(settings.double_check)
-    shown = settings.evidence_tokens
-    asks = steps + 1 + twice + steps * settings.browse_with_model + bool(given_slots(settings))
-    asks += _checks(settings)
-    most = Work(asks, steps, steps * MOST_STEP_QUERIES, steps * settings.pages_per_step, shown)
-    return Work(2 + twice, 1, 1, 1, shown), most
+def _slots_workloads(settings: Settings, _: Sequence[Slot]) -> Workloads:
+    rounds, tokens = settings.max_rounds, settings.evidence_tokens
+    searches = MAX_QUERIES + MAX_NEW_QUERIES * (rounds - 1)
+    asks = rounds + 2 + _count_verify_asks(settings)
+    most = Workload(asks, rounds, searches, searches * settings.pages_per_query, tokens)
+    return Workload(3, 1, 1, 1, tokens), most
 
 
-def _report(settings: Settings) -> tuple[Work, Work]:
-    """At the least a turn to search, one to read and one to end; all turns are seldom full."""
+def _loop_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
+    steps, tokens = settings.max_steps, settings.evidence_tokens
+    double_checks = int(settings.double_check)
+    asks = steps + 1 + double_checks + steps * settings.browse_with_model + bool(slots)
+    asks += _count_verify_asks(settings)
+    most = Workload(asks, steps, steps * MAX_STEP_QUERIES, steps * settings.pages_per_step, tokens)
+    return Workload(2 + double_checks, 1, 1, 1, tokens), most
+
+
+def _report_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
+    """The minimum has a turn to search, one to read and one to end the round.
+
+    Results of tools add up within a round, so in the maximum a prompt shows half of them.
+    """
     turns, rounds = settings.max_iterations, settings.max_rounds
-    told = turns // rounds * CALLS * PAGE_TOKENS  # what tools have answered by the end of a round
-    shown = settings.report_tokens + told // 2
-    asks = turns + rounds * MOST_IDLE + 1 + rounds  # a plan, gaps between the rounds, a draft
-    asks += bool(given_slots(settings)) + _checks(settings)
-    least = 5 + (rounds > 1)
-    return Work(least, 1, 1, 1, shown), Work(asks, turns, turns * AT_ONCE, 0, shown)
+    tool_tokens = turns // rounds * CALLS_PER_TURN * PAGE_TOKENS  # at the end of a round
+    tokens = settings.report_tokens + tool_tokens // 2
+    asks = turns + rounds * MAX_IDLE_TURNS + 1 + rounds  # a plan, gaps between the rounds, a draft
+    asks += bool(slots) + _count_verify_asks(settings)
+    least = Workload(5 + (rounds > 1), 1, 1, 1, tokens)
+    return least, Workload(asks, turns, turns * MAX_CALLS_PER_TURN, 0, tokens)
 
 
-def _checks(settings: Settings) -> int:
-    """What checking the sentences asks at most: one judgement of all, one turn to mend."""
+def _count_verify_asks(settings: Settings) -> int:
+    """The model calls of Verify at most: one to judge all claims, one to mend."""
     return 0 if settings.verify == "rules" else 2
 
 
-#: The least and the most that a strategy does.
-WORK: dict[str, Callable[[Settings], tuple[Work, Work]]] = {
-    "slots": _slots,
-    "report": _report,
-    "loop": _loop,
+WORKLOADS: dict[str, Callable[[Settings, Sequence[Slot]], Workloads]] = {
+    "slots": _slots_workloads,
+    "report": _report_workloads,
+    "loop": _loop_workloads,
 }
 
 
 def estimate(topic: str, settings: Settings) -> Estimate:
-    """The range of price, time and calls. Raises UsageError, NotConfigured as a run would."""
-    models = chosen_models(settings)
-    free = models[0].provider == "extractive"
-    strategy = choose_strategy(topic, settings).strategy
-    least, most = (_free(work) if free else work for work in WORK[strategy](settings))
-    quick = _generated(topic, settings, least, FRAME, SHORT_REPLY)
-    slow = _generated(topic, settings, most, FRAME + most.shown, REPLY)
-    prices = models[0].price(quick), models[0].price(slow)
-    tokens = (0, 0) if free else (_total(quick), _total(slow))
+    """Estimate what a run takes. Raises UsageError or NotConfigured where the run would."""
+    models = make_models(settings)
+    strategy = resolve_strategy(topic, settings).strategy
+    slots = requested_slots(settings)
+    least, most = WORKLOADS[strategy](settings, slots)
+    if models[0].provider == "extractive":  # which is no model
+        least, most = least._replace(asks=0), most._replace(asks=0)
+    first = estimate_task_tokens(MakeQueries(topic=topic, slots=slots, language=settings.lang))
+    quick = _sum_generations(least, first, PROMPT_FRAME_TOKENS, SHORT_REPLY_TOKENS)
+    prompt = PROMPT_FRAME_TOKENS + most.evidence_tokens
+    slow = _sum_generations(most, first, prompt, REPLY_TOKENS)
+    tokens = _total_tokens(quick), _total_tokens(slow)
+    low_usd, high_usd = models[0].cost_usd(quick), models[0].cost_usd(slow)
+    usd = None
+    if low_usd is not None and high_usd is not None:
+        usd = _capped_range(low_usd, high_usd, settings.max_usd)
     return Estimate(
         topic=topic,
         strategy=strategy,
         models=tuple(model.name for model in models),
-        calls=_range(least.calls, most.calls, settings.max_calls),
-        tokens=_range(*tokens, settings.max_tokens),
-        usd=None if None in prices else _range(prices[0] or 0, prices[1] or 0, settings.max_usd),
-        seconds=_range(*_seconds(least, most), settings.max_seconds),
+        calls=_capped_range(least.calls, most.calls, settings.max_calls),
+        tokens=_capped_range(*tokens, settings.max_tokens),
+        usd=usd,
+        seconds=_capped_range(*_estimate_seconds(least, most), settings.max_seconds),
     )
 
 
-def _free(work: Work) -> Work:
-    """The same where no model is asked."""
-    return work._replace(asks=0)
-
-
-def _range(least: float, most: float, cap: float | None) -> Range:
+def _capped_range(least: float, most: float, cap: float | None) -> Range:
     most = most if cap is None else min(most, cap)
     return Range(min=round(min(least, most), 6), max=round(most, 6))
 
 
-def _total(generated: Generated) -> int:
-    return generated.input_tokens + generated.output_tokens
+def _total_tokens(generation: Generation) -> int:
+    return generation.input_tokens + generation.output_tokens
 
 
-def _generated(topic: str, settings: Settings, work: Work, full: int, reply: int) -> Generated:
-    """All model calls of a run as one: the first has nothing to show yet, the others have."""
-    slots = given_slots(settings)
-    first = task_tokens(MakeQueries(topic=topic, slots=slots, language=settings.lang))
-    shown = max(0, work.asks - 1) * full
-    return Generated(text="", input_tokens=first + shown, output_tokens=work.asks * reply)
+def _sum_generations(workload: Workload, first: int, prompt: int, reply: int) -> Generation:
+    """All model calls of a run as one, in tokens: the first prompt, each other prompt, a reply."""
+    if not workload.asks:
+        return Generation(text="")
+    prompts = first + (workload.asks - 1) * prompt
+    return Generation(text="", input_tokens=prompts, output_tokens=workload.asks * reply)
 
 
-def _seconds(least: Work, most: Work) -> tuple[float, float]:
+def _estimate_seconds(least: Workload, most: Workload) -> tuple[float, float]:
     if not most.asks:
-        return 0.1, 2.0
-    (model, slow_model), *gathering = LATENCY.values()
-    quick, slow = (sum(times) for times in zip(*gathering, strict=True))
+        return 0.1, 2.0  # offline: a corpus, without services
+    (quick_model, slow_model), *gathering = LATENCY.values()
+    quick_round, slow_round = (sum(seconds) for seconds in zip(*gathering, strict=True))
     return (
-        least.asks * model + least.rounds * quick,
-        most.asks * slow_model + most.rounds * slow,
+        least.asks * quick_model + least.rounds * quick_round,
+        most.asks * slow_model + most.rounds * slow_round,
     )

@@ -8,36 +8,36 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agent.errors import AgentError, Halt, Stopped
-from agent.outside.budget import Spent, spent
+from agent.outside.budget import CallUsage, sum_usage
 from agent.outside.threads import spawn
-from agent.run.parts import Parts
-from agent.run.request import clean_topic, given_slots
-from agent.state import Event, Halted, Research, Started, Warned
+from agent.run.parts import RunParts
+from agent.run.request import clean_topic
+from agent.state import Event, Halted, Research, Slot, Started, Warned
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # imported where it is used: the first model call goes out before
     from agent.answer import Answer, SlotAnswer, Usage
 
 
 class Run:
-    """One topic on its way to an answer. Closing the iterator cancels it.
+    """A topic on its way to an answer: an iterator of events. Closing the iterator cancels it.
 
-    It goes that way once: whoever iterates over it again is told what happened so far.
+    A run happens once. A second iteration repeats the events so far.
     """
 
-    def __init__(self, parts: Parts) -> None:
-        self._begun = time.monotonic()
+    def __init__(self, parts: RunParts, slots: tuple[Slot, ...]) -> None:
+        self._start_time = time.monotonic()
+        self._settings, self._journal, self._outside, self._strategy, self._span_sender = parts
+        self._is_started = False
         self._error: AgentError | None = None
-        self._iterated = False
-        self._unsent = ""  # why the run's spans could not be sent
-        self._settings, self._journal, self._outside, self._strategy = parts
+        self._span_warnings: list[str] = []
         topic = clean_topic(str(self._journal.header["topic"]))
-        self.research = Research(topic, given_slots(self._settings))
+        self.research = Research(topic, slots)
 
     def __iter__(self) -> Iterator[Event]:
-        if self._iterated:
+        if self._is_started:
             yield from tuple(self.research.events)
             return
-        self._iterated = True
+        self._is_started = True
         try:
             for event in self._events():
                 yield self.research.grow(event)
@@ -46,115 +46,87 @@ class Run:
         finally:
             self._journal.close()
             self._outside.close()
-            self._unsent = self._send_spans()
+            self._send_spans()
 
     def _events(self) -> Iterator[Event]:
         research, strategy = self.research, self._strategy
+        reason = str(self._journal.header.get("reason", ""))
         spawn(self._warm)
         yield Started(
-            topic=research.topic,
-            strategy=strategy.name,
-            reason=self._reason,
-            slots=research.slots,
+            topic=research.topic, strategy=strategy.name, reason=reason, slots=research.slots
         )
-        yield from self._warnings()
+        yield from self._new_warnings()
         try:
             yield from strategy(research)
         except Halt as halt:
-            yield from self._cut_short(halt)
-        yield from self._warnings()
+            if not research.is_halted:
+                yield Halted(reason=halt.message)
+            yield from strategy.finish(research)
+        yield from self._new_warnings()
 
-    def _cut_short(self, halt: Halt) -> Iterator[Event]:
-        if not self.research.halted:
-            yield Halted(reason=halt.message)
-        yield from self._strategy.finish(self.research)
+    def _new_warnings(self) -> Iterator[Event]:
+        """Warnings of the journal and the sources that are not among the events yet."""
+        reported = {event.message for event in self.research.events_of(Warned)}
+        for message in (self._journal.problem, *self._outside.warnings()):
+            if message and message not in reported:
+                yield Warned(message=message)
 
-    def _warnings(self) -> Iterator[Event]:
-        """What the user should know and was not yet told."""
-        said = {event.message for event in self.research.of(Warned)}
-        for note in (self._journal.problem, *self._outside.notes()):
-            if note and note not in said:
-                yield Warned(message=note)
+    def answer(self) -> Answer:
+        """The answer object, which holds the error if there was one. Runs the run if needed."""
+        from agent.answer import build_answer, build_run_info
 
-    def _warm(self) -> None:
-        """Prepare, while the first model call waits, what will be needed after it."""
-        from agent.answer import warm_validator
+        if not self._is_started:
+            deque(self, maxlen=0)
+        return build_answer(
+            self.research,
+            usage=self.usage(),
+            run=build_run_info(self._journal.header, self._journal.path or self._settings.replay),
+            schema=self._settings.slots_schema,
+            warnings=self._span_warnings,
+            error=self._error or self._missing_answer_error(),
+        )
 
-        self._outside.warm()
-        warm_validator()
-        if self._endpoint:
-            from agent.run import telemetry
-
-            telemetry.warm()
-
-    @property
-    def _reason(self) -> str:
-        """Why this strategy was chosen; empty where it was asked for by name."""
-        return str(self._journal.header.get("reason", ""))
-
-    @property
-    def _endpoint(self) -> str:
-        """Where spans go; a replay sends none, since nothing is done."""
-        return "" if self._settings.replay else self._settings.otel_endpoint.get_secret_value()
-
-    def _send_spans(self) -> str:
-        if not self._endpoint:
-            return ""
-        from agent.run import telemetry  # costs nothing where it is not asked for
-
-        seconds = time.monotonic() - self._begun
-        kind = self._error.kind if self._error else ""
-        return telemetry.report(self._endpoint, self._journal, seconds, kind)
+    def _missing_answer_error(self) -> AgentError | None:
+        if self.research.answer:
+            return None
+        return Stopped(
+            "The run was left before it had an answer.",
+            "Go through it to its end, or stop() it for the best answer so far.",
+        )
 
     def stop(self) -> None:
         """Gather no more: the run ends within one outside call, with the best answer so far."""
         self._journal.stop.set()
 
-    def spent(self) -> Spent:
-        """What its finished calls took so far; may be asked while it runs."""
-        return spent(self._journal.calls)
-
-    def answer(self) -> Answer:
-        """The answer object; an error is in it, not raised. Goes through the run if nobody has."""
-        from agent.answer import RunInfo, make_answer
-
-        if not self._iterated:
-            deque(self, maxlen=0)
-        header, path = self._journal.header, self._journal.path or self._settings.replay
-        info = RunInfo(
-            id=header["run"],
-            strategy=header["strategy"],
-            reason=self._reason,
-            started_at=header["at"],
-            journal=str(path) if path else None,
-        )
-        unsent = (self._unsent,) if self._unsent else ()
-        return make_answer(
-            self.research,
-            usage=self.usage(),
-            run=info,
-            schema=self._settings.slots_schema,
-            warnings=unsent,
-            error=self._failure(),
-        )
-
-    def _failure(self) -> AgentError | None:
-        """Why there is no answer."""
-        if self._error or self.research.answer:
-            return self._error
-        left = "The run was left before it had an answer."
-        return Stopped(left, "Go through it to its end, or stop() it for the best answer so far.")
+    def call_usage(self) -> CallUsage:
+        """What the finished calls used so far. Any thread may call this."""
+        return sum_usage(self._journal.calls)
 
     def usage(self) -> Usage:
-        """What it has spent so far. Any thread may ask."""
-        from agent.answer import Usage
+        """What the run used so far, its rounds and seconds too. Any thread may call this."""
+        from agent.answer import build_usage
 
-        counts = self.spent().model_dump()
-        seconds = round(time.monotonic() - self._begun, 3)
-        return Usage(**counts, rounds=self.research.round, seconds=seconds)
+        return build_usage(self.call_usage(), self.research.round, self._seconds())
 
     def slots(self) -> dict[str, SlotAnswer]:
-        """What is known of its slots so far. Any thread may ask."""
-        from agent.answer import slot_answers
+        """What is known of the slots so far. Any thread may call this."""
+        from agent.answer import build_slot_answers
 
-        return slot_answers(self.research)
+        return build_slot_answers(self.research)
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self._start_time
+
+    def _warm(self) -> None:
+        """Import and build, while the first model call is waited for, what is needed after it."""
+        from agent.answer import warm_validators
+
+        self._outside.warm()
+        warm_validators()
+        if self._span_sender:
+            self._span_sender.warm()
+
+    def _send_spans(self) -> None:
+        if self._span_sender:
+            kind = self._error.kind if self._error else ""
+            self._span_warnings = self._span_sender.send(self._journal, self._seconds(), kind)

@@ -1,23 +1,31 @@
-"""The models that the settings name, in their order, and what stands in where none answers."""
+"""The models that the settings name, in their order, and the fallback that needs no model.
+
+A new provider of models is a function here, and its line in MODEL_PROVIDERS.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 from agent.errors import NotConfigured, UsageError
-from agent.llm import Generated, Model, Models
-from agent.llm.prices import Price, price, table
-from agent.outside import A, Reply, Task
+from agent.llm import Generation, Model, ModelChain
+from agent.llm.prices import Price, find_price, load_prices
+from agent.outside import AnswerT, Reply, Task
 from agent.settings import Settings
+from agent.state.clock import utc_today
 
-SAMPLE = Generated(text="", input_tokens=1, output_tokens=1)
+#: Its cost tells whether the price of a model is known.
+SAMPLE_REPLY = Generation(text="", input_tokens=1, output_tokens=1)
 
 
-def chosen_models(settings: Settings) -> list[Model]:
-    """The models in the order of `llm`. Raises NotConfigured, UsageError."""
-    models = _extractive(settings, "") if settings.offline else _named_models(settings)
-    if settings.max_usd is not None and models[0].price(SAMPLE) is None:
+def make_models(settings: Settings) -> list[Model]:
+    """The models of the setting `llm`, in its order; offline, the extractive engine alone.
+
+    Raises NotConfigured for a missing key or name of a model, UsageError for an unknown provider,
+    and for a cap in dollars where the price of the first model is not known.
+    """
+    models = _make_extractive(settings, "") if settings.offline else _make_named_models(settings)
+    if settings.max_usd is not None and models[0].cost_usd(SAMPLE_REPLY) is None:
         raise UsageError(
             f"--max-usd: the price of {models[0].name} is not known.",
             "Tell it in a file named by PRICES_FILE, or use --max-tokens.",
@@ -25,26 +33,26 @@ def chosen_models(settings: Settings) -> list[Model]:
     return models
 
 
-def _named_models(settings: Settings) -> list[Model]:
+def _make_named_models(settings: Settings) -> list[Model]:
     models: list[Model] = []
-    for name in settings.llm or (_usual(settings),):
+    for name in settings.llm or (_default_provider(settings),):
         provider, _, model = name.partition(":")
-        make = MODELS.get(provider)
-        if make is None:
-            known = ", ".join(MODELS)
+        make_provider_models = MODEL_PROVIDERS.get(provider)
+        if make_provider_models is None:
+            known = ", ".join(MODEL_PROVIDERS)
             raise UsageError(f"Unknown model provider {provider!r}.", f"Use one of: {known}.")
-        models.extend(make(settings, model))
+        models.extend(make_provider_models(settings, model))
     return models
 
 
-def _usual(settings: Settings) -> str:
-    """The provider where none is named."""
-    other = settings.openai_model and not settings.gemini_api_key.get_secret_value()
-    return "openai" if other else "gemini"
+def _default_provider(settings: Settings) -> str:
+    """The provider where the settings name none: openai if only that is configured."""
+    only_openai = settings.openai_model and not settings.gemini_api_key.get_secret_value()
+    return "openai" if only_openai else "gemini"
 
 
-def _gemini(settings: Settings, model: str) -> list[Model]:
-    from agent.llm.gemini import Connection, Gemini
+def _make_gemini(settings: Settings, model: str) -> list[Model]:
+    from agent.llm.gemini import Gemini, GeminiConnection
 
     key = settings.gemini_api_key.get_secret_value()
     if not key:
@@ -52,14 +60,14 @@ def _gemini(settings: Settings, model: str) -> list[Model]:
             "GEMINI_API_KEY is not set. Add it to .env, or run with --offline",
             "Add a line GEMINI_API_KEY=... to .env in this directory, or run with --offline.",
         )
-    connection = Connection(
+    connection = GeminiConnection(
         key, settings.gemini_base_url, settings.gemini_api_version, settings.llm_timeout
     )
     names = [model] if model else [settings.gemini_model, *settings.gemini_fallback_models]
-    return [Gemini(name, connection, _price(settings, name)) for name in dict.fromkeys(names)]
+    return [Gemini(name, connection, _find_price(settings, name)) for name in dict.fromkeys(names)]
 
 
-def _openai(settings: Settings, model: str) -> list[Model]:
+def _make_openai(settings: Settings, model: str) -> list[Model]:
     from agent.llm.openai_compatible import OpenAICompatible
 
     name = model or settings.openai_model
@@ -71,29 +79,31 @@ def _openai(settings: Settings, model: str) -> list[Model]:
     if not key and settings.openai_base_url == Settings.model_fields["openai_base_url"].default:
         remedy = "Add it to .env, or set OPENAI_BASE_URL to a server that needs none."
         raise NotConfigured("OPENAI_API_KEY is not set.", remedy)
-    price = _price(settings, name)
+    price = _find_price(settings, name)
     return [OpenAICompatible(name, settings.openai_base_url, key, settings.llm_timeout, price)]
 
 
-def _price(settings: Settings, model: str) -> Price | None:
-    return price(table(settings.prices_file), model, datetime.now(UTC).date())
+def _find_price(settings: Settings, model: str) -> Price | None:
+    return find_price(load_prices(settings.prices_file), model, utc_today())
 
 
-def _extractive(settings: Settings, model: str) -> list[Model]:
+def _make_extractive(settings: Settings, model: str) -> list[Model]:
     from agent.llm.extractive.engine import Extractive
 
     return [Extractive()]
 
 
-def extract(task: Task[A]) -> Reply[A]:
-    """The stand-in where no model answers: sentences quoted from the evidence."""
+def answer_extractively(task: Task[AnswerT]) -> Reply[AnswerT]:
+    """The fallback where no model answers: sentences quoted from the evidence."""
     from agent.llm.extractive.engine import Extractive
 
-    return Models([Extractive()], timeout=60.0, waits=())(task)
+    return ModelChain([Extractive()], timeout=60.0, retry_waits=())(task)
 
 
-MODELS: dict[str, Callable[[Settings, str], list[Model]]] = {
-    "gemini": _gemini,
-    "openai": _openai,
-    "extractive": _extractive,
+#: Providers by the name that the setting `llm` has for them. Each function makes the models of a
+#: provider from the settings and the name of a model; for "" those that the settings name.
+MODEL_PROVIDERS: dict[str, Callable[[Settings, str], list[Model]]] = {
+    "gemini": _make_gemini,
+    "openai": _make_openai,
+    "extractive": _make_extractive,
 }

@@ -1,28 +1,32 @@
-"""What one run is made of: the one value that everything it needs arrives in."""
+"""The parts that one run needs, composed and handed over as one value."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent.llm import Model
 from agent.outside import Outside
 from agent.outside.journal import Journal
-from agent.outside.limits import Turns
+from agent.outside.rate_limits import RateLimiter
 from agent.run.calls import compose_calls
 from agent.settings import Settings
 from agent.sources.sources import Sources
 from agent.strategies import Strategy
-from agent.strategies.assembly import assemble
+from agent.strategies.registry import build_strategy
+
+if TYPE_CHECKING:
+    from agent.run.telemetry import SpanSender
 
 
-class Parts(NamedTuple):
-    """The parts of one run, composed."""
+class RunParts(NamedTuple):
+    """The parts of one run. `span_sender` is None where no spans are sent."""
 
     settings: Settings
     journal: Journal
     outside: Outside
     strategy: Strategy
+    span_sender: SpanSender | None
 
 
 def make_parts(
@@ -30,11 +34,22 @@ def make_parts(
     journal: Journal,
     models: Sequence[Model],
     sources: Sources,
-    turns: Turns | None = None,
-) -> Parts:
-    """A run's three calls, wrapped, and the strategy that uses them.
+    rate_limiter: RateLimiter | None = None,
+) -> RunParts:
+    """Compose the calls of a run and the strategy that makes them.
 
-    Without `turns`, calls wait by the limits that every run on this machine shares.
+    Without `rate_limiter`, the limits are those that all runs on this machine share.
     """
-    outside = compose_calls(settings, journal, models, sources, turns)
-    return Parts(settings, journal, outside, assemble(outside, settings))
+    outside = compose_calls(settings, journal, models, sources, rate_limiter)
+    strategy = build_strategy(outside, settings)
+    return RunParts(settings, journal, outside, strategy, _make_span_sender(settings))
+
+
+def _make_span_sender(settings: Settings) -> SpanSender | None:
+    """None without an endpoint, and for a replay, which makes no calls."""
+    endpoint = settings.otel_endpoint.get_secret_value()
+    if settings.replay or not endpoint:
+        return None
+    from agent.run.telemetry import SpanSender  # imported only where it is used
+
+    return SpanSender(endpoint)

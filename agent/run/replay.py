@@ -1,4 +1,4 @@
-"""An answer beside the one that its journal gives again."""
+"""The comparison of an answer with the one that replaying its journal gives."""
 
 from __future__ import annotations
 
@@ -8,70 +8,75 @@ from typing import Any, NamedTuple
 
 from agent import __version__
 from agent.errors import JournalError
-from agent.outside.budget import spent
-from agent.outside.journal import read
+from agent.outside.budget import sum_usage
+from agent.outside.recording import read_journal
 from agent.run import research
 from agent.settings import Settings
-
-Json = dict[str, Any]
+from agent.state.json_data import Json
 
 
 class Replay(NamedTuple):
-    """What a journal gives."""
+    """The result of replaying a journal."""
 
     answer: Json
-    most: Json  # what all calls in it took: also those that were under way when the run ended
+    max_usage: Json  # of all calls in it, those that were under way when the run ended too
 
 
-def replayed(answer: Json, journal: Path | None) -> Replay | None:
-    """What the journal of an answer gives; None where another version or half a run wrote it, or a
-    run that went on after this answer was given."""
+def replay_answer(answer: Json, journal: Path | None) -> Replay | None:
+    """Replay the journal of an answer; None where it cannot give this answer again.
+
+    That is so if another version wrote it, if it does not hold all calls of the run, or if the run
+    went on after this answer was given.
+    """
     if journal is None:
         return None
-    recording = read(journal)
-    left = recording.went_on and answer["status"] == "partial"
-    if left or recording.header.get("version") != __version__:
+    recording = read_journal(journal)
+    is_outdated = recording.resumed_after_halt and answer["status"] == "partial"
+    if is_outdated or recording.header.get("version") != __version__:
         return None
-    again = research("", Settings(replay=journal)).answer()
-    if again.error and again.error.kind == JournalError.kind:
+    replayed = research("", Settings(replay=journal)).answer()
+    if replayed.error and replayed.error.kind == JournalError.kind:
         return None
-    most = spent(recording.calls.values())
-    return Replay(again.model_dump(mode="json"), most.model_dump(mode="json"))
+    max_usage = sum_usage(recording.calls.values())
+    return Replay(replayed.model_dump(mode="json"), max_usage.model_dump(mode="json"))
 
 
-def unlike(answer: Json, replay: Replay, known: set[str]) -> Iterator[tuple[str, str]]:
-    """Every place where an answer is not what its journal gives, but for those already known.
+def find_replay_differences(
+    answer: Json, replay: Replay, known: set[str]
+) -> Iterator[tuple[str, str]]:
+    """Where an answer is not what the replay gives, and how, except at the `known` paths.
 
-    How long it took and where the journal lay are no part of it; nor is a warning that is more
-    than it gives, as of a full disk.
+    Seconds and the path of the journal may differ. Warnings may be more than the replay gives, for
+    example of a full disk. Usage may be anything from that of the replay to `max_usage`.
     """
-    again = replay.answer
-    lost = [warning for warning in again["warnings"] if warning not in answer["warnings"]]
-    yield from (("warnings", f"the journal gives this one too: {warning}") for warning in lost)
-    counted = {f"usage.{name}" for name in replay.most}
-    same = {"run.journal", *counted, *known}
-    for where in _differences(answer, again | {"warnings": answer["warnings"]}):
-        if where not in same and not where.endswith(".seconds"):
-            yield where, "it is not what replaying the journal gives"
-    for name, most in replay.most.items():
-        if not _between(again["usage"][name], answer["usage"][name], most):
+    again, max_usage = replay.answer, replay.max_usage
+    for warning in again["warnings"]:
+        if warning not in answer["warnings"]:
+            yield "warnings", f"the journal gives this one too: {warning}"
+    ignored = {"run.journal", *(f"usage.{name}" for name in max_usage), *known}
+    for path in _find_differences(answer, again | {"warnings": answer["warnings"]}):
+        if path not in ignored and not path.endswith(".seconds"):
+            yield path, "it is not what replaying the journal gives"
+    for name, most in max_usage.items():
+        if not _is_between(again["usage"][name], answer["usage"][name], most):
             yield f"usage.{name}", "it is not what the calls in the journal took"
 
 
-def _between(least: float | None, told: float | None, most: float | None) -> bool:
-    """Whether a sum can be; an unknown price makes it unknown."""
-    if least is None or told is None or most is None:
-        return told in (least, most)
-    return least <= told <= most
+def _is_between(least: float | None, amount: float | None, most: float | None) -> bool:
+    """Whether an amount is in a range. It is None if the price of a model is not known."""
+    if least is None or amount is None or most is None:
+        return amount in (least, most)
+    return least <= amount <= most
 
 
-def _differences(one: Any, other: Any, path: str = "") -> Iterator[str]:
+def _find_differences(one: Any, other: Any, path: str = "") -> Iterator[str]:
+    """The paths at which two JSON values differ in value or type."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in dict.fromkeys((*one, *other)):
-            below = f"{path}.{key}" if path else key
-            yield from _differences(one.get(key, ...), other.get(key, ...), below)
+            inner = f"{path}.{key}" if path else key
+            yield from _find_differences(one.get(key, ...), other.get(key, ...), inner)
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for at, pair in enumerate(zip(one, other, strict=True)):
-            yield from _differences(*pair, f"{path}[{at}]")
+        for i, pair in enumerate(zip(one, other, strict=True)):
+            yield from _find_differences(*pair, f"{path}[{i}]")
     elif type(one) is not type(other) or one != other:
         yield path

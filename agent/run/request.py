@@ -1,32 +1,32 @@
-"""What is asked of a run: its topic, its slots and its strategy, each checked."""
+"""What a run is asked to do: its topic, its slots and its strategy, validated."""
 
 from __future__ import annotations
 
 from agent.errors import UsageError
 from agent.settings import Settings
 from agent.state import Slot
-from agent.state.plain import plain
-from agent.strategies.assembly import STRATEGIES
-from agent.strategies.choice import Choice, choice
+from agent.state.sanitizing import sanitize_line
+from agent.strategies.choice import StrategyChoice, strategy_for_topic
+from agent.strategies.registry import STRATEGIES
 
-LONGEST_TOPIC = 2000  # characters
+MAX_TOPIC_CHARACTERS = 2000  # characters
 
 
 def clean_topic(topic: str) -> str:
-    """A topic on one line, without control characters. Raises UsageError if it cannot be asked."""
-    line = plain(topic, 10 * LONGEST_TOPIC)
-    if not any(char.isprintable() for char in line):  # nothing, or marks without width
+    """The topic on one line, without control characters. Raises UsageError: empty or too long."""
+    line = sanitize_line(topic, 10 * MAX_TOPIC_CHARACTERS)
+    if not any(char.isprintable() for char in line):  # empty, or only characters of no width
         raise UsageError("Question cannot be empty", "Give a question: --topic '...'.")
-    if len(line) > LONGEST_TOPIC:
+    if len(line) > MAX_TOPIC_CHARACTERS:
         raise UsageError(
-            f"The question is too long: at most {LONGEST_TOPIC} characters are allowed.",
+            f"The question is too long: at most {MAX_TOPIC_CHARACTERS} characters are allowed.",
             "Shorten it; put long material into a folder and name that with --corpus.",
         )
     return line
 
 
-def given_slots(settings: Settings) -> tuple[Slot, ...]:
-    """The slots that the caller gave, by name or by schema. Raises UsageError."""
+def requested_slots(settings: Settings) -> tuple[Slot, ...]:
+    """The slots that the user named, or those of the user's schema. Raises UsageError for both."""
     if settings.slots_schema is None:
         return tuple(Slot(name=name) for name in settings.slots)
     if settings.slots:
@@ -36,8 +36,8 @@ def given_slots(settings: Settings) -> tuple[Slot, ...]:
     return slots_of(settings.slots_schema)
 
 
-def choose_strategy(topic: str, settings: Settings) -> Choice:
-    """The strategy of a run, and why where it was left open (`auto`)."""
+def resolve_strategy(topic: str, settings: Settings) -> StrategyChoice:
+    """The strategy of a run; for `auto` the one that fits the topic, with the reason."""
     if settings.baseline or settings.strategy != "auto":
-        return Choice(settings.baseline or settings.strategy, "")
-    return choice(topic, STRATEGIES, slots=bool(settings.slots))
+        return StrategyChoice(settings.baseline or settings.strategy, "")
+    return strategy_for_topic(topic, STRATEGIES, slots=bool(settings.slots))

@@ -1,15 +1,15 @@
-"""A run as OpenTelemetry spans, sent once it has ended: one for the run, one for each outside call.
+"""OpenTelemetry spans of a run, sent when it has ended: one for the run, one for each outside call.
 
 Names follow the OpenTelemetry GenAI semantic conventions as of November 2026 (the repository
 semantic-conventions-genai, which has no tagged release yet; before that, semantic-conventions
-1.41): `invoke_agent`, `chat MODEL`, `execute_tool search`, `execute_tool read`. Attributes that
-these do not know are named `research.*`. No question, query, prompt, page text, path or key is in a
-span; of a page, its host.
+1.41): `invoke_agent`, `chat MODEL`, `execute_tool search`, `execute_tool read`. Attributes that the
+conventions do not define are named `research.*`. No topic, query, prompt, page text, path or key is
+in a span. Of a page, only the host is.
 
-Spans are made from the journal's finished calls, so a run does nothing for them while it goes; a
-process that is killed sends none. Calls that the journal answered were made by an earlier process:
-they are counted in the run's span (`research.calls.recalled`) and are no spans. All parts of a run
-share one trace.
+Spans are made from the finished calls of the journal, so a run does nothing for them while it goes,
+and a process that is killed sends none. A call that the journal answered was made by an earlier
+process: it is counted in the span of the run (`research.calls.recalled`) and has no span of its
+own. All processes that work on a run send spans of one trace.
 """
 
 from __future__ import annotations
@@ -22,189 +22,206 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import wait
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from agent import __version__
 from agent.outside import spawn
 from agent.outside.journal import Journal
-from agent.state.plain import dig
+from agent.state.json_data import Json, get_path
 
 if TYPE_CHECKING:  # an optional extra, and a tenth of a second to import
     from opentelemetry.sdk.trace import ReadableSpan
 
-LIMIT = 1.0  # seconds by which the end of a run may be held; a collector near by takes hundredths
-NAME = "llm-research-agent"
-PROVIDERS = {"gemini": "gcp.gemini"}  # ours -> theirs, where they differ
+#: Seconds by which the end of a run may be delayed. A collector near by takes hundredths.
+SEND_TIMEOUT = 1.0
+SERVICE_NAME = "llm-research-agent"
+#: Provider names of the conventions where they are not ours.
+PROVIDER_NAMES = {"gemini": "gcp.gemini"}
 Attributes = dict[str, str | int | float]
 
 
-class Piece(NamedTuple):
-    """A span to be: times are nanoseconds since 1970."""
+class SpanRecord(NamedTuple):
+    """The content of a span. Times are nanoseconds since 1970."""
 
     name: str
-    client: bool  # asks another process with the conventions' own span
+    is_client: bool  # it is the conventions' span of a call to another process
     attributes: Attributes
-    began: int
-    ended: int
+    start: int
+    end: int
 
 
-def report(endpoint: str, journal: Journal, seconds: float, error: str) -> str:
-    """Send the spans of what this process did for a run; returns what kept them from it, in words.
+class SpanSender:
+    """Sends the spans of a run. `endpoint` is OTLP over HTTP, without `/v1/traces`."""
 
-    `endpoint` is OTLP over HTTP without `/v1/traces`; `seconds` is how long the process took for
-    the run, `error` the kind of error that it ended with, or "". Never raises, never takes longer
-    than LIMIT.
-    """
-    made = [line for line in journal.calls if line["key"] in journal.began]
-    sent = spawn(lambda: _send(endpoint, journal.header, _pieces(journal, made, seconds, error)))
-    if not wait([sent], timeout=LIMIT).done:
-        return f"The run's spans could not be sent within {LIMIT:g} s."
-    failure = sent.exception()
-    if isinstance(failure, ImportError):
-        return (
-            "OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed: "
-            f"pip install '{NAME}[otel]'"
-        )
-    return "" if failure is None and sent.result() else "The run's spans could not be sent."
+    def __init__(self, endpoint: str) -> None:
+        self._endpoint = endpoint
+
+    def warm(self) -> None:
+        """Import what sending needs, while the run waits for something else."""
+        with suppress(ImportError):  # `send` reports it
+            import opentelemetry.exporter.otlp.proto.http.trace_exporter
+            import opentelemetry.sdk.trace  # noqa: F401
+
+    def send(self, journal: Journal, seconds: float, error: str) -> list[str]:
+        """Send the spans of the calls that this process made. Returns warnings for the user.
+
+        `seconds` is how long the process worked on the run. `error` is the kind of error that the
+        run ended with, or "". Never raises and never takes longer than SEND_TIMEOUT.
+        """
+        now = time.time_ns()
+        run_start = now - _to_nanoseconds(seconds)
+        journal_start = now - _to_nanoseconds(journal.elapsed_seconds())
+        calls = [line for line in journal.calls if line["key"] in journal.start_times]
+
+        def export() -> bool:
+            run = _run_span(journal, len(calls), error, run_start, now)
+            spans = [run, *(_call_span(line, journal_start) for line in calls)]
+            return _export(self._endpoint, journal.header, spans)
+
+        sending = spawn(export)
+        if not wait([sending], timeout=SEND_TIMEOUT).done:
+            return [f"The run's spans could not be sent within {SEND_TIMEOUT:g} s."]
+        failure = sending.exception()
+        if isinstance(failure, ImportError):
+            return [
+                "OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed: "
+                f"pip install '{SERVICE_NAME}[otel]'"
+            ]
+        if failure is not None or not sending.result():
+            return ["The run's spans could not be sent."]
+        return []
 
 
-def warm() -> None:
-    """Import what sending needs, while the run waits for something else."""
-    with suppress(ImportError):  # told when the run has ended
-        import opentelemetry.exporter.otlp.proto.http.trace_exporter
-        import opentelemetry.sdk.trace  # noqa: F401
+# --- spans from the journal ----------------------------------------------------------------------
 
 
-# --- what is told --------------------------------------------------------------------------------
-
-
-def _pieces(
-    journal: Journal, made: Sequence[dict[str, Any]], seconds: float, error: str
-) -> list[Piece]:
-    """The run first, then its calls in the order in which they ended."""
-    now, elapsed = time.time_ns(), journal.elapsed()
-    told: Attributes = {
+def _run_span(journal: Journal, calls: int, error: str, start: int, end: int) -> SpanRecord:
+    """The span of a run of which this process made so many calls."""
+    attributes: Attributes = {
         "gen_ai.operation.name": "invoke_agent",
-        "gen_ai.agent.name": NAME,
+        "gen_ai.agent.name": SERVICE_NAME,
         "gen_ai.agent.version": __version__,
         "gen_ai.conversation.id": str(journal.header.get("run")),
         "research.strategy": str(journal.header.get("strategy")),
-        "research.calls.recalled": len(journal.calls) - len(made),
+        "research.calls.recalled": len(journal.calls) - calls,
         **({"error.type": error} if error else {}),
     }
-    run = Piece(f"invoke_agent {NAME}", False, told, now - _nanoseconds(seconds), now)
-    return [run, *(_call(line, now - _nanoseconds(elapsed - line["began"])) for line in made)]
+    return SpanRecord(f"invoke_agent {SERVICE_NAME}", False, attributes, start, end)
 
 
-def _nanoseconds(seconds: float) -> int:
-    return round(seconds * 1e9)
-
-
-def _call(line: dict[str, Any], began: int) -> Piece:
-    name, attributes = (_chat if line["call"] == "ask" else _tool)(line)
-    if outcome := dig(line, "error", "outcome"):
+def _call_span(line: Json, journal_start: int) -> SpanRecord:
+    """The span of a call from its line in the journal, whose clock began at `journal_start`."""
+    is_chat = line["call"] == "ask"
+    name, attributes = _describe_chat(line) if is_chat else _describe_tool(line)
+    if outcome := get_path(line, "error", "outcome"):
         attributes["error.type"] = str(outcome)
-    ended = began + _nanoseconds(line["seconds"])
-    return Piece(name, line["call"] == "ask", attributes, began, ended)
+    start = journal_start + _to_nanoseconds(line["began"])
+    return SpanRecord(name, is_chat, attributes, start, start + _to_nanoseconds(line["seconds"]))
 
 
-def _chat(line: dict[str, Any]) -> tuple[str, Attributes]:
-    """All tries of one task are one operation, told of the model that was asked last."""
-    told = line.get("response") or line["error"]
-    tries = told["attempts"]
-    provider, _, asked = str(dig(tries, -1, "provider") or "none").partition(":")
-    model = asked or provider
+def _describe_chat(line: Json) -> tuple[str, Attributes]:
+    """Name and attributes of a model call. All its attempts are one span, of the last model."""
+    result = line.get("response") or line["error"]
+    attempts = result["attempts"]
+    provider, _, name = str(get_path(attempts, -1, "provider") or "none").partition(":")
+    model = name or provider
     attributes: Attributes = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": PROVIDERS.get(provider, provider),
+        "gen_ai.provider.name": PROVIDER_NAMES.get(provider, provider),
         "gen_ai.request.model": model,
         "gen_ai.output.type": "json",
         "research.task": line["request"]["task"],
-        "research.attempts": len(tries),
+        "research.attempts": len(attempts),
     }
     if "response" in line:
-        attributes["gen_ai.response.model"] = told["model"]
-        attributes["gen_ai.usage.input_tokens"] = told["input_tokens"]
-        attributes["gen_ai.usage.output_tokens"] = told["output_tokens"]
-        attributes |= {} if told["usd"] is None else {"research.usd": told["usd"]}
+        attributes["gen_ai.response.model"] = result["model"]
+        attributes["gen_ai.usage.input_tokens"] = result["input_tokens"]
+        attributes["gen_ai.usage.output_tokens"] = result["output_tokens"]
+        attributes |= {} if result["usd"] is None else {"research.usd": result["usd"]}
     return f"chat {model}", attributes
 
 
-def _tool(line: dict[str, Any]) -> tuple[str, Attributes]:
+def _describe_tool(line: Json) -> tuple[str, Attributes]:
+    """Name and attributes of a search or the reading of a page."""
     attributes: Attributes = {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": line["call"],
         "gen_ai.tool.type": "extension",
     }
-    told = line.get("response") or {}
+    response = line.get("response") or {}
     if line["call"] == "read":
-        attributes["server.address"] = _host(line["request"]["url"])
-        attributes["research.characters"] = len(told.get("text", ""))
+        attributes["server.address"] = _host_of(line["request"]["url"])
+        attributes["research.characters"] = len(response.get("text", ""))
     else:
-        tried = dig(line, "error", "attempts", -1, "provider")
-        attributes["research.provider"] = str(told.get("provider") or tried or "none")
-        attributes["research.hits"] = len(told.get("hits", ()))
+        failed = get_path(line, "error", "attempts", -1, "provider")
+        attributes["research.provider"] = str(response.get("provider") or failed or "none")
+        attributes["research.hits"] = len(response.get("hits", ()))
     return f"execute_tool {line['call']}", attributes
 
 
-def _host(url: str) -> str:
-    """The host of a page; nothing of a file."""
+def _host_of(url: str) -> str:
+    """The host of a URL; "" for a file or an invalid URL."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
 
 
-# --- how it is sent ------------------------------------------------------------------------------
+def _to_nanoseconds(seconds: float) -> int:
+    return round(seconds * 1e9)
 
 
-def _send(endpoint: str, header: dict[str, Any], pieces: Sequence[Piece]) -> bool:
-    """One request; whether it was taken. Raises ImportError without the extra, and anything else.
+# --- the export ----------------------------------------------------------------------------------
 
-    Made with the SDK's spans and exporter alone: no global provider, no thread, no hook at exit.
-    OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES and OTEL_EXPORTER_OTLP_HEADERS are read by them.
+
+def _export(endpoint: str, header: Json, records: Sequence[SpanRecord]) -> bool:
+    """Send the spans in one request. Returns whether the collector accepted it.
+
+    Only the SDK's spans and exporter are used: no global provider, no thread, no exit hook. They
+    read OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES and OTEL_EXPORTER_OTLP_HEADERS. Raises
+    ImportError where the extra is not installed, and whatever they raise.
     """
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.trace.export import SpanExportResult
 
-    # a failure is told in the answer's warnings; the exporter's log would repeat it on stderr
+    # a failure is among the answer's warnings; the exporter's log would repeat it on stderr
     logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)
-    exporter = OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces", timeout=LIMIT)
+    exporter = OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces", timeout=SEND_TIMEOUT)
     try:
-        return exporter.export(_spans(header, pieces)) is SpanExportResult.SUCCESS
+        return exporter.export(_to_sdk_spans(header, records)) is SpanExportResult.SUCCESS
     finally:
         exporter.shutdown()  # type: ignore[no-untyped-call]
 
 
-def _spans(header: dict[str, Any], pieces: Sequence[Piece]) -> list[ReadableSpan]:
-    """The first piece is the parent of the others. A run's trace is named by its header."""
+def _to_sdk_spans(header: Json, records: Sequence[SpanRecord]) -> list[ReadableSpan]:
+    """The first span is the parent of the others. The trace ID is a hash of the header."""
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
     from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-    own = Resource({"service.name": NAME, "service.version": __version__})
-    resource = own.merge(OTELResourceDetector().detect())  # what the environment says wins
-    trace = int(hashlib.sha256(json.dumps(header).encode()).hexdigest()[:32], 16)
+    defaults = Resource({"service.name": SERVICE_NAME, "service.version": __version__})
+    resource = defaults.merge(OTELResourceDetector().detect())  # the environment takes precedence
+    trace_id = int(hashlib.sha256(json.dumps(header).encode()).hexdigest()[:32], 16)
     contexts = [
-        SpanContext(trace, int.from_bytes(os.urandom(8)), False, TraceFlags(TraceFlags.SAMPLED))
-        for _ in pieces
+        SpanContext(trace_id, int.from_bytes(os.urandom(8)), False, TraceFlags(TraceFlags.SAMPLED))
+        for _ in records
     ]
     return [
         ReadableSpan(
-            name=piece.name,
+            name=record.name,
             context=context,
             parent=contexts[0] if i else None,
             resource=resource,
-            attributes=piece.attributes,
-            kind=SpanKind.CLIENT if piece.client else SpanKind.INTERNAL,
+            attributes=record.attributes,
+            kind=SpanKind.CLIENT if record.is_client else SpanKind.INTERNAL,
             status=Status(
-                StatusCode.ERROR if "error.type" in piece.attributes else StatusCode.UNSET
+                StatusCode.ERROR if "error.type" in record.attributes else StatusCode.UNSET
             ),
-            start_time=piece.began,
-            end_time=piece.ended,
-            instrumentation_scope=InstrumentationScope(NAME, __version__),
+            start_time=record.start,
+            end_time=record.end,
+            instrumentation_scope=InstrumentationScope(SERVICE_NAME, __version__),
         )
-        for i, (context, piece) in enumerate(zip(contexts, pieces, strict=True))
+        for i, (context, record) in enumerate(zip(contexts, records, strict=True))
     ]

@@ -1,4 +1,4 @@
-"""What is answered over HTTP: the models that OpenAPI tells of."""
+"""The bodies of HTTP responses, as OpenAPI publishes them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, create_model
 
 from agent.answer import Answer, SlotAnswer, Usage
-from agent.answer.events import FrameType
-from agent.serving.live import Summary
+from agent.answer.event_format import FrameType
+from agent.serving.live import RunSummary
 from agent.state import Frozen
 
 if TYPE_CHECKING:
@@ -23,17 +23,17 @@ else:
     )
 
 
-class Told(Frozen):
+class StreamFrame(Frozen):
     """A frame of a stream: `data:` of a server-sent event."""
 
     type: FrameType
     detail: str | Answer = Field(description="one line; Markdown in `report`; `answer`: the object")
 
 
-class Detail(Summary):
+class RunDetail(RunSummary):
     """A run, with its answer once there is one. `frames` is the number of its last frame.
 
-    `usage` and `slots` are what it has spent and what it knows so far.
+    `usage` and `slots` are those so far.
     """
 
     frames: int
@@ -43,13 +43,13 @@ class Detail(Summary):
 
 
 class Health(Frozen):
-    """That the server answers."""
+    """The server answers."""
 
     status: Literal["ok"] = "ok"
 
 
 class Status(Frozen):
-    """Whether a question could be researched, by whom, and what is missing."""
+    """Whether a question could be researched, by which model, and what is missing."""
 
     ready: bool
     provider: str | None = None
@@ -64,8 +64,8 @@ class Fault(Frozen):
     remedy: str = ""
 
 
-class Place(Frozen):
-    """What is wrong in a body, and where."""
+class FieldFault(Frozen):
+    """A fault in a body or a parameter, and its place."""
 
     loc: tuple[str | int, ...]
     msg: str
@@ -75,5 +75,5 @@ class Place(Frozen):
 class Faults(Frozen):
     """A body or a parameter that cannot be used."""
 
-    detail: tuple[Place, ...] | str
+    detail: tuple[FieldFault, ...] | str
     remedy: str = ""

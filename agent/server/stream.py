@@ -1,4 +1,4 @@
-"""A run as server-sent events, and waiting for a run while the client is there."""
+"""A run as server-sent events, and work on a run that ends when its client disconnects."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from agent.serving.live import Frame, Live
+from agent.serving.live import Frame, LiveRun
 
-KEEP_ALIVE = 15.0  # seconds between comments on a quiet stream, so that no proxy gives it up
+KEEP_ALIVE = 15.0  # seconds between comments on a quiet stream, which proxies would close
 HEADERS = {
     "Cache-Control": "no-store",
-    "X-Accel-Buffering": "no",  # nginx would hold frames back
+    "X-Accel-Buffering": "no",  # nginx would buffer frames
     "Content-Type": "text/event-stream; charset=utf-8",
 }
 
 
-def encoded(frame: Frame | None) -> bytes:
-    """A frame as a server-sent event; none as a comment that keeps the connection alive."""
+def encode_frame(frame: Frame | None) -> bytes:
+    """A frame as a server-sent event; None as a comment that keeps the connection alive."""
     if frame is None:
         return b": keep-alive\n\n"
     detail = frame.detail if frame.type == "answer" else json.dumps(frame.detail)
@@ -31,9 +31,9 @@ def encoded(frame: Frame | None) -> bytes:
 
 
 class EventStream(Response):
-    """The frames of a run from the one after `after`, until its end or until the client goes."""
+    """The frames of a run after the one of number `after`, until its end or a disconnect."""
 
-    def __init__(self, live: Live, linger: float, after: int = 0) -> None:
+    def __init__(self, live: LiveRun, linger: float, after: int = 0) -> None:
         self.status_code = 200
         self.background = None
         self.init_headers({**HEADERS, "X-Run-ID": live.id})
@@ -42,31 +42,32 @@ class EventStream(Response):
         self._after = after
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await attend(self._live, self._linger, receive, self._send_all(send))
+        await work_while_connected(self._live, self._linger, receive, self._send_all(send))
 
     async def _send_all(self, send: Send) -> None:
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         await send(start)
         async with aclosing(self._live.follow(self._after, KEEP_ALIVE)) as frames:
             async for frame in frames:
-                body = {"type": "http.response.body", "body": encoded(frame), "more_body": True}
-                await send(body)
+                event = encode_frame(frame)
+                await send({"type": "http.response.body", "body": event, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def ended(live: Live) -> None:
+async def wait_for_end(live: LiveRun) -> None:
     """Wait for the end of a run."""
     async with aclosing(live.follow()) as frames:
         async for _ in frames:
             pass
 
 
-async def attend(
-    live: Live, linger: float, receive: Receive, work: Coroutine[Any, Any, None]
+async def work_while_connected(
+    live: LiveRun, linger: float, receive: Receive, work: Coroutine[Any, Any, None]
 ) -> None:
-    """Do some work on a run, to its end or until the client has gone."""
-    with live.attended(linger):
-        working, leaving = asyncio.create_task(work), asyncio.create_task(_left(receive))
+    """Do some work as a client of a run, until it is done or the client has disconnected."""
+    with live.listener(linger):
+        working = asyncio.create_task(work)
+        leaving = asyncio.create_task(_wait_for_disconnect(receive))
         try:
             await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -77,7 +78,7 @@ async def attend(
         working.result()
 
 
-async def _left(receive: Receive) -> None:
-    """Wait until the client has gone away."""
+async def _wait_for_disconnect(receive: Receive) -> None:
+    """Wait until the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

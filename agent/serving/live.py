@@ -1,7 +1,7 @@
-"""A run that others follow: it goes in a thread of its own and tells its events as frames.
+"""A run that clients follow. It goes in a thread of its own, and its events become frames.
 
-It is followed by position in its list of frames, so that a slow follower holds no buffer and one
-that comes back misses nothing.
+A client follows it by its position in the list of frames. So a slow client needs no buffer, and a
+client that reconnects misses no frame.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from agent.answer.document import document
-from agent.answer.events import FrameType, frames
-from agent.errors import AgentError, told
+from agent.answer.event_format import FrameType, to_frames
+from agent.answer.markdown_format import to_markdown
+from agent.errors import AgentError, format_error
 from agent.run import Run, research
 from agent.settings import Settings
 from agent.state import Frozen
@@ -23,13 +23,14 @@ from agent.state import Frozen
 if TYPE_CHECKING:
     from agent.answer import Answer, SlotAnswer, Usage
 
-State = Literal["queued", "running", "ended", "past"]  # past: an earlier process made it
+RunState = Literal["queued", "running", "ended", "past"]  # past: of an earlier process
 
 
 class Frame(NamedTuple):
-    """What a follower is told; `n` counts a run's frames from 1.
+    """A message to the clients of a run; `n` counts the frames of a run from 1.
 
-    The detail of `answer` is the answer object as JSON, of `report` Markdown, of others one line.
+    The detail of `answer` is the answer object as JSON, that of `report` is Markdown, that of any
+    other type is one line of text.
     """
 
     n: int
@@ -37,30 +38,30 @@ class Frame(NamedTuple):
     detail: str
 
 
-class Summary(Frozen):
-    """A run in a list. `status` is its answer's, once there is one; times are UTC, ISO 8601."""
+class RunSummary(Frozen):
+    """A run in a list. `status` is that of its answer, if it has one. Times are UTC, ISO 8601."""
 
     id: str
     question: str
-    state: State
+    state: RunState
     status: str | None = None
     cancelled: bool = False
     started_at: str
     request_id: str = ""
 
 
-class Live:
-    """A run, before, while and after it goes. Threads may share it."""
+class LiveRun:
+    """A run that waits, goes or has ended. Threads may share it."""
 
-    def __init__(self, summary: Summary, settings: Settings, *, detached: bool = True) -> None:
+    def __init__(self, summary: RunSummary, settings: Settings, *, detached: bool = True) -> None:
         self.id = summary.id
-        self.detached = detached  # it goes on when nobody listens any more
+        self.detached = detached  # it goes on without a client
         self.frames: list[Frame] = []
         self.answer: Answer | None = None
-        self.steps: dict[str, float] = {}  # seconds until each kind of frame came, added up
+        self.step_seconds: dict[str, float] = {}  # by type of event: time until it came, summed up
         self.seconds = 0.0
-        self.begun = False
-        self.leave: Callable[[], None] = self.stop  # when nobody listens any more
+        self.is_started = False
+        self.on_abandoned: Callable[[], None] = self.stop  # its last client has gone
         self.cancelled = False
         self._summary = summary
         self._settings = settings
@@ -70,22 +71,22 @@ class Live:
         self._listeners = 0
 
     @property
-    def summary(self) -> Summary:
-        """What it is, as of now."""
+    def summary(self) -> RunSummary:
+        """The run as it is now."""
         status = self.answer.status if self.answer else None
-        state: State = "running" if self.begun else "queued"
-        if self._summary.state == "past" or self.ended:
+        state: RunState = "running" if self.is_started else "queued"
+        if self._summary.state == "past" or self.has_ended:
             state = "past" if self._summary.state == "past" else "ended"
         changed = {"state": state, "status": status, "cancelled": self.cancelled}
         return self._summary.model_copy(update=changed)
 
     @property
-    def ended(self) -> bool:
-        """Whether its last frame is there."""
+    def has_ended(self) -> bool:
+        """Whether its last frame has come."""
         return bool(self.frames) and self.frames[-1].type == "end"
 
-    def so_far(self) -> tuple[Usage, dict[str, SlotAnswer]]:
-        """What it has spent and what it knows, while it goes and after it."""
+    def usage_and_slots(self) -> tuple[Usage, dict[str, SlotAnswer]]:
+        """The usage and the slots so far; after the run those of its answer."""
         from agent.answer import Usage
 
         with self._lock:
@@ -94,65 +95,66 @@ class Live:
             return self.answer.usage, self.answer.slots
         return (run.usage(), run.slots()) if run else (Usage(), {})
 
-    def go(self) -> None:
+    def run(self) -> None:
         """Run to the end. Raises AgentError if it cannot begin."""
-        begun = last = time.monotonic()
+        started = last = time.monotonic()
         run = research(self._summary.question, self._settings)
         with self._lock:
             self._run = run
         if self.cancelled:
             run.stop()
         for event in run:
-            for kind, detail in frames(event):
-                self._tell(kind, detail)
-            taken, last = time.monotonic() - last, time.monotonic()
-            self.steps[event.type] = self.steps.get(event.type, 0.0) + taken
+            for frame_type, detail in to_frames(event):
+                self._append_frame(frame_type, detail)
+            seconds, last = time.monotonic() - last, time.monotonic()
+            self.step_seconds[event.type] = self.step_seconds.get(event.type, 0.0) + seconds
         answer = run.answer()
-        self.seconds = time.monotonic() - begun
-        self.end(answer)
+        self.seconds = time.monotonic() - started
+        self.finish(answer)
 
-    def end(self, answer: Answer) -> None:
-        """Tell the answer, and that this was all."""
+    def finish(self, answer: Answer) -> None:
+        """Append the last frames: the answer, or its error, and the end."""
         from agent.answer import to_json
 
         text = to_json(answer, compact=True).strip()
         self.answer = answer
-        self._run = None  # with all its pages
+        self._run = None  # frees its pages
         if answer.error:
-            self._tell("error", told(answer.error.message, answer.error.remedy))
+            self._append_frame("error", format_error(answer.error.message, answer.error.remedy))
         else:
-            self._tell("report", answer.report.markdown if answer.report else document(answer))
-            self._tell("answer", text)
-        self._tell("end", answer.status)
+            report = answer.report.markdown if answer.report else to_markdown(answer)
+            self._append_frame("report", report)
+            self._append_frame("answer", text)
+        self._append_frame("end", answer.status)
 
     def fail(self, error: BaseException) -> None:
-        """End without having run to the end; a bug is told like any other error."""
-        from agent.answer import make_failure
+        """Finish with an error. Any exception but an AgentError is an internal error."""
+        from agent.answer import build_error_answer
 
         if not isinstance(error, AgentError):
             error = AgentError(f"Internal error: {type(error).__name__}", "Please report this.")
         if not self.frames:
-            self._tell("start", self._summary.question)  # the first, also where nothing came of it
-        self.end(make_failure(self._summary.question, error))
+            self._append_frame("start", self._summary.question)  # always the first frame
+        self.finish(build_error_answer(self._summary.question, error))
 
     def stop(self) -> None:
-        """Let nothing more go outside; it ends within one outside call with what there is."""
+        """Make no more outside calls: the run ends within one, with the best answer so far."""
         with self._lock:
-            self.cancelled = self.cancelled or not self.ended
+            self.cancelled = self.cancelled or not self.has_ended
             run = self._run
         if run:
             run.stop()
 
-    def _tell(self, kind: FrameType, detail: str) -> None:
+    def _append_frame(self, frame_type: FrameType, detail: str) -> None:
         with self._lock:
-            self.frames.append(Frame(len(self.frames) + 1, kind, detail))
+            self.frames.append(Frame(len(self.frames) + 1, frame_type, detail))
             watchers = tuple(self._watchers)
         for wake in watchers:
             wake()
 
     @contextmanager
-    def attended(self, linger: float) -> Iterator[None]:
-        """While somebody listens; a run that is not detached stops `linger` s after the last."""
+    def listener(self, linger: float) -> Iterator[None]:
+        """Counts a client of the run. One that is not detached stops `linger` s after the last."""
         with self._lock:
             self._listeners += 1
         try:
@@ -160,41 +162,41 @@ class Live:
         finally:
             with self._lock:
                 self._listeners -= 1
-            if not (self.detached or self.ended):
-                self._leave_after(linger)
+            if not (self.detached or self.has_ended):
+                self._abandon_after(linger)
 
-    def _leave_after(self, linger: float) -> None:
-        if not linger:
-            return self._leave()
-        timer = threading.Timer(min(linger, threading.TIMEOUT_MAX), self._leave)
+    def _abandon_after(self, seconds: float) -> None:
+        if not seconds:
+            return self._abandon_if_unheard()
+        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._abandon_if_unheard)
         timer.daemon = True
         return timer.start()
 
-    def _leave(self) -> None:
+    def _abandon_if_unheard(self) -> None:
         if not self._listeners:
-            self.leave()
+            self.on_abandoned()
 
     async def follow(self, after: int = 0, idle: float = 15.0) -> AsyncGenerator[Frame | None]:
         """Its frames from the one after `after` to the end; None after `idle` s without one."""
-        loop, news = asyncio.get_running_loop(), asyncio.Event()
+        loop, has_news = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
-            with suppress(RuntimeError):  # the loop has ended, and so has whoever followed
-                loop.call_soon_threadsafe(news.set)
+            with suppress(RuntimeError):  # the loop has ended, and the client's task with it
+                loop.call_soon_threadsafe(has_news.set)
 
         with self._lock:
             self._watchers.add(wake)
         try:
             while True:
-                news.clear()
-                over = self.ended  # asked first: what is told after this wakes us
+                has_news.clear()
+                has_ended = self.has_ended  # read first: a frame that comes later wakes this task
                 for frame in self.frames[after:]:
                     yield frame
                     after = frame.n
-                if over:
+                if has_ended:
                     return
                 try:
-                    await asyncio.wait_for(news.wait(), idle)
+                    await asyncio.wait_for(has_news.wait(), idle)
                 except TimeoutError:
                     yield None
         finally:

@@ -1,54 +1,59 @@
-"""Lines about requests and runs on standard error: as text, or each as a JSON object."""
+"""Log lines about requests and runs on standard error, as text or as JSON.
+
+A record may carry `fields`, which are written after the message. No line holds a topic.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
-import time
+from datetime import UTC, datetime
 from typing import Literal
 
-from agent.serving.live import Live
+from agent.serving.live import LiveRun
+from agent.state.clock import format_utc
 
 log = logging.getLogger("agent.server")
 
 
-class AsJson(logging.Formatter):
-    """One JSON object a line: `at` (UTC, ISO 8601), `level`, `message`, and what belongs to it."""
+class JsonFormatter(logging.Formatter):
+    """A JSON object a line: `at` (UTC, ISO 8601), `level`, `message` and the record's fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created))
-        told = {"at": at, "level": record.levelname.lower(), "message": record.getMessage()}
+        at = format_utc(datetime.fromtimestamp(record.created, UTC))
+        line = {"at": at, "level": record.levelname.lower(), "message": record.getMessage()}
         if record.exc_info and record.exc_info[0]:
-            told["error"] = record.exc_info[0].__name__  # not its text, which may hold a key
-        return json.dumps(told | getattr(record, "told", {}))
+            line["error"] = record.exc_info[0].__name__  # not its text, which may hold a key
+        return json.dumps(line | getattr(record, "fields", {}))
 
 
-class AsText(logging.Formatter):
-    """The message, and what belongs to it as name=value."""
+class TextFormatter(logging.Formatter):
+    """The message, then the record's fields as name=value."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = getattr(record, "told", {})
-        return " ".join([record.getMessage(), *(f"{name}={value}" for name, value in told.items())])
+        fields = getattr(record, "fields", {})
+        pairs = (f"{name}={value}" for name, value in fields.items())
+        return " ".join([record.getMessage(), *pairs])
 
 
-def set_up(form: Literal["text", "json"]) -> None:
-    """Log to standard error; called once, by the process that serves."""
+def configure_logging(log_format: Literal["text", "json"]) -> None:
+    """Log to standard error. The server process calls this once."""
     handler = logging.StreamHandler()
-    handler.setFormatter(AsJson() if form == "json" else AsText())
+    handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     for name in ("agent.server", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO)
 
 
-def end_of_run(live: Live) -> None:
-    """Log how a run ended; not what was asked."""
+def log_end_of_run(live: LiveRun) -> None:
+    """Log how a run ended."""
     summary = live.summary
-    told = {
+    fields = {
         "request_id": summary.request_id,
         "run": summary.id,
         "status": summary.status,
         "cancelled": summary.cancelled,
         "seconds": round(live.seconds, 3),
     }
-    log.info("run ended", extra={"told": told})
+    log.info("run ended", extra={"fields": fields})

@@ -1,7 +1,7 @@
-"""HTTP/1.1 as uvicorn speaks it, with patience: what a client may hold open, and for how long.
+"""uvicorn's HTTP/1.1 protocol with timeouts for slow clients.
 
-uvicorn itself waits for ever for the first request, for the rest of its headers, and for a client
-that takes nothing of what was sent.
+uvicorn itself waits without a limit for the first request, for the rest of its headers, and for a
+client that does not read its response.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-PATIENCE = 15.0  # seconds for a request's head to be whole, and for a client to take what was sent
+CLIENT_SECONDS = 15.0  # for the head of a request to arrive, and for a client to go on reading
 
 
-class Patient(H11Protocol):
-    """Cuts a connection that sends no whole request, or takes no answer, for `patience` seconds."""
+class TimedProtocol(H11Protocol):
+    """Aborts a connection whose client sends no complete head, or reads nothing, for this long."""
 
-    patience: ClassVar[float] = PATIENCE
+    client_seconds: ClassVar[float] = CLIENT_SECONDS
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._asking: asyncio.TimerHandle | None = None
-        self._taking: asyncio.TimerHandle | None = None
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._request_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -30,37 +30,37 @@ class Patient(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        _forget(self._asking)
-        _forget(self._taking)
+        _cancel_timer(self._request_timer)
+        _cancel_timer(self._write_timer)
 
     def handle_events(self) -> None:
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
-            _forget(self._asking)
+            _cancel_timer(self._request_timer)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        if self.cycle.response_complete:  # else the next request was there already
+        if self.cycle.response_complete:  # else the next request has arrived already
             self._wait_for_request()
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._taking = self.loop.call_later(self.patience, self.transport.abort)
+        self._write_timer = self.loop.call_later(self.client_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        _forget(self._taking)
+        _cancel_timer(self._write_timer)
 
     def _wait_for_request(self) -> None:
-        _forget(self._asking)
-        self._asking = self.loop.call_later(self.patience, self.transport.abort)
+        _cancel_timer(self._request_timer)
+        self._request_timer = self.loop.call_later(self.client_seconds, self.transport.abort)
 
 
-def patient(seconds: float) -> type[Patient]:
-    """The protocol with another patience."""
-    return type("Patient", (Patient,), {"patience": seconds})
+def protocol_with_timeout(seconds: float) -> type[TimedProtocol]:
+    """The protocol with another timeout, as the class that uvicorn expects."""
+    return type("TimedProtocol", (TimedProtocol,), {"client_seconds": seconds})
 
 
-def _forget(timer: asyncio.TimerHandle | None) -> None:
+def _cancel_timer(timer: asyncio.TimerHandle | None) -> None:
     if timer is not None:
         timer.cancel()

@@ -1,7 +1,6 @@
-"""Runs side by side: some under way, some waiting, and those that were.
+"""The runs of a server: running, queued and finished ones.
 
-What the doors that serve many askers share. A run that an earlier process made is read from its
-journal.
+Both servers share it. A run of an earlier process is replayed from its journal.
 """
 
 from __future__ import annotations
@@ -19,58 +18,61 @@ from pathlib import Path
 
 from agent.errors import AgentError, Busy, JournalError, Stopped
 from agent.outside import spawn
-from agent.outside.journal import read
-from agent.run.begin import journal_path, new_name
-from agent.run.models import chosen_models
-from agent.run.request import clean_topic, given_slots
-from agent.serving.live import Live, Summary
+from agent.outside.recording import read_journal
+from agent.run.begin import journal_path, new_run_name
+from agent.run.models import make_models
+from agent.run.request import clean_topic, requested_slots
+from agent.serving.live import LiveRun, RunSummary
 from agent.settings import Settings
 from agent.state.clock import utc_now
 
-KEPT = 64  # ended runs whose frames and answer stay in memory; of others the journal is read
-MOST_LISTED = 200
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")  # of a run that can be asked for
+MAX_KEPT = 64  # finished runs that stay in memory; the journals of others are read
+MAX_LISTED = 200
+RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")  # of a run in a request
 
 
 class Runs:
-    """The runs of this process: some under way, some waiting, the last ones that ended.
+    """Starts runs, queues them beyond a limit, and finds them again by name.
 
-    `told` is called with each run as it ends, in the run's thread.
+    `on_end` is called with each run as it ends, in the thread that waited for it or cancelled it.
     """
 
-    def __init__(self, settings: Settings, told: Callable[[Live], None] = lambda _: None) -> None:
+    def __init__(
+        self, settings: Settings, on_end: Callable[[LiveRun], None] = lambda _: None
+    ) -> None:
         self._settings = settings
-        self._told = told
+        self._on_end = on_end
         self._folder = journal_path(settings, "any").parent
         self._lock = threading.Lock()
-        self._under_way: dict[str, Live] = {}
-        self._queue: deque[Live] = deque()
-        self._ended: OrderedDict[str, Live] = OrderedDict()
+        self._running: dict[str, LiveRun] = {}
+        self._queue: deque[LiveRun] = deque()
+        self._finished: OrderedDict[str, LiveRun] = OrderedDict()
         self._closed = False
 
-    def begin(self, topic: str, settings: Settings, *, detached: bool = False) -> Live:
-        """A run that goes as soon as there is room for it.
+    def begin(self, topic: str, settings: Settings, *, detached: bool = False) -> LiveRun:
+        """Start a run, or queue it until there is room for it.
 
-        Raises UsageError or NotConfigured for what cannot be run, Busy where the queue is full.
+        Raises UsageError or NotConfigured for a run that cannot be made, Busy where the queue is
+        full or the server ends.
         """
         topic = clean_topic(topic)
-        chosen_models(settings)  # what cannot be run is told before anything is begun
-        given_slots(settings)
-        name = new_name()
+        make_models(settings)  # raises what a run could not be made with
+        requested_slots(settings)
+        name = new_run_name()
         settings = settings.model_copy(update={"resume": name})
-        summary = Summary(
+        summary = RunSummary(
             id=name,
             question=topic,
             state="queued",
             started_at=utc_now(),
             request_id=settings.request_id,
         )
-        live = Live(summary, settings, detached=detached)
-        live.leave = partial(self.cancel, live)
+        live = LiveRun(summary, settings, detached=detached)
+        live.on_abandoned = partial(self.cancel, live)
         with self._lock:
             if self._closed:
                 raise Busy("The server is about to end.", "Ask again when it is back.")
-            if len(self._under_way) < self._settings.api_max_runs:
+            if len(self._running) < self._settings.api_max_runs:
                 self._start(live)
             elif len(self._queue) < self._settings.api_max_queue:
                 self._queue.append(live)
@@ -78,116 +80,118 @@ class Runs:
                 raise Busy("Too many questions are being researched.", "Ask again later.")
         return live
 
-    def _start(self, live: Live) -> None:
-        self._under_way[live.id], live.begun = live, True
-        # Waited for on a thread of its own: a callback of a run that has already ended would be
-        # called here, by whoever holds the lock that it needs.
-        spawn(partial(self._finish, live, spawn(live.go)))
+    def _start(self, live: LiveRun) -> None:
+        self._running[live.id], live.is_started = live, True
+        # A thread of its own waits for the end. A callback of a future that is done already would
+        # be called here, where the lock that `_finish` needs is held.
+        spawn(partial(self._finish, live, spawn(live.run)))
 
-    def _finish(self, live: Live, future: Future[None]) -> None:
-        """Wait for a run's end, and give its place to the next."""
+    def _finish(self, live: LiveRun, future: Future[None]) -> None:
+        """Wait for the end of a run, then start the next one of the queue."""
         if error := future.exception():
             live.fail(error)
         with self._lock:
-            del self._under_way[live.id]
+            del self._running[live.id]
             self._keep(live)
             if self._queue and not self._closed:
                 self._start(self._queue.popleft())
-        self._told(live)
+        self._on_end(live)
 
-    def _keep(self, live: Live) -> None:
-        self._ended[live.id] = live
-        while len(self._ended) > KEPT:
-            self._ended.popitem(last=False)
+    def _keep(self, live: LiveRun) -> None:
+        self._finished[live.id] = live
+        while len(self._finished) > MAX_KEPT:
+            self._finished.popitem(last=False)
 
-    def cancel(self, live: Live) -> None:
-        """Stop a run within one outside call; one that waits never begins."""
+    def cancel(self, live: LiveRun) -> None:
+        """Stop a run within one outside call; a queued one never starts."""
         live.stop()
         with self._lock:
-            waits = live in self._queue
-            if waits:
+            is_queued = live in self._queue
+            if is_queued:
                 self._queue.remove(live)
                 self._keep(live)
-        if waits:
+        if is_queued:
             live.fail(Stopped("The run was cancelled before it began.", "Ask again."))
-            self._told(live)
+            self._on_end(live)
 
     @property
     def load(self) -> tuple[int, int]:
-        """How many runs are under way, and how many wait."""
+        """How many runs are running, and how many are queued."""
         with self._lock:
-            return len(self._under_way), len(self._queue)
+            return len(self._running), len(self._queue)
 
     def close(self) -> None:
-        """Begin nothing more and stop what goes; each run still tells its end."""
+        """Start no more runs and stop all; each still gets its last frame."""
         with self._lock:
             self._closed = True
-            lives = [*self._queue, *self._under_way.values()]
-        for live in lives:
+            live_runs = [*self._queue, *self._running.values()]
+        for live in live_runs:
             self.cancel(live)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until no run is under way; whether that came in time."""
-        until = time.monotonic() + seconds
-        while self.load[0] and time.monotonic() < until:
+        """Wait until no run is running; returns whether that came within `seconds`."""
+        deadline = time.monotonic() + seconds
+        while self.load[0] and time.monotonic() < deadline:
             time.sleep(0.02)
         return not self.load[0]
 
-    # --- those that were -------------------------------------------------------------------------
+    # --- earlier runs ----------------------------------------------------------------------------
 
-    def find(self, name: str) -> Live | None:
-        """A run by its name: of this process, or from its journal. None if there is none.
+    def find(self, name: str) -> LiveRun | None:
+        """The run of a name, of this process or from its journal; None if there is none.
 
-        Reads and replays a file: not for an event loop. Raises JournalError for a damaged one.
+        It reads and replays a file, so an event loop must not call it. Raises JournalError for a
+        damaged journal.
         """
         with self._lock:
-            waiting = {live.id: live for live in self._queue}
-            live = {**waiting, **self._ended, **self._under_way}.get(name)
-        if live or not NAME.fullmatch(name):
+            queued = {live.id: live for live in self._queue}
+            live = {**queued, **self._finished, **self._running}.get(name)
+        if live or not RUN_NAME.fullmatch(name):
             return live
-        path = self.journal(name)
+        path = self.find_journal(name)
         if path is None:
             return None
-        live = _replayed(path, self._settings)
+        live = _replay_journal(path, self._settings)
         if live.answer and not live.answer.error:  # else another process may still be writing it
             with self._lock:
                 self._keep(live)
         return live
 
-    def journal(self, name: str) -> Path | None:
-        """The journal of a run by its name, if there is one where journals lie."""
-        if not NAME.fullmatch(name):
+    def find_journal(self, name: str) -> Path | None:
+        """The journal of a run in the folder of journals; None if there is none."""
+        if not RUN_NAME.fullmatch(name):
             return None
         path = self._folder / f"{name}.jsonl"
         return path if path.is_file() else None
 
-    def listed(self, most: int) -> list[Summary]:
+    def list_newest(self, limit: int) -> list[RunSummary]:
         """The newest runs first, of this process and of earlier ones."""
         with self._lock:
-            lives = [*self._ended.values(), *self._under_way.values(), *self._queue]
-        known = {live.id: live.summary for live in lives}
-        for path in _newest(self._folder, most):
-            if path.stem not in known and (summary := _summary(path)):
-                known[path.stem] = summary
-        return sorted(known.values(), key=lambda one: (one.started_at, one.id), reverse=True)[:most]
+            live_runs = [*self._finished.values(), *self._running.values(), *self._queue]
+        summaries = {live.id: live.summary for live in live_runs}
+        for path in _newest_journals(self._folder, limit):
+            if path.stem not in summaries and (summary := _read_summary(path)):
+                summaries[path.stem] = summary
+        newest = sorted(summaries.values(), key=lambda one: (one.started_at, one.id), reverse=True)
+        return newest[:limit]
 
 
-def _newest(folder: Path, most: int) -> list[Path]:
-    """The journals that were written last."""
+def _newest_journals(folder: Path, limit: int) -> list[Path]:
+    """The journals that were written to last, the latest first."""
     dated: list[tuple[float, Path]] = []
     with suppress(OSError):
         for path in folder.glob("*.jsonl"):
-            with suppress(OSError):  # it has gone meanwhile
+            with suppress(OSError):  # it was removed meanwhile
                 dated.append((path.stat().st_mtime, path))
-    return [path for _, path in sorted(dated, reverse=True)[:most]]
+    return [path for _, path in sorted(dated, reverse=True)[:limit]]
 
 
-def _summary(path: Path) -> Summary | None:
-    """A run by its journal's header; None if the file is no journal."""
+def _read_summary(path: Path) -> RunSummary | None:
+    """A run from the header of its journal; None if the file is no journal."""
     try:
         with path.open("rb") as file:
             header = json.loads(file.readline(100_000))
-        return Summary(
+        return RunSummary(
             id=path.stem,
             question=header["topic"],
             state="past",
@@ -198,19 +202,19 @@ def _summary(path: Path) -> Summary | None:
         return None
 
 
-def _replayed(path: Path, settings: Settings) -> Live:
-    """A run of an earlier process, as its journal tells it. Raises JournalError."""
-    read(path)  # says what is wrong with it
-    summary = _summary(path)
+def _replay_journal(path: Path, settings: Settings) -> LiveRun:
+    """A run of an earlier process, replayed. Raises JournalError."""
+    read_journal(path)  # raises JournalError with what is wrong
+    summary = _read_summary(path)
     if summary is None:
         raise JournalError(f"{path.name} is not a journal of a run.", "Ask for another run.")
     again = settings.model_copy(update={"resume": "", "replay": path, "request_id": ""})
-    live = Live(summary, again)
+    live = LiveRun(summary, again)
     try:
-        live.go()
+        live.run()
     except AgentError as error:
         live.fail(error)
-    except (ValueError, KeyError, TypeError) as error:  # lines of another shape than ours
+    except (ValueError, KeyError, TypeError) as error:  # a line of another shape
         fault = f"The journal of {path.stem} is damaged ({type(error).__name__})."
         raise JournalError(fault, "Ask for another run.") from None
     return live

@@ -1,4 +1,4 @@
-"""The process that listens: uvicorn, with limits, logs and an end that keeps journals whole."""
+"""The server process: uvicorn with limits, and a shutdown that completes the journals of runs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from agent.outside import spawn
-from agent.serving.guard import MAX_BODY, Guard, policy
-from agent.serving.protocol import PATIENCE, patient
+from agent.serving.guard import MAX_BODY, AccessGuard, make_policy
+from agent.serving.protocol import CLIENT_SECONDS, protocol_with_timeout
 from agent.serving.runs import Runs
 from agent.settings import Settings
 
-CONNECTIONS = 1000  # at once; one more is told 503
+MAX_CONNECTIONS = 1000  # at once; one more is answered 503
 GRACE = 10  # seconds for streams to end after the runs were stopped
 
 
@@ -27,28 +27,33 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
-        spawn(self._runs.close)  # not here: what a signal interrupts may hold a lock of theirs
+        spawn(self._runs.close)  # in a thread: the interrupted code may hold a lock that it needs
 
 
-def guarded(app: ASGIApp, host: str, settings: Settings, max_body: int = MAX_BODY) -> Guard:
-    """An application behind its guard. Raises UsageError for a token that is absent or unusable."""
-    allowed = policy(settings.api_token.get_secret_value(), host, settings.api_hosts)
-    return Guard(app, allowed, max_body)
+def guard_app(app: ASGIApp, host: str, settings: Settings, max_body: int = MAX_BODY) -> AccessGuard:
+    """An application behind its access guard. Raises UsageError as `make_policy` does."""
+    policy = make_policy(settings.api_token.get_secret_value(), host, settings.api_hosts)
+    return AccessGuard(app, policy, max_body)
 
 
-def configuration(
-    app: Guard, host: str, port: int, *, lifespan: bool = False, patience: float = PATIENCE
+def uvicorn_config(
+    app: AccessGuard,
+    host: str,
+    port: int,
+    *,
+    lifespan: bool = False,
+    client_seconds: float = CLIENT_SECONDS,
 ) -> uvicorn.Config:
-    """How uvicorn serves it: bounded in connections, headers and time."""
+    """The configuration of uvicorn, with limits on connections, headers and time."""
     return uvicorn.Config(
         app,
         host,
         port,
-        http=patient(patience),
+        http=protocol_with_timeout(client_seconds),
         log_config=None,
         access_log=False,
         server_header=False,
-        limit_concurrency=CONNECTIONS,
+        limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=GRACE,
         h11_max_incomplete_event_size=16_384,
         ws="none",
@@ -56,14 +61,14 @@ def configuration(
     )
 
 
-def serve(app: Guard, runs: Runs, host: str, port: int, *, lifespan: bool = False) -> int:
-    """Serve until SIGTERM or SIGINT; the exit status. Set up the logs first."""
+def serve(app: AccessGuard, runs: Runs, host: str, port: int, *, lifespan: bool = False) -> int:
+    """Serve until SIGTERM or SIGINT; returns the exit status. Logging is to be configured first."""
     signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn raises it again once it has ended
     try:
-        Server(configuration(app, host, port, lifespan=lifespan), runs).run()
-    except SystemExit as end:  # it could not listen, and has said why
+        Server(uvicorn_config(app, host, port, lifespan=lifespan), runs).run()
+    except SystemExit as end:  # it cannot listen, and has logged why
         return 1 if end.code else 0
-    except KeyboardInterrupt:  # likewise
+    except KeyboardInterrupt:  # raised by uvicorn after a shutdown by SIGINT
         pass
     runs.wait(GRACE)
     return 0

@@ -1,4 +1,7 @@
-"""The slots as one plain object in the caller's schema, null where nothing was found."""
+"""The `data` of an answer: the slots as one plain object that fits the caller's schema.
+
+A leaf that was not found is null.
+"""
 
 from __future__ import annotations
 
@@ -6,44 +9,44 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agent.slots.schema import resolved
+from agent.slots.schema import resolve_schema
 from agent.state import Finding, Scalar
 
-Json = Any
+JsonValue = Any
 Values = Mapping[str, Scalar | None]
-MOST_FAULTS = 20  # what cannot be mended leaf by leaf becomes null as a whole
+MOST_FAULTS = 20  # after so many repairs the whole object becomes null
 
 
-def settled(
-    schema: Json, findings: Mapping[str, Finding]
+def keep_valid(
+    schema: JsonValue, findings: Mapping[str, Finding]
 ) -> tuple[dict[str, Finding], dict[str, Any], list[str]]:
-    """Findings whose plain object keeps the schema, that object, and a warning for each left out.
+    """The findings that fit the schema, their plain object, and a warning for each one dropped.
 
-    Limits of a leaf were kept when it was filled; what remains are those of lists. A list that
-    does not keep them is not found.
+    The limits of a single leaf were checked when it was filled. A list that breaks its own limits
+    (`minItems`, `uniqueItems`) counts as not found as a whole.
     """
     kept = dict(findings)
     warnings: list[str] = []
-    whole = resolved(schema)
+    whole = resolve_schema(schema)
     for _ in range(MOST_FAULTS):
-        data = _object(whole, "", _values(kept))
-        fault = next(faults(schema, data), None)
+        data = _build_object(whole, "", _slot_values(kept))
+        fault = next(schema_faults(schema, data), None)
         if fault is None:
             return kept, data, warnings
         path, message = fault
         root = path if path in kept else path.partition("[")[0]
-        kept = _without(kept, root)
+        kept = _drop_finding(kept, root)
         warnings.append(f"{root or 'data'}: {message}: taken as not found.")
     nothing = {name: Finding(slot=name, status="missing") for name in kept if "[" not in name}
-    return nothing, _object(whole, "", _values(nothing)), warnings
+    return nothing, _build_object(whole, "", _slot_values(nothing)), warnings
 
 
-def _values(findings: Mapping[str, Finding]) -> dict[str, Scalar | None]:
+def _slot_values(findings: Mapping[str, Finding]) -> dict[str, Scalar | None]:
     return {name: finding.value for name, finding in findings.items()}
 
 
-def _without(findings: Mapping[str, Finding], root: str) -> dict[str, Finding]:
-    """The findings with one leaf, or one list with all its items, missing."""
+def _drop_finding(findings: Mapping[str, Finding], root: str) -> dict[str, Finding]:
+    """The findings with one leaf, or one whole list, marked as missing."""
     left: dict[str, Finding] = {}
     for name, finding in findings.items():
         below = not root or name == root or name.startswith((f"{root}[", f"{root}."))
@@ -52,65 +55,70 @@ def _without(findings: Mapping[str, Finding], root: str) -> dict[str, Finding]:
     return left
 
 
-def faults(schema: Json, data: Json) -> Iterator[tuple[str, str]]:
-    """Where and why data does not keep a schema in which everything may be null as well."""
+def schema_faults(schema: JsonValue, data: JsonValue) -> Iterator[tuple[str, str]]:
+    """The path and the reason of each violation of the schema; null is allowed everywhere."""
     from jsonschema import Draft202012Validator
 
     validator = Draft202012Validator(
-        resolved(schema), format_checker=Draft202012Validator.FORMAT_CHECKER
+        resolve_schema(schema), format_checker=Draft202012Validator.FORMAT_CHECKER
     )
     for error in validator.iter_errors(data):
         if error.instance is not None:
-            yield _path(error.absolute_path), error.message[:200]
+            yield _format_path(error.absolute_path), error.message[:200]
 
 
-def _path(keys: Any) -> str:
+def _format_path(keys: Any) -> str:
     path = ""
     for key in keys:
         path += f"[{key}]" if isinstance(key, int) else f".{key}" if path else str(key)
     return path
 
 
-def _object(node: Json, path: str, values: Values) -> Any:
-    """What the leaves below a node make; an object that may be null is, where nothing was found."""
+def _build_object(node: JsonValue, path: str, values: Values) -> Any:
+    """The value at a node of the schema, built from the leaves below it.
+
+    A nullable object without any value is null.
+    """
     if node["type"] == "object":
         below = node["properties"].items()
-        made = {k: _object(n, f"{path}.{k}" if path else k, values) for k, n in below}
-        empty = all(value is None for _, value in leaves(made))
+        made = {k: _build_object(n, f"{path}.{k}" if path else k, values) for k, n in below}
+        empty = all(value is None for _, value in data_leaves(made))
         return None if path and node["nullable"] and empty else made
     if node["type"] != "array":
         return values.get(path)
     start = re.compile(rf"{re.escape(path)}\[(\d+)\]")
     count = max((int(m[1]) + 1 for name in values if (m := start.match(name))), default=0)
-    return [_object(node["items"], f"{path}[{i}]", values) for i in range(count)] or None
+    return [_build_object(node["items"], f"{path}[{i}]", values) for i in range(count)] or None
 
 
-def leaves(data: Json, path: str = "") -> Iterator[tuple[str, Scalar | None]]:
-    """Every leaf of plain data by its path; a list that is null is one leaf."""
+def data_leaves(data: JsonValue, path: str = "") -> Iterator[tuple[str, Scalar | None]]:
+    """Every leaf of plain data with its path. A list that is null counts as one leaf."""
     if isinstance(data, dict):
         for key, value in data.items():
-            yield from leaves(value, f"{path}.{key}" if path else key)
+            yield from data_leaves(value, f"{path}.{key}" if path else key)
     elif isinstance(data, list):
         for at, value in enumerate(data):
-            yield from leaves(value, f"{path}[{at}]")
+            yield from data_leaves(value, f"{path}[{at}]")
     else:
         yield path, data
 
 
-def _spread(data: Json, values: Values) -> Iterator[tuple[str, Scalar | None]]:
-    """The leaves of plain data; an object that is null is all leaves that it would have."""
-    for path, value in leaves(data):
+def _spread_data(data: JsonValue, values: Values) -> Iterator[tuple[str, Scalar | None]]:
+    """The leaves of plain data; an object that is null gives each of its leaves as null."""
+    for path, value in data_leaves(data):
         below = [name for name in values if name.startswith(f"{path}.")]
         known = value is not None or path in values or not below
         yield from ((name, value) for name in ([path] if known else below))
 
 
-def unlike(data: Json, values: Values, schema: Json | None) -> Iterator[tuple[str, str]]:
-    """Where data is not what the slots say, or does not keep the schema, and in what way."""
-    plain = dict(_spread(data, values))
+def data_differences(
+    data: JsonValue, values: Values, schema: JsonValue | None
+) -> Iterator[tuple[str, str]]:
+    """The path and the reason of each place where data differs from the slots or the schema."""
+    plain = dict(_spread_data(data, values))
     for path in dict.fromkeys((*plain, *values)):
         known = path in plain and path in values
         ours, theirs = plain.get(path), values.get(path)
         if not known or type(ours) is not type(theirs) or ours != theirs:
             yield path, "it is not what the slots say"
-    yield from faults(schema, data) if schema is not None else ()
+    yield from schema_faults(schema, data) if schema is not None else ()

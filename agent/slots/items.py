@@ -1,50 +1,50 @@
-"""The items of a list, from several sources that each tell their own, in their own order."""
+"""The items of a list slot, merged from several sources, each with its own items and order."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.slots.sameness import same
-from agent.state import Said
+from agent.slots.sameness import same_value
+from agent.state import Statement
 
-Item = list[Said]
-Told = dict[int, Item]  # what one source tells, by its place in that source's list
+Item = list[Statement]
+Reading = dict[int, Item]  # the items of one source by their position in its list
 
 
-def items(said: Sequence[Said], names: Sequence[str]) -> list[Item]:
-    """The items that are told of, each with what every source says of it.
+def merge_items(said: Sequence[Statement], names: Sequence[str]) -> list[Item]:
+    """Merge the items of all sources; each result holds every statement about one item.
 
-    An item is known again by all of its leaves, else by the first (a player), else by a number (a
-    minute), else by its place, where both lists are of one length or numbered by the reply. What
-    only one source tells is an item too: a source may tell less than all.
+    Items of two sources are the same if all their leaves agree, else if the first leaf agrees (a
+    player), else if a number agrees (a minute), else if their positions agree and both lists have
+    one length or are numbered by the reply. An item that one source alone names is kept.
     """
     merged: list[Item] = []
-    for reading in _readings(said):
-        _merge(merged, reading, names)
+    for reading in _items_by_source(said):
+        _merge_reading(merged, reading, names)
     return merged
 
 
-def _readings(said: Sequence[Said]) -> list[Told]:
-    """What each source tells, the longest list first."""
-    by_source: dict[int, Told] = {}
+def _items_by_source(said: Sequence[Statement]) -> list[Reading]:
+    """The items of each source, the longest list first."""
+    by_source: dict[int, Reading] = {}
     for one in said:
         by_source.setdefault(one.quote.source, {}).setdefault(one.item, []).append(one)
-    readings = [dict(sorted(told.items())) for _, told in sorted(by_source.items())]
-    return sorted(readings, key=lambda told: -len(told))
+    readings = [dict(sorted(items.items())) for _, items in sorted(by_source.items())]
+    return sorted(readings, key=lambda items: -len(items))
 
 
-def _merge(merged: list[Item], reading: Told, names: Sequence[str]) -> None:
+def _merge_reading(merged: list[Item], reading: Reading, names: Sequence[str]) -> None:
     free = list(range(len(merged)))
     left = dict(reading)
     alike = len(merged) == len(reading)
-    for test in (_whole, _first, _any):
+    for test in (_all_agree, _first_agrees, _number_agrees):
         for place, item in list(left.items()):
             at = next((i for i in free if test(merged[i], item, names)), None)
             if at is not None:
                 merged[at].extend(left.pop(place))
                 free.remove(at)
     for place, item in sorted(left.items()):
-        at = next((i for i in free if _placed(merged[i], item, place, alike)), None)
+        at = next((i for i in free if _is_same_item(merged[i], item, place, alike)), None)
         if at is None:
             merged.append(list(item))
         else:
@@ -52,36 +52,36 @@ def _merge(merged: list[Item], reading: Told, names: Sequence[str]) -> None:
             free.remove(at)
 
 
-def _placed(item: Item, other: Item, place: int, alike: bool) -> bool:
+def _is_same_item(item: Item, other: Item, place: int, alike: bool) -> bool:
     numbered = all(one.told for one in (*item, *other))
     return (alike or numbered) and item[0].item == place
 
 
-def _agree(item: Item, other: Item, name: str) -> bool | None:
-    """Whether two items say the same of a leaf; None where not both say anything."""
+def _leaf_agrees(item: Item, other: Item, name: str) -> bool | None:
+    """Whether two items have the same value of a leaf; None if one of them has none."""
     ours = [one.value for one in item if one.slot == name]
     theirs = [one.value for one in other if one.slot == name]
     if not ours or not theirs:
         return None
-    return any(same(a, b) for a in ours for b in theirs)
+    return any(same_value(a, b) for a in ours for b in theirs)
 
 
-def _whole(item: Item, other: Item, names: Sequence[str]) -> bool:
-    shared = [told for name in names if (told := _agree(item, other, name)) is not None]
-    return bool(shared) and all(shared) and _agree(item, other, names[0]) is True
+def _all_agree(item: Item, other: Item, names: Sequence[str]) -> bool:
+    shared = [same for name in names if (same := _leaf_agrees(item, other, name)) is not None]
+    return bool(shared) and all(shared) and _leaf_agrees(item, other, names[0]) is True
 
 
-def _first(item: Item, other: Item, names: Sequence[str]) -> bool:
-    return _agree(item, other, names[0]) is True
+def _first_agrees(item: Item, other: Item, names: Sequence[str]) -> bool:
+    return _leaf_agrees(item, other, names[0]) is True
 
 
-def _any(item: Item, other: Item, names: Sequence[str]) -> bool:
-    """By a number: a minute tells an item, a team does not."""
+def _number_agrees(item: Item, other: Item, names: Sequence[str]) -> bool:
+    """Whether a numeric leaf agrees: a minute identifies an item, a team does not."""
     counted = [
-        n for n in names[1:] if all(_counts(one) for one in (*item, *other) if one.slot == n)
+        n for n in names[1:] if all(_has_number(one) for one in (*item, *other) if one.slot == n)
     ]
-    return any(_agree(item, other, name) for name in counted)
+    return any(_leaf_agrees(item, other, name) for name in counted)
 
 
-def _counts(one: Said) -> bool:
+def _has_number(one: Statement) -> bool:
     return isinstance(one.value, int | float) and not isinstance(one.value, bool)

@@ -1,4 +1,4 @@
-"""What a model sends of slots, as rows of leaves: whatever form it chose, nothing but what it said.
+"""A model's reply about slots, read as one row a leaf, in any form that models use.
 
 A nested leaf may come as `goals[0].minute`, `goals.0.minute`, `/goals/0/minute`, as
 `goals[].minute` again and again in order, or within a `goals` whose value is a list or an object,
@@ -22,7 +22,7 @@ MOST_ITEMS = 60  # of one list
 DEEPEST = 8
 LONGEST_JSON = 50_000  # characters
 
-Path = tuple[str | int | None, ...]  # a name, a place in a list, or some place in it
+Path = tuple[str | int | None, ...]  # names and list positions; None: a position left open
 
 
 class SlotValue(Frozen):
@@ -35,12 +35,12 @@ class SlotValue(Frozen):
 
     @field_validator("name", "quote", mode="before")
     @classmethod
-    def _text(cls, value: Any) -> Any:
+    def _clean_text(cls, value: Any) -> Any:
         return value if isinstance(value, str) else ""
 
     @field_validator("value", mode="before")
     @classmethod
-    def _as_text(cls, value: Any) -> Any:
+    def _value_as_text(cls, value: Any) -> Any:
         """Scalars as they are written, lists and objects as JSON."""
         if value is None or isinstance(value, str):
             return value
@@ -53,8 +53,8 @@ class SlotValue(Frozen):
         return int(number[0]) if number else None
 
 
-class Row(NamedTuple):
-    """A leaf that a row tells of. `told`: the reply itself said which item of the list it is."""
+class LeafRow(NamedTuple):
+    """The value of one leaf. `told`: the reply itself numbered the item of the list."""
 
     slot: Slot
     value: str
@@ -64,67 +64,67 @@ class Row(NamedTuple):
     told: bool = False
 
 
-def leaves(rows: Sequence[SlotValue], slots: Sequence[Slot]) -> list[Row]:
-    """The leaves that rows tell of; what belongs to no slot, or has no value, is left out."""
-    named = {tuple(_parts(slot.name)): slot for slot in slots}
-    lists = _Lists(slots)
-    found: list[Row] = []
+def leaf_rows(rows: Sequence[SlotValue], slots: Sequence[Slot]) -> list[LeafRow]:
+    """The rows as one row a leaf; what belongs to no slot, or has no value, is left out."""
+    named = {tuple(parse_path(slot.name)): slot for slot in slots}
+    lists = _ListPositions(slots)
+    found: list[LeafRow] = []
     for row in dict.fromkeys(rows[:MOST_ROWS]):
-        parts = tuple(_parts(row.name))
+        parts = tuple(parse_path(row.name))
         told = any(isinstance(key, int) for key in parts)
-        leaf = _shape(parts) in named
+        leaf = _open_path(parts) in named
         base = 0 if told else lists.begin(parts, row.source)
-        for path, value in _spread(parts, _decoded(row.value), slots):
-            slot = named.get(_shape(path))
+        for path, value in _spread_leaves(parts, _decode_json(row.value), slots):
+            slot = named.get(_open_path(path))
             if slot is None or not value.strip():
                 continue
             place = next((key for key in path if isinstance(key, int)), 0)
             if not told:
                 place = lists.next(slot, row.source) if leaf else base + place
-                lists.reach(slot, row.source, place)
+                lists.take(slot, row.source, place)
             if place < MOST_ITEMS:
-                found.append(Row(slot, value, row.source, row.quote, place, told))
+                found.append(LeafRow(slot, value, row.source, row.quote, place, told))
     return found[:MOST_ROWS]
 
 
-class _Lists:
-    """Where the next item of each list goes that a reply does not number itself."""
+class _ListPositions:
+    """The position of the next item in each list that a reply does not number itself."""
 
     def __init__(self, slots: Sequence[Slot]) -> None:
         self._slots = slots
         self._next: Counter[tuple[str, int | None]] = Counter()
 
     def begin(self, parts: Path, source: int | None) -> int:
-        """The place after all items that a source told of the list that a path begins."""
-        below = [s.name for s in self._slots if _begins(tuple(_parts(s.name)), parts)]
+        """The position after the last item that a source gave of the list at a path."""
+        below = [s.name for s in self._slots if _starts_with(tuple(parse_path(s.name)), parts)]
         return max((self._next[name, source] for name in below), default=0)
 
     def next(self, slot: Slot, source: int | None) -> int:
-        """The place of a leaf that comes again and again, in order."""
+        """The position of a leaf that is repeated in order."""
         return self._next[slot.name, source] if "[]" in slot.name else 0
 
-    def reach(self, slot: Slot, source: int | None, place: int) -> None:
-        """A place is taken."""
+    def take(self, slot: Slot, source: int | None, place: int) -> None:
+        """Mark a position as used."""
         self._next[slot.name, source] = max(self._next[slot.name, source], place + 1)
 
 
-def _parts(name: str) -> list[str | int | None]:
-    """A name as a path: `goals[0].minute` is goals, 0, minute; `[]` is a place left open."""
+def parse_path(name: str) -> list[str | int | None]:
+    """A name as a path: `goals[0].minute` is goals, 0, minute; `[]` is an open position."""
     cut = re.findall(r"\[\s*(\d{0,4}|\*)\s*\]|([^.\[\]/$]+)", name[:300])
-    return [_part(place, word.strip()) for place, word in cut if word.strip() or not word]
+    return [_path_key(place, word.strip()) for place, word in cut if word.strip() or not word]
 
 
-def _part(place: str, word: str) -> str | int | None:
+def _path_key(place: str, word: str) -> str | int | None:
     if word:
         return int(word) if word.isdecimal() and len(word) < 5 else word.casefold()
     return int(place) if place.isdecimal() else None
 
 
-def _shape(path: Path) -> Path:
+def _open_path(path: Path) -> Path:
     return tuple(key if isinstance(key, str) else None for key in path)
 
 
-def _decoded(value: str | None) -> Any:
+def _decode_json(value: str | None) -> Any:
     """The value as JSON where it is an object or a list as JSON; else the text itself."""
     if value is None or value.strip()[:1] not in ("[", "{") or len(value) > LONGEST_JSON:
         return value
@@ -134,37 +134,37 @@ def _decoded(value: str | None) -> Any:
         return value
 
 
-def _spread(path: Path, value: Any, slots: Sequence[Slot]) -> Iterator[tuple[Path, str]]:
+def _spread_leaves(path: Path, value: Any, slots: Sequence[Slot]) -> Iterator[tuple[Path, str]]:
     """The leaves under a path, with their paths as the slots have them."""
-    below = [slot for slot in slots if _begins(tuple(_parts(slot.name)), _shape(path))]
+    below = [slot for slot in slots if _starts_with(tuple(parse_path(slot.name)), _open_path(path))]
     if len(path) > DEEPEST or not below or value is None:
         return
-    ends = {tuple(_parts(slot.name))[len(path) : len(path) + 1] for slot in below}
+    ends = {tuple(parse_path(slot.name))[len(path) : len(path) + 1] for slot in below}
     if () in ends:
-        yield path, _joined(value)
+        yield path, _join_values(value)
     elif isinstance(value, list):
         for place, child in enumerate(value[:MOST_ITEMS]):
-            yield from _spread((*path, place), child, slots)
+            yield from _spread_leaves((*path, place), child, slots)
     elif (None,) in ends:
         items = [value] if isinstance(value, dict) else named_numbers(str(value))
         for place, item in enumerate(items[:MOST_ITEMS]):
-            yield from _spread((*path, place), item, slots)
+            yield from _spread_leaves((*path, place), item, slots)
     elif isinstance(value, dict):
         for key, child in list(value.items())[:MOST_ITEMS]:
-            yield from _spread((*path, str(key).casefold()), child, slots)
+            yield from _spread_leaves((*path, str(key).casefold()), child, slots)
     elif path and not isinstance(path[-1], str):
-        yield from _of_words(path, value, below)
+        yield from _split_item(path, value, below)
 
 
-def _begins(whole: Path, start: Path) -> bool:
+def _starts_with(whole: Path, start: Path) -> bool:
     return whole[: len(start)] == start
 
 
-def _joined(value: Any) -> str:
+def _join_values(value: Any) -> str:
     if isinstance(value, list):
         scalars = [one for one in value[:MOST_ITEMS] if isinstance(one, str | int | float)]
-        return ", ".join(map(_joined, scalars))
-    if isinstance(value, Named):
+        return ", ".join(map(_join_values, scalars))
+    if isinstance(value, NamedNumber):
         return value.name
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -176,34 +176,38 @@ _BETWEEN = re.compile(r"[;,()\n'′’:|]|\band\b|\bpen\b|\bo\.?g\b")
 _LIST = re.compile(r"\s*(?:[,;、\n]|\band\b|&)\s*")
 
 
-def _of_words(path: Path, value: Any, below: Sequence[Slot]) -> Iterator[tuple[Path, str]]:
-    """An item that was told in words, `Messi 23'`, as a name and a number."""
-    told = value if isinstance(value, Named) else (named_numbers(str(value)) or [Named("")])[0]
-    kinds = {slot.form.type: _parts(slot.name)[-1] for slot in reversed(below)}
+def _split_item(path: Path, value: Any, below: Sequence[Slot]) -> Iterator[tuple[Path, str]]:
+    """An item in words, `Messi 23'`, as a name and a number."""
+    told = (
+        value
+        if isinstance(value, NamedNumber)
+        else (named_numbers(str(value)) or [NamedNumber("")])[0]
+    )
+    kinds = {slot.form.type: parse_path(slot.name)[-1] for slot in reversed(below)}
     for kind, text in (("string", told.name), ("integer", told.number)):
         if kind in kinds and text:
             yield (*path, kinds[kind]), text
 
 
-class Named(NamedTuple):
-    """A name, and the number that is told with it ("" where none is)."""
+class NamedNumber(NamedTuple):
+    """A name, and the number beside it ("" if there is none)."""
 
     name: str
     number: str = ""
 
 
-def named_numbers(text: str) -> list[Named]:
+def named_numbers(text: str) -> list[NamedNumber]:
     """`Messi 23', 108'; Di María 36'` as a name with a number each; `Messi, Di María` as names."""
     text = text[:5000]
     if not re.search(_MINUTE, text):
-        return [Named(name) for name in _LIST.split(text) if name.strip()]
-    found: list[Named] = []
+        return [NamedNumber(name) for name in _LIST.split(text) if name.strip()]
+    found: list[NamedNumber] = []
     last = ""
     for match in re.finditer(rf"([^\d]*?)({_MINUTE})", text):
         names = [name for name in _BETWEEN.split(match[1]) if _is_name(name)]
         last = names[-1].strip(" .-–") if names else last
         if last:
-            found.append(Named(last, match[2]))
+            found.append(NamedNumber(last, match[2]))
     return found
 
 

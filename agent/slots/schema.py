@@ -14,9 +14,8 @@ from typing import Any
 
 from agent.errors import UsageError
 from agent.state import Form, Slot
-from agent.state.plain import dig, plain
-
-Json = dict[str, Any]
+from agent.state.json_data import Json, get_path
+from agent.state.sanitizing import sanitize_line
 
 LONGEST = 100_000  # characters of a schema
 DEEPEST = 8  # levels of objects and lists
@@ -37,50 +36,55 @@ LIMITS = frozenset(
 _OF_LEAF = LIMITS | {"enum", "const", "format"}
 _CHOICES = ("anyOf", "oneOf", "allOf")
 _ALIKE = {"object": _OF_OBJECT, "array": _OF_LIST}
-#: A repeated group that itself repeats or chooses: such patterns can take for ever.
+#: A repeated group that itself repeats or chooses: matching it can take exponential time.
 _SLOW = re.compile(r"\([^)]*[+*|}][^)]*\)\)*\s*[+*{]|\\[1-9]")
 
 
-def resolved(schema: Any) -> Json:
-    """The schema with references in their place and `X or null` as X; of an object, `nullable` says
-    which it was. Raises UsageError."""
+def resolve_schema(schema: Any) -> Json:
+    """The schema with every `$ref` replaced by its target, and `X or null` by X.
+
+    An object gets the key `nullable`. Raises UsageError, naming the place, for a schema that is
+    too large, invalid, or uses more than is supported.
+    """
     from jsonschema import Draft202012Validator, SchemaError
 
     try:
         if not isinstance(schema, dict) or len(json.dumps(schema)) > LONGEST:
-            raise _refused("#", f"it is not an object of at most {LONGEST:,} characters")
+            raise _schema_error("#", f"it is not an object of at most {LONGEST:,} characters")
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        raise _refused(_place(error.absolute_path), plain(error.message, 200)) from None
+        raise _schema_error(
+            _format_place(error.absolute_path), sanitize_line(error.message, 200)
+        ) from None
     except (RecursionError, ValueError, TypeError):
-        raise _refused("#", "it cannot be read as JSON") from None
-    whole = _Resolver(schema).node(schema, "#", 0)
+        raise _schema_error("#", "it cannot be read as JSON") from None
+    whole = _Resolver(schema).resolve(schema, "#", 0)
     if whole["type"] != "object":
-        raise _refused("#", "the whole must be an object: its properties are the slots")
+        raise _schema_error("#", "the whole must be an object: its properties are the slots")
     return whole
 
 
 def slots_of(schema: Json) -> tuple[Slot, ...]:
     """The leaves of a schema, in its order. Raises UsageError."""
-    slots = tuple(_leaves(resolved(schema), "", ""))
+    slots = tuple(_find_leaves(resolve_schema(schema), "", ""))
     if not 0 < len(slots) <= MOST_LEAVES:
-        raise _refused("#", f"it has {len(slots)} leaves, not 1 to {MOST_LEAVES}")
+        raise _schema_error("#", f"it has {len(slots)} leaves, not 1 to {MOST_LEAVES}")
     return slots
 
 
-def _leaves(node: Json, path: str, above: str) -> Iterator[Slot]:
-    said = plain(node.get("description"), 200)
-    told = " ".join(filter(None, (above, said)))
+def _find_leaves(node: Json, path: str, above: str) -> Iterator[Slot]:
+    own = sanitize_line(node.get("description"), 200)
+    description = " ".join(filter(None, (above, own)))
     if node["type"] == "object":
         for name, child in node["properties"].items():
-            yield from _leaves(child, f"{path}.{name}" if path else name, told)
+            yield from _find_leaves(child, f"{path}.{name}" if path else name, description)
     elif node["type"] == "array":
-        yield from _leaves(node["items"], f"{path}[]", told)
+        yield from _find_leaves(node["items"], f"{path}[]", description)
     else:
-        yield Slot(name=path, description=told, form=_form(node))
+        yield Slot(name=path, description=description, form=_form_of(node))
 
 
-def _form(node: Json) -> Form:
+def _form_of(node: Json) -> Form:
     options = node.get("enum", (node["const"],) if "const" in node else ())
     kind = node.get("format") if node["type"] == "string" else None
     limits = {key: node[key] for key in sorted(LIMITS & set(node))}
@@ -94,89 +98,97 @@ def _form(node: Json) -> Form:
 
 
 class _Resolver:
-    """Goes through a schema, counting what it visits."""
+    """Resolves a schema and counts its nodes, so that a recursive one ends."""
 
     def __init__(self, root: Json) -> None:
         self._root = root
         self._nodes = 0
 
-    def node(self, node: Any, place: str, depth: int, listed: bool = False) -> Json:
-        """A node in the form that is understood."""
+    def resolve(self, node: Any, place: str, depth: int, listed: bool = False) -> Json:
+        """A node with its references resolved and its type read. Raises UsageError."""
         self._nodes += 1
         if self._nodes > MOST_NODES or depth > DEEPEST:
-            raise _refused(place, f"too large or too deep (or it refers to itself): {DEEPEST} deep")
-        node, null = self._plain(node, place)
-        kind = _type(node, place)
+            raise _schema_error(
+                place, f"too large or too deep (or it refers to itself): {DEEPEST} deep"
+            )
+        node, null = self._unwrap(node, place)
+        kind = _read_type(node, place)
         null = null or isinstance(node.get("type"), list)
         known = _ABOUT | _ALIKE.get(kind, _OF_LEAF) | {"type"}
         if odd := sorted(set(node) - known):
-            raise _refused(place, f"{', '.join(odd)} is not supported for {kind}")
+            raise _schema_error(place, f"{', '.join(odd)} is not supported for {kind}")
         if kind == "object":
-            return self._object({**node, "type": kind, "nullable": null}, place, depth, listed)
+            return self._resolve_object(
+                {**node, "type": kind, "nullable": null}, place, depth, listed
+            )
         if kind == "array":
             if listed:
-                raise _refused(place, "a list within a list is not supported")
-            items = self.node(node.get("items", {}), f"{place}/items", depth + 1, True)
+                raise _schema_error(place, "a list within a list is not supported")
+            items = self.resolve(node.get("items", {}), f"{place}/items", depth + 1, True)
             return {**node, "type": kind, "items": items}
-        return _leaf({**node, "type": kind}, place)
+        return _check_leaf({**node, "type": kind}, place)
 
-    def _object(self, node: Json, place: str, depth: int, listed: bool) -> Json:
+    def _resolve_object(self, node: Json, place: str, depth: int, listed: bool) -> Json:
         properties = node.get("properties") or {}
         if not properties:
-            raise _refused(place, "an object needs properties")
+            raise _schema_error(place, "an object needs properties")
         if lost := sorted(set(node.get("required", ())) - set(properties)):
-            raise _refused(place, f"{lost[0][:60]!r} is required and no property")
+            raise _schema_error(place, f"{lost[0][:60]!r} is required and no property")
         children = {}
         for name, child in properties.items():
             if re.search(r"[.\[\]\x00-\x1f]", name) or not 0 < len(name) <= 60:
-                raise _refused(place, f"a name may not be {name[:60]!r}: no dot, no bracket")
-            children[name] = self.node(child, f"{place}/properties/{name}", depth + 1, listed)
+                raise _schema_error(place, f"a name may not be {name[:60]!r}: no dot, no bracket")
+            children[name] = self.resolve(child, f"{place}/properties/{name}", depth + 1, listed)
         return {**node, "properties": children}
 
-    def _plain(self, node: Any, place: str) -> tuple[Json, bool]:
-        """A node without `$ref` and without `or null` around it; whether that was there."""
+    def _unwrap(self, node: Any, place: str) -> tuple[Json, bool]:
+        """A node without `$ref` and without `or null`, and whether it may be null."""
         null = False
         for _ in range(DEEPEST):
             if not isinstance(node, dict):
-                raise _refused(place, "a schema that is only true or false is not supported")
+                raise _schema_error(place, "a schema that is only true or false is not supported")
             if "$ref" in node:
-                node = {**self._target(node["$ref"], place), **_without(node, "$ref")}
+                node = {**self._find_target(node["$ref"], place), **_without_key(node, "$ref")}
                 continue
             key = next((key for key in _CHOICES if key in node), None)
             if key is None:
                 return node, null
             real = [one for one in node[key] if not _is_null(one)]
             if len(real) != 1 or not isinstance(real[0], dict):
-                raise _refused(place, f"{key} of several types is not supported")
+                raise _schema_error(place, f"{key} of several types is not supported")
             null = null or len(real) < len(node[key])
-            node = {**real[0], **_without(node, key)}
-        raise _refused(place, "it refers to itself")
+            node = {**real[0], **_without_key(node, key)}
+        raise _schema_error(place, "it refers to itself")
 
-    def _target(self, ref: str, place: str) -> Json:
+    def _find_target(self, ref: str, place: str) -> Json:
         keys = [part.replace("~1", "/").replace("~0", "~") for part in ref.split("/")[1:]]
-        found = dig(self._root, *keys) if ref.startswith("#/") else None
+        found = get_path(self._root, *keys) if ref.startswith("#/") else None
         if not isinstance(found, dict):
-            raise _refused(place, f"$ref {ref[:80]!r} is not to an object within this document")
+            raise _schema_error(
+                place, f"$ref {ref[:80]!r} is not to an object within this document"
+            )
         return found
 
 
-def _leaf(node: Json, place: str) -> Json:
+def _check_leaf(node: Json, place: str) -> Json:
     pattern = node.get("pattern", "")
     if len(pattern) > LONGEST_PATTERN or _SLOW.search(pattern):
-        raise _refused(place, "this pattern could take too long: no repetition within repetition")
+        raise _schema_error(
+            place, "this pattern could take too long: no repetition within repetition"
+        )
     try:
         re.compile(pattern)
     except re.error as error:
-        raise _refused(place, f"pattern: {error}") from None
+        raise _schema_error(place, f"pattern: {error}") from None
     if any(isinstance(option, dict | list) for option in node.get("enum", [node.get("const")])):
-        raise _refused(place, "enum and const of scalars only")
+        raise _schema_error(place, "enum and const of scalars only")
     return node
 
 
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
-def _type(node: Json, place: str) -> str:
+def _read_type(node: Json, place: str) -> str:
     named = node.get("type")
     if named is None:
         options = node.get("enum", [node["const"]] if "const" in node else [])
@@ -187,7 +199,7 @@ def _type(node: Json, place: str) -> str:
         real = [kind for kind in named if kind != "null"]
         named = real[0] if len(real) == 1 else None
     if named in (None, "", "null"):
-        raise _refused(place, "give it one type (beside null)")
+        raise _schema_error(place, "give it one type (beside null)")
     return str(named)
 
 
@@ -195,15 +207,15 @@ def _is_null(node: Any) -> bool:
     return isinstance(node, dict) and node.get("type") == "null"
 
 
-def _without(node: Json, key: str) -> Json:
+def _without_key(node: Json, key: str) -> Json:
     return {name: value for name, value in node.items() if name != key}
 
 
-def _place(path: Any) -> str:
+def _format_place(path: Any) -> str:
     return "/".join(["#", *map(str, path)])
 
 
-def _refused(place: str, why: str) -> UsageError:
+def _schema_error(place: str, why: str) -> UsageError:
     return UsageError(
         f"--slots-schema, at {place[:200]}: {why}.",
         "Give a JSON Schema of an object with scalars, objects and lists of either.",

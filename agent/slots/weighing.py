@@ -1,56 +1,57 @@
-"""How values weigh: by the credibility of the independent witnesses who say them.
+"""How much each value weighs: the sum of the credibility of its independent witnesses.
 
-Sources that repeat one text around what is quoted are one witness. A witness weighs what its
-domain is trusted (`pages/credibility.py`; relevance is no credibility); where copies of one text
-stand on several domains, as the best of them. A value's share is its weight over that of all
-values of its leaf. Confidence is a scale to sort by, no probability: 0.7 for a value with one
-witness, 0.85 with two, 0.95 with more, times its share; of a conflict, the share, at most 0.5.
+Sources whose text around the quote is a copy of each other are one witness. A witness weighs as
+much as its domain is trusted (`agent/evidence/credibility.py`); copies on several domains weigh as
+the best of these. The share of a value is its weight over the weight of all values of its leaf.
+
+Confidence is a scale to sort by, not a probability. It is 0.7 for one witness, 0.85 for two, 0.95
+for more, times the share. Of a conflict it is the share, at most 0.5.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.evidence import copies
-from agent.evidence.credibility import kind
-from agent.slots.items import items
-from agent.slots.sameness import same, swapped
-from agent.state import Alternative, Finding, Page, Quote, Said, Scalar, Slot, Source
+from agent.evidence import find_copies
+from agent.evidence.credibility import host_kind
+from agent.slots.items import merge_items
+from agent.slots.sameness import is_swapped_score, same_value
+from agent.state import Alternative, Finding, Page, Quote, Scalar, Slot, Source, Statement
 
-#: The share of the weight from which a value is taken for settled though others are said. With
-#: .6 one credible witness (.9) outweighs one of unknown standing (.4), and two of a kind one;
-#: .9 against .8 stays open. Chosen by those cases, not swept: run `python -m evals.conflicts`.
+#: The share from which a value is settled although other values are stated. With .6 one credible
+#: witness (.9) outweighs one of unknown standing (.4), and two of a kind outweigh one; .9 against
+#: .8 stays open. Chosen by these cases, not swept. After a change: `python -m evals.conflicts`.
 SETTLED = 0.6
 MOST_FINDINGS = 400
-NEAR = 600  # characters of a page on either side of a quote, by which copies are told
+NEAR = 600  # characters on either side of a quote that are compared to recognise copies
 
 
-def findings(
-    slots: Sequence[Slot], said: Sequence[Said], sources: Sequence[Source]
+def make_findings(
+    slots: Sequence[Slot], said: Sequence[Statement], sources: Sequence[Source]
 ) -> tuple[Finding, ...]:
-    """What is known of each leaf; of a list, of each leaf of each item, or that it is missing."""
+    """A finding for each leaf; for a list, one for each leaf of each item, or one `missing`."""
     found: list[Finding] = []
     seen: set[str] = set()
     for slot in slots:
         root = slot.name.partition("[]")[0]
         if "[]" not in slot.name:
             own = [one for one in said if one.slot == slot.name]
-            found.append(weighed(slot.name, own, sources))
+            found.append(weigh_values(slot.name, own, sources))
         elif root not in seen:
             seen.add(root)
-            found.extend(_of_list(root, slots, said, sources))
+            found.extend(_list_findings(root, slots, said, sources))
     return tuple(found[:MOST_FINDINGS])
 
 
-def _of_list(
-    root: str, slots: Sequence[Slot], said: Sequence[Said], sources: Sequence[Source]
+def _list_findings(
+    root: str, slots: Sequence[Slot], said: Sequence[Statement], sources: Sequence[Source]
 ) -> list[Finding]:
     names = [slot.name for slot in slots if slot.name.startswith(f"{root}[]")]
-    merged = items([one for one in said if one.slot in names], names)
+    merged = merge_items([one for one in said if one.slot in names], names)
     if not merged:
         return [Finding(slot=root, status="missing")]
     return [
-        weighed(
+        weigh_values(
             name.replace("[]", f"[{at}]", 1), [one for one in item if one.slot == name], sources
         )
         for at, item in enumerate(merged)
@@ -58,14 +59,14 @@ def _of_list(
     ]
 
 
-def weighed(name: str, said: Sequence[Said], sources: Sequence[Source]) -> Finding:
-    """A leaf as what was said of it weighs. What no source says is missing."""
+def weigh_values(name: str, said: Sequence[Statement], sources: Sequence[Source]) -> Finding:
+    """The finding of one leaf: the heaviest value, its alternatives, and its status."""
     if not said:
         return Finding(slot=name, status="missing")
-    trust = {source.n: kind(source.page.url).score for source in sources}
-    witness = witnesses([one.quote for one in said], sources)
+    trust = {source.n: host_kind(source.page.url).score for source in sources}
+    witness = find_witnesses([one.quote for one in said], sources)
     values = []
-    for group in _grouped(said):
+    for group in _group_values(said):
         best: dict[int, float] = {}
         for one in group:
             n = one.quote.source
@@ -79,10 +80,14 @@ def weighed(name: str, said: Sequence[Said], sources: Sequence[Source]) -> Findi
     return Finding(
         slot=name,
         status="filled" if settled else "conflict",
-        value=_clearest(group),
+        value=_commonest_spelling(group),
         quotes=tuple(dict.fromkeys(one.quote for _, _, some in values for one in some)),
         alternatives=tuple(
-            Alternative(value=_clearest(some), citations=_cited(some), weight=round(heavy, 3))
+            Alternative(
+                value=_commonest_spelling(some),
+                citations=_cited_sources(some),
+                weight=round(heavy, 3),
+            )
             for heavy, _, some in values[1:]
         ),
         weight=round(weight, 3),
@@ -90,12 +95,12 @@ def weighed(name: str, said: Sequence[Said], sources: Sequence[Source]) -> Findi
     )
 
 
-def _grouped(said: Sequence[Said]) -> list[list[Said]]:
-    """What was said, by value: those that say the same are one."""
-    groups: list[list[Said]] = []
+def _group_values(said: Sequence[Statement]) -> list[list[Statement]]:
+    """The statements grouped by value."""
+    groups: list[list[Statement]] = []
     for one in said:
         for group in groups:
-            if any(_agree(one, other) for other in group):
+            if any(_say_the_same(one, other) for other in group):
                 group.append(one)
                 break
         else:
@@ -103,34 +108,37 @@ def _grouped(said: Sequence[Said]) -> list[list[Said]]:
     return groups
 
 
-def _agree(one: Said, other: Said) -> bool:
-    if same(one.value, other.value):
+def _say_the_same(one: Statement, other: Statement) -> bool:
+    if same_value(one.value, other.value):
         return True
     a, b = one.value, other.value
     both = isinstance(a, str) and isinstance(b, str)
-    return both and swapped(str(a), one.quote.text, str(b), other.quote.text)
+    return both and is_swapped_score(str(a), one.quote.text, str(b), other.quote.text)
 
 
-def _clearest(group: Sequence[Said]) -> Scalar:
-    """The value as most of its sources write it; of those, as the first does."""
+def _commonest_spelling(group: Sequence[Statement]) -> Scalar:
+    """The spelling of a value that most sources use; among equals, the first."""
     said = [one.value for one in group]
     return max(said, key=said.count)
 
 
-def _cited(group: Sequence[Said]) -> tuple[int, ...]:
+def _cited_sources(group: Sequence[Statement]) -> tuple[int, ...]:
     return tuple(sorted({one.quote.source for one in group}))
 
 
-def witnesses(quotes: Sequence[Quote], sources: Sequence[Source]) -> dict[int, int]:
-    """Who speaks through each source: the first one whose text around its quote it repeats."""
+def find_witnesses(quotes: Sequence[Quote], sources: Sequence[Source]) -> dict[int, int]:
+    """For each quoted source the number of its witness.
+
+    That is the first source whose text around the quote is the same, or the source itself.
+    """
     near: dict[int, Source] = {}
     for quote in quotes:
         source = sources[quote.source - 1]
         start, end = max(0, quote.start - NEAR), quote.end + NEAR
-        near.setdefault(source.n, _with_text(source, source.page.text[start:end]))
-    return copies(sorted(near.values(), key=lambda source: source.n))
+        near.setdefault(source.n, _with_page_text(source, source.page.text[start:end]))
+    return find_copies(sorted(near.values(), key=lambda source: source.n))
 
 
-def _with_text(source: Source, text: str) -> Source:
+def _with_page_text(source: Source, text: str) -> Source:
     page = source.page
     return Source(n=source.n, page=Page(**{**page.__dict__, "text": text}), hit=source.hit)

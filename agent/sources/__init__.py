@@ -1,1 +1,1 @@
-"""Where what is read comes from: search, pages, and the cache before both."""
+"""What a run searches and reads: search engines, web pages, a corpus, and the cache."""

@@ -1,4 +1,4 @@
-"""How a run searches and reads: the web, or a corpus, behind the cache where there is one."""
+"""What a run searches and reads: the web behind a cache, a corpus, or both."""
 
 from __future__ import annotations
 
@@ -8,74 +8,71 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent import USER_AGENT
 from agent.errors import ReadFailed
-from agent.outside.limits import Turns
+from agent.outside.rate_limits import RateLimiter
 from agent.settings import Settings, user_folder
-from agent.state import Found, Page
+from agent.state import Page, SearchResults
 from agent.state.clock import utc_now
 
 if TYPE_CHECKING:
     from agent.sources.pages.fetch import PageReader
     from agent.sources.search.corpus import Corpus
 
-MOST_SKIPPED = 10  # files of a corpus that are named as unreadable
+MAX_SKIPPED_SHOWN = 10  # files of a corpus that a warning names as unreadable
+
+Search = Callable[[str], SearchResults]
+Read = Callable[[str], Page]
 
 
 class Sources(NamedTuple):
-    """How this run searches and reads: the web, or a corpus."""
+    """How a run searches and reads."""
 
-    search: Callable[[str], Found]
-    read: Callable[[str], Page]
+    search: Search  # by query
+    read: Read  # by URL
     warm: Callable[[], None]  # imports what reading needs
     close: Callable[[], None]
-    notes: Callable[[], tuple[str, ...]]  # what the user should know by now, in words
+    warnings: Callable[[], tuple[str, ...]]  # for the user, as of now; "" counts for none
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 
-def _nowhere(_: str) -> Any:
+def _refuse_call(_: str) -> Any:
     raise AssertionError("a replay goes nowhere")
 
 
-#: For a replay, which asks the journal alone.
-NO_SOURCES = Sources(_nowhere, _nowhere, _nothing, _nothing, tuple)
+#: For a replay, which takes every result from its journal.
+NO_SOURCES = Sources(_refuse_call, _refuse_call, _do_nothing, _do_nothing, tuple)
 
 
 def open_sources(
-    settings: Settings, turns: Turns | None = None, corpus: Corpus | None = None
+    settings: Settings, rate_limiter: RateLimiter | None = None, corpus: Corpus | None = None
 ) -> Sources:
-    """A corpus where one is named, else the web; both where `corpus` is one of `search`.
+    """The sources that the settings name. Close them.
 
-    `corpus`: the one that is named, already open; it is then left open. Raises UsageError.
+    They are the web, if the settings name no corpus; the web and the corpus, if `corpus` is one of
+    the search providers; else the corpus alone. `offline` allows a corpus only, by default the
+    demo's. `corpus` is the corpus of the settings where it is already open; closing the sources
+    leaves it open. Raises UsageError.
     """
     if settings.corpus is None and not settings.offline:
-        return _web(settings, turns)
+        return _open_web(settings, rate_limiter)
     opened = corpus or open_corpus(settings)
     if "corpus" in settings.search and not settings.offline:
-        return _web(settings, turns, opened)
-    return _local(opened, _nothing if corpus else opened.close)
+        return _open_web(settings, rate_limiter, opened)
+    return _corpus_sources(opened, _do_nothing if corpus else opened.close)
 
 
 def open_corpus(settings: Settings) -> Corpus:
-    """The corpus that is named, else the demo's; its index is made if there is none. Close it."""
+    """The corpus of the settings, or else the demo's, with its index up to date. Close it."""
     from agent.sources.search.corpus import Corpus
 
     path = settings.corpus or Path(__file__).parents[1] / "demo"
     return Corpus(path, settings.cache_dir or user_folder("cache"))
 
 
-def _local(corpus: Corpus, close: Callable[[], None]) -> Sources:
-    """Search and read a corpus and nothing else: nothing of a private document leaves by search."""
-    from agent.sources.search import SearchChain
-
-    skipped = tuple(f"Not in the corpus: {reason}" for reason in corpus.skipped[:MOST_SKIPPED])
-    chain = _dated(SearchChain([corpus]))
-    return Sources(chain, corpus.read, _nothing, close, lambda: skipped)
-
-
-def page_reader(settings: Settings) -> PageReader:
-    """What reads pages of the web. Close it."""
+def open_page_reader(settings: Settings) -> PageReader:
+    """The reader of web pages. Close it."""
     from agent.sources.pages.fetch import PageReader
 
     return PageReader(
@@ -88,27 +85,39 @@ def page_reader(settings: Settings) -> PageReader:
     )
 
 
-def _web(settings: Settings, turns: Turns | None, corpus: Corpus | None = None) -> Sources:
-    """The web and, where there is one, a corpus among its providers; then nothing is cached."""
-    from agent.sources.search import build
-    from agent.sources.search.options import Options
+def _corpus_sources(corpus: Corpus, close: Callable[[], None]) -> Sources:
+    """A corpus alone: no query leaves the machine, so none can give a private document away."""
+    from agent.sources.search import SearchChain
 
-    options = Options(
+    skipped = corpus.skipped_files[:MAX_SKIPPED_SHOWN]
+    warnings = tuple(f"Not in the corpus: {reason}" for reason in skipped)
+    search = _with_time(SearchChain([corpus]))
+    return Sources(search, corpus.read, _do_nothing, close, lambda: warnings)
+
+
+def _open_web(
+    settings: Settings, rate_limiter: RateLimiter | None, corpus: Corpus | None = None
+) -> Sources:
+    """The web behind the cache; with a `corpus` among the search providers, without a cache."""
+    from agent.sources.search import build_search_chain
+    from agent.sources.search.options import SearchOptions
+
+    options = SearchOptions(
         language=settings.lang,
         since=settings.since,
         allow_domains=settings.allow_domains,
         block_domains=settings.block_domains,
     )
-    reader = page_reader(settings)
-    search = _dated(build(settings, options, corpus, turns))
-    if corpus:
-        return Sources(search, _either(corpus, reader), reader.warm, reader.close, lambda: ())
-    web = Sources(search, reader, reader.warm, reader.close, lambda: ())
-    return _cached(settings, web) if settings.cache and settings.cache_ttl else web
+    reader = open_page_reader(settings)
+    search = _with_time(build_search_chain(settings, options, corpus, rate_limiter))
+    read = _corpus_or_web(corpus, reader) if corpus else reader
+    web = Sources(search, read, reader.warm, reader.close, tuple)
+    is_cached = settings.cache and settings.cache_ttl and not corpus
+    return _with_cache(settings, web) if is_cached else web
 
 
-def _either(corpus: Corpus, reader: PageReader) -> Callable[[str], Page]:
-    """A document of the corpus by its address, else the page of the web."""
+def _corpus_or_web(corpus: Corpus, reader: PageReader) -> Read:
+    """Reads a document of the corpus where the URL is of one, else the web page."""
 
     def read(url: str) -> Page:
         try:
@@ -119,12 +128,13 @@ def _either(corpus: Corpus, reader: PageReader) -> Callable[[str], Page]:
     return read
 
 
-def _dated(search: Callable[[str], Found]) -> Callable[[str], Found]:
+def _with_time(search: Search) -> Search:
+    """The same search, whose results say when it was made."""
     return lambda query: search(query).model_copy(update={"at": utc_now()})
 
 
-def _cached(settings: Settings, web: Sources) -> Sources:
-    """The web, asked only for what no earlier run has found or read."""
+def _with_cache(settings: Settings, web: Sources) -> Sources:
+    """The web behind the cache that all runs share."""
     from agent.sources.cache import open_cache
 
     folder = (settings.cache_dir or user_folder("cache")) / "web"
@@ -138,22 +148,22 @@ def _cached(settings: Settings, web: Sources) -> Sources:
         web.close()
         cache.close()
 
-    search = cache.search(web.search, **_search_rules(settings))
-    read = cache.read(web.read, **_read_rules(settings))
-    return Sources(search, read, warm, close, lambda: (*web.notes(), cache.problem))
+    search = cache.wrap_search(web.search, **_search_key_fields(settings))
+    read = cache.wrap_read(web.read, **_read_key_fields(settings))
+    return Sources(search, read, warm, close, lambda: (*web.warnings(), cache.problem))
 
 
-def _search_rules(settings: Settings) -> dict[str, Any]:
-    """What changes the answer to a query, keys apart: who is asked, where, for what."""
-    keys = (f"{name}_api_key" for name in settings.search)
-    kept = {"search", "searxng_url", "lang", "since", "allow_domains", "block_domains"}
-    kept |= {f"{name}_base_url" for name in settings.search} & Settings.model_fields.keys()
-    rules = settings.model_dump(mode="json", include=kept)
-    return {**rules, "keys": [bool(getattr(settings, key, "")) for key in keys]}
+def _search_key_fields(settings: Settings) -> dict[str, Any]:
+    """The settings that affect the results of a search. Of an API key: whether it is set."""
+    names = {"search", "searxng_url", "lang", "since", "allow_domains", "block_domains"}
+    names |= {f"{name}_base_url" for name in settings.search} & Settings.model_fields.keys()
+    fields = settings.model_dump(mode="json", include=names)
+    api_keys = (getattr(settings, f"{name}_api_key", "") for name in settings.search)
+    return {**fields, "keys": [bool(api_key) for api_key in api_keys]}
 
 
-def _read_rules(settings: Settings) -> dict[str, Any]:
-    """What permits reading: a page that this run may not read, the cache does not show it."""
+def _read_key_fields(settings: Settings) -> dict[str, Any]:
+    """The settings that permit reading: a page that a run may not read is a miss for it."""
     return settings.model_dump(
         mode="json", include={"allow_private_network", "fetch_through_proxy", "respect_robots"}
     )

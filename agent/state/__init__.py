@@ -1,7 +1,7 @@
-"""What a run knows: a topic and what is learned about it. It grows only by events.
+"""The state of a run: a topic, and the events by which knowledge of it grows.
 
-Values are frozen; `Research.grow` is the one place where state changes; whatever can be computed
-from what is remembered is a property.
+Values and events are immutable. `Research.grow` is the only place where state changes. Whatever can
+be computed from the events is a property of `Research`.
 """
 
 from agent.state.events import (
@@ -31,18 +31,18 @@ from agent.state.values import (
     Claim,
     Finding,
     Form,
-    Found,
     Frozen,
     Hit,
     Outcome,
     Page,
     Quote,
     Report,
-    Said,
     Scalar,
+    SearchResults,
     Section,
     Slot,
     Source,
+    Statement,
     SubQuery,
     Verdict,
 )
@@ -62,7 +62,7 @@ __all__ = [
     "Failed",
     "Finding",
     "Form",
-    "Found",
+    "SearchResults",
     "Frozen",
     "Halted",
     "Hit",
@@ -75,7 +75,7 @@ __all__ = [
     "Reflected",
     "Report",
     "Research",
-    "Said",
+    "Statement",
     "Scalar",
     "Searched",
     "Section",

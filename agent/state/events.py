@@ -1,4 +1,4 @@
-"""Events: past participles. Everything that a run remembers arrives as one of these."""
+"""Events: everything that a run remembers. Each is named by a past participle."""
 
 from __future__ import annotations
 
@@ -10,29 +10,31 @@ from agent.state.values import (
     Attempt,
     Claim,
     Finding,
-    Found,
     Frozen,
     Hit,
     Outcome,
     Page,
     Quote,
     Report,
-    Said,
+    SearchResults,
     Slot,
+    Statement,
     SubQuery,
 )
 
 
 class Started(Frozen):
+    """The run began."""
+
     type: Literal["started"] = "started"
     topic: str
     strategy: str
-    reason: str = ""  # why this strategy, where none was asked for by name
+    reason: str = ""  # why this strategy was chosen, if the program chose it
     slots: tuple[Slot, ...] = ()
 
 
 class Asked(Frozen):
-    """A model was asked."""
+    """A model was asked to do a task."""
 
     type: Literal["asked"] = "asked"
     task: str
@@ -41,7 +43,7 @@ class Asked(Frozen):
 
 
 class Planned(Frozen):
-    """A report was planned; its sub-queries stand in the order of their priority."""
+    """A report was planned. `sub_queries` are ordered by priority."""
 
     type: Literal["planned"] = "planned"
     question_type: Literal["factual", "comparative", "exploratory", "technical"]
@@ -50,7 +52,7 @@ class Planned(Frozen):
 
 
 class Queried(Frozen):
-    """The queries of a round are known; in the first round the slots too."""
+    """The queries of a round were made; in the first round the slots too."""
 
     type: Literal["queried"] = "queried"
     round: int
@@ -59,7 +61,7 @@ class Queried(Frozen):
 
 
 class Decided(Frozen):
-    """A step of the loop was chosen; with `none` nothing comes of it. `note`: why, in words."""
+    """The action of a step of the loop was chosen. `none`: nothing is done; `note`: the reason."""
 
     type: Literal["decided"] = "decided"
     step: int
@@ -68,7 +70,7 @@ class Decided(Frozen):
 
 
 class Browsed(Frozen):
-    """A model said which words of a round's pages help, since ranking had found none."""
+    """A model picked useful quotes from a round's pages, after ranking had found none."""
 
     type: Literal["browsed"] = "browsed"
     round: int
@@ -76,9 +78,11 @@ class Browsed(Frozen):
 
 
 class Searched(Frozen):
+    """A query was searched."""
+
     type: Literal["searched"] = "searched"
     round: int
-    found: Found
+    found: SearchResults
 
 
 class PageRead(Frozen):
@@ -90,7 +94,7 @@ class PageRead(Frozen):
 
 
 class Blocked(Frozen):
-    """A page was not read, because its credibility is not above the threshold."""
+    """A page was not read: the credibility of its host is not above the threshold."""
 
     type: Literal["blocked"] = "blocked"
     hit: Hit
@@ -99,7 +103,7 @@ class Blocked(Frozen):
 
 
 class Doubted(Frozen):
-    """What the sources leave open, and what would close it; nothing open: no second round."""
+    """The gaps in the sources were looked for. Without gaps there is no second round."""
 
     type: Literal["doubted"] = "doubted"
     gaps: tuple[str, ...]
@@ -107,20 +111,24 @@ class Doubted(Frozen):
 
 
 class Reflected(Frozen):
-    """The slots were looked at: what sources say of them now, and what all that was said makes."""
+    """The slots were evaluated.
+
+    `said`: new statements of sources about slots. `findings`: what all statements so far amount to.
+    """
 
     type: Literal["reflected"] = "reflected"
     round: int
     findings: tuple[Finding, ...]
-    said: tuple[Said, ...] = ()
+    said: tuple[Statement, ...] = ()
     need_more: bool
     new_queries: tuple[str, ...] = ()
 
 
 class Composed(Frozen):
-    """An answer: text with `[n]` markers, each of which has a quote. No quotes: insufficient.
+    """An answer: text with `[n]` markers, each of which has a quote.
 
-    With a `report`, `text` and `claims` are its executive summary.
+    Without quotes the sources are insufficient. With a `report`, `text` and `claims` are its
+    executive summary.
     """
 
     text: str
@@ -130,20 +138,20 @@ class Composed(Frozen):
 
 
 class Answered(Composed):
-    """The answer was written; its claims are not yet judged."""
+    """The answer was written; its claims are not yet checked."""
 
     type: Literal["answered"] = "answered"
 
 
 class Verified(Composed):
-    """The answer was checked: every claim has its verdict; `dropped` are those left out."""
+    """The answer was checked: every claim has a verdict. `dropped`: claims that were removed."""
 
     type: Literal["verified"] = "verified"
     dropped: tuple[Claim, ...] = ()
 
 
 class Failed(Frozen):
-    """Something was skipped; the run went on. `stand_in` names what was used in its place."""
+    """A call failed and the run went on. `stand_in` names what was used instead."""
 
     type: Literal["failed"] = "failed"
     what: Literal["llm", "search", "page"]
@@ -156,12 +164,14 @@ class Failed(Frozen):
 
 
 class Warned(Frozen):
+    """The user is to be warned of something."""
+
     type: Literal["warned"] = "warned"
     message: str
 
 
 class Halted(Frozen):
-    """Gathering ended early; the answer comes from what there is."""
+    """Gathering ended early: the answer comes from what was read so far."""
 
     type: Literal["halted"] = "halted"
     reason: str

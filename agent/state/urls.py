@@ -1,4 +1,4 @@
-"""One name for one page, and the addresses that a text names."""
+"""Web addresses: one key for all spellings of a URL, and the URLs in a text."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ import re
 from collections.abc import Iterator
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-#: Parameters that tell who sent the reader and never what the page shows.
-TRACKING = frozenset(
+#: Query parameters that record where a visitor came from and never change what the page shows.
+TRACKING_PARAMETERS = frozenset(
     "fbclid gclid dclid gbraid wbraid msclkid yclid igshid mc_cid mc_eid twclid ttclid "
     "_hsenc _hsmi mkt_tok oly_anon_id oly_enc_id vero_id wickedid srsltid ref_src".split()
 )
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
-#: Addresses in a text: with letters of any script, and in ASCII alone, since Chinese goes on after
-#: one without a blank.
-_ADDRESSES = (
+#: URLs in a text: with letters of any script, and in ASCII alone, since Chinese text after a URL
+#: follows without a blank.
+_URL_PATTERNS = (
     re.compile(r"(?i:https?)://[^\s<>\"'`“”‘’«»（）【】「」《》，。；：！？、]+"),
     re.compile(r"(?i:https?)://[^\s<>\"'`\x7f-\U0010ffff]+"),
 )
-_OPENING = {")": "(", "]": "["}
+_OPENING_BRACKETS = {")": "(", "]": "["}
 
 
-def canonical(url: str) -> str:
-    """The key under which a page is searched, read and cited once.
+def canonical_url(url: str) -> str:
+    """The key of a page, under which it is searched, read and cited once.
 
-    Two spellings of one address share it: scheme, `www.`, default port, trailing slash, fragment,
-    tracking parameters, order of parameters and percent-encoding do not count. It is a key, not an
-    address: read the URL that the search gave. A string that is no URL is its own key.
+    All spellings of an address have the same key. Differences in scheme, `www.`, default port,
+    trailing slash, fragment, tracking parameters, order of parameters and percent-encoding do not
+    count. The key is no address to fetch: use the URL of the search for that. The key of a string
+    that is no URL is the string itself.
     """
     from w3lib.url import canonicalize_url  # 40 ms that `--help` does not need
 
@@ -38,35 +39,36 @@ def canonical(url: str) -> str:
         query = [
             pair
             for pair in parse_qsl(parts.query, keep_blank_values=True)
-            if pair[0].lower() not in TRACKING and not pair[0].lower().startswith("utm_")
+            if pair[0].lower() not in TRACKING_PARAMETERS and not pair[0].lower().startswith("utm_")
         ]
         return urlunsplit(("https", host, parts.path.rstrip("/"), urlencode(query), ""))
     except ValueError:
         return url.strip()
 
 
-def addresses(text: str) -> Iterator[str]:
-    """The web addresses in a text, without the punctuation around them.
+def find_urls(text: str) -> Iterator[str]:
+    """The http and https URLs in a text, each once, without the punctuation around them.
 
-    One that letters of another script follow at once is given with them and without.
+    A URL directly followed by letters of another script is yielded with them and without them.
     """
-    found = (address for pattern in _ADDRESSES for address in pattern.findall(text))
-    yield from dict.fromkeys(map(_trimmed, found))
+    urls = (url for pattern in _URL_PATTERNS for url in pattern.findall(text))
+    yield from dict.fromkeys(map(_trim_punctuation, urls))
 
 
-def _trimmed(address: str) -> str:
-    """An address without the end of a sentence, or a bracket that opened before it."""
-    while (last := address[-1]) in ".,;:!?" or _unopened(last, address):
-        address = address[:-1]
-    return address
+def _trim_punctuation(url: str) -> str:
+    """The URL without a sentence's punctuation or an unbalanced closing bracket at its end."""
+    while (last := url[-1]) in ".,;:!?" or _is_unopened_bracket(last, url):
+        url = url[:-1]
+    return url
 
 
-def _unopened(last: str, address: str) -> bool:
-    return last in _OPENING and address.count(last) > address.count(_OPENING[last])
+def _is_unopened_bracket(char: str, url: str) -> bool:
+    """Whether a URL has more of this closing bracket than of its opening one."""
+    return char in _OPENING_BRACKETS and url.count(char) > url.count(_OPENING_BRACKETS[char])
 
 
-def scheme(url: str) -> str:
-    """The scheme of a URL in lower case; "" for what is none."""
+def url_scheme(url: str) -> str:
+    """The scheme of a URL in lower case; "" for a string that is no URL."""
     try:
         return urlsplit(url.strip()).scheme.lower()
     except ValueError:

@@ -1,25 +1,45 @@
-"""Values that a run deals in: frozen, and read back from JSON as they were written."""
+"""The values of a run: immutable, and the same after a round trip through JSON."""
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 
 class Frozen(BaseModel):
-    """A value: immutable, and read back from JSON as it was written."""
+    """An immutable value, the same after a round trip through JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 Scalar = str | int | float | bool
 
+#: How a try at a service ended.
+Outcome = Literal[
+    "ok",
+    "empty",  # a valid reply without content
+    "no_key",
+    "bad_key",
+    "no_credit",
+    "rate_limited",
+    "timeout",
+    "unavailable",  # 5xx, refused or cut connection
+    "invalid",  # a reply in the wrong form: no JSON, another schema, cut off
+    "blocked",  # a safety filter, a consent or captcha page, robots.txt
+    "forbidden",  # an address or a scheme that this program does not connect to
+    "not_found",
+    "unsupported",  # a content type from which no text can be extracted
+    "rejected",  # any other 4xx
+    "missed",  # given up, since it was much slower than the others of its group
+]
+
 
 class Form(Frozen):
-    """What a slot's value must be: its type and, as JSON Schema has them, further limits.
+    """The type of a slot's value and, as JSON Schema keywords, further limits.
 
-    `text` is a slot without a schema: whatever the sources say.
+    `text` is the type of a slot without a schema: any value will do.
     """
 
     type: Literal["text", "string", "integer", "number", "boolean", "date", "date-time"] = "text"
@@ -30,7 +50,7 @@ class Form(Frozen):
 class Slot(Frozen):
     """A fact that an answer needs: `goalscorers`, `final.date`, `goals[].minute`.
 
-    `[]` in a name stands for the items of a list: such a slot is found once for each of them.
+    `[]` in a name stands for each item of a list: such a slot has one value for each item.
     """
 
     name: str
@@ -50,7 +70,7 @@ class Attempt(Frozen):
 
 
 class Hit(Frozen):
-    """What a search engine says of a page."""
+    """One result of a search engine: a page, as the engine describes it."""
 
     url: str
     title: str = ""
@@ -58,8 +78,8 @@ class Hit(Frozen):
     date: str | None = None
 
 
-class Found(Frozen):
-    """The outcome of a search: hits best first, who gave them, and who was asked before."""
+class SearchResults(Frozen):
+    """The results of one search, best first. `attempts` lists the providers that were tried."""
 
     query: str
     hits: tuple[Hit, ...]
@@ -69,9 +89,10 @@ class Found(Frozen):
 
 
 class Page(Frozen):
-    """A page that was read: its text is what every quote and offset refers to.
+    """A page that was read. Every quote and offset refers to its `text`.
 
-    `url` is the address after redirects; `retrieved_at` is UTC, ISO 8601, to the second.
+    `url` is the address after redirects. `sha256` is the hash of the text. `retrieved_at` is UTC,
+    ISO 8601, to the second. `via` is `snippet` where the text is only that of a search result.
     """
 
     url: str
@@ -81,9 +102,36 @@ class Page(Frozen):
     retrieved_at: str
     via: Literal["page", "snippet"] = "page"
 
+    @classmethod
+    def from_text(
+        cls,
+        url: str,
+        title: str,
+        text: str,
+        retrieved_at: str,
+        via: Literal["page", "snippet"] = "page",
+    ) -> Page:
+        """A page, with the hash of its text. UnicodeEncodeError for text with a lone surrogate."""
+        return cls(
+            url=url,
+            title=title,
+            text=text,
+            sha256=hash_text(text),
+            retrieved_at=retrieved_at,
+            via=via,
+        )
+
+
+def hash_text(text: str, errors: Literal["strict", "replace"] = "strict") -> str:
+    """SHA-256 of a page's text in UTF-8, as hexadecimal digits.
+
+    `errors` says what is done about lone surrogates, as in `str.encode`.
+    """
+    return hashlib.sha256(text.encode("utf-8", errors)).hexdigest()
+
 
 class Source(Frozen):
-    """A page with its number, which is its number for the whole run."""
+    """A page that was read, with its number, which stays the same for the whole run."""
 
     n: int
     page: Page
@@ -91,7 +139,7 @@ class Source(Frozen):
 
 
 class Quote(Frozen):
-    """Words of a source, at their place in its text: `page.text[start:end] == text`."""
+    """Words of a source, verbatim: `page.text[start:end] == text`."""
 
     source: int
     text: str
@@ -100,11 +148,11 @@ class Quote(Frozen):
     match: Literal["exact", "normalized"]
 
 
-class Said(Frozen):
-    """What one source says of a slot, in the words of `quote`.
+class Statement(Frozen):
+    """One source's value for a slot, with the quote that says so.
 
-    Of a slot with `[]` in its name, `item` is the place in that source's list; it is `told` where
-    the reply numbered the items itself, so that one number is one item whoever tells of it.
+    For a slot with `[]` in its name, `item` is an index into that source's list. With `told` the
+    model's reply numbered the items: then one index means the same item in all sources.
     """
 
     slot: str
@@ -123,22 +171,23 @@ class Alternative(Frozen):
 
 
 class Finding(Frozen):
-    """What is known of a leaf: `winner`, `goals[0].minute`; a list without items by its own name.
+    """What all sources together say of one value: `winner`, `goals[0].minute`.
 
-    `weight` is that of `value`, `confidence` from 0 to 1: `agent/slots/weighing.py` says how.
+    A list without items has one finding under the list's name. `weight` is the weight of `value`,
+    `confidence` goes from 0 to 1; `agent/slots/weighing.py` computes both.
     """
 
     slot: str
     status: Literal["filled", "missing", "conflict"]
     value: Scalar | None = None
-    quotes: tuple[Quote, ...] = ()  # of the value first, then of the alternatives
+    quotes: tuple[Quote, ...] = ()  # first those of `value`, then those of `alternatives`
     alternatives: tuple[Alternative, ...] = ()
     weight: float = 0.0
     confidence: float = 0.0
 
 
 class SubQuery(Frozen):
-    """A question that a report must answer on its way, as its plan has it."""
+    """A part of the topic that a report's plan sets to be researched."""
 
     query: str
     priority: Literal["High", "Medium", "Low"] = "Medium"
@@ -157,36 +206,17 @@ class Claim(Frozen):
 
 
 class Section(Frozen):
-    """Sentences of a report under their heading."""
+    """A section of a report: its heading and its sentences."""
 
     heading: str
     claims: tuple[Claim, ...]
 
 
 class Report(Frozen):
-    """What a report says beside its summary; numbers and sources are counted from the run."""
+    """A report without its executive summary, which is the answer's text."""
 
     title: str
     themes: tuple[Section, ...]
     conflicts: tuple[Claim, ...] = ()
     confidence: Literal["Low", "Medium", "High"]
     rationale: str = ""
-
-
-Outcome = Literal[
-    "ok",
-    "empty",  # answered, with nothing in it
-    "no_key",
-    "bad_key",
-    "no_credit",
-    "rate_limited",
-    "timeout",
-    "unavailable",  # 5xx, refused or cut connection
-    "invalid",  # an answer that is not what was asked for: prose for JSON, wrong schema, cut off
-    "blocked",  # a safety block, a consent or captcha page, robots.txt
-    "forbidden",  # an address or a scheme that we do not reach
-    "not_found",
-    "unsupported",  # a content type that cannot be read
-    "rejected",  # any other 4xx
-    "missed",  # given up while the others of its group had long answered
-]

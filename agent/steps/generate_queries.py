@@ -1,20 +1,22 @@
-"""GenerateQueries: what to search for, and which facts the answer needs."""
+"""GenerateQueries: what to search for, and which facts (slots) the answer needs."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
+from typing import ClassVar
 
 from pydantic import Field
 
-from agent.errors import FINAL, ModelFailed
+from agent.errors import NON_RETRYABLE, ModelFailed
 from agent.evidence import fold
 from agent.outside import Ask, Task
 from agent.state import Event, Frozen, Queried, Research, Slot
-from agent.steps.asking import NO_REPLY, asked, failed, language_rule
+from agent.steps.asking import NO_REPLY, failure_event, reply_event
+from agent.steps.prompt_rules import language_rule, render_topic
 
-MOST_QUERIES = 5
-MOST_SLOTS = 12
+MAX_QUERIES = 5
+MAX_SLOTS = 12
+MAX_QUERY_CHARS = 500
 
 
 class NamedSlot(Frozen):
@@ -36,15 +38,9 @@ class QueryPlan(Frozen):
 class MakeQueries(Task[QueryPlan]):
     """Asks for queries, and for slots unless the caller named them."""
 
-    @property
-    def name(self) -> str:
-        return "generate_queries"
+    name: ClassVar[str] = "generate_queries"
 
-    @property
-    def answer(self) -> type[QueryPlan]:
-        return QueryPlan
-
-    def system(self) -> str:
+    def system_prompt(self) -> str:
         return (
             "You plan web research. Give 3 to 5 short search queries that together find the "
             "answer, and the slots: the facts that a complete answer must give (a cup final: "
@@ -54,17 +50,18 @@ class MakeQueries(Task[QueryPlan]):
         )
 
     def prompt(self) -> str:
-        given = ""
+        slots_rule = ""
         if self.slots:
             names = ", ".join(slot.name for slot in self.slots)
-            given = f"\nThe slots are given; return them as they are: {names}"
-        return f"<topic>{html.escape(self.topic, quote=False)}</topic>{given}"
+            slots_rule = f"\nThe slots are given; return them as they are: {names}"
+        return f"{render_topic(self.topic)}{slots_rule}"
 
 
 class GenerateQueries:
     """Makes the queries of the first round, the topic itself first, and finds the slots.
 
-    Without a usable reply the topic is the only query. A refused key is the caller's error.
+    Without a usable reply the topic is the only query. Raises ModelFailed if the key or the credit
+    of the model fails, since the caller must then act.
     """
 
     def __init__(self, ask: Ask, language: str = "") -> None:
@@ -78,30 +75,32 @@ class GenerateQueries:
         try:
             reply = self._ask(task)
         except NO_REPLY as error:
-            if isinstance(error, ModelFailed) and error.outcome in FINAL:
+            if isinstance(error, ModelFailed) and error.outcome in NON_RETRYABLE:
                 raise
-            yield failed(task, error, stand_in="the topic as the only query")
+            yield failure_event(task, error, stand_in="the topic as the only query")
         else:
-            yield asked(task, reply)
+            yield reply_event(task, reply)
             queries = reply.answer.queries
-            slots = slots or _usable(reply.answer.slots)
+            slots = slots or _clean_slots(reply.answer.slots)
         slots = slots or (Slot(name="answer", description=topic[:200]),)
-        yield Queried(round=1, queries=distinct([topic, *queries])[:MOST_QUERIES], slots=slots)
+        queries_of_round = deduplicate_queries([topic, *queries])[:MAX_QUERIES]
+        yield Queried(round=1, queries=queries_of_round, slots=slots)
 
 
-def distinct(queries: list[str]) -> tuple[str, ...]:
-    """Queries in order, blank ones and repetitions left out, on one line each."""
-    seen: dict[str, str] = {}
+def deduplicate_queries(queries: list[str]) -> tuple[str, ...]:
+    """Queries in order, each on one line, without blank ones and repetitions."""
+    by_folded: dict[str, str] = {}
     for query in queries:
-        line = " ".join(query.split())[:500]
+        line = " ".join(query.split())[:MAX_QUERY_CHARS]
         if line:
-            seen.setdefault(fold(line)[0], line)
-    return tuple(seen.values())
+            by_folded.setdefault(fold(line), line)
+    return tuple(by_folded.values())
 
 
-def _usable(named: list[NamedSlot]) -> tuple[Slot, ...]:
+def _clean_slots(proposed: list[NamedSlot]) -> tuple[Slot, ...]:
+    """Slots as a model proposes them, bounded in number and length, each name once."""
     slots: dict[str, Slot] = {}
-    for slot in named[:MOST_SLOTS]:
+    for slot in proposed[:MAX_SLOTS]:
         name = " ".join(slot.name.split())[:60]
         if name:
             slots.setdefault(name, Slot(name=name, description=slot.description[:200]))

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from pydantic import Field
 
-from agent.evidence import fold, select, show
+from agent.evidence import fold, render_sources, select_passages
 from agent.outside import Ask, Task
-from agent.slots.forms import spoken
-from agent.slots.grounding import grounded
+from agent.slots.forms import slot_words
+from agent.slots.grounding import ground_rows
 from agent.slots.rows import SlotValue
-from agent.slots.weighing import findings
+from agent.slots.weighing import make_findings
 from agent.state import Event, Finding, Frozen, Reflected, Research, Slot, Warned
-from agent.steps.asking import DATA_RULE, answered, language_rule
-from agent.steps.generate_queries import distinct
+from agent.steps.asking import ask_with_fallback
+from agent.steps.generate_queries import deduplicate_queries
+from agent.steps.prompt_rules import DATA_RULE, escape, language_rule, render_topic
 
-MOST_NEW_QUERIES = 3
-MOST_MISFITS = 10  # values without the form of their slot that are warned of, a round
+MAX_NEW_QUERIES = 3
+MAX_MISFIT_WARNINGS = 10  # a round; of values that do not have the type of their slot
 
 
 class Coverage(Frozen):
@@ -37,26 +38,20 @@ class Coverage(Frozen):
 class CheckCoverage(Task[Coverage]):
     """Asks what the evidence says of each slot."""
 
-    @property
-    def name(self) -> str:
-        return "reflect"
+    name: ClassVar[str] = "reflect"
 
-    @property
-    def answer(self) -> type[Coverage]:
-        return Coverage
-
-    def system(self) -> str:
+    def system_prompt(self) -> str:
         return (
             "You check what is known. For each slot give the value that the sources state, the "
             "source's id and the words that say it, copied exactly; null if no source says it. "
-            f"Where sources disagree, give a row for each of them. {self._items()}"
+            f"Where sources disagree, give a row for each of them. {self._list_rule()}"
             "When a slot is missing or sources disagree, give 1 to 3 new search queries that "
             f"would settle it; use what the sources name. {DATA_RULE} "
             + language_rule(self.language)
         )
 
-    def _items(self) -> str:
-        """What is said of lists, where there are any."""
+    def _list_rule(self) -> str:
+        """How to give the items of lists; "" where no slot is in a list."""
         if not any("[]" in slot.name for slot in self.slots):
             return ""
         return (
@@ -65,51 +60,53 @@ class CheckCoverage(Task[Coverage]):
         )
 
     def prompt(self) -> str:
-        slots = "\n".join(html.escape(_described(slot), quote=False) for slot in self.slots)
-        topic = html.escape(self.topic, quote=False)
-        return f"{show(self.evidence)}\n<topic>{topic}</topic>\nSlots:\n{slots}"
+        slots = "\n".join(escape(_describe_slot(slot)) for slot in self.slots)
+        return f"{render_sources(self.evidence)}\n{render_topic(self.topic)}\nSlots:\n{slots}"
 
 
 class Reflect:
-    """Fills the slots from the evidence, and asks for more where one is missing or in conflict.
+    """Fills the slots from the evidence, and makes new queries if one is missing or in conflict.
 
-    A value counts only if its words stand in a source; a reply cannot end or prolong the search
-    against what its slots say. Where no model answers, `stand_in` does.
+    A value counts only if a source contains its words. Whether to search on is computed from the
+    slots; what the reply says of it does not count. Where no model answers, `fallback` does.
     """
 
-    def __init__(self, ask: Ask, stand_in: Ask, budget: int, language: str = "") -> None:
+    def __init__(self, ask: Ask, fallback: Ask, budget: int, language: str = "") -> None:
+        """`budget`: tokens of evidence."""
         self._ask = ask
-        self._stand_in = stand_in
+        self._fallback = fallback
         self._budget = budget
         self._language = language
 
-    def without_model(self, research: Research) -> Iterator[Event]:
-        """The same by `stand_in` alone, as when nothing may be spent any more."""
-        yield from Reflect(self._stand_in, self._stand_in, self._budget)(research)
+    def run_without_model(self, research: Research) -> Iterator[Event]:
+        """The same step by `fallback` alone, for a run whose budget is used up."""
+        yield from Reflect(self._fallback, self._fallback, self._budget)(research)
 
     def __call__(self, research: Research) -> Iterator[Event]:
         if not research.sources:
-            yield _reflected(research, Coverage(slots=[]))[0]
+            yield _build_reflection(research, Coverage(slots=[]))[0]
             return
         task = CheckCoverage(
             topic=research.topic,
             slots=research.slots,
-            evidence=select(research.sources, wanted(research), self._budget),
+            evidence=select_passages(research.sources, slots_ranking_query(research), self._budget),
             language=self._language,
         )
-        coverage = yield from answered(task, self._ask, self._stand_in)
-        reflected, misfits = _reflected(research, coverage)
-        told = {event.message for event in research.of(Warned)}
-        yield from (Warned(message=m) for m in misfits[:MOST_MISFITS] if m not in told)
-        yield reflected
+        coverage = yield from ask_with_fallback(task, self._ask, self._fallback)
+        reflection, misfits = _build_reflection(research, coverage)
+        earlier = {event.message for event in research.events_of(Warned)}
+        for warning in misfits[:MAX_MISFIT_WARNINGS]:
+            if warning not in earlier:
+                yield Warned(message=warning)
+        yield reflection
 
 
-def _described(slot: Slot) -> str:
-    """A slot as the prompt tells it: with its form, where it has one."""
+def _describe_slot(slot: Slot) -> str:
+    """A slot as the prompt names it, with the type, options and limits of its values."""
     form = slot.form
-    told = {"text": "", "date": "date as YYYY-MM-DD", "date-time": "date-time with its zone"}
-    told |= {kind: f"{kind}, digits alone" for kind in ("integer", "number")}
-    parts = [told.get(form.type, form.type)]
+    types = {"text": "", "date": "date as YYYY-MM-DD", "date-time": "date-time with its zone"}
+    types |= {kind: f"{kind}, digits alone" for kind in ("integer", "number")}
+    parts = [types.get(form.type, form.type)]
     if form.options:
         parts = [f"one of {json.dumps(form.options, ensure_ascii=False)}"]
     parts += [f"{key} {value}" for key, value in form.limits.items()]
@@ -117,46 +114,55 @@ def _described(slot: Slot) -> str:
     return f"- {slot.name}{shape}: {slot.description}"
 
 
-def wanted(research: Research) -> str:
-    """What evidence is ranked by: the topic, and what the slots ask for."""
-    slots = " ".join(f"{spoken(slot)} {slot.description}" for slot in research.slots)
+def slots_ranking_query(research: Research) -> str:
+    """The text by which evidence is ranked: the topic and the slots."""
+    slots = " ".join(f"{slot_words(slot)} {slot.description}" for slot in research.slots)
     return f"{research.topic} {slots}"
 
 
-def _reflected(research: Research, coverage: Coverage) -> tuple[Reflected, tuple[str, ...]]:
-    """What is known now, with what earlier rounds found; and the values that had no such form."""
-    said, misfits = grounded(coverage.slots, research.slots, research.sources)
-    found = findings(research.slots, research.said(*said), research.sources)
-    open_slots = [finding for finding in found if finding.status != "filled"]
-    queries = _targeted(research, coverage, open_slots) if open_slots else ()
-    reflected = Reflected(
-        round=research.round,
-        findings=found,
-        said=said,
-        need_more=bool(open_slots),
-        new_queries=queries,
+def _build_reflection(research: Research, coverage: Coverage) -> tuple[Reflected, tuple[str, ...]]:
+    """What this and earlier rounds found; and a warning for each value of a wrong type."""
+    statements, misfits = ground_rows(coverage.slots, research.slots, research.sources)
+    findings = make_findings(
+        research.slots, research.latest_statements(*statements), research.sources
     )
-    return reflected, misfits
+    open_slots = [finding for finding in findings if finding.status != "filled"]
+    reflection = Reflected(
+        round=research.round,
+        findings=findings,
+        said=statements,
+        need_more=bool(open_slots),
+        new_queries=_make_queries(research, coverage, open_slots) if open_slots else (),
+    )
+    return reflection, misfits
 
 
-def _targeted(
+def _make_queries(
     research: Research, coverage: Coverage, open_slots: Sequence[Finding]
 ) -> tuple[str, ...]:
-    """New queries: one for each conflict, then the model's, or else one for each missing slot.
+    """New queries: one for each conflict, then the model's, else one for each missing slot.
 
-    None of them was asked before.
+    None of them was made before.
     """
-    before = {fold(query)[0] for query in research.queries}
-    disputed = [f"{research.topic} {_dispute(f)}" for f in open_slots if f.status == "conflict"]
-    own = [f"{research.topic} {spoken(f.slot)}" for f in open_slots if f.status == "missing"]
-    fresh = [
-        [query for query in distinct(queries) if fold(query)[0] not in before]
-        for queries in (disputed, coverage.new_queries, own)
+    made = {fold(query) for query in research.queries}
+    of_conflicts = [
+        f"{research.topic} {_name_values(finding)}"
+        for finding in open_slots
+        if finding.status == "conflict"
     ]
-    return distinct([*fresh[0], *(fresh[1] or fresh[2])])[:MOST_NEW_QUERIES]
+    of_missing = [
+        f"{research.topic} {slot_words(finding.slot)}"
+        for finding in open_slots
+        if finding.status == "missing"
+    ]
+    settling, proposed, filling = (
+        [query for query in deduplicate_queries(queries) if fold(query) not in made]
+        for queries in (of_conflicts, coverage.new_queries, of_missing)
+    )
+    return deduplicate_queries([*settling, *(proposed or filling)])[:MAX_NEW_QUERIES]
 
 
-def _dispute(finding: Finding) -> str:
+def _name_values(finding: Finding) -> str:
     """A slot in conflict as a query names it: `winner Argentina or France`."""
     values = [finding.value, *(other.value for other in finding.alternatives)]
-    return f"{spoken(finding.slot)} {' or '.join(str(value)[:80] for value in values[:2])}"
+    return f"{slot_words(finding.slot)} {' or '.join(str(value)[:80] for value in values[:2])}"

@@ -1,33 +1,28 @@
-"""Synthesize: a concise answer whose every `[n]` stands on a quote that is really there."""
+"""Synthesize: a concise answer, each `[n]` of which has a quote that its source contains."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
+from typing import ClassVar
 
-from agent.evidence import select, show
-from agent.evidence.citing import Draft, compose, told
+from agent.evidence import render_sources, select_passages
+from agent.evidence.citing import Draft, compose_answer, make_answered
 from agent.outside import Ask, Task
 from agent.state import Answered, Claim, Event, Research, Warned
-from agent.steps.asking import CITE_RULE, DATA_RULE, answered, language_rule
-from agent.steps.reflect import wanted
+from agent.steps.asking import ask_with_fallback
+from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule, render_topic
+from agent.steps.reflect import slots_ranking_query
 
 
 class WriteAnswer(Task[Draft]):
     """Asks for the answer."""
 
+    name: ClassVar[str] = "synthesize"
+
     max_words: int = 80
-    known: tuple[str, ...] = ()  # the slots already settled, as `name: value [n]`
+    known: tuple[str, ...] = ()  # the filled slots, as `name: value [n]`
 
-    @property
-    def name(self) -> str:
-        return "synthesize"
-
-    @property
-    def answer(self) -> type[Draft]:
-        return Draft
-
-    def system(self) -> str:
+    def system_prompt(self) -> str:
         return (
             f"You answer from sources, in at most {self.max_words} words. {CITE_RULE} If the "
             "topic takes for granted what the sources deny, say first what they say instead. If "
@@ -36,74 +31,78 @@ class WriteAnswer(Task[Draft]):
         )
 
     def prompt(self) -> str:
-        topic = html.escape(self.topic, quote=False)
-        known = "".join(f"\n- {html.escape(line, quote=False)}" for line in self.known)
-        settled = f"\nKnown so far:{known}" if known else ""
-        return f"{show(self.evidence)}\n<topic>{topic}</topic>{settled}"
+        lines = "".join(f"\n- {escape(line)}" for line in self.known)
+        known = f"\nKnown so far:{lines}" if lines else ""
+        return f"{render_sources(self.evidence)}\n{render_topic(self.topic)}{known}"
 
 
 class Synthesize:
-    """Writes the answer and maps its citations in code: invented ones are dropped.
+    """Writes the answer. Citations whose quote is not in their source are dropped.
 
-    With no sources no model is asked. Where no model answers, `stand_in` does.
+    With no sources no model is asked. Where no model answers, `fallback` does.
     """
 
     def __init__(
-        self, ask: Ask, stand_in: Ask, budget: int, max_words: int, language: str = ""
+        self, ask: Ask, fallback: Ask, budget: int, max_words: int, language: str = ""
     ) -> None:
+        """`budget`: tokens of evidence."""
         self._ask = ask
-        self._stand_in = stand_in
+        self._fallback = fallback
         self._budget = budget
         self._max_words = max_words
         self._language = language
 
     def __call__(self, research: Research) -> Iterator[Event]:
         if not research.sources:
-            yield nothing_found(research)
+            yield build_abstention(research)
             return
         task = WriteAnswer(
             topic=research.topic,
             slots=research.slots,
-            evidence=select(research.sources, wanted(research), self._budget),
+            evidence=select_passages(research.sources, slots_ranking_query(research), self._budget),
             max_words=self._max_words,
-            known=_settled(research),
+            known=_describe_filled_slots(research),
             language=self._language,
         )
-        draft = yield from answered(task, self._ask, self._stand_in)
-        answer, warnings = compose(draft, research.sources, self._max_words)
+        draft = yield from ask_with_fallback(task, self._ask, self._fallback)
+        answer, warnings = compose_answer(draft, research.sources, self._max_words)
         yield from (Warned(message=warning) for warning in warnings)
-        if research.halted and not answer.claims:
-            answer = _so_far(research)
-        yield answer if answer.claims else nothing_found(research)
+        if research.is_halted and not answer.claims:
+            answer = _quote_findings(research)
+        yield answer if answer.claims else build_abstention(research)
 
 
-def _so_far(research: Research) -> Answered:
-    """What the settled facts stand on, word for word: the best that is known where a run was ended
-    before its answer, and no sentence of the evidence could stand in for one."""
-    settled = [found for found in research.findings.values() if found.status == "filled"]
-    quotes = dict.fromkeys(found.quotes[0] for found in settled if found.quotes)
-    return told([Claim(text=q.text, citations=(q.source,)) for q in quotes], quotes)
+def _quote_findings(research: Research) -> Answered:
+    """The quotes of the filled slots as the answer.
+
+    It is the best that is known where a run ended early and no sentence of the evidence could be
+    the answer.
+    """
+    filled = [finding for finding in research.findings.values() if finding.status == "filled"]
+    quotes = dict.fromkeys(finding.quotes[0] for finding in filled if finding.quotes)
+    claims = [Claim(text=quote.text, citations=(quote.source,)) for quote in quotes]
+    return make_answered(claims, quotes)
 
 
-def _settled(research: Research) -> tuple[str, ...]:
+def _describe_filled_slots(research: Research) -> tuple[str, ...]:
     return tuple(
-        f"{f.slot}: {f.value} [{f.quotes[0].source}]"
-        for f in research.findings.values()
-        if f.status == "filled"
+        f"{finding.slot}: {finding.value} [{finding.quotes[0].source}]"
+        for finding in research.findings.values()
+        if finding.status == "filled"
     )
 
 
-def nothing_found(research: Research) -> Answered:
-    """Abstention: says that nothing was found and what was looked for, in our words."""
-    about = "The sources that were read do not" if research.sources else "No sources were found to"
-    text = f"{about} answer this question. {looked(research)}"
+def build_abstention(research: Research) -> Answered:
+    """The answer of a run that found none: it says so, and names the queries."""
+    reason = "The sources that were read do not" if research.sources else "No sources were found to"
+    text = f"{reason} answer this question. {describe_searches(research)}"
     return Answered(text=text, quotes=(), claims=())
 
 
-def looked(research: Research) -> str:
-    """What was to be searched for, in a sentence: the same in every replay of a stopped run."""
+def describe_searches(research: Research) -> str:
+    """The queries of the run in a sentence; those that a stop prevented are among them.
+
+    So a replay of a stopped run gives the same sentence, wherever the stop came.
+    """
     queries = "; ".join(research.queries)
     return f"Searched for: {queries}." if queries else "Nothing was searched."
-
-
-# --- from a draft to an answer ---------------------------------------------------------------

@@ -1,24 +1,25 @@
-"""Verify: every sentence is judged by its own quotes; what fails is mended or left out."""
+"""Verify: each claim is checked against its own quotes; one that fails is mended or dropped."""
 
 from __future__ import annotations
 
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
 from agent.checking.bench import Bench
 from agent.errors import AgentError, ModelFailed
-from agent.evidence import closest, select, show
-from agent.evidence.citing import Draft, compose
+from agent.evidence import closest_sentences, render_sources, select_passages
+from agent.evidence.citing import Draft, compose_answer
 from agent.outside import Ask, Task
 from agent.state import Claim, Event, Failed, Frozen, Halted, Research, Verdict, Verified, Warned
-from agent.steps.asking import CITE_RULE, DATA_RULE, NO_REPLY, asked, failed, language_rule
-from agent.steps.synthesize import nothing_found
+from agent.steps.asking import NO_REPLY, failure_event, reply_event
+from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule, render_topic
+from agent.steps.synthesize import build_abstention
 
-# --- the task ----------------------------------------------------------------------------------
+# --- the tasks ---------------------------------------------------------------------------------
 
 
 class Judgement(Frozen):
@@ -30,7 +31,7 @@ class Judgement(Frozen):
 
     @field_validator("verdict", mode="before")
     @classmethod
-    def _word(cls, value: Any) -> Any:
+    def _normalize_case(cls, value: Any) -> Any:
         return value.strip().casefold() if isinstance(value, str) else value
 
 
@@ -41,19 +42,13 @@ class Judgements(Frozen):
 
 
 class JudgeClaims(Task[Judgements]):
-    """Asks of all claims at once whether the sources that each cites say it."""
+    """Asks, in one call, whether each claim is supported by the sources that it cites."""
+
+    name: ClassVar[str] = "verify"
 
     claims: tuple[Claim, ...]
 
-    @property
-    def name(self) -> str:
-        return "verify"
-
-    @property
-    def answer(self) -> type[Judgements]:
-        return Judgements
-
-    def system(self) -> str:
+    def system_prompt(self) -> str:
         return (
             "You check claims against the sources that they cite. supported: the cited sources say "
             "all of it. partial: they say a part, or say it less surely. unsupported: they do not "
@@ -62,24 +57,18 @@ class JudgeClaims(Task[Judgements]):
         )
 
     def prompt(self) -> str:
-        return f"{show(self.evidence)}\n{_posed(self.claims)}"
+        return f"{render_sources(self.evidence)}\n{_render_claims(self.claims)}"
 
 
 class MendClaims(Task[Draft]):
-    """Asks for the claims that failed to be said anew, as far as the sources say it."""
+    """Asks to rewrite the claims that failed, so that the sources support them."""
+
+    name: ClassVar[str] = "mend"
 
     claims: tuple[Claim, ...]
     reasons: tuple[str, ...]
 
-    @property
-    def name(self) -> str:
-        return "mend"
-
-    @property
-    def answer(self) -> type[Draft]:
-        return Draft
-
-    def system(self) -> str:
+    def system_prompt(self) -> str:
         return (
             "Sentences of an answer failed a check against their sources. Write each of them anew, "
             "corrected to what the sources say, or leave it out where they say nothing of it; "
@@ -87,30 +76,38 @@ class MendClaims(Task[Draft]):
         )
 
     def prompt(self) -> str:
-        topic = html.escape(self.topic, quote=False)
-        why = "\n".join(
-            f"{n}. {html.escape(r, quote=False)}" for n, r in enumerate(self.reasons, 1)
-        )
-        return f"{show(self.evidence)}\n<topic>{topic}</topic>\n{_posed(self.claims)}\nWhy:\n{why}"
+        lines = [
+            render_sources(self.evidence),
+            render_topic(self.topic),
+            _render_claims(self.claims),
+            "Why:",
+            *(f"{n}. {escape(reason)}" for n, reason in enumerate(self.reasons, 1)),
+        ]
+        return "\n".join(lines)
 
 
-def _posed(claims: Sequence[Claim]) -> str:
+def _render_claims(claims: Sequence[Claim]) -> str:
     return "\n".join(
         f'<claim id="{n}" cites="{",".join(map(str, claim.citations))}">'
-        f"{html.escape(claim.text, quote=False)}</claim>"
+        f"{escape(claim.text)}</claim>"
         for n, claim in enumerate(claims, 1)
     )
+
+
+#: A claim as `_render_claims` writes it: its number and its text.
+_CLAIM_ELEMENT = re.compile(r'^<claim id="(\d+)"[^>]*>(.*)</claim>$', re.M)
 
 
 # --- the step ----------------------------------------------------------------------------------
 
 
 class Verify:
-    """Judges the claims of the answer, mends what fails, and drops or flags what still does.
+    """Judges the claims of the answer, mends those that fail, and drops or flags the rest.
 
-    The rules judge first. A model is asked once, of all claims that they leave open (`verify`
-    "unsure"), of all that are not word for word there ("all"), or not at all ("rules"). What fails
-    is first given better evidence from what was read, then one turn of a model to say it anew.
+    The rules judge first. Then a model is asked once. By `mode` it judges the claims that the rules
+    leave open ("unsure"), all that are not word for word on a page ("all"), or none ("rules"). For
+    a claim that fails, better quotes are searched for in the sources. If it still fails, a model is
+    asked once to rewrite it.
     """
 
     def __init__(
@@ -119,31 +116,32 @@ class Verify:
         budget: int,
         language: str = "",
         *,
-        by: Literal["unsure", "all", "rules"] = "unsure",
+        mode: Literal["unsure", "all", "rules"] = "unsure",
         on_unsupported: Literal["drop", "flag"] = "drop",
     ) -> None:
+        """`budget`: tokens of evidence for the rewriting."""
         self._ask = ask
         self._budget = budget
         self._language = language
-        self._by = by
-        self._drop = on_unsupported == "drop"
+        self._mode = mode
+        self._drops_unsupported = on_unsupported == "drop"
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        yield from _taken_for_granted(research)
+        yield from _warn_of_denied_premise(research)
         answer = research.answer
         if answer is None or not answer.claims:
             return
         bench = Bench(answer, research.sources)
-        bench.better()
-        yield from self._judged(bench, research)
-        yield from self._mended(bench, research)
-        verified = bench.verified(drop=self._drop)
-        yield from (Warned(message=line) for line in _warnings(verified, bench))
-        yield verified if verified.claims else _nothing(verified, research)
+        bench.find_better_quotes()
+        yield from self._judge_open_claims(bench, research)
+        yield from self._mend_failed_claims(bench, research)
+        verified = bench.to_verified(drop=self._drops_unsupported)
+        yield from (Warned(message=message) for message in _unsupported_warnings(verified, bench))
+        yield verified if verified.claims else _abstain(verified, research)
 
-    def _judged(self, bench: Bench, research: Research) -> Iterator[Event]:
+    def _judge_open_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
         claims = tuple(claim for claim in bench.claims if self._is_open(claim, bench))
-        if not claims or self._by == "rules":
+        if not claims or self._mode == "rules":
             return
         task = JudgeClaims(
             topic=research.topic,
@@ -154,84 +152,86 @@ class Verify:
         try:
             reply = self._ask(task)
         except NO_REPLY as error:
-            yield _unasked(task, error)
+            yield _no_judge_event(task, error)
             return
-        yield asked(task, reply)
-        for row in reply.answer.verdicts:
-            if 0 < row.claim <= len(claims):
-                bench.judge(claims[row.claim - 1], row.verdict)
+        yield reply_event(task, reply)
+        for judgement in reply.answer.verdicts:
+            if 0 < judgement.claim <= len(claims):
+                bench.record_judgement(claims[judgement.claim - 1], judgement.verdict)
 
     def _is_open(self, claim: Claim, bench: Bench) -> bool:
-        rules = bench.checked(claim)
-        if rules.score == 1 or (rules.barred and rules.verdict == "unsupported"):
-            return False  # nothing that a model says could change it
-        return self._by == "all" or not (rules.barred or rules.verdict == "supported")
+        """Whether a model's judgement could change the verdict, and `mode` asks for it."""
+        checked = bench.check(claim)
+        if checked.score == 1 or (checked.barred and checked.verdict == "unsupported"):
+            return False
+        return self._mode == "all" or not (checked.barred or checked.verdict == "supported")
 
-    def _mended(self, bench: Bench, research: Research) -> Iterator[Event]:
-        failing = tuple(c for c in bench.claims if bench.verdict(c) == "unsupported")
-        if not failing or self._by == "rules":
+    def _mend_failed_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
+        failed = tuple(claim for claim in bench.claims if bench.verdict(claim) == "unsupported")
+        if not failed or self._mode == "rules":
             return
-        told = " ".join(claim.text for claim in failing)
+        ranking_query = " ".join((research.topic, *(claim.text for claim in failed)))
         task = MendClaims(
             topic=research.topic,
-            claims=failing,
-            reasons=tuple(bench.checked(claim).reason for claim in failing),
-            evidence=select(research.sources, f"{research.topic} {told}", self._budget),
+            claims=failed,
+            reasons=tuple(bench.check(claim).reason for claim in failed),
+            evidence=select_passages(research.sources, ranking_query, self._budget),
             language=self._language,
         )
         try:
             reply = self._ask(task)
         except NO_REPLY as error:
-            yield _unasked(task, error)
+            yield _no_judge_event(task, error)
             return
-        yield asked(task, reply)
-        corrected, _ = compose(reply.answer, research.sources)
-        bench.mend(failing, corrected)
+        yield reply_event(task, reply)
+        corrected, _ = compose_answer(reply.answer, research.sources)
+        bench.mend(failed, corrected)
 
 
-def _taken_for_granted(research: Research) -> Iterator[Warned]:
-    """Names a premise of the question that a source denies, and none affirms."""
-    from agent.checking.premise import denied, premise, repeated
+def _warn_of_denied_premise(research: Research) -> Iterator[Warned]:
+    """Warn of a premise of the topic that a source denies and none repeats."""
+    from agent.checking.premise import denies_premise, find_premise, repeats_premise
 
-    taken = premise(research.topic)
-    near = closest(taken, research.sources, most=5) if taken else []
-    against = [quote for quote in near if denied(taken, quote.text)]
-    if against and not any(repeated(taken, q.text) for q in near if q not in against):
-        told = f'The question takes for granted "{taken}"; [{against[0].source}] says otherwise: '
-        yield Warned(message=f'{told}"{against[0].text}"')
+    premise = find_premise(research.topic)
+    quotes = closest_sentences(premise, research.sources, most=5) if premise else []
+    denials = [quote for quote in quotes if denies_premise(premise, quote.text)]
+    others = [quote for quote in quotes if quote not in denials]
+    if denials and not any(repeats_premise(premise, quote.text) for quote in others):
+        denial = denials[0]
+        yield Warned(
+            message=f'The question takes for granted "{premise}"; [{denial.source}] says '
+            f'otherwise: "{denial.text}"'
+        )
 
 
-def _unasked(task: Task[Any], error: AgentError) -> Failed | Halted | Warned:
-    """That the rules alone judge; what was gathered is no less whole for it."""
+def _no_judge_event(task: Task[Any], error: AgentError) -> Failed | Halted | Warned:
+    """The event of a check without a model. A used-up budget is no `Halted`: gathering is over."""
     if isinstance(error, ModelFailed):
-        return failed(task, error, stand_in="the rules")
+        return failure_event(task, error, stand_in="the rules")
     return Warned(message=f"Claims were judged by rules alone, without a model: {error.message}")
 
 
-def _nothing(verified: Verified, research: Research) -> Verified:
-    """Abstention: of what was written nothing holds."""
-    said = nothing_found(research)
-    return Verified(text=said.text, quotes=(), claims=(), dropped=verified.dropped)
+def _abstain(verified: Verified, research: Research) -> Verified:
+    """The answer of a run none of whose claims is supported."""
+    text = build_abstention(research).text
+    return Verified(text=text, quotes=(), claims=(), dropped=verified.dropped)
 
 
-def _warnings(verified: Verified, bench: Bench) -> Iterator[str]:
+def _unsupported_warnings(verified: Verified, bench: Bench) -> Iterator[str]:
     for claim in verified.dropped:
-        yield f"Left out, nothing read supports it ({bench.checked(claim).reason}): {claim.text}"
+        yield f"Left out, nothing read supports it ({bench.check(claim).reason}): {claim.text}"
     for claim in verified.claims:
         if claim.verdict == "unsupported":
-            yield f"Nothing read supports this ({bench.checked(claim).reason}): {claim.text}"
+            yield f"Nothing read supports this ({bench.check(claim).reason}): {claim.text}"
 
 
-def judgements(calls: Iterable[dict[str, Any]]) -> dict[str, Verdict]:
-    """What models said of claims, by the claim's text, as the calls of a journal hold it."""
-    said: dict[str, Verdict] = {}
+def recorded_verdicts(calls: Iterable[dict[str, Any]]) -> dict[str, Verdict]:
+    """The verdicts that models gave, by the claim's text, from the calls of a journal."""
+    verdicts: dict[str, Verdict] = {}
     for call in calls:
         if call["request"].get("task") == "verify" and "response" in call:
-            shown = dict(_POSED.findall(call["request"]["prompt"]))
-            for row in Judgements.model_validate(call["response"]["answer"]).verdicts:
-                if text := shown.get(str(row.claim)):
-                    said[html.unescape(text)] = row.verdict
-    return said
-
-
-_POSED = re.compile(r'^<claim id="(\d+)"[^>]*>(.*)</claim>$', re.M)
+            claims = dict(_CLAIM_ELEMENT.findall(call["request"]["prompt"]))
+            for judgement in Judgements.model_validate(call["response"]["answer"]).verdicts:
+                if text := claims.get(str(judgement.claim)):
+                    verdicts[html.unescape(text)] = judgement.verdict
+    return verdicts

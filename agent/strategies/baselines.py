@@ -1,4 +1,4 @@
-"""What evaluations compare the strategies with: memory alone, and one plain search."""
+"""The baselines with which evaluations compare the strategies: memory alone, and one search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent.strategies.recall import Recall
 
 
 class ClosedBook:
-    """One model call, with nothing searched or read."""
+    """One model call, without any search or page."""
 
     name = "closed_book"
 
@@ -23,7 +23,7 @@ class ClosedBook:
         yield from self._recall(research)
 
     def finish(self, research: Research) -> Iterator[Event]:
-        """Nothing was gathered, so nothing is said."""
+        """An empty answer: nothing was gathered."""
         yield Answered(text="", quotes=(), claims=())
 
 
@@ -40,13 +40,13 @@ class SingleSearch:
     def __call__(self, research: Research) -> Iterator[Event]:
         yield Queried(round=1, queries=(research.topic,))
         yield from self._search(research)
-        yield from self._written(research)
+        yield from self._write_answer(research)
 
     def finish(self, research: Research) -> Iterator[Event]:
-        """The answer from what there is."""
+        """The answer from what is known."""
         yield from self._search.salvage(research)
-        yield from self._written(research)
+        yield from self._write_answer(research)
 
-    def _written(self, research: Research) -> Iterator[Event]:
+    def _write_answer(self, research: Research) -> Iterator[Event]:
         yield from self._synthesize(research)
         yield from self._verify(research)

@@ -1,7 +1,10 @@
-"""Which strategy fits a question, by rules that can be said in a sentence: `--strategy auto`.
+"""Which strategy fits a topic, by rules: `--strategy auto`.
 
-English and Chinese. Two relations are a chain: the answer to one is what the other asks about. How
-often these rules send the questions of public sets where they belong: `python -m evals.multihop`.
+The rules are patterns of English and Chinese questions. A broad question gets `report`. A chain of
+relations, where the answer to one is what the next one asks about ("the director of the film that
+..."), gets `loop`, and so does a comparison of facts. Everything else gets `slots`.
+
+How often the rules agree with the kinds of public question sets: `python -m evals.multihop`.
 """
 
 from __future__ import annotations
@@ -10,17 +13,17 @@ import re
 from collections.abc import Container
 from typing import NamedTuple
 
-from agent.evidence import words
+from agent.evidence import CJK, content_words
 
 
-class Choice(NamedTuple):
-    """A strategy, and why it was chosen, in words for the user."""
+class StrategyChoice(NamedTuple):
+    """A strategy, and the reason for choosing it, shown to the user."""
 
     strategy: str
     reason: str
 
 
-_BROAD = re.compile(
+_BROAD_QUESTION = re.compile(
     r"^(?:(?:please|can you|could you|give|write|provide|prepare|me|us|an?|the)\s+)*"
     r"(?:overview|survey|report|summar(?:y|i[sz]e)|compare|comparison|contrast|explain|describe|"
     r"discuss|analy[sz]e|analysis|assess|evaluate|review|explore|investigate|outline|research|why|"
@@ -38,47 +41,56 @@ _BROAD = re.compile(
     r"|(?:写|份|做).*报告|进展|前景|应用(?!程序|商店|软件)|的(?:历史|原因|挑战|意义)|值得|应该",
     re.I,
 )
-_EITHER = re.compile(
+_FACT_COMPARISON = re.compile(
     r"\b(?:which|who|what|did|do|does|is|are|was|were|have|has)\b.*"
     r" .{2,80}\bor\b.{2,}"
     r"|\b(?:both|same|also)\b.*\band\b|\band\b.*\b(?:both|the same|in common|each)\b"
     r"|(?:还是|哪个更|谁更|都是|同一)",
     re.I,
 )
-#: What ties one thing to another: "the director of", "whose", "that was written by", "'s father".
-_MADE = (
+#: A relation between two things: "the director of", "whose", "that was written by", "'s father".
+_RELATION_VERBS = (
     "direct|writ|wrot|found|produc|creat|compos|perform|star|play|publish|releas|own|design|locat|"
     "bas|form|born|situat|serv|belong|nam|cover|record|featur|develop"
 )
-_WORK = "film|song|movie|album|book|novel"
-_LINK = re.compile(
-    rf"\b\w+ (?=of (?:{_WORK})\b)"
-    rf"|['’]s?\s(?=\w)|\bof (?:the|an?|his|her|its|{_WORK}|[A-Z\d\"“])|\b(?:whose|whom)\b"
+_WORKS = "film|song|movie|album|book|novel"
+_RELATION = re.compile(
+    rf"\b\w+ (?=of (?:{_WORKS})\b)"
+    rf"|['’]s?\s(?=\w)|\bof (?:the|an?|his|her|its|{_WORKS}|[A-Z\d\"“])|\b(?:whose|whom)\b"
     r"|(?<=\w )(?:that|which|who|where|in which|for which)\b(?! (?:is|are|was|were) the\b)"
-    rf"|\b(?:{_MADE})\w* (?:by|in|at|for|from|with|to|as|on|after)\b"
+    rf"|\b(?:{_RELATION_VERBS})\w* (?:by|in|at|for|from|with|to|as|on|after)\b"
     r"|\bin the (?:\w+ )?(?:city|country|state|county|town|place|year|province|district|region|"
     r"film|series|band|company|team)\b",
 )
-_ZH_LINK = re.compile(r"的|所在|出生于|位于|由|创立|导演|写的")
-CHAIN = 2  # links from which on a question is a chain; a long question counts as one
-LONG = 10  # content words; found, as the patterns were, on the tune half
-ZH_CHAIN = 2
+_CHINESE_RELATION = re.compile(r"的|所在|出生于|位于|由|创立|导演|写的")
+_CJK_CHARACTER = re.compile(f"[{CJK}]")
+#: The least number of relations that make a chain. A long question counts as one more relation.
+#: These three were chosen, like the patterns, on the half of the public sets kept for tuning: after
+#: a change run `python -m evals.multihop`.
+MIN_RELATIONS = 2
+MIN_CHINESE_RELATIONS = 2
+LONG_QUESTION = 10  # content words
 
 
-def choice(topic: str, strategies: Container[str], slots: bool = False) -> Choice:
-    """The strategy for a question, among those that there are; `slots`: the caller named some."""
+def strategy_for_topic(
+    topic: str, strategies: Container[str], slots: bool = False
+) -> StrategyChoice:
+    """The strategy that fits a topic, out of `strategies`; `slots`: the caller named slots."""
     if slots:
-        return Choice("slots", "facts were asked for by name")
-    if _BROAD.search(topic) and "report" in strategies:
-        return Choice("report", "it asks for an overview, a comparison or reasons")
-    if _chained(topic):
-        return Choice("loop", "one fact must be found to look for the next")
-    if _EITHER.search(topic):
-        return Choice("loop", "several things must be looked up and held against each other")
-    return Choice("slots", "it asks for facts that a page can state")
+        return StrategyChoice("slots", "facts were asked for by name")
+    if _BROAD_QUESTION.search(topic) and "report" in strategies:
+        return StrategyChoice("report", "it asks for an overview, a comparison or reasons")
+    if _is_chain(topic):
+        return StrategyChoice("loop", "one fact must be found to look for the next")
+    if _FACT_COMPARISON.search(topic):
+        return StrategyChoice(
+            "loop", "several things must be looked up and held against each other"
+        )
+    return StrategyChoice("slots", "it asks for facts that a page can state")
 
 
-def _chained(topic: str) -> bool:
-    if re.search("[\u4e00-\u9fff]", topic):
-        return len(_ZH_LINK.findall(topic)) >= ZH_CHAIN
-    return len(_LINK.findall(topic)) + (len(words(topic)) >= LONG) >= CHAIN
+def _is_chain(topic: str) -> bool:
+    if _CJK_CHARACTER.search(topic):
+        return len(_CHINESE_RELATION.findall(topic)) >= MIN_CHINESE_RELATIONS
+    is_long = len(content_words(topic)) >= LONG_QUESTION
+    return len(_RELATION.findall(topic)) + is_long >= MIN_RELATIONS

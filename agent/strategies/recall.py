@@ -1,15 +1,16 @@
-"""Recall: what a model says of a topic with no source at all. Only evaluations ask for it."""
+"""Recall: a model's answer from memory, without any source. Only the closed-book baseline asks."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
+from typing import ClassVar
 
 from pydantic import Field
 
 from agent.outside import Ask, Task
 from agent.state import Answered, Event, Frozen, Research
-from agent.steps.asking import asked, language_rule
+from agent.steps.asking import reply_event
+from agent.steps.prompt_rules import language_rule, render_topic
 
 
 class Recollection(Frozen):
@@ -20,19 +21,13 @@ class Recollection(Frozen):
 
 
 class RecallAnswer(Task[Recollection]):
-    """Asks for the answer, with nothing to read."""
+    """Asks for the answer, without any source."""
+
+    name: ClassVar[str] = "recall"
 
     max_words: int = 80
 
-    @property
-    def name(self) -> str:
-        return "recall"
-
-    @property
-    def answer(self) -> type[Recollection]:
-        return Recollection
-
-    def system(self) -> str:
+    def system_prompt(self) -> str:
         return (
             f"You answer questions from what you know, in at most {self.max_words} words. There is "
             "nothing to search or read. Think first, then give the answer alone. If you do not "
@@ -40,11 +35,11 @@ class RecallAnswer(Task[Recollection]):
         )
 
     def prompt(self) -> str:
-        return f"<topic>{html.escape(self.topic, quote=False)}</topic>"
+        return render_topic(self.topic)
 
 
 class Recall:
-    """Answers from a model's memory: no quotes, no claims. Raises ModelFailed, Halt."""
+    """Answers from a model's memory, without quotes and claims. Raises ModelFailed, Halt."""
 
     def __init__(self, ask: Ask, max_words: int, language: str = "") -> None:
         self._ask = ask
@@ -56,5 +51,5 @@ class Recall:
             topic=research.topic, max_words=self._max_words, language=self._language
         )
         reply = self._ask(task)
-        yield asked(task, reply)
+        yield reply_event(task, reply)
         yield Answered(text=reply.answer.remembered.strip(), quotes=(), claims=())

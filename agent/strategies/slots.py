@@ -1,4 +1,4 @@
-"""The slot pipeline: queries and slots, search, reflect, search for what is missing, answer."""
+"""The strategy `slots`: make queries and slots, search and reflect in rounds, answer, verify."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 
 
-class Slots:
-    """Runs the steps in their order, searching at most `max_rounds` times."""
+class SlotsStrategy:
+    """Searches in at most `max_rounds` rounds: each but the first for slots that are still open."""
 
     name = "slots"
 
@@ -34,22 +34,22 @@ class Slots:
         self._max_rounds = max_rounds
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        self._search.ahead(research.topic)  # it is always a query: search while the model thinks
+        self._search.prefetch(research.topic)  # the first query; a model adds more
         yield from self._generate(research)
         for _ in range(self._max_rounds):
             yield from self._search(research)
             yield from self._reflect(research)
-            last = research.round == self._max_rounds
-            if last or research.halted or not research.new_queries:
+            is_last = research.round == self._max_rounds
+            if is_last or research.is_halted or not research.new_queries:
                 break
             yield Queried(round=research.round + 1, queries=research.new_queries)
         yield from self._synthesize(research)
         yield from self._verify(research)
 
     def finish(self, research: Research) -> Iterator[Event]:
-        """The best answer from what there is; by a model only if the budget kept that back."""
+        """The best answer from what is known; a model is asked only as far as the budget allows."""
         yield from self._search.salvage(research)
-        if research.sources and not research.findings_are_new:
-            yield from self._reflect.without_model(research)
+        if research.sources and not research.are_findings_current:
+            yield from self._reflect.run_without_model(research)
         yield from self._synthesize(research)
         yield from self._verify(research)

@@ -1,4 +1,4 @@
-"""Strategies: the order of the steps and when to stop, nothing else."""
+"""What a strategy is to the run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from agent.state import Event, Research
 
 
 class Strategy(Protocol):
-    """A way from a topic to an answer. Raises Halt where a limit or the user ends the gathering."""
+    """A way from a topic to an answer: an order of steps.
+
+    Raises Halt where a cap of the budget or the user ends the gathering. The run then calls
+    `finish`.
+    """
 
     name: str
 
@@ -18,5 +22,5 @@ class Strategy(Protocol):
         ...
 
     def finish(self, research: Research) -> Iterator[Event]:
-        """After a halt: the best answer from what there is, with no further search or page."""
+        """After a halt: the best answer from what is known, with no further search or page."""
         ...

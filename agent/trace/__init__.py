@@ -1,1 +1,1 @@
-"""A door: what a run did, as a tree for a terminal or as one page for a browser."""
+"""The trace of a run: its events and outside calls as a tree of text or as an HTML page."""

@@ -1,4 +1,4 @@
-"""What a run did, as a tree on standard output or as one page for a browser. It goes nowhere."""
+"""The trace of a run: a tree on standard output, or a page for a browser. No outside calls."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import __version__
-from agent.errors import AgentError, JournalDamaged, JournalError, UsageError, told
-from agent.shell import ended, shown
+from agent import __version__, shell
+from agent.errors import AgentError, JournalDamaged, JournalError, UsageError, format_error
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
+    from agent.answer import Answer
     from agent.settings import Settings
-    from agent.trace.tree import Mark, Trace
+    from agent.trace.values import Mark, Trace
 
 STYLES: dict[Mark, dict[str, Any]] = {
     "part": {"bold": True},
@@ -26,18 +26,16 @@ STYLES: dict[Mark, dict[str, Any]] = {
     "bad": {"fg": "red"},
     "quiet": {"dim": True},
 }
-EXAMPLES = """\b
+EPILOG = """\b
 Examples:
   python -m agent.trace monday                    # the name of a run
   python -m agent.trace monday.jsonl --html t.html  # its journal; a page
 """
 
 
-@click.command(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+@shell.door_command(EPILOG)
 @click.argument("run", metavar="RUN")
-@click.option(
-    "--html", "file", metavar="FILE", type=click.Path(path_type=Path), help="Write a page instead."
-)
+@click.option("--html", "file", metavar="FILE", type=shell.PATH, help="Write a page instead.")
 @click.version_option(__version__, prog_name="agent.trace")
 def command(run: str, file: Path | None) -> int:
     """Show what RUN, a run's name or its journal, did: what was asked, searched and read, why it
@@ -47,81 +45,78 @@ def command(run: str, file: Path | None) -> int:
     finish too; 1 the journal cannot be read; 2 wrong usage.
     """
     try:
-        with redirect_stdout(sys.stderr):  # whatever a library prints is not the tree
-            trace = traced(_chosen(), run)
-            text = _page(trace) if file else "".join(_lines(trace))
+        with redirect_stdout(sys.stderr):  # libraries may print; standard output is the tree's
+            trace = load_trace(_read_settings(), run)
+            text = _format_page(trace) if file else "".join(_format_tree(trace))
         if file:
             _write(file, text)
     except AgentError as error:
-        return _refuse(error)
+        return _print_failure(error)
     if not file:
         sys.stdout.buffer.write(text.encode("utf-8", "replace"))
         sys.stdout.flush()
     return 0
 
 
-def _refuse(error: AgentError) -> int:
-    from agent.state.plain import printable
+def _print_failure(error: AgentError) -> int:
+    from agent.state.sanitizing import sanitize_for_display
 
-    click.echo(f"Error: {printable(told(error.message, error.remedy))}", err=True)
-    return 2 if isinstance(error, UsageError) else 1
-
-
-def _chosen() -> Settings:
-    """The settings, which say where runs lie. Raises UsageError."""
-    from dotenv import load_dotenv
-
-    from agent import settings
-
-    with suppress(OSError, UnicodeDecodeError):  # a .env is not needed to look at a run
-        load_dotenv(Path.cwd() / ".env")
-    return settings.load(os.environ)
+    click.echo(
+        f"Error: {sanitize_for_display(format_error(error.message, error.remedy))}", err=True
+    )
+    return shell.exit_status(error)
 
 
-def traced(settings: Settings, name: str) -> Trace:
-    """A run repeated from its journal, by name or path. Raises JournalError."""
-    from agent.outside.journal import read
+def _read_settings() -> Settings:
+    """The settings, which say where journals are. A trace does not need a readable `.env`."""
+    from agent.settings import load_env_file, parse_settings
+
+    with suppress(UsageError):
+        load_env_file()
+    return parse_settings(os.environ)
+
+
+def load_trace(settings: Settings, name: str) -> Trace:
+    """Replay a run from its journal, given as its name or its path. Raises JournalError."""
+    from agent.outside.recording import read_journal
     from agent.run import research
     from agent.run.begin import journal_path
-    from agent.trace.calls import calls
-    from agent.trace.tree import Trace
+    from agent.trace.calls import parse_calls
+    from agent.trace.values import Trace
 
     path = journal_path(settings, name)
-    recording = read(path)
+    recording = read_journal(path)
     try:
         again = research("", settings.model_copy(update={"resume": "", "replay": path}))
         events = list(again)
         answer = again.answer()
-    except (ValueError, KeyError, TypeError) as error:  # lines of another shape than ours
+    except (ValueError, KeyError, TypeError) as error:  # a line of another shape
         fault = f"{path} is damaged ({type(error).__name__})."
         raise JournalError(fault, "Name another run.") from None
     if answer.error and answer.error.kind == JournalDamaged.kind:
         raise JournalError(answer.error.message, answer.error.remedy)
-    ends_early = answer.error is not None and answer.error.kind == JournalError.kind
     return Trace(
         answer=answer,
         events=events,
-        calls=calls(recording.calls.values()),
-        max_rounds=_rounds(recording.header),
-        unfinished=_why(answer.error.message) if answer.error and ends_early else "",
+        calls=parse_calls(recording.calls.values()),
+        max_rounds=_max_rounds(recording.header),
+        unfinished_reason=_unfinished_reason(answer),
     )
 
 
-def _rounds(header: dict[str, object]) -> int:
-    """How many rounds the run was allowed; 0: not told."""
-    told = header.get("settings")
-    rounds = told.get("max_rounds") if isinstance(told, dict) else None
+def _max_rounds(header: dict[str, object]) -> int:
+    """The setting `max_rounds` of the run; 0 where its header has none."""
+    settings = header.get("settings")
+    rounds = settings.get("max_rounds") if isinstance(settings, dict) else None
     return rounds if isinstance(rounds, int) else 0
 
 
-def _why(message: str) -> str:
-    return f"{message.rstrip('.')}. The run crashed, was stopped, or is still going."
-
-
-def _page(trace: Trace) -> str:
-    from agent.trace.page import page
-
-    return page(trace)
+def _unfinished_reason(answer: Answer) -> str:
+    """Why the journal ends before the run does; "" where it does not."""
+    if answer.error is None or answer.error.kind != JournalError.kind:
+        return ""
+    message = answer.error.message.rstrip(".")
+    return f"{message}. The run crashed, was stopped, or is still going."
 
 
 def _write(file: Path, text: str) -> None:
@@ -132,28 +127,34 @@ def _write(file: Path, text: str) -> None:
         raise UsageError(fault, "Name a file in a directory of your own.") from None
 
 
-def _lines(trace: Trace) -> Iterator[str]:
-    """The tree; on a terminal within its width, and coloured unless NO_COLOR is set."""
-    from agent.trace.lines import lines
-    from agent.trace.tree import tree
+def _format_page(trace: Trace) -> str:
+    from agent.trace.page import render_trace
 
-    tty = sys.__stdout__ is not None and sys.__stdout__.isatty()
-    width = shutil.get_terminal_size().columns if tty else None
-    colour = tty and not os.environ.get("NO_COLOR")
-    for line, node in lines(tree(trace), width):
-        yield (_styled(line, node.mark) if colour else line) + "\n"
+    return render_trace(trace)
 
 
-def _styled(line: str, mark: Mark) -> str:
-    """A line in the style of its mark, the branches before it left plain."""
+def _format_tree(trace: Trace) -> Iterator[str]:
+    """The lines of the tree; a terminal gets its width, and colours unless NO_COLOR is set."""
+    from agent.trace.lines import render_lines
+    from agent.trace.tree import build_tree
+
+    is_terminal = sys.__stdout__ is not None and sys.__stdout__.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal else None
+    has_colour = is_terminal and not os.environ.get("NO_COLOR")
+    for line, node in render_lines(build_tree(trace), width):
+        yield (_add_style(line, node.mark) if has_colour else line) + "\n"
+
+
+def _add_style(line: str, mark: Mark) -> str:
+    """A line in the style of its mark; the branches before it have none."""
     text = line.lstrip("│├└─ ")
-    before = line[: len(line) - len(text)]
-    return before + click.style(text, **STYLES.get(mark, {}))
+    branches = line[: len(line) - len(text)]
+    return branches + click.style(text, **STYLES.get(mark, {}))
 
 
 def main() -> None:
-    """The command."""
-    ended(command, shown)
+    """Run the command and end the process."""
+    shell.run_and_exit(command, shell.show_usage_error)
 
 
 if __name__ == "__main__":

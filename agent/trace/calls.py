@@ -1,128 +1,107 @@
-"""The outside calls of a run, as its journal tells them: when, how long, who answered, the cost."""
+"""The outside calls of a run as its journal records them: time, duration, service, cost."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from agent.state.plain import dig
+from agent.state.json_data import Json, get_path
 
-Json = dict[str, Any]
-SUBJECT = {"ask": "task", "search": "query", "read": "url"}
+SUBJECT_KEYS = {"ask": "task", "search": "query", "read": "url"}  # in the request, by kind of call
 
 
-class Call(NamedTuple):
-    """A finished outside call. Times are seconds since the run began."""
+class TracedCall(NamedTuple):
+    """A finished outside call. Times are in seconds since the run began."""
 
     key: str
     kind: str  # ask, search, read
-    subject: str  # the task, the query, the address
-    who: str  # the model or the provider that was asked last
+    subject: str  # the task, the query, the URL
+    service: str  # the model or provider that answered, or else was tried last
     outcome: str  # ok, or how it failed
-    began: float
+    start: float
     seconds: float
-    tokens: tuple[int, int] = (0, 0)  # in and out
+    tokens: tuple[int, int] = (0, 0)  # input and output
     usd: float | None = 0.0  # None: the price is not known
     attempts: tuple[Json, ...] = ()
 
     @property
-    def ended(self) -> float:
-        return self.began + self.seconds
+    def end(self) -> float:
+        return self.start + self.seconds
 
 
-def calls(lines: Iterable[Json]) -> list[Call]:
-    """The calls of a journal, in the order in which they ended.
+def parse_calls(lines: Iterable[Json]) -> list[TracedCall]:
+    """Parse the lines of a journal into calls, in the order in which they ended.
 
-    Journals of older versions do not tell when a call began: it is put behind the one before it.
+    Journals of older versions do not record when a call began: it is taken to begin when the call
+    before it ended.
     """
-    found: list[Call] = []
+    calls: list[TracedCall] = []
     for line in lines:
-        before = found[-1].ended if found else 0.0
-        found.append(_call(line, before))
-    return found
+        calls.append(_parse_call(line, default_start=calls[-1].end if calls else 0.0))
+    return calls
 
 
-def _call(line: Json, before: float) -> Call:
+def _parse_call(line: Json, default_start: float) -> TracedCall:
     kind = str(line.get("call"))
-    told = line.get("response") or line.get("error") or {}
-    attempts = tuple(row for row in dig(told, "attempts") or () if isinstance(row, dict))
-    tried = attempts[-1].get("provider", "") if attempts else ""
-    model = dig(told, "model") if kind == "ask" else dig(told, "provider")
-    return Call(
+    result = line.get("response") or line.get("error") or {}
+    attempts = tuple(row for row in get_path(result, "attempts") or () if isinstance(row, dict))
+    last_tried = attempts[-1].get("provider", "") if attempts else ""
+    service = get_path(result, "model" if kind == "ask" else "provider")
+    input_tokens, output_tokens = (
+        int(_parse_number(get_path(result, key))) for key in ("input_tokens", "output_tokens")
+    )
+    usd = get_path(result, "usd")
+    return TracedCall(
         key=str(line.get("key")),
         kind=kind,
-        subject=str(dig(line, "request", SUBJECT.get(kind, ""))),
-        who=str(model or tried),
-        outcome=str(dig(line, "error", "outcome") or "ok"),
-        began=_number(line["began"]) if "began" in line else before,
-        seconds=_number(line.get("seconds")),
-        tokens=(int(_number(dig(told, "input_tokens"))), int(_number(dig(told, "output_tokens")))),
-        usd=None if dig(told, "usd") is None and "model" in told else _number(dig(told, "usd")),
+        subject=str(get_path(line, "request", SUBJECT_KEYS.get(kind, ""))),
+        service=str(service or last_tried),
+        outcome=str(get_path(line, "error", "outcome") or "ok"),
+        start=_parse_number(line["began"]) if "began" in line else default_start,
+        seconds=_parse_number(line.get("seconds")),
+        tokens=(input_tokens, output_tokens),
+        usd=None if usd is None and "model" in result else _parse_number(usd),
         attempts=attempts,
     )
 
 
-def _number(value: object) -> float:
-    """A number that can be drawn: what is none, or is out of all bounds, is nothing."""
-    usable = isinstance(value, int | float) and math.isfinite(value) and 0 <= value < 1e9
-    return float(value) if usable and isinstance(value, int | float) else 0.0
+def _parse_number(value: object) -> float:
+    """A number that can be drawn; 0 for what is not a number, not finite, negative or huge."""
+    is_number = isinstance(value, int | float) and math.isfinite(value) and 0 <= value < 1e9
+    return float(value) if is_number and isinstance(value, int | float) else 0.0
 
 
-class Cost(NamedTuple):
-    """What some calls took. `seconds` is their sum; side by side they take less of the run."""
+class CallCost(NamedTuple):
+    """The total cost of some calls."""
 
     name: str
     calls: int
     failed: int
-    tokens: tuple[int, int]
-    usd: float | None
-    seconds: float
+    tokens: tuple[int, int]  # input and output
+    usd: float | None  # None: a price is not known
+    seconds: float  # the sum of durations, which is more than the elapsed time of concurrent calls
 
 
-def cost(name: str, some: Sequence[Call]) -> Cost:
-    """The sum over some calls."""
-    prices = [call.usd for call in some]
-    return Cost(
+def sum_cost(name: str, calls: Sequence[TracedCall]) -> CallCost:
+    """The total cost of some calls, under a name."""
+    prices = [call.usd for call in calls]
+    return CallCost(
         name=name,
-        calls=len(some),
-        failed=sum(call.outcome != "ok" for call in some),
-        tokens=(sum(call.tokens[0] for call in some), sum(call.tokens[1] for call in some)),
+        calls=len(calls),
+        failed=sum(call.outcome != "ok" for call in calls),
+        tokens=(sum(call.tokens[0] for call in calls), sum(call.tokens[1] for call in calls)),
         usd=None if None in prices else math.fsum(usd for usd in prices if usd is not None),
-        seconds=math.fsum(call.seconds for call in some),
+        seconds=math.fsum(call.seconds for call in calls),
     )
 
 
-def costs(all_calls: Sequence[Call]) -> list[Cost]:
-    """What each model, each search provider and the pages took, in this order."""
-    groups: dict[tuple[str, str], list[Call]] = {}
-    for kind in SUBJECT:
-        for call in all_calls:
+def sum_costs_by_service(calls: Sequence[TracedCall]) -> list[CallCost]:
+    """The cost of each model, of each search provider, and of all pages, in this order."""
+    groups: dict[tuple[str, str], list[TracedCall]] = {}
+    for kind in SUBJECT_KEYS:
+        for call in calls:
             if call.kind == kind:
-                groups.setdefault((kind, "pages" if kind == "read" else call.who), []).append(call)
-    return [cost(who or kind, some) for (kind, who), some in groups.items()]
-
-
-# --- figures, as people read them ----------------------------------------------------------------
-
-
-def dollars(usd: float | None) -> str:
-    """An amount with as many digits as it needs, or that it is not known."""
-    if usd is None:
-        return "price not known"
-    return f"${usd:.4f}" if usd >= 0.001 else f"${usd:.2g}"
-
-
-def seconds(amount: float) -> str:
-    """A duration: milliseconds below a tenth of a second."""
-    return f"{amount:.1f} s" if amount >= 0.1 else f"{amount * 1000:.0f} ms"
-
-
-def tokens(amount: tuple[int, int]) -> str:
-    """Tokens in and out."""
-    return f"{amount[0]:,} + {amount[1]:,} tokens"
-
-
-def money(used: tuple[int, int], usd: float | None) -> tuple[str, ...]:
-    """Tokens and dollars, of what took any."""
-    return (tokens(used), dollars(usd)) if any(used) or usd is None or usd else ()
+                name = "pages" if kind == "read" else call.service or kind
+                groups.setdefault((kind, name), []).append(call)
+    return [sum_cost(name, group) for (_, name), group in groups.items()]

@@ -1,4 +1,4 @@
-"""A tree as lines for a terminal."""
+"""A tree as lines of text for a terminal."""
 
 from __future__ import annotations
 
@@ -6,59 +6,64 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator
 
-from agent.state.plain import printable
-from agent.trace.tree import Node
+from agent.state.sanitizing import sanitize_for_display
+from agent.trace.values import Node
+
+MIN_WIDTH = 20  # columns of a line, however deep its node
 
 
-def lines(node: Node, width: int | None) -> Iterator[tuple[str, Node]]:
-    """The tree as lines without control characters, each with its node.
+def render_lines(node: Node, width: int | None) -> Iterator[tuple[str, Node]]:
+    """Render a tree as lines without control characters, each with its node.
 
-    With a `width`, in columns, lines are cut to it; the answer alone is broken instead.
+    `width`, in columns: lines are truncated to it, but the answer is wrapped. None: no limit.
     """
-    yield from _lines(node, "", "", width)
+    yield from _render_node(node, "", "", width)
 
 
-def _lines(node: Node, first: str, rest: str, width: int | None) -> Iterator[tuple[str, Node]]:
-    figures = " · ".join(printable(figure) for figure in node.figures if figure)
-    between = " " if node.what.startswith("[") else ": "
-    text = between.join(part for part in (printable(node.what), printable(node.text)) if part)
-    for i, line in enumerate(_fitted(text, figures, node.what == "answer", width, len(first))):
-        yield (rest if i else first) + line, node
+def _render_node(
+    node: Node, prefix: str, rest_prefix: str, width: int | None
+) -> Iterator[tuple[str, Node]]:
+    """`prefix`: the branches before the node's first line; `rest_prefix`: before all others."""
+    figures = " · ".join(sanitize_for_display(figure) for figure in node.figures if figure)
+    separator = " " if node.label.startswith("[") else ": "
+    text = separator.join(filter(None, map(sanitize_for_display, (node.label, node.text))))
+    room = None if width is None else max(MIN_WIDTH, width - len(prefix))
+    for i, line in enumerate(_fit_lines(text, figures, room, wrap=node.label == "answer")):
+        yield (rest_prefix if i else prefix) + line, node
     for i, child in enumerate(node.children):
-        last = i == len(node.children) - 1
-        branch, trunk = ("└─ ", "   ") if last else ("├─ ", "│  ")
-        yield from _lines(child, rest + branch, rest + trunk, width)
+        is_last = i == len(node.children) - 1
+        branch, trunk = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
+        yield from _render_node(child, rest_prefix + branch, rest_prefix + trunk, width)
 
 
-def _fitted(text: str, figures: str, whole: bool, width: int | None, used: int) -> list[str]:
-    """A line within what is left of the width; where that is too little, the text gives way."""
+def _fit_lines(text: str, figures: str, room: int | None, *, wrap: bool) -> list[str]:
+    """The text with its figures as lines of `room` columns; the text is truncated first."""
     tail = f"  ({figures})" if figures else ""
-    if width is None:
+    if room is None:
         return [text + tail]
-    room = max(20, width - used)
-    if whole:
+    if wrap:
         return textwrap.wrap(text, room) or [""]
-    return [cut(cut(text, max(room // 2, room - columns(tail))) + tail, room)]
+    return [truncate(truncate(text, max(room // 2, room - display_width(tail))) + tail, room)]
 
 
-def columns(text: str) -> int:
-    """How many columns of a terminal a text takes: East Asian wide characters take two."""
-    return sum(_columns(char) for char in text)
+def display_width(text: str) -> int:
+    """The columns of a text in a terminal: wide East Asian characters take two."""
+    return sum(_char_width(char) for char in text)
 
 
-def _columns(char: str) -> int:
+def _char_width(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
-def cut(text: str, room: int) -> str:
-    """A text that takes at most so many columns."""
-    if columns(text) <= room:
+def truncate(text: str, width: int) -> str:
+    """Truncate a text to this many columns, with an ellipsis at the end if it is longer."""
+    if display_width(text) <= width:
         return text
-    taken = 0
+    used = 0
     for i, char in enumerate(text):
-        taken += _columns(char)
-        if taken > room - 1:
+        used += _char_width(char)
+        if used > width - 1:
             return text[:i] + "…"
     return text

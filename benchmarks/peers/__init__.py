@@ -1,1 +1,1 @@
-"""This program beside others, against the same services: see README.md. Optional."""
+"""Comparison of this program with others, against the same services: see README.md. Optional."""

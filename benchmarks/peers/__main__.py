@@ -15,11 +15,11 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.measure import Asked, ask, summary
+from benchmarks.peers.measure import Measurement, measure, summarize
 from benchmarks.peers.programs import PROGRAMS, Program
 from benchmarks.peers.services import Latency, Services
-from benchmarks.peers.world import world
-from benchmarks.tables import tables
+from benchmarks.peers.world import make_world
+from benchmarks.tables import render_tables
 
 HERE = Path(__file__).parent
 
@@ -28,13 +28,16 @@ def main(given: list[str]) -> None:
     """Ask every program every question, one after the other, and write the figures."""
     options = _options().parse_args(given)
     latency = Latency(options.model, options.other)
-    with Services(world(options.questions), latency) as services:
-        asked = _ask_all(services, options.environments)
+    with Services(make_world(options.questions), latency) as services:
+        measurements = _ask_all(services, options.environments)
     rows = {
-        program.name: {**summary(asked[program]), **installed(program, options.environments)}
+        program.name: {
+            **summarize(measurements[program]),
+            **measure_installation(program, options.environments),
+        }
         for program in PROGRAMS
     }
-    page = f"{_head(options)}\n{tables(rows)}\n{_notes()}"
+    page = f"{_head(options)}\n{render_tables(rows)}\n{_notes()}"
     (HERE / "RESULTS.md").write_text(page, encoding="utf-8")
     print(page)
 
@@ -50,24 +53,24 @@ def _options() -> argparse.ArgumentParser:
     return parser
 
 
-def _ask_all(services: Services, environments: Path) -> dict[Program, list[Asked]]:
-    """Question by question, so that other work on the machine falls on all programs alike.
+def _ask_all(services: Services, environments: Path) -> dict[Program, list[Measurement]]:
+    """Ask question by question, so that other work on the machine slows all programs equally.
 
-    The first question is asked twice: before it, nothing is compiled or in the disk's cache.
+    The first question is also asked once before, unmeasured, to fill the disk and bytecode caches.
     """
     first, *_ = questions = services.world.questions
     for program in PROGRAMS:
-        ask(program, first, services, environments)
-    asked: dict[Program, list[Asked]] = {program: [] for program in PROGRAMS}
+        measure(program, first, services, environments)
+    measurements: dict[Program, list[Measurement]] = {program: [] for program in PROGRAMS}
     for question in questions:
         for program in PROGRAMS:
             print(f"{program.name}: {question.text}", file=sys.stderr, flush=True)
-            asked[program].append(ask(program, question, services, environments))
-    return asked
+            measurements[program].append(measure(program, question, services, environments))
+    return measurements
 
 
-def installed(program: Program, environments: Path) -> dict[str, Any]:
-    """What an environment holds beside pip: its size on the disk, and how many distributions."""
+def measure_installation(program: Program, environments: Path) -> dict[str, Any]:
+    """The size on disk, the number of distributions and the version of a program, without pip."""
     (packages,) = (environments / program.folder).glob("lib/python*/site-packages")
     own = [
         path for path in packages.iterdir() if not re.match(r"pip\b|setuptools|_dist", path.name)
@@ -91,7 +94,8 @@ def _head(options: argparse.Namespace) -> str:
         f"python -m benchmarks.peers --environments FOLDER {chosen}\n```\n\n"
         f"{options.questions} questions, each a process of its own; a model call takes "
         f"{options.model} s, a search, a page or an embedding {options.other} s. Counts are the "
-        "server's; tokens by `agent.evidence.tokens`, of all that a request shows a model.\n"
+        "server's; tokens by `agent.evidence.estimate_tokens`, of all that a request shows a "
+        "model.\n"
     )
 
 

@@ -1,8 +1,8 @@
-"""A scripted model that any program can be pointed at: it answers from what it is shown.
+"""A scripted model for any program: it answers from the text in its prompt.
 
-It reads two kinds of sentences (who founded a firm, where somebody was born) wherever in a
-conversation they stand, and knows from a question which of them it needs. What it is asked for
-is told by the form of the request: a JSON schema, tools, or the words of the prompt.
+It understands two kinds of sentences (who founded a firm, where somebody was born) anywhere in a
+conversation, and knows from a question which of them it needs. The form of a request tells which
+kind of answer is expected: a JSON schema, tools, or the wording of the prompt.
 """
 
 from __future__ import annotations
@@ -18,61 +18,60 @@ NAME = r"[A-Z]\w+ [A-Z]\w+"
 UNKNOWN = "The sources do not say it."
 
 
-class Known(NamedTuple):
-    """The slots of a question with the sentences that fill them, and what to search for next."""
+class Knowledge(NamedTuple):
+    """What a text says about a question."""
 
-    found: dict[str, tuple[str, str]]  # slot -> value, sentence
-    missing: str  # a query; empty where nothing is missing
+    facts: dict[str, tuple[str, str]]  # slot -> value and the sentence that states it
+    next_query: str  # for the first missing fact; empty: none is missing
 
 
-def known(question: str, shown: str) -> Known:
-    """What a text says of a question."""
+def extract_knowledge(question: str, text: str) -> Knowledge:
+    """Find the facts that a question needs in a text, and the query for the first missing one."""
     company = re.search(r"[A-Z]\w+ (?:Works|Labs)", question)
-    found: dict[str, tuple[str, str]] = {}
+    facts: dict[str, tuple[str, str]] = {}
     if company:
-        founder = re.search(rf"{company[0]} was founded by ({NAME})\.", shown)
+        founder = re.search(rf"{company[0]} was founded by ({NAME})\.", text)
         if not founder:
-            return Known(found, f"Who founded {company[0]}?")
-        found["founder"] = founder[1], founder[0]
-    person = found["founder"][0] if found else _somebody(question)
-    for slot, asked, said in (
+            return Knowledge(facts, f"Who founded {company[0]}?")
+        facts["founder"] = founder[1], founder[0]
+    person = facts["founder"][0] if facts else _find_person(question)
+    for slot, words, pattern in (
         ("city", "born", rf"{person} was born in (\w+)\."),
         ("shoe_size", "shoe size", rf"{person} has shoe size (\d+)\."),
     ):
-        if person and asked in question:
-            if not (fact := re.search(said, shown)):
-                return Known(found, f"{person} {asked}")
-            found[slot] = fact[1], fact[0]
-    return Known(found, "")
+        if person and words in question:
+            if not (fact := re.search(pattern, text)):
+                return Knowledge(facts, f"{person} {words}")
+            facts[slot] = fact[1], fact[0]
+    return Knowledge(facts, "")
 
 
-def _somebody(question: str) -> str:
+def _find_person(question: str) -> str:
     named = re.search(rf"({NAME}) (?:born|shoe size)|was ({NAME}) born", question)
     return (named[1] or named[2]) if named else ""
 
 
-def slots(question: str) -> list[str]:
-    """The facts that a question needs."""
-    named = ["founder"] if re.search(r"found", question) else []
-    more = {"city": "born", "shoe_size": "shoe size"}
-    return named + [slot for slot, word in more.items() if word in question]
+def needed_slots(question: str) -> list[str]:
+    """The slots that an answer to a question needs."""
+    words = {"founder": "found", "city": "born", "shoe_size": "shoe size"}
+    return [slot for slot, word in words.items() if word in question]
 
 
-def reply(body: dict[str, Any]) -> dict[str, Any]:
+def answer_chat(body: dict[str, Any]) -> dict[str, Any]:
     """The message that answers a request for a chat completion."""
-    text = "\n".join(_said(message) for message in body["messages"])
+    text = "\n".join(_message_text(message) for message in body["messages"])
     if body.get("tools"):
-        return _act(body["messages"], text)
+        return _choose_tool_call(body["messages"], text)
     schema = (body.get("response_format") or {}).get("json_schema")
-    return _message(_typed(schema["name"], text) if schema else _worded(text))
+    return _make_message(_answer_task(schema["name"], text) if schema else _answer_prompt(text))
 
 
-def _message(content: str) -> dict[str, Any]:
+def _make_message(content: str) -> dict[str, Any]:
     return {"role": "assistant", "content": content}
 
 
-def _said(message: dict[str, Any]) -> str:
-    """The words of a message, and the arguments of its calls."""
+def _message_text(message: dict[str, Any]) -> str:
+    """The text of a message, and the arguments of its tool calls."""
     content = message.get("content") or ""
     if isinstance(content, list):
         content = "\n".join(part.get("text", "") for part in content)
@@ -83,87 +82,95 @@ def _said(message: dict[str, Any]) -> str:
 # --- answers of a JSON schema: this program ------------------------------------------------------
 
 
-def _typed(task: str, text: str) -> str:
+def _answer_task(task: str, text: str) -> str:
     text = html.unescape(text)
-    question = _last(r"<topic>(.*?)</topic>", text)
+    question = _last_match(r"<topic>(.*?)</topic>", text)
     sources = dict(re.findall(r'<source id="(\d+)"[^>]*>(.*?)</source>', text, re.S))
     if task == "verify":
-        return json.dumps({"verdicts": _verdicts(text, sources)})
-    now = known(question, "\n".join(sources.values()))
+        return json.dumps({"verdicts": _make_verdicts(text, sources)})
+    knowledge = extract_knowledge(question, "\n".join(sources.values()))
     if task == "generate_queries":
-        named = [{"name": name, "description": f"the {name}"} for name in slots(question)]
-        return json.dumps({"queries": [question, now.missing], "slots": named})
-    cited = {slot: _source(sentence, sources) for slot, (_, sentence) in now.found.items()}
+        named = [{"name": name, "description": f"the {name}"} for name in needed_slots(question)]
+        return json.dumps({"queries": [question, knowledge.next_query], "slots": named})
+    cited = {
+        slot: _find_source(sentence, sources) for slot, (_, sentence) in knowledge.facts.items()
+    }
     if task == "reflect":
-        return json.dumps(_coverage(question, now, cited))
-    quotes = [{"source": cited[slot], "quote": said} for slot, (_, said) in now.found.items()]
-    said = " ".join(f"{said[:-1]} [{cited[slot]}]." for slot, (_, said) in now.found.items())
-    return json.dumps({"answer": "" if now.missing else said, "citations": quotes})
+        return json.dumps(_make_reflection(question, knowledge, cited))
+    quotes = [{"source": cited[slot], "quote": said} for slot, (_, said) in knowledge.facts.items()]
+    said = " ".join(f"{said[:-1]} [{cited[slot]}]." for slot, (_, said) in knowledge.facts.items())
+    return json.dumps({"answer": "" if knowledge.next_query else said, "citations": quotes})
 
 
-def _last(pattern: str, text: str) -> str:
+def _last_match(pattern: str, text: str) -> str:
     found = re.findall(pattern, text, re.S)
     return str(found[-1]) if found else ""
 
 
-def _source(sentence: str, sources: dict[str, str]) -> int:
+def _find_source(sentence: str, sources: dict[str, str]) -> int:
     return next((int(n) for n, text in sources.items() if sentence in text), 0)
 
 
-def _coverage(question: str, now: Known, cited: dict[str, int]) -> dict[str, Any]:
+def _make_reflection(question: str, knowledge: Knowledge, cited: dict[str, int]) -> dict[str, Any]:
     rows = []
-    for slot in slots(question):
-        value, quote = now.found.get(slot, (None, ""))
+    for slot in needed_slots(question):
+        value, quote = knowledge.facts.get(slot, (None, ""))
         rows.append({"name": slot, "value": value, "source": cited.get(slot), "quote": quote})
-    queries = [now.missing] if now.missing else []
+    queries = [knowledge.next_query] if knowledge.next_query else []
     return {"slots": rows, "need_more": bool(queries), "new_queries": queries}
 
 
-def _verdicts(text: str, sources: dict[str, str]) -> list[dict[str, Any]]:
-    """A claim holds if its words stand in a source that it cites."""
-    made = []
+def _make_verdicts(text: str, sources: dict[str, str]) -> list[dict[str, Any]]:
+    """The verdict of each claim: supported if a source that it cites contains its words."""
+    verdicts = []
     for n, cites, claim in re.findall(r'<claim id="(\d+)" cites="([\d,]*)">(.*?)</claim>', text):
         words = re.sub(r" ?\[\d+\]", "", claim).rstrip(".")
         at = [c for c in cites.split(",") if words in sources.get(c, "")]
         verdict = "supported" if at else "unsupported"
-        made.append({"claim": int(n), "verdict": verdict, "source": int(at[0]) if at else None})
-    return made
+        verdicts.append({"claim": int(n), "verdict": verdict, "source": int(at[0]) if at else None})
+    return verdicts
 
 
 # --- calls of tools: smolagents ------------------------------------------------------------------
 
 
-def _act(messages: list[dict[str, Any]], text: str) -> dict[str, Any]:
-    """Search for what is missing, visit what was found for it, answer when nothing is missing."""
-    question = _last(r"New task:\n(.*)", text).split("\n")[0]
-    told = "\n".join(_said(message) for message in messages[2:])
-    now = known(question, told)
-    if not now.missing:
-        return _call("final_answer", {"answer": _cited(now, told)})
-    if now.missing not in told:
-        return _call("web_search", {"query": now.missing})
-    name = _last(rf"({NAME})", now.missing)
-    hits = re.findall(r"\[([^]]*)\]\((http[^)]*)\)", told)
-    visited = re.findall(r"""['"]url['"]: ['"]([^'"]+)""", told)
+def _choose_tool_call(messages: list[dict[str, Any]], text: str) -> dict[str, Any]:
+    """Search for a missing fact, visit a page that was found for it, or give the final answer."""
+    question = _last_match(r"New task:\n(.*)", text).split("\n")[0]
+    seen_text = "\n".join(_message_text(message) for message in messages[2:])
+    knowledge = extract_knowledge(question, seen_text)
+    if not knowledge.next_query:
+        return _make_tool_call(
+            "final_answer", {"answer": _join_with_addresses(knowledge, seen_text)}
+        )
+    if knowledge.next_query not in seen_text:
+        return _make_tool_call("web_search", {"query": knowledge.next_query})
+    name = _last_match(rf"({NAME})", knowledge.next_query)
+    hits = re.findall(r"\[([^]]*)\]\((http[^)]*)\)", seen_text)
+    visited = re.findall(r"""['"]url['"]: ['"]([^'"]+)""", seen_text)
     visits = [url for title, url in hits if name in title and url not in visited]
     if visits:
-        return _call("visit_webpage", {"url": visits[0]})
-    return _call("final_answer", {"answer": UNKNOWN})
+        return _make_tool_call("visit_webpage", {"url": visits[0]})
+    return _make_tool_call("final_answer", {"answer": UNKNOWN})
 
 
-def _call(name: str, arguments: dict[str, str]) -> dict[str, Any]:
-    made = {"name": name, "arguments": json.dumps(arguments)}
-    call = {"id": f"call_{crc32(made['arguments'].encode())}", "type": "function", "function": made}
+def _make_tool_call(name: str, arguments: dict[str, str]) -> dict[str, Any]:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    call = {
+        "id": f"call_{crc32(function['arguments'].encode())}",
+        "type": "function",
+        "function": function,
+    }
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 
-def _cited(now: Known, shown: str) -> str:
-    """The sentences of an answer, each with the last address shown before it."""
-    return " ".join(_with_address(sentence, shown) for _, sentence in now.found.values())
+def _join_with_addresses(knowledge: Knowledge, shown: str) -> str:
+    """The sentences of an answer, each with the URL of its source."""
+    return " ".join(_with_address(sentence, shown) for _, sentence in knowledge.facts.values())
 
 
 def _with_address(sentence: str, shown: str) -> str:
-    """A sentence with its source: named after it, else the last address before it."""
+    """A sentence with the URL of its source: the one named after it, or the last one before it."""
     named = re.search(re.escape(sentence) + r" \[Source: (\S+?)\]", shown)
     before = re.findall(r"https?://[^\s\]\")>,'\\]+", shown[: shown.index(sentence)])
     address = named[1] if named else (before or [""])[-1]
@@ -173,7 +180,7 @@ def _with_address(sentence: str, shown: str) -> str:
 # --- words of a prompt: gpt-researcher -----------------------------------------------------------
 
 
-def _worded(text: str) -> str:
+def _answer_prompt(text: str) -> str:
     if "agent_role_prompt" in text:
         return json.dumps({"server": "Agent", "agent_role_prompt": "You are a research assistant."})
     for pattern, answer in PROMPTS.items():
@@ -182,53 +189,54 @@ def _worded(text: str) -> str:
     return UNKNOWN
 
 
-def _queries(task: str, text: str) -> str:
-    return json.dumps([known(task, text).missing or task, task])
+def _answer_queries(task: str, text: str) -> str:
+    return json.dumps([extract_knowledge(task, text).next_query or task, task])
 
 
-def _goals(prompt: str, _: str) -> str:
+def _answer_goals(prompt: str, _: str) -> str:
     follow = re.search(rf"Where was {NAME} born\?", prompt)
-    wanted = follow[0] if follow else known(prompt, "").missing
-    return "\n".join(f"Query: {one}\nGoal: {one}" for one in (wanted, _line(prompt)))
+    wanted = follow[0] if follow else extract_knowledge(prompt, "").next_query
+    return "\n".join(f"Query: {one}\nGoal: {one}" for one in (wanted, _question_line(prompt)))
 
 
-def _question(query: str, text: str) -> str:
-    return f"Question: {known(query, text).missing or query}"
+def _answer_question(query: str, text: str) -> str:
+    return f"Question: {extract_knowledge(query, text).next_query or query}"
 
 
-def _line(text: str) -> str:
-    """The line that holds the question, of a prompt that was made of several."""
+def _question_line(text: str) -> str:
+    """The line of a prompt that has the question."""
     asked = re.search(r"[^\n:]*(?:Works|Labs)[^\n?]*\?", text)
     return asked[0].strip() if asked else text.strip().split("\n")[0]
 
 
-def _learned(query: str, text: str) -> str:
-    """What was learned for a query, and what to ask next of whom it names."""
+def _answer_learnings(query: str, text: str) -> str:
+    """The facts in a text about a query, and a question about each person that they name."""
     about = re.search(rf"[A-Z]\w+ (?:Works|Labs)|{NAME}(?= (?:born|shoe))", query)
     said = rf"{about[0] if about else NAME} (?:was founded by {NAME}|was born in \w+)\."
     found = list(dict.fromkeys(re.findall(said, text)))
-    lines = [f"Learning [{_address(_with_address(one, text))}]: {one}" for one in found]
+    lines = [f"Learning [{_link_target(_with_address(one, text))}]: {one}" for one in found]
     people = [one.split("founded by ")[1].rstrip(".") for one in found if "founded by" in one]
     return "\n".join([*lines, *(f"Question: Where was {name} born?" for name in people)])
 
 
-def _address(cited: str) -> str:
+def _link_target(cited: str) -> str:
     linked = re.search(r"\]\((\S+)\)\)$", cited)
     return linked[1] if linked else ""
 
 
-def _report(question: str, text: str) -> str:
+def _answer_report(question: str, text: str) -> str:
     shown = re.split(r"\n---\nUsing the above|\nWrite a comprehensive research report", text)[0]
-    now = known(question, shown)
-    return f"# {question}\n\n{UNKNOWN if now.missing else _cited(now, shown)}\n"
+    knowledge = extract_knowledge(question, shown)
+    body = UNKNOWN if knowledge.next_query else _join_with_addresses(knowledge, shown)
+    return f"# {question}\n\n{body}\n"
 
 
-#: What a prompt says -> what answers it, given the task that it names and the whole prompt.
+#: Pattern of a prompt -> function that answers it, given the task in the prompt and all of it.
 PROMPTS: dict[str, Callable[[str, str], str]] = {
-    r'search queries to research the following task: "(.*?)"\n': _queries,
-    r"Given the following prompt, generate \d+ unique .*? pair: (.*)": _goals,
-    r"Original query: (.*?)\n": _question,
-    r"research results for the query '(.*?)', extract": _learned,
-    r'answer the following query or task: "(.*?)" in a': _report,
-    r'research report answering the query: "(.*?)"\n': _report,
+    r'search queries to research the following task: "(.*?)"\n': _answer_queries,
+    r"Given the following prompt, generate \d+ unique .*? pair: (.*)": _answer_goals,
+    r"Original query: (.*?)\n": _answer_question,
+    r"research results for the query '(.*?)', extract": _answer_learnings,
+    r'answer the following query or task: "(.*?)" in a': _answer_report,
+    r'research report answering the query: "(.*?)"\n': _answer_report,
 }

@@ -1,4 +1,4 @@
-"""The programs that are compared: how each is asked a question, and how its answer is read."""
+"""The compared programs: how each is started with a question, and how its answer is parsed."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from benchmarks.peers.services import Services
 HERE = Path(__file__).parent
 
 
-class Said(NamedTuple):
-    """An answer: its text, what it quotes with the address of each, seconds by its own clock."""
+class ProgramAnswer(NamedTuple):
+    """An answer: its text, its citations as quote and URL, and seconds by the program's clock."""
 
     text: str
-    cited: tuple[tuple[str, str], ...]
+    citations: tuple[tuple[str, str], ...]
     seconds: float
 
 
 class Program(NamedTuple):
-    """A program in an environment of its own (`folder` of it; empty: this checkout's)."""
+    """A program in its own environment, `folder`; empty: the environment of this checkout."""
 
     name: str
     distribution: str
     folder: str
     arguments: tuple[str, ...]
 
-    def python(self, environments: Path) -> Path:
+    def python_path(self, environments: Path) -> Path:
         own = environments / self.folder / "bin" / "python"
         return own if self.folder else Path(sys.executable)
 
     def command(self, environments: Path, question: str) -> list[str]:
         arguments = [part.replace("QUESTION", question) for part in self.arguments]
-        return [str(self.python(environments)), *arguments]
+        return [str(self.python_path(environments)), *arguments]
 
     def environment(self, services: Services, environments: Path, home: Path) -> dict[str, str]:
-        """All that it is told; nothing of the shell's environment."""
+        """The whole environment of the process; nothing of the shell's is passed on."""
         tokenizers = "litellm/litellm_core_utils/tokenizers"  # tiktoken would download them
         found = sorted((environments / self.folder).glob(f"lib/*/site-packages/{tokenizers}"))
         return {
@@ -54,21 +54,21 @@ class Program(NamedTuple):
             **({"TIKTOKEN_CACHE_DIR": str(found[0])} if found else {}),
         }
 
-    def read(self, output: str) -> Said:
-        """What a program printed."""
+    def parse_output(self, output: str) -> ProgramAnswer:
+        """Parse what a program has printed."""
         if self.distribution == "llm-research-agent":
-            return _ours(json.loads(output))
+            return _parse_own_answer(json.loads(output))
         said = json.loads(output.strip().splitlines()[-1])
-        return Said(said["answer"], _linked(said["answer"]), said["seconds"])
+        return ProgramAnswer(said["answer"], _find_citations(said["answer"]), said["seconds"])
 
 
-def _ours(answer: dict[str, object]) -> Said:
+def _parse_own_answer(answer: dict[str, object]) -> ProgramAnswer:
     cited = tuple((row["quote"], row["url"]) for row in answer["citations"])  # type: ignore[attr-defined,index]
-    return Said(str(answer["answer"]), cited, answer["usage"]["seconds"])  # type: ignore[index]
+    return ProgramAnswer(str(answer["answer"]), cited, answer["usage"]["seconds"])  # type: ignore[index]
 
 
-def _linked(text: str) -> tuple[tuple[str, str], ...]:
-    """The sentences of a text that end with a link, with its address."""
+def _find_citations(text: str) -> tuple[tuple[str, str], ...]:
+    """The sentences of a text that end with a link, each with its URL."""
     found = re.findall(r"([^.\n)]+\.) \(\[[^]]*\]\((\S+?)\)\)", text)
     return tuple((sentence.strip(), url) for sentence, url in found)
 

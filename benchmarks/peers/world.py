@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from agent.evidence import rank
+from agent.evidence import rank_texts
 from tests.services import as_html
 
 COMPANIES = (
@@ -15,7 +15,7 @@ COMPANIES = (
 FIRST = "Ada Bo Cleo Dag Eva Finn Greta Hugo Ines Jonas".split()
 LAST = "Lindqvist Marchetti".split()
 CITIES = "Uppsala Ravenna Tromso Porto Graz Lublin Cadiz Odense Leiden Bergen".split()
-TOLD = (
+FILLERS = (
     "{0} ships spare parts to forty countries.",
     "The canteen of {0} is known for its soup.",
     "A second hall was added to the plant of {0} after the flood.",
@@ -25,12 +25,12 @@ TOLD = (
     "In winter the yard of {0} is lit until late in the evening.",
     "Orders at {0} are packed by two shifts in a wooden hall.",
 )
-SENTENCES = 60  # of a page, around the one that answers: some 4,000 characters
+PAGE_SENTENCES = 60  # of a page, around the one that answers: some 4,000 characters
 MOST_HITS = 5
 
 
 class Question(NamedTuple):
-    """A question and the words that a right answer has (empty: no page says it)."""
+    """A question and the words of a right answer (empty: no page has the answer)."""
 
     text: str
     answer: str
@@ -38,7 +38,7 @@ class Question(NamedTuple):
 
 
 class World(NamedTuple):
-    """Questions, and pages as title and text by name."""
+    """Questions, and pages by name, each as title and text."""
 
     questions: tuple[Question, ...]
     pages: dict[str, tuple[str, str]]
@@ -47,28 +47,34 @@ class World(NamedTuple):
         return as_html(*self.pages[name])
 
     def search(self, query: str) -> list[str]:
-        """The pages whose words fit a query best, by BM25; those that share none are no hits."""
+        """The names of the best pages for a query by BM25; a page with no common word is no hit."""
         names = list(self.pages)
-        scores = rank([" ".join(self.pages[name]) for name in names], query)
+        scores = rank_texts([" ".join(self.pages[name]) for name in names], query)
         best = sorted(range(len(names)), key=lambda i: (-scores[i], i))[:MOST_HITS]
         return [names[i] for i in best if scores[i]]
 
 
-def world(count: int = 20) -> World:
-    """Of `count` questions two fifths have one hop, two fifths two, and a fifth no answer."""
+def make_world(count: int = 20) -> World:
+    """A world of `count` questions: 40% with one hop, 40% with two, 20% without an answer."""
     pages: dict[str, tuple[str, str]] = {}
     questions = []
     for i, company in enumerate(COMPANIES[:count]):
         company += " Works" if i % 2 else " Labs"
         person, city = f"{FIRST[i % 10]} {LAST[i // 10]}", CITIES[(i * 3) % 10]
-        pages[f"{i}-firm"] = company, _text(i, company, f"{company} was founded by {person}.")
-        pages[f"{i}-visit"] = f"A visit to {company}", _text(i + 100, company, "")
-        pages[f"{i}-person"] = person, _text(i + 200, person, f"{person} was born in {city}.")
-        questions.append(_question(i % 5, company, person, city))
+        pages[f"{i}-firm"] = (
+            company,
+            _make_page_text(i, company, f"{company} was founded by {person}."),
+        )
+        pages[f"{i}-visit"] = f"A visit to {company}", _make_page_text(i + 100, company, "")
+        pages[f"{i}-person"] = (
+            person,
+            _make_page_text(i + 200, person, f"{person} was born in {city}."),
+        )
+        questions.append(_make_question(i % 5, company, person, city))
     return World(tuple(questions), pages)
 
 
-def _question(kind: int, company: str, person: str, city: str) -> Question:
+def _make_question(kind: int, company: str, person: str, city: str) -> Question:
     if kind in (0, 1):
         return Question(f"Who founded {company}?", person, 1)
     if kind in (2, 3):
@@ -76,9 +82,9 @@ def _question(kind: int, company: str, person: str, city: str) -> Question:
     return Question(f"What is the shoe size of the founder of {company}?", "", 2)
 
 
-def _text(seed: int, name: str, fact: str) -> str:
-    """Filler, the same for a seed every time, with the fact in its middle; lines of six."""
+def _make_page_text(seed: int, name: str, fact: str) -> str:
+    """Filler sentences with the fact in the middle, six a line; always the same for a seed."""
     chance = random.Random(seed)
-    told = [chance.choice(TOLD).format(name) for _ in range(SENTENCES)]
-    told[SENTENCES // 2 : SENTENCES // 2] = [fact] if fact else []
-    return "\n".join(" ".join(told[i : i + 6]) for i in range(0, len(told), 6))
+    sentences = [chance.choice(FILLERS).format(name) for _ in range(PAGE_SENTENCES)]
+    sentences[PAGE_SENTENCES // 2 : PAGE_SENTENCES // 2] = [fact] if fact else []
+    return "\n".join(" ".join(sentences[i : i + 6]) for i in range(0, len(sentences), 6))

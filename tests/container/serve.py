@@ -11,7 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
-from tests.services import Asked, Raw, Reply, Services
+from tests.services import ModelRequest, Raw, Reply, Services
 from tests.thinker import Fact, Thinker
 
 FACTS = [Fact("winner", "Argentina", "Argentina won")]
@@ -20,7 +20,7 @@ FACTS = [Fact("winner", "Argentina", "Argentina won")]
 def main(speed: str) -> None:
     thinker = Thinker(FACTS, ["cup winner"])
 
-    def think(asked: Asked) -> Reply:
+    def think(asked: ModelRequest) -> Reply:
         print(asked.task, flush=True)
         return Raw(503, "too late", delay=60) if speed == "slow" else thinker(asked)
 

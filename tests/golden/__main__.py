@@ -1,9 +1,9 @@
-"""Records the golden runs anew: `python -m tests.golden`, with names for some of them.
+"""Records the golden runs again: `python -m tests.golden [NAME ...]`.
 
-A golden run is a journal made against loopback services, and beside it the answer object. They
-change only when a prompt, a step or the answer's shape was meant to change: then record them again
-and read the difference. Ports and times are made the same in all recordings, so that nothing else
-differs.
+A golden run is a journal recorded against loopback services, with its answer object beside it.
+Record again only when a prompt, a step or the form of the answer was meant to change, and review
+the difference. Ports, times and durations are replaced by constants, so that two recordings of the
+same program are equal.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from agent.answer import Answer
-from agent.outside.journal import digest
-from agent.settings import Settings, load
+from agent.outside.journal import call_key
+from agent.settings import Settings, parse_settings
 from tests.services import Services
-from tests.worlds import WORLDS, World, ended, lines
+from tests.worlds import WORLDS, World, read_journal_lines, run_to_end
 
 FOLDER = Path(__file__).parent
 NAMES = (*WORLDS, "offline")
-PLACE = "http://127.0.0.1:8000"  # nobody listens there
+ADDRESS = "http://127.0.0.1:8000"  # nobody listens there
 TIME = "2026-01-02T03:04:05Z"
 CORPUS = [
     {
@@ -41,60 +41,63 @@ CORPUS = [
 
 
 def comparable(answer: Answer) -> Any:
-    """An answer object without what a replay does not repeat: its own time and its file's name."""
+    """Return an answer without what a replay does not repeat: its duration and its file name."""
     value = json.loads(answer.model_dump_json())
     del value["usage"]["seconds"], value["run"]["journal"]
     return value
 
 
 def record(name: str) -> None:
-    """Write a journal and the answer that was given, which replaying it must give again."""
+    """Record a run: write its journal and its answer, which a replay must give again."""
     with tempfile.TemporaryDirectory() as folder:
-        text, given = _offline(Path(folder)) if name == "offline" else _online(name, Path(folder))
+        work = Path(folder)
+        text, recorded = _record_offline(work) if name == "offline" else _record_online(name, work)
     journal = FOLDER / f"{name}.jsonl"
     journal.write_text(text, encoding="utf-8")
-    _, answer = ended("", Settings(replay=journal))
-    assert comparable(answer) == given, name
-    shown = json.dumps(given, ensure_ascii=False, indent=1)
+    _, answer = run_to_end("", Settings(replay=journal))
+    assert comparable(answer) == recorded, name
+    shown = json.dumps(recorded, ensure_ascii=False, indent=1)
     (FOLDER / f"{name}.json").write_text(f"{shown}\n", encoding="utf-8")
 
 
-def _online(name: str, folder: Path) -> tuple[str, Any]:
+def _record_online(name: str, folder: Path) -> tuple[str, Any]:
     with Services() as services:
         world = WORLDS[name]()
-        settings = load(world.on(services).environment(folder, CACHE_TTL="0"), resume=name)
-        return _recorded(world, settings, services.base)
+        settings = parse_settings(
+            world.set_up(services).environment(folder, CACHE_TTL="0"), resume=name
+        )
+        return _record_world(world, settings, services.base)
 
 
-def _offline(folder: Path) -> tuple[str, Any]:
+def _record_offline(folder: Path) -> tuple[str, Any]:
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(f"{json.dumps(row)}\n" for row in CORPUS), encoding="utf-8")
     kept = {"runs_dir": folder / "runs", "cache_dir": folder / "cache"}
-    settings = load({}, resume="offline", offline=True, corpus=corpus, **kept)
+    settings = parse_settings({}, resume="offline", offline=True, corpus=corpus, **kept)
     world = World("Who founded Velmora Works, and when?", {}, {}, lambda _: {})
-    return _recorded(world, settings, str(folder))
+    return _record_world(world, settings, str(folder))
 
 
-def _recorded(world: World, settings: Settings, base: str) -> tuple[str, Any]:
-    """The journal and the answer of a run, of no place and no time."""
-    _, answer = ended(world.topic, settings)
+def _record_world(world: World, settings: Settings, base: str) -> tuple[str, Any]:
+    """Run a world; return journal and answer without ports, times and durations."""
+    _, answer = run_to_end(world.topic, settings)
     assert answer.run and answer.run.journal, answer
-    return _neutral(Path(answer.run.journal), base), _timeless(comparable(answer), base)
+    return _normalize_journal(Path(answer.run.journal), base), _normalize(comparable(answer), base)
 
 
-def _neutral(path: Path, base: str) -> str:
-    """A journal that tells neither where nor when it was made, in an order of its own."""
-    header, *calls = (_timeless(line, base) for line in lines(path))
+def _normalize_journal(path: Path, base: str) -> str:
+    """Return a journal without ports and times, with its calls sorted."""
+    header, *calls = (_normalize(line, base) for line in read_journal_lines(path))
     for call in calls:
-        call["key"] = digest(call["call"], call["request"])
+        call["key"] = call_key(call["call"], call["request"])
     calls.sort(key=lambda call: (call["call"], json.dumps(call["request"])))
     return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in (header, *calls))
 
 
-def _timeless(line: Any, base: str) -> Any:
+def _normalize(line: Any, base: str) -> Any:
     text = json.dumps(line, ensure_ascii=False)
     for scheme in ("http", "https"):  # the key of a page is its address with https
-        text = text.replace(base.replace("http", scheme), PLACE.replace("http", scheme))
+        text = text.replace(base.replace("http", scheme), ADDRESS.replace("http", scheme))
     text = re.sub(r'"(at|retrieved_at|started_at)": "2[^"]*"', rf'"\1": "{TIME}"', text)
     return json.loads(re.sub(r'"(seconds|began)": [\d.e-]+', r'"\1": 0.25', text))
 

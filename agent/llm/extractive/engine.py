@@ -8,27 +8,27 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent.errors import ModelFailed
-from agent.evidence import CJK, STOP_WORDS, is_row
-from agent.llm.chain import Generated
+from agent.evidence import CJK, is_row, stop_words
+from agent.evidence.names import find_names
 from agent.llm.extractive import report as reports
-from agent.llm.extractive.facts import generic, sided, suggested
-from agent.llm.extractive.filled import filled, in_prose, stated
-from agent.llm.extractive.filling import rows
-from agent.llm.extractive.finders import names
-from agent.llm.extractive.lines import Line, lines
-from agent.llm.extractive.question import Question, opponents, understood
-from agent.llm.extractive.ranking import Scored, scored
+from agent.llm.extractive.facts import is_generic, side_slots, suggest_slots
+from agent.llm.extractive.filled import fill_slot, find_in_prose, is_stated
+from agent.llm.extractive.filling import fill_rows
+from agent.llm.extractive.lines import Line, quotable_lines
+from agent.llm.extractive.question import ParsedQuestion, named_opponents, parse_question
+from agent.llm.extractive.ranking import ScoredLine, score_lines
 from agent.llm.extractive.selection import (
     SURE,
-    chosen,
+    choose_sentences,
     confidence,
-    of_type,
-    pertinent,
-    together,
+    drop_other_events,
+    has_value_of_type,
+    names_together,
 )
-from agent.llm.extractive.synonyms import noun
+from agent.llm.extractive.synonyms import doer_noun
+from agent.llm.model import Generation
 from agent.outside import Task
-from agent.slots.forms import spoken
+from agent.slots.forms import slot_words
 from agent.state import Slot
 
 QUERIES = (3, 5)  # at least where there are so many sensible ones, at most
@@ -49,17 +49,19 @@ class Extractive:
     provider = "extractive"
     name = "extractive"
 
-    def generate(self, task: Task[Any], correction: str) -> Generated:
+    def generate(self, task: Task[Any], correction: str) -> Generation:
         """Answer a task as JSON text. Raises ModelFailed for a task that rules cannot answer."""
         answers: dict[str, Callable[[Task[Any]], dict[str, Any]]] = {
-            "generate_queries": _queries,
+            "generate_queries": _make_queries,
             "reflect": _reflect,
             "decide": _decide,
             "synthesize": _synthesize,
-            "plan": lambda task: reports.plan(task.topic, _queries(task)["queries"]),
-            "gather": reports.calls,
-            "gaps": _gaps,
-            "draft": lambda task: reports.draft(task, _synthesize(_slotted(task))["citations"]),
+            "plan": lambda task: reports.make_plan(task.topic, _make_queries(task)["queries"]),
+            "gather": reports.choose_calls,
+            "gaps": _find_gaps,
+            "draft": lambda task: reports.make_draft(
+                task, _synthesize(_with_slots(task))["citations"]
+            ),
             "verify": lambda _: {"verdicts": []},  # the rules judge
             "mend": lambda _: _NOTHING,
         }
@@ -69,7 +71,7 @@ class Extractive:
                 "Choose a model with --llm.",
                 outcome="unsupported",
             )
-        return Generated(text=json.dumps(answers[task.name](task), ensure_ascii=False))
+        return Generation(text=json.dumps(answers[task.name](task), ensure_ascii=False))
 
     def warm(self) -> None:
         """Nothing is needed."""
@@ -81,7 +83,7 @@ class Extractive:
         """It can always be asked."""
         return "it needs no key and no network"
 
-    def price(self, generated: Generated) -> float:
+    def cost_usd(self, generation: Generation) -> float:
         """Nothing."""
         return 0.0
 
@@ -89,23 +91,28 @@ class Extractive:
 # --- queries ---------------------------------------------------------------------------
 
 
-def _queries(task: Task[Any]) -> dict[str, Any]:
-    question = understood(task.topic)
-    slots = task.slots or suggested(question)
-    found = [question.text, *_event(question), *_targets(question), *_fillers(question, slots)]
+def _make_queries(task: Task[Any]) -> dict[str, Any]:
+    question = parse_question(task.topic)
+    slots = task.slots or suggest_slots(question)
+    found = [
+        question.text,
+        *_event_pages(question),
+        *_targets(question),
+        *_filler_queries(question, slots),
+    ]
     return {
-        "queries": _distinct([*found, *_narrower(question)])[: QUERIES[1]],
+        "queries": _unique_queries([*found, *_narrow_question(question)])[: QUERIES[1]],
         "slots": [{"name": slot.name, "description": slot.description} for slot in slots],
     }
 
 
-def _event(question: Question) -> list[str]:
+def _event_pages(question: ParsedQuestion) -> list[str]:
     """The contest that a question names, as a page about it, and one about its final, is called."""
-    if sides := opponents(question):
+    if sides := named_opponents(question):
         contest = [name for name in question.surely_named if name not in sides]
         year = question.years
         return [" ".join((*sides, *year, *contest)), " ".join((*year, *contest, "Group matches"))]
-    if not question.final or not question.years:
+    if not question.asks_for_final or not question.years:
         return []
     if re.search(f"[{CJK}]", question.text):
         cup = f"{question.years[0]}年世界杯" if "世界杯" in question.text else ""
@@ -114,11 +121,11 @@ def _event(question: Question) -> list[str]:
     return [f"{subject} final", subject] if question.surely_named else []
 
 
-def _narrower(question: Question) -> list[str]:
+def _narrow_question(question: ParsedQuestion) -> list[str]:
     """Parts of the question: its names, and its words without the first and the last ones."""
-    plain = _plain(question)
+    plain = _content_words_as_written(question)
     cuts = [plain, plain[1:], plain[:-1], plain[2:]]
-    named = [noun(word) for word in question.text.casefold().rstrip("?").split()]
+    named = [doer_noun(word) for word in question.text.casefold().rstrip("?").split()]
     subject = " ".join(question.surely_named)
     near = [f"{subject} {word}" for word in (*named, _LOOKED_FOR.get(question.kind, "")) if word]
     parts = [*question.names[:1], *(" ".join(cut) for cut in cuts if len(cut) > 1)]
@@ -129,44 +136,46 @@ def _narrower(question: Question) -> list[str]:
 _LOOKED_FOR = {"date": "history", "name": "people", "place": "location", "money": "price"}
 
 
-def _distinct(queries: Sequence[str]) -> list[str]:
+def _unique_queries(queries: Sequence[str]) -> list[str]:
     """The queries in order, each once: what differs only in stop words or case is one."""
     seen: dict[tuple[str, ...], str] = {}
     for query in queries:
         query = " ".join(query.split())[:300]
-        key = tuple(w for w in re.findall(r"\w+", query.casefold()) if w not in STOP_WORDS)
+        key = tuple(w for w in re.findall(r"\w+", query.casefold()) if w not in stop_words())
         if query:
             seen.setdefault(key, query)
     return list(seen.values())
 
 
-def _targets(question: Question) -> list[str]:
+def _targets(question: ParsedQuestion) -> list[str]:
     """The sides of a comparison with what is compared, and each name."""
-    rest = " ".join(word for word in _unsaid(question) if word.casefold() not in COMPARING)
+    rest = " ".join(word for word in _topic_left_out(question) if word.casefold() not in COMPARING)
     sides = [f"{side} {rest}" for side in question.sides]
     named = list(question.names[:3]) if len(question.names) > 1 else []
     said = " ".join(question.names).casefold()
-    asked = [word for word in _plain(question) if word.casefold() not in said]
+    asked = [word for word in _content_words_as_written(question) if word.casefold() not in said]
     return [*sides, *named[:2], *([" ".join(asked)] if len(asked) > 2 else []), *named[2:]]
 
 
-def _plain(question: Question) -> list[str]:
+def _content_words_as_written(question: ParsedQuestion) -> list[str]:
     """The content words as written."""
     found = re.findall(r"[\w'’.&-]*\w", question.plain)
     if len(found) == 1 and (run := found[0]) and re.match(f"[{CJK}]", run[-1]):
         found = [run[i : i + 4] for i in range(0, len(run), 4)]  # no blanks to cut it at
-    return [word for word in found if word.casefold() not in STOP_WORDS]
+    return [word for word in found if word.casefold() not in stop_words()]
 
 
-def _unsaid(question: Question) -> list[str]:
+def _topic_left_out(question: ParsedQuestion) -> list[str]:
     told = " ".join(question.sides).casefold()
-    return [word for word in _plain(question) if word.casefold() not in told][:4]
+    return [word for word in _content_words_as_written(question) if word.casefold() not in told][:4]
 
 
-def _fillers(question: Question, slots: Sequence[Slot]) -> list[str]:
+def _filler_queries(question: ParsedQuestion, slots: Sequence[Slot]) -> list[str]:
     named = bool(question.surely_named)
-    subject = " ".join((*question.names, *question.years) if named else _plain(question)[:6])
-    asked = [slot.name.replace("_", " ") for slot in slots if not generic(slot.name)]
+    subject = " ".join(
+        (*question.names, *question.years) if named else _content_words_as_written(question)[:6]
+    )
+    asked = [slot.name.replace("_", " ") for slot in slots if not is_generic(slot.name)]
     if re.search(f"[{CJK}]", subject):
         return []  # names of slots are English
     return [f"{subject} {name}" for name in asked if name.casefold() not in subject.casefold()]
@@ -176,38 +185,46 @@ def _fillers(question: Question, slots: Sequence[Slot]) -> list[str]:
 
 
 def _reflect(task: Task[Any]) -> dict[str, Any]:
-    question = understood(task.topic)
-    ranked = pertinent(scored(lines(task.evidence), question), question)
-    told = rows(task.slots, question, ranked)
-    missing = [Slot(name=spoken(row["name"])) for row in told if row["value"] is None]
-    more = [*_hops(question, ranked, task), *_fillers(question, missing)] if missing else []
-    fallback = [" ".join(_plain(question)[:8]) or question.text] if missing else []
+    question = parse_question(task.topic)
+    ranked = drop_other_events(score_lines(quotable_lines(task.evidence), question), question)
+    told = fill_rows(task.slots, question, ranked)
+    missing = [Slot(name=slot_words(row["name"])) for row in told if row["value"] is None]
+    more = (
+        [*_next_hops(question, ranked, task), *_filler_queries(question, missing)]
+        if missing
+        else []
+    )
+    fallback = (
+        [" ".join(_content_words_as_written(question)[:8]) or question.text] if missing else []
+    )
     return {
         "slots": told,
         "need_more": bool(missing),
-        "new_queries": (_distinct(more) or fallback)[:MORE],
+        "new_queries": (_unique_queries(more) or fallback)[:MORE],
     }
 
 
-def _gaps(task: Task[Any]) -> dict[str, Any]:
+def _find_gaps(task: Task[Any]) -> dict[str, Any]:
     """The facts that an answer would need and that the evidence does not say."""
-    known = _reflect(_slotted(task))
+    known = _reflect(_with_slots(task))
     missing = [row["name"].replace("_", " ") for row in known["slots"] if row["value"] is None]
     return {"gaps": missing, "follow_up_queries": known["new_queries"] if missing else []}
 
 
-def _slotted(task: Task[Any]) -> Task[Any]:
+def _with_slots(task: Task[Any]) -> Task[Any]:
     """A task whose slots are those that its topic suggests, unless it has some."""
-    slots = task.slots or suggested(understood(task.topic))
+    slots = task.slots or suggest_slots(parse_question(task.topic))
     return task.model_copy(update={"slots": slots})
 
 
-def _hops(question: Question, ranked: Sequence[Scored], task: Task[Any]) -> list[str]:
+def _next_hops(
+    question: ParsedQuestion, ranked: Sequence[ScoredLine], task: Task[Any]
+) -> list[str]:
     """Names in the best sentences that have no page of their own yet: the way to a second fact."""
     titles = {excerpt.title.casefold() for excerpt in task.evidence}
     told = question.text.casefold()
     best = sorted(ranked, key=lambda s: -s.score)[:2]
-    found = [name for s in best for name in names(s.line.text)]
+    found = [name for s in best for name in find_names(s.line.text)]
     fresh = [n for n in found if n.casefold() not in titles and n.casefold() not in told]
     return list(dict.fromkeys(fresh))[:2]
 
@@ -220,69 +237,77 @@ def _decide(task: Task[Any]) -> dict[str, Any]:
 
     While the asked facts are not all found, names are followed once, though some answer would do.
     """
-    task = task.model_copy(update={"slots": task.slots or suggested(understood(task.topic))})
+    task = task.model_copy(
+        update={"slots": task.slots or suggest_slots(parse_question(task.topic))}
+    )
     before = tuple(getattr(task, "queries", ()))
     draft, reflected = _synthesize(task), _reflect(task)
     hops = reflected["new_queries"] if task.evidence else []
-    fresh = _unsearched([*hops, *_queries(task)["queries"]], before)[:MORE]
-    early = reflected["need_more"] and len(before) <= MORE and bool(_unsearched(hops, before))
+    fresh = _drop_searched([*hops, *_make_queries(task)["queries"]], before)[:MORE]
+    early = reflected["need_more"] and len(before) <= MORE and bool(_drop_searched(hops, before))
     if draft["answer"] and not early:
         return {"action": "return_answer", **draft}
     return {"action": "search_web" if fresh else "return_answer", "queries": fresh}
 
 
-def _unsearched(queries: Sequence[str], before: Sequence[str]) -> list[str]:
+def _drop_searched(queries: Sequence[str], before: Sequence[str]) -> list[str]:
     known = {query.casefold() for query in before}
-    return [query for query in _distinct(queries) if query.casefold() not in known]
+    return [query for query in _unique_queries(queries) if query.casefold() not in known]
 
 
 # --- synthesize ---------------------------------------------------------------------------
 
 
 def _synthesize(task: Task[Any]) -> dict[str, Any]:
-    question = understood(task.topic)
-    ranked = pertinent(scored(lines(task.evidence), question), question)
+    question = parse_question(task.topic)
+    ranked = drop_other_events(score_lines(quotable_lines(task.evidence), question), question)
     if confidence(question, ranked) < SURE or not (
-        together(question, ranked) and of_type(question, ranked) and stated(question, ranked)
+        names_together(question, ranked)
+        and has_value_of_type(question, ranked)
+        and is_stated(question, ranked)
     ):
         return _NOTHING
-    strict = [slot for slot in task.slots if _asked_by_name(slot, question)]
-    facts = [found for slot in strict if (found := filled(slot, question, ranked))]
-    sure = confidence(question, ranked) >= CERTAIN and not question.final
+    strict = [slot for slot in task.slots if _is_own_fact(slot, question)]
+    facts = [found for slot in strict if (found := fill_slot(slot, question, ranked))]
+    sure = confidence(question, ranked) >= CERTAIN and not question.asks_for_final
     if strict and not facts and not sure:
         return _NOTHING
-    picked = _picked(task, question, ranked, [found.line for found in facts])
+    picked = _pick_sentences(task, question, ranked, [found.line for found in facts])
     return {
-        "answer": "".join(f"{line.text} [{line.source}]{_after(line)}" for line in picked).strip(),
+        "answer": "".join(
+            f"{line.text} [{line.source}]{_ending_of(line)}" for line in picked
+        ).strip(),
         "citations": [{"source": line.source, "quote": line.text} for line in picked],
     }
 
 
-def _asked_by_name(slot: Slot, question: Question) -> bool:
+def _is_own_fact(slot: Slot, question: ParsedQuestion) -> bool:
     """Whether a slot is a fact of its own, not the answer itself or a side of a comparison."""
-    if generic(slot.name):
+    if is_generic(slot.name):
         return len(question.parts) > 1
-    return slot.name not in sided(question)
+    return slot.name not in side_slots(question)
 
 
-def _picked(
-    task: Task[Any], question: Question, ranked: Sequence[Scored], wanted: Sequence[Line]
+def _pick_sentences(
+    task: Task[Any], question: ParsedQuestion, ranked: Sequence[ScoredLine], wanted: Sequence[Line]
 ) -> list[Line]:
     """The sentences of the answer. A row that tells the fact is one, though no prose repeats it."""
-    told = [(s, found) for s in task.slots if (found := filled(s, question, ranked))]
+    told = [(s, found) for s in task.slots if (found := fill_slot(s, question, ranked))]
     tabled = [(slot, found) for slot, found in told if is_row(found.line.text)]
-    prose = [same for slot, found in tabled if (same := in_prose(slot, found, question, ranked))]
+    prose = [
+        same for slot, found in tabled if (same := find_in_prose(slot, found, question, ranked))
+    ]
     known = {s.line for s in ranked}
     top = max((s.score for s in ranked), default=0.0)
     more = [
-        Scored(line, top, 0.0, frozenset())
+        ScoredLine(line, top, 0.0, frozenset())
         for line in dict.fromkeys(found.line for _, found in tabled)
         if line not in known
     ]
     limit = int(getattr(task, "max_words", 80))
     wanted = list(dict.fromkeys([*prose, *wanted, *(found.line for _, found in tabled)]))
-    only = bool(wanted) and (question.final or bool(tabled))
-    picked = chosen(question, [*ranked, *more], limit, wanted, only=only)
+    only = bool(wanted) and (question.asks_for_final or bool(tabled))
+    picked = choose_sentences(question, [*ranked, *more], limit, wanted, only=only)
     if tabled and set(picked) <= set(wanted):
         return sorted(picked, key=wanted.index)
     facts = [found.line for _, found in told]
@@ -292,6 +317,6 @@ def _picked(
 _NOTHING: dict[str, Any] = {"answer": "", "citations": []}
 
 
-def _after(line: Line) -> str:
+def _ending_of(line: Line) -> str:
     """What goes behind a sentence: a row of a table, which has no full stop, ends its line."""
     return "\n" if is_row(line.text) else " "

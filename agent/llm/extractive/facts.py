@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from agent.llm.extractive.question import Kind, Question, opponents
-from agent.llm.extractive.synonyms import forms, is_verb
+from agent.llm.extractive.question import Kind, ParsedQuestion, named_opponents
+from agent.llm.extractive.synonyms import is_verb, verb_forms
 from agent.state import Slot
 
 
-class Fact(NamedTuple):
+class FactKind(NamedTuple):
     """A kind of fact: words that name it, words that state it, and the type of its value."""
 
     named: str  # pattern of the slot's name
@@ -24,96 +24,98 @@ _WON = r"\b(won|wins?|winners?|beat\w*|defeat\w*|champions?|victor\w*|(?:went|aw
 _SCORED = r"\b(goal-?scorers?|scored|scorers?|goals?|equali[sz]ed|converted)\b"
 _FOUNDED = r"\b(founded|established|formed|incorporated|set up|started|created|inception|history)\b"
 
-FACTS: tuple[Fact, ...] = (
-    Fact(
+FACTS: tuple[FactKind, ...] = (
+    FactKind(
         r"runner.?up|loser|second.?place|finalist",
         r"\b(beat\w*|defeat\w*|over|against)\b",
         "name",
         "after",
         "loser",
     ),
-    Fact(
+    FactKind(
         r"winner|champion|won\b|victor|laureate",
         rf"{_WON}|冠军是?|获胜|夺冠|夺得",
         "name",
         "before",
         "winner",
     ),
-    Fact(r"scorers?\b", rf"{_SCORED}|进球|打进|罚进", "names", "", "scorers"),
-    Fact(r"score|result", r"\d\s?[-–:]\s?\d|\d比\d", "score", "", "score"),
-    Fact(
+    FactKind(r"scorers?\b", rf"{_SCORED}|进球|打进|罚进", "names", "", "scorers"),
+    FactKind(r"score|result", r"\d\s?[-–:]\s?\d|\d比\d", "score", "", "score"),
+    FactKind(
         r"founders?\b|founded.?by|creators?\b",
         rf"\b(co-?found\w+|founders?)\b|{_FOUNDED}|创立|创办|创始人",
         "names",
     ),
-    Fact(
+    FactKind(
         r"found(ed|ation|ing)|established|inception|formed",
         rf"{_FOUNDED}|\bsince\b|成立|创立|创办",
         "date",
     ),
-    Fact(
+    FactKind(
         r"headquarter|head.?office|\bseat\b|based",
         r"\b(headquarter\w*|based|seat|head office|offices?)\b|总部",
         "place",
     ),
-    Fact(
+    FactKind(
         r"\bceo\b|chief.?executive|leader|president|director|\bhead\b|chair",
         r"\b(ceo|chief executive|led|leads?|president|director|head|chair\w*)\b|首席执行官|总裁",
         "name",
     ),
-    Fact(
+    FactKind(
         r"venue|stadium|location|place|where|birthplace",
         r"\b(at|in|near|located|born|stadium|lies|based)\b|位于|举行|在",
         "place",
         "",
         "place",
     ),
-    Fact(r"referee", r"\breferee\w*\b|裁判", "name", "", "referee"),
-    Fact(r"attendance|spectators", r"\b(attend\w*|spectators|crowd)\b", "number", "", "attendance"),
-    Fact(r"coach|manager", r"\b(coach\w*|manage[dr]\w*)\b|教练", "name"),
-    Fact(r"author|writer|written", r"\b(wrote|written|author\w*|by)\b|作者", "name"),
-    Fact(
+    FactKind(r"referee", r"\breferee\w*\b|裁判", "name", "", "referee"),
+    FactKind(
+        r"attendance|spectators", r"\b(attend\w*|spectators|crowd)\b", "number", "", "attendance"
+    ),
+    FactKind(r"coach|manager", r"\b(coach\w*|manage[dr]\w*)\b|教练", "name"),
+    FactKind(r"author|writer|written", r"\b(wrote|written|author\w*|by)\b|作者", "name"),
+    FactKind(
         r"invent|discover|designer|architect|developer",
         r"\b(invent\w*|discover\w*|design\w*|creat\w*|architect|develop\w*)\b|发明|设计",
         "name",
     ),
-    Fact(r"price|cost|\bfees?\b|budget|revenue|salary|how.?much", r"", "money"),
-    Fact(
+    FactKind(r"price|cost|\bfees?\b|budget|revenue|salary|how.?much", r"", "money"),
+    FactKind(
         r"\b(date|when|year|day|deadline|born|died|opened)\b|released?|launch",
         r"",
         "date",
         "",
         "day",
     ),
-    Fact(
+    FactKind(
         r"number|count|how.?many|population|height|length|distance|period|duration|limit|size|\bage\b"
         r"|capacity|weight|percent|amount|quantity|days|hours",
         r"",
         "number",
     ),
-    Fact(
+    FactKind(
         r"\b(responsible|in charge|owner)\b",
         r"\b(responsib\w+|in charge|owners?|takes? (care|over))\b",
         "name",
     ),
-    Fact(
+    FactKind(
         r"\b(who|person|name|contact|team)\b|approver|organi[sz]ation",
         r"",
         "name",
     ),
 )
-PLAIN = Fact("", "", "text")
+PLAIN = FactKind("", "", "text")
 #: What a slot asks for whose name says nothing, by its form.
 FORMS: dict[str, Kind] = {"date": "date", "integer": "number", "number": "number"}
 
 
-def fact_of(slot: Slot, question: Question) -> Fact:
+def fact_of(slot: Slot, question: ParsedQuestion) -> FactKind:
     """What kind of fact a slot asks for: by its name, else by its description.
 
     A slot that stands for the answer itself asks for what the question asks for.
     """
-    if generic(slot.name):
-        return _by_question(question)
+    if is_generic(slot.name):
+        return _fact_of_question(question)
     for text in (slot.name, slot.description):
         spelled = re.sub(r"[\W_]+", " ", text.casefold())
         for fact in FACTS:
@@ -132,26 +134,26 @@ _DID = re.compile(
 _BE = frozenset("is are was were s will can should would do does did has have had may must".split())
 
 
-def _by_question(question: Question) -> Fact:
+def _fact_of_question(question: ParsedQuestion) -> FactKind:
     """What `who`, `when` and their like ask for: who did the verb, when it was, else any value."""
-    verb = _verb(question)
+    verb = _asked_verb(question)
     if question.kind == "name" and verb:
         known = next((f for f in FACTS if f.match and re.match(f.named, verb)), PLAIN)
         if known.kind in _ROLES:
             return known
-        return Fact("", rf"\b(?:{'|'.join(forms(verb))})\b", "name", "before")
+        return FactKind("", rf"\b(?:{'|'.join(verb_forms(verb))})\b", "name", "before")
     if question.kind == "name":
         role = (f for f in FACTS if f.kind in _ROLES and re.search(f.named, question.text, re.I))
         found = next(role, PLAIN)
-        return found._replace(kind="name", side="") if found.stated else Fact("", "", "name")
+        return found._replace(kind="name", side="") if found.stated else FactKind("", "", "name")
     if question.kind in ("date", "place") and verb:
         told = {"date": "day", "place": "place"}[question.kind]
-        return Fact("", rf"\b(?:{'|'.join(forms(verb))})\b", question.kind, "", told)
+        return FactKind("", rf"\b(?:{'|'.join(verb_forms(verb))})\b", question.kind, "", told)
     told = {"date": "day", "place": "place", "score": "score"}.get(question.kind, "")
-    return Fact("", "", question.kind, "", told)
+    return FactKind("", "", question.kind, "", told)
 
 
-def _verb(question: Question) -> str:
+def _asked_verb(question: ParsedQuestion) -> str:
     """The verb that is asked about, where the form of the question shows it."""
     found = _DID.search(question.text)
     verb = (found[1] or found[2]).casefold() if found else ""
@@ -183,28 +185,28 @@ MATCH = {
 }
 
 
-def generic(name: str) -> bool:
+def is_generic(name: str) -> bool:
     """Whether a slot stands for the answer itself, or for one part of it (`how_tall`)."""
     return name in GENERIC and name != "score" or name.startswith("how_")
 
 
-def suggested(question: Question) -> tuple[Slot, ...]:
+def suggest_slots(question: ParsedQuestion) -> tuple[Slot, ...]:
     """The facts that an answer needs, by the form of the question."""
-    if sides := opponents(question):
-        if question.final:
+    if sides := named_opponents(question):
+        if question.asks_for_final:
             return tuple(Slot(name=n, description=f"of {' against '.join(sides)}") for n in MATCH)
-    elif question.final:
+    elif question.asks_for_final:
         return tuple(Slot(name=name, description=said) for name, said in MATCH.items())
     if question.sides:
-        pairs = zip(sided(question), question.sides, strict=True)
+        pairs = zip(side_slots(question), question.sides, strict=True)
         return tuple(Slot(name=name, description=f"What is said of {side}") for name, side in pairs)
-    if company(question):
+    if is_company(question):
         return tuple(Slot(name=name) for name in ("founded", "founders", "headquarters"))
-    parts = {_named(part): part for part in question.parts}
+    parts = {_slot_name(part): part for part in question.parts}
     return tuple(Slot(name=name, description=part.text) for name, part in parts.items())
 
 
-def company(question: Question) -> bool:
+def is_company(question: ParsedQuestion) -> bool:
     """Whether a topic is a company, or a single name that may well be one, and no question."""
     name = _ABOUT.sub("", question.text).strip(" .!")
     if _ASKS.search(name):
@@ -212,16 +214,16 @@ def company(question: Question) -> bool:
     return bool(_COMPANY.search(name) or _LONE.match(name))
 
 
-def _named(part: Question) -> str:
+def _slot_name(part: ParsedQuestion) -> str:
     kinds = {kind: name for name, kind in GENERIC.items()}
     how = _HOW.search(part.text)
     return f"how_{how[1].lower()}" if how else kinds.get(part.kind, "answer")
 
 
-def sided(question: Question) -> tuple[str, ...]:
+def side_slots(question: ParsedQuestion) -> tuple[str, ...]:
     """The names of the slots that stand for the sides of a comparison."""
-    return tuple(_snake(side) for side in question.sides)
+    return tuple(_snake_case(side) for side in question.sides)
 
 
-def _snake(text: str) -> str:
+def _snake_case(text: str) -> str:
     return re.sub(r"\W+", "_", text.casefold()).strip("_")[:40] or "side"

@@ -8,13 +8,13 @@ from typing import Any
 
 from agent.evidence import is_row
 from agent.llm.extractive.facts import fact_of
-from agent.llm.extractive.filled import Filled, filled, part_of
-from agent.llm.extractive.question import Question
-from agent.llm.extractive.ranking import Scored
+from agent.llm.extractive.filled import Filled, fill_slot, part_of
+from agent.llm.extractive.question import ParsedQuestion
+from agent.llm.extractive.ranking import ScoredLine
 from agent.llm.extractive.selection import confidence
-from agent.slots.forms import typed
+from agent.slots.forms import to_typed
 from agent.slots.rows import named_numbers
-from agent.slots.sameness import same
+from agent.slots.sameness import same_value
 from agent.state import Slot
 
 #: How much less sure than of the best source (log odds) it may be of another one whose prose is
@@ -29,17 +29,21 @@ NAMES = frozenset({"name", "names", "place"})
 Row = dict[str, Any]
 
 
-def rows(slots: Sequence[Slot], question: Question, ranked: Sequence[Scored]) -> list[Row]:
+def fill_rows(
+    slots: Sequence[Slot], question: ParsedQuestion, ranked: Sequence[ScoredLine]
+) -> list[Row]:
     """A row for each slot and source that states it; one without a value where none does."""
     made: list[Row] = []
-    for name, leaves in _by_root(slots).items():
-        slot = _whole(name, leaves)
-        told = [row for f in _told(slot, question, ranked) if (row := _row(name, leaves, f))]
+    for name, leaves in _group_by_root(slots).items():
+        slot = _list_slot(name, leaves)
+        told = [
+            row for f in _find_values(slot, question, ranked) if (row := _make_row(name, leaves, f))
+        ]
         made.extend(told or [{"name": name, "value": None, "source": None, "quote": ""}])
     return made
 
 
-def _by_root(slots: Sequence[Slot]) -> dict[str, list[Slot]]:
+def _group_by_root(slots: Sequence[Slot]) -> dict[str, list[Slot]]:
     """The leaves of each list together; every other slot by itself."""
     roots: dict[str, list[Slot]] = {}
     for slot in slots:
@@ -47,19 +51,21 @@ def _by_root(slots: Sequence[Slot]) -> dict[str, list[Slot]]:
     return roots
 
 
-def _whole(name: str, leaves: Sequence[Slot]) -> Slot:
+def _list_slot(name: str, leaves: Sequence[Slot]) -> Slot:
     """What is asked for: the slot itself, or a list by its own name."""
     if leaves[0].name == name:
         return leaves[0]
     return Slot(name=name, description=leaves[0].description)
 
 
-def _told(slot: Slot, question: Question, ranked: Sequence[Scored]) -> Iterator[Filled]:
+def _find_values(
+    slot: Slot, question: ParsedQuestion, ranked: Sequence[ScoredLine]
+) -> Iterator[Filled]:
     """The best value, and those of other sources that state it about as surely.
 
     Of one form with it: what prose says against a table is more often about another match.
     """
-    best = filled(slot, question, ranked)
+    best = fill_slot(slot, question, ranked)
     if best is None:
         return
     yield best
@@ -70,25 +76,25 @@ def _told(slot: Slot, question: Question, ranked: Sequence[Scored]) -> Iterator[
     own = {n: [s for s in ranked if s.line.source == n] for n in sources}
     sure = confidence(question, own[best.line.source])
     for n, lines in own.items():
-        found = filled(slot, question, lines) if n != best.line.source else None
+        found = fill_slot(slot, question, lines) if n != best.line.source else None
         if not found or is_row(found.line.text) != is_row(best.line.text):
             continue
         if is_row(found.line.text) or confidence(question, lines) >= sure - BESIDE:
             yield found
 
 
-def _row(name: str, leaves: Sequence[Slot], found: Filled) -> Row | None:
+def _make_row(name: str, leaves: Sequence[Slot], found: Filled) -> Row | None:
     """A value as the reflect task answers it; None where it is not of the slot's form."""
     value: str | None = found.value
     if leaves[0].name != name:
-        value = _listed(leaves, found)
-    elif typed(found.value, leaves[0]) is None:
+        value = _list_items(leaves, found)
+    elif to_typed(found.value, leaves[0]) is None:
         value = None
     row = {"name": name, "value": value, "source": found.line.source, "quote": found.quote}
     return row if value else None
 
 
-def _listed(leaves: Sequence[Slot], found: Filled) -> str | None:
+def _list_items(leaves: Sequence[Slot], found: Filled) -> str | None:
     """A list of names as its items: scalars, or objects of a name and the number told with it."""
     kinds = {leaf.form.type: leaf.name.rpartition("[]")[2].lstrip(".") for leaf in reversed(leaves)}
     names = [named.name for named in named_numbers(found.value)]
@@ -97,7 +103,9 @@ def _listed(leaves: Sequence[Slot], found: Filled) -> str | None:
     if "string" not in kinds:
         return None
     counted = named_numbers(found.quote) if "integer" in kinds else []
-    known = [(next((n for n in names if same(n, one.name)), ""), one.number) for one in counted]
+    known = [
+        (next((n for n in names if same_value(n, one.name)), ""), one.number) for one in counted
+    ]
     items = [{kinds["string"]: n, kinds["integer"]: number} for n, number in known if n and number]
     silent = [name for name in names if name not in {n for n, _ in known}]
     items += [{kinds["string"]: name} for name in silent]

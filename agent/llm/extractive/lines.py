@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from agent.evidence import is_heading, sentences
-from agent.evidence.instructions import instruction
+from agent.evidence import is_heading, split_sentences
+from agent.evidence.instructions import find_instruction
 from agent.outside import Excerpt
 
 _MARKER = re.compile(r"(?:[-*+•‣–]|\d{1,3}[.)]|>)\s+")
@@ -32,12 +32,12 @@ class Line(NamedTuple):
     whole: str  # the passage
 
     @property
-    def leans(self) -> bool:
+    def opens_with_pronoun(self) -> bool:
         """Whether it begins with a pronoun, so that the sentence before tells its subject."""
         return bool(_PRONOUN.match(self.text))
 
 
-def lines(evidence: Sequence[Excerpt]) -> list[Line]:
+def quotable_lines(evidence: Sequence[Excerpt]) -> list[Line]:
     """Every sentence of the evidence that could be quoted, in order, under its heading.
 
     A passage that is only a heading is that of the next passage.
@@ -50,7 +50,7 @@ def lines(evidence: Sequence[Excerpt]) -> list[Line]:
             if is_heading(passage):
                 above = passage.strip("#* :")
                 continue
-            found.extend(_of_passage(excerpt, number, passage, above))
+            found.extend(_passage_lines(excerpt, number, passage, above))
             above = ""
     return found
 
@@ -65,18 +65,18 @@ def _plain_title(excerpt: Excerpt) -> str:
     return excerpt.title[: excerpt.title.rindex(parts[-1])].rstrip(" -–—|·")
 
 
-def _of_passage(excerpt: Excerpt, number: int, passage: str, heading: str) -> list[Line]:
+def _passage_lines(excerpt: Excerpt, number: int, passage: str, heading: str) -> list[Line]:
     found: list[Line] = []
     before = ""
-    speaks = instruction(passage) is not None
-    for at, (start, end) in enumerate(sentences(passage)):
+    speaks = find_instruction(passage) is not None
+    for at, (start, end) in enumerate(split_sentences(passage)):
         text = passage[start:end]
-        if _heads(text, passage[end : end + 1]):
+        if _is_heading_of(text, passage[end : end + 1]):
             heading, before = text.strip("#* :"), ""
             continue
         if mark := _MARKER.match(text):
             text, start = text[mark.end() :], start + mark.end()
-        if speaks and instruction(text):
+        if speaks and find_instruction(text):
             continue  # addressed to a model: nothing to quote
         if any(char.isalnum() for char in text) and not text.startswith("^"):  # not a footnote
             about = (excerpt.source, excerpt.title, number, at)
@@ -85,5 +85,5 @@ def _of_passage(excerpt: Excerpt, number: int, passage: str, heading: str) -> li
     return found
 
 
-def _heads(text: str, following: str) -> bool:
+def _is_heading_of(text: str, following: str) -> bool:
     return is_heading(text) and (following == "\n" or text.startswith(("#", "**")))

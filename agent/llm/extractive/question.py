@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
-from agent.evidence import words
+from agent.evidence import content_words
+from agent.evidence.dates import find_years
+from agent.evidence.names import UPPER, find_question_names
+from agent.evidence.words import word_lists
 
 Kind = Literal["name", "date", "place", "number", "money", "score", "names", "yesno", "text"]
 
@@ -40,20 +43,6 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         r"吗[?？]?$",
     ),
 )
-#: Capital letters of the Latin, Greek and Cyrillic scripts (`re` has no class for them).
-UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĴĶĹĻĽĿŁŃŅŇŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽȘȚΑ-ΩА-ЯЁ"
-_NAME = re.compile(
-    rf"\b[{UPPER}][\w'’&.-]*(?:\s+(?:(?:of|the|de|van|von|der|di|da|la|le|and|&)\s+){{0,2}}"
-    rf"[{UPPER}][\w'’&-]*|\s+\d+\b)*"
-)
-_QUOTED = re.compile(r"[\"“”«»《》「」]([^\"“”«»《》「」]{2,80})[\"“”«»《》「」]")
-_OPENERS = frozenset(
-    "a an and are as at by can compare could define describe did difference differences do does "
-    "explain find for from give had has have how if in is it list may must name of on or please "
-    "should show summarise summarize tell that the this to was were what when where which "
-    "who whom whose why will with would".split()
-)
-_YEAR = re.compile(r"(?<!\d)(1[0-9]{3}|20[0-9]{2})(?!\d)")
 _LENGTH = (
     r"\b(?:m|km|cm|mm|miles?|feet|foot|ft|inch(?:es)?|(?:kilo|centi|milli)?met(?:re|er)s?"
     r"|light.years?)\b|[米里]"
@@ -94,7 +83,7 @@ _SIDES = (
 )
 
 
-class Question(NamedTuple):
+class ParsedQuestion(NamedTuple):
     """A question, taken apart."""
 
     text: str
@@ -107,18 +96,18 @@ class Question(NamedTuple):
     unit: str  # pattern that a number must match to be the answer; empty: any
 
     @property
-    def parts(self) -> tuple[Question, ...]:
+    def parts(self) -> tuple[ParsedQuestion, ...]:
         """The questions that it is made of, each with the subject; itself where it is one."""
         pieces = _PARTS.split(self.text)
         if len(pieces) < 2 or self.sides:
             return (self,)
-        first = understood(pieces[0].rstrip(" ,") + "?")
+        first = parse_question(pieces[0].rstrip(" ,") + "?")
         subject = " ".join((*first.surely_named, *first.years)) or first.plain
-        rest = (understood(f"{piece} {subject}") for piece in pieces[1:])
+        rest = (parse_question(f"{piece} {subject}") for piece in pieces[1:])
         return (first, *(part._replace(text=part.text) for part in rest))
 
     @property
-    def final(self) -> bool:
+    def asks_for_final(self) -> bool:
         """Whether it is about what decides a contest: its final, its winner, its score."""
         return bool(_CONTEST.search(self.text) and _OUTCOME.search(self.text))
 
@@ -151,7 +140,7 @@ _AGAINST = (
 )
 #: What makes a contest, a team or a prize another one than that of the same name without it.
 _QUALIFIERS = {
-    word: frozenset(words(group))
+    word: frozenset(content_words(group))
     for group in (
         "women woman female ladies girls",
         "youth junior juniors u17 u20 u21",
@@ -160,11 +149,11 @@ _QUALIFIERS = {
         "paralympic paralympics wheelchair",
         "winter",
     )
-    for word in words(group)
+    for word in content_words(group)
 }
 
 
-def opponents(question: Question) -> tuple[str, ...]:
+def named_opponents(question: ParsedQuestion) -> tuple[str, ...]:
     """The two sides of a match that a question names; empty where it names none."""
     text = f"{question.text.rstrip(' ?!.')} "
     found = next(filter(None, (form.search(text) for form in _AGAINST)), None)
@@ -174,7 +163,7 @@ def opponents(question: Question) -> tuple[str, ...]:
     return first, found[2].strip()
 
 
-def another_event(around: str, question: Question, title: str = "") -> bool:
+def is_another_event(around: str, question: ParsedQuestion, title: str = "") -> bool:
     """Whether a text is about another year, or another kind of contest, than the question.
 
     `around` is the text with what stands above it, `title` that of its page: a page that is about
@@ -182,27 +171,27 @@ def another_event(around: str, question: Question, title: str = "") -> bool:
     """
     if any(year not in around for year in question.years):
         return True
-    asked = {w for name in question.names for w in words(name) if w in _QUALIFIERS}
-    said = set(words(around))
+    asked = {w for name in question.names for w in content_words(name) if w in _QUALIFIERS}
+    said = set(content_words(around))
     if any(_QUALIFIERS[word].isdisjoint(said) for word in asked):
         return True
     told = set(question.words)
-    own = {w for w in words(title) if w in _QUALIFIERS}
+    own = {w for w in content_words(title) if w in _QUALIFIERS}
     return bool(question.names) and any(_QUALIFIERS[word].isdisjoint(told) for word in own)
 
 
 @lru_cache(maxsize=64)
-def understood(text: str) -> Question:
+def parse_question(text: str) -> ParsedQuestion:
     """A question taken apart by its form; nothing is looked up."""
     text = " ".join(text.split())[:2000]
-    return Question(
+    return ParsedQuestion(
         text=text,
-        plain=_plainly(text),
-        words=_content(_plainly(text)),
-        names=tuple(names(text)),
-        years=tuple(dict.fromkeys(_YEAR.findall(text))),
-        sides=_sides(text),
-        kind=_kind(text),
+        plain=_strip_question_words(text),
+        words=_question_words(_strip_question_words(text)),
+        names=tuple(find_question_names(text)),
+        years=tuple(dict.fromkeys(find_years(text))),
+        sides=_compared_sides(text),
+        kind=_answer_kind(text),
         unit=next((unit for asked, unit in _UNITS if re.search(asked, text, re.I)), ""),
     )
 
@@ -219,16 +208,18 @@ _ZH = (
 )
 
 
-#: What a question says only because it is one.
-_FLUFF = frozenset(words("please tell give show explain describe get gets should must need many"))
+@cache
+def _request_words() -> frozenset[str]:
+    """What a question says only because it is one."""
+    return frozenset(content_words(word_lists()["leading"]["requests"]))
 
 
-def _content(text: str) -> tuple[str, ...]:
-    found = dict.fromkeys(words(text))
-    return tuple(word for word in found if word not in _FLUFF) or tuple(found)
+def _question_words(text: str) -> tuple[str, ...]:
+    found = dict.fromkeys(content_words(text))
+    return tuple(word for word in found if word not in _request_words()) or tuple(found)
 
 
-def _plainly(text: str) -> str:
+def _strip_question_words(text: str) -> str:
     """A question without the question words that would be taken for content."""
     text = re.sub(r"\bhow (?:many|much|long|often|far|old|soon)\b", " ", text, flags=re.I)
     for asked, plain in _ZH:
@@ -236,27 +227,14 @@ def _plainly(text: str) -> str:
     return text
 
 
-def _kind(text: str) -> Kind:
+def _answer_kind(text: str) -> Kind:
     for kind, pattern in _KINDS:
         if re.search(pattern, text, re.I):
             return kind
     return "text"
 
 
-def names(text: str) -> list[str]:
-    """The names in a text, as written: quoted words, and runs of capitalised ones."""
-    found = [match.strip() for match in _QUOTED.findall(text)]
-    for match in _NAME.finditer(text):
-        pieces = match[0].rstrip(".'’").split()
-        while pieces and pieces[0].lower() in _OPENERS:
-            pieces.pop(0)
-        name = " ".join(pieces)
-        if len(name) > 1 and not _YEAR.fullmatch(name):
-            found.append(re.sub(r"['’]s?$", "", name))
-    return list(dict.fromkeys(found))
-
-
-def _sides(text: str) -> tuple[str, ...]:
+def _compared_sides(text: str) -> tuple[str, ...]:
     for pattern in _SIDES:
         if match := pattern.search(text):
             sides = [side.strip(" ,.?!\"'") for side in match.groups()]

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from agent.evidence import rank, words
-from agent.llm.extractive.finders import values
+from agent.evidence import content_words, rank_texts
+from agent.llm.extractive.finders import find_values
 from agent.llm.extractive.lines import Line
-from agent.llm.extractive.question import Question
-from agent.llm.extractive.synonyms import alike
+from agent.llm.extractive.question import ParsedQuestion
+from agent.llm.extractive.synonyms import synonyms_of
 
 
 class Features(NamedTuple):
@@ -62,7 +62,7 @@ WEIGHTS = Features(
 TITLE, HEADING, BEFORE, NEAR, ALIKE = 0.8, 0.6, 0.4, 0.6, 0.6
 
 
-class Scored(NamedTuple):
+class ScoredLine(NamedTuple):
     """A line with its fitness: `score` to rank, `cover` the share of the question it speaks of."""
 
     line: Line
@@ -72,19 +72,19 @@ class Scored(NamedTuple):
     features: Features = Features()
 
 
-class View:
+class LineWords:
     """A line as bags of words."""
 
     def __init__(self, line: Line) -> None:
         self.line = line
-        self.order = _words(line.text)
+        self.order = _counted_words(line.text)
         self.own = frozenset(self.order)
-        self.title = frozenset(_words(line.title))
-        self.heading = frozenset(_words(line.heading))
-        self.before = frozenset(_words(line.before))
+        self.title = frozenset(_counted_words(line.title))
+        self.heading = frozenset(_counted_words(line.heading))
+        self.before = frozenset(_counted_words(line.before))
         self.starts = {word[:5] for word in self.own if len(word) > 5}
 
-    def hit(self, word: str) -> float:
+    def match_word(self, word: str) -> float:
         """How much this line speaks of a word: 1 if it says it."""
         if word in self.own:
             return 1.0
@@ -93,30 +93,30 @@ class View:
             HEADING * (word in self.heading),
             BEFORE * (word in self.before),
             NEAR * (len(word) > 5 and word[:5] in self.starts),
-            ALIKE * (not self.own.isdisjoint(alike(word))),
+            ALIKE * (not self.own.isdisjoint(synonyms_of(word))),
         )
 
 
 @lru_cache(maxsize=4096)
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(words(text))
+def _counted_words(text: str) -> tuple[str, ...]:
+    return tuple(content_words(text))
 
 
-def scored(found: Sequence[Line], question: Question) -> list[Scored]:
+def score_lines(found: Sequence[Line], question: ParsedQuestion) -> list[ScoredLine]:
     """Each line with its score for a question, in the given order."""
-    views = [View(line) for line in found]
-    rarity = _rarity(views, question.words)
+    views = [LineWords(line) for line in found]
+    rarity = _word_rarity(views, question.words)
     total = sum(rarity.values()) or 1.0
-    hits = [{w: h for w in question.words if (h := view.hit(w))} for view in views]
+    hits = [{w: h for w in question.words if (h := view.match_word(w))} for view in views]
     covers = [sum(rarity[w] * h for w, h in hit.items()) / total for hit in hits]
-    rows = _features(views, question, rarity, covers)
+    rows = _line_features(views, question, rarity, covers)
     return [
-        Scored(line, sum(map(float.__mul__, WEIGHTS, row)), cover, frozenset(hit), row)
+        ScoredLine(line, sum(map(float.__mul__, WEIGHTS, row)), cover, frozenset(hit), row)
         for line, row, cover, hit in zip(found, rows, covers, hits, strict=True)
     ]
 
 
-def _rarity(views: Sequence[View], wanted: Sequence[str]) -> dict[str, float]:
+def _word_rarity(views: Sequence[LineWords], wanted: Sequence[str]) -> dict[str, float]:
     """How much each word tells: the rarer among the lines, the more."""
     count = len(views)
     rarity = {}
@@ -126,20 +126,25 @@ def _rarity(views: Sequence[View], wanted: Sequence[str]) -> dict[str, float]:
     return rarity
 
 
-def _features(
-    views: Sequence[View], question: Question, rarity: dict[str, float], covers: Sequence[float]
+def _line_features(
+    views: Sequence[LineWords],
+    question: ParsedQuestion,
+    rarity: dict[str, float],
+    covers: Sequence[float],
 ) -> list[Features]:
     total = sum(rarity.values()) or 1.0
     mean = sum(len(view.order) for view in views) / (len(views) or 1) or 1.0
-    bm25 = rank([f"{v.line.title} {v.line.text}" for v in views], question.text)
+    bm25 = rank_texts([f"{v.line.title} {v.line.text}" for v in views], question.text)
     top = max(bm25, default=0.0) or 1.0
-    pages = _pages(views, rarity, total)
-    hops = _hops(views, question, covers, rarity)
+    pages = _page_covers(views, rarity, total)
+    hops = _hop_features(views, question, covers, rarity)
     asked = frozenset(question.words)
     rows: list[Features] = []
     for i, view in enumerate(views):
-        line, has = view.line, float(typed(view.line, question))
-        around = asked & (view.own | view.title | view.heading | view.before | _next(views, i))
+        line, has = view.line, float(has_answer_type(view.line, question))
+        around = asked & (
+            view.own | view.title | view.heading | view.before | _next_on_page(views, i)
+        )
         rows.append(
             Features(
                 cover=covers[i],
@@ -158,34 +163,39 @@ def _features(
                 bm25=bm25[i] / top,
                 hop_union=hops[i][2],
                 earliest=1 / (1 + line.at),
-                year=_year(line, question),
+                year=_fits_year(line, question),
             )
         )
     return rows
 
 
-def _year(line: Line, question: Question) -> float:
+def _fits_year(line: Line, question: ParsedQuestion) -> float:
     """Whether a line is about the year that is asked for: by its page, or by its own words."""
     if any(year in line.title or year in line.heading for year in question.years):
         return 1.0
     return 0.4 * any(year in line.text for year in question.years)
 
 
-def _next(views: Sequence[View], i: int) -> frozenset[str]:
+def _next_on_page(views: Sequence[LineWords], i: int) -> frozenset[str]:
     if i + 1 < len(views) and views[i + 1].line[:3] == views[i].line[:3]:
         return views[i + 1].own
     return frozenset()
 
 
-def _pages(views: Sequence[View], rarity: dict[str, float], total: float) -> dict[int, float]:
+def _page_covers(
+    views: Sequence[LineWords], rarity: dict[str, float], total: float
+) -> dict[int, float]:
     held: dict[int, set[str]] = {}
     for view in views:
         held.setdefault(view.line.source, set()).update(view.own, view.title)
     return {n: sum(rarity[w] for w in rarity if w in bag) / total for n, bag in held.items()}
 
 
-def _hops(
-    views: Sequence[View], question: Question, covers: Sequence[float], rarity: dict[str, float]
+def _hop_features(
+    views: Sequence[LineWords],
+    question: ParsedQuestion,
+    covers: Sequence[float],
+    rarity: dict[str, float],
 ) -> list[tuple[float, float, float]]:
     """For each line: the best other page that names its page, and whether it names another."""
     told = question.text.casefold()
@@ -216,7 +226,7 @@ def _hops(
     ]
 
 
-def _proximity(view: View, asked: Sequence[str], rarity: dict[str, float]) -> float:
+def _proximity(view: LineWords, asked: Sequence[str], rarity: dict[str, float]) -> float:
     """The rarity of neighbouring words of the question that are close in the sentence too."""
     where: dict[str, list[int]] = {}
     for at, word in enumerate(view.order):
@@ -229,9 +239,10 @@ def _proximity(view: View, asked: Sequence[str], rarity: dict[str, float]) -> fl
     return close
 
 
-def typed(line: Line, question: Question) -> bool:
+def has_answer_type(line: Line, question: ParsedQuestion) -> bool:
     """Whether a line holds a value of the type that the question asks for, and did not name."""
     told = set(question.words)
     return any(
-        set(_words(value)) - told for value in values(question.kind, line.text, question.unit)
+        set(_counted_words(value)) - told
+        for value in find_values(question.kind, line.text, question.unit)
     )

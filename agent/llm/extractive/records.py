@@ -10,11 +10,12 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from agent.evidence import is_heading, is_row, words
+from agent.evidence import content_words, is_heading, is_row
+from agent.evidence.dates import find_years
+from agent.evidence.scores import is_score
 from agent.llm.extractive.lines import Line
-from agent.llm.extractive.question import Question, another_event, opponents
+from agent.llm.extractive.question import ParsedQuestion, is_another_event, named_opponents
 
-_RESULT = re.compile(r"(\d{1,2})\s?[-–:]\s?(\d{1,2})(?:\s?\([^)]{1,20}\))?$")
 _DAY = re.compile(r"\b\d{1,2}\b.*\b\d{4}\b|\b\d{1,2}:\d\d\b")
 _SCORER = re.compile(r"([^\d;|]*?[^\W\d][^\d;|]*?)\s*\d{1,3}(?:\+\d{1,2})?\s?['′’]")
 _FINAL = re.compile(r"(?:^|[\s–-])final$|决赛$", re.I)
@@ -23,7 +24,7 @@ ROWS = 5  # of a report after its result
 CELLS = {"referee": r"referee|裁判", "attendance": r"attendance|观众"}
 
 
-class Report(NamedTuple):
+class MatchReport(NamedTuple):
     """A match as a table reports it. `line.text` is the result; `quote` the whole report."""
 
     line: Line
@@ -39,7 +40,7 @@ class Report(NamedTuple):
         first, second = map(int, re.findall(r"\d+", self.shootout or self.result)[:2])
         return "" if first == second else self.sides[first < second]
 
-    def row(self, value: str) -> Line:
+    def row_with(self, value: str) -> Line:
         """The row of the report that holds a value: the result, unless only another one does."""
         line = self.line
         for row in self.quote.split("\n") if value not in line.text else ():
@@ -57,7 +58,7 @@ class Report(NamedTuple):
         """The result, and that of a shoot-out."""
         return ", ".join(filter(None, (self.result, self.shootout)))
 
-    def told(self, what: str) -> str:
+    def fact(self, what: str) -> str:
         """A fact by its name in `facts.FACTS`; empty where the report does not tell it."""
         plain = {
             "winner": self.winner,
@@ -87,37 +88,37 @@ class Report(NamedTuple):
         return above.split(" | ")[0] if _DAY.search(above) and self.result not in above else ""
 
 
-def reports(found: Sequence[Line]) -> list[Report]:
+def find_reports(found: Sequence[Line]) -> list[MatchReport]:
     """The matches among the lines of some evidence."""
     made = []
     for line in found:
         cells = line.text.split(" | ")
-        if len(cells) == 3 and _RESULT.match(cells[1]) and all(map(_side, cells[::2])):
-            made.append(_report(line, cells))
+        if len(cells) == 3 and is_score(cells[1]) and all(map(_is_side, cells[::2])):
+            made.append(_make_report(line, cells))
     return made
 
 
-def _side(cell: str) -> bool:
+def _is_side(cell: str) -> bool:
     """Whether a cell can be a side: a name, not a list of those who shot penalties."""
     return bool(re.match(r"[^\W\d_]", cell)) and not re.search(r"[;:\d|]", cell)
 
 
-def _report(line: Line, cells: list[str]) -> Report:
-    start, end = _span(line)
+def _make_report(line: Line, cells: list[str]) -> MatchReport:
+    start, end = _report_span(line)
     quote = line.whole[start:end]
     rows = line.whole[line.start + len(line.text) : end].strip("\n").split("\n")
     shot = next((i for i, row in enumerate(rows) if row.casefold().startswith("penalt")), -1)
     after = rows[shot + 1].split(" | ") if 0 <= shot < len(rows) - 1 else []
-    shootout = next((cell for cell in after if _RESULT.match(cell)), "")
+    shootout = next((cell for cell in after if is_score(cell)), "")
     scorers = [
         n.strip(" ,") for row in rows[:1] for n in _SCORER.findall(row.replace("Report", ""))
     ]
-    return Report(
+    return MatchReport(
         line, quote, (cells[0], cells[2]), cells[1], shootout, tuple(dict.fromkeys(scorers))
     )
 
 
-def _span(line: Line) -> tuple[int, int]:
+def _report_span(line: Line) -> tuple[int, int]:
     """Where a report begins and ends: a row with the day above it, and the rows below."""
     start, end = line.start, line.start + len(line.text)
     above = line.whole[:start].rstrip("\n").rpartition("\n")
@@ -132,26 +133,26 @@ def _span(line: Line) -> tuple[int, int]:
     return start, end
 
 
-def asked(found: Sequence[Line], question: Question) -> Report | None:
+def find_asked_report(found: Sequence[Line], question: ParsedQuestion) -> MatchReport | None:
     """The report of the very match that is asked for: by its sides, else the final of the event."""
-    sides = [frozenset(words(side)) for side in opponents(question)]
-    for report in reports(found):
+    sides = [frozenset(content_words(side)) for side in named_opponents(question)]
+    for report in find_reports(found):
         line = report.line
-        if another_event(f"{line.title} {line.heading}", question, line.title):
+        if is_another_event(f"{line.title} {line.heading}", question, line.title):
             continue
-        own = [frozenset(words(side)) for side in report.sides]
+        own = [frozenset(content_words(side)) for side in report.sides]
         if sides and sorted(map(sorted, own)) == sorted(map(sorted, sides)):
             return report
-        if not sides and _decider(question) and is_final(line):
+        if not sides and _asks_for_final(question) and is_final(line):
             return report
     return None
 
 
-def _decider(question: Question) -> bool:
+def _asks_for_final(question: ParsedQuestion) -> bool:
     """Whether a question is about the final of a contest, by name or because that decides it."""
     if _NOT_FINAL.search(question.text):
         return False
-    return question.final or bool(re.search(r"\bfinal\b|决赛", question.text, re.I))
+    return question.asks_for_final or bool(re.search(r"\bfinal\b|决赛", question.text, re.I))
 
 
 _CONTEST = r"(?:tournament|competition|championship|cup|title|trophy|final|league|contest|event)s?"
@@ -171,31 +172,31 @@ _OTHER_STAGE = re.compile(
 _BEATS = re.compile(r"\b(?:beat\w*|defeat\w*|won|overcame)\b|以.*(?:战胜|击败|获胜)|战成", re.I)
 
 
-def decides(line: Line, question: Question, what: str) -> bool:
+def decides_contest(line: Line, question: ParsedQuestion, what: str) -> bool:
     """Whether a sentence tells how the final of the very contest ended.
 
     It says who won the contest, or is about the final: by its words, its heading or its page.
     """
-    text = f"{line.before} {line.text}" if line.leans else line.text
+    text = f"{line.before} {line.text}" if line.opens_with_pronoun else line.text
     around = f"{line.title} {line.heading} {text}"
-    if another_event(around, question, line.title) or _another_time(text, question):
+    if is_another_event(around, question, line.title) or _is_another_time(text, question):
         return False
     if _OTHER_STAGE.search(text):
         return False
     if what == "winner":
         wins = bool(_WINS.search(line.text))
-        return wins or (_about_final(line, text) and bool(_BEATS.search(line.text)))
-    return _about_final(line, text) or (bool(_WINS.search(text)) and what != "scorers")
+        return wins or (_is_about_final(line, text) and bool(_BEATS.search(line.text)))
+    return _is_about_final(line, text) or (bool(_WINS.search(text)) and what != "scorers")
 
 
-def _about_final(line: Line, text: str) -> bool:
+def _is_about_final(line: Line, text: str) -> bool:
     plain = _NOT_FINAL.sub(" ", text)
     return is_final(line) or bool(re.search(r"\bfinal\b|决赛", plain, re.I))
 
 
-def _another_time(text: str, question: Question) -> bool:
+def _is_another_time(text: str, question: ParsedQuestion) -> bool:
     """Whether a sentence tells of other years than the one that is asked for."""
-    years = set(re.findall(r"(?<!\d)(?:1[89]\d{2}|20\d{2})(?!\d)", text))
+    years = set(find_years(text))
     return bool(question.years and years and not years & set(question.years))
 
 
@@ -207,7 +208,7 @@ def is_final(line: Line) -> bool:
     ) and not _NOT_FINAL.search(about)
 
 
-def entry(line: Line) -> tuple[str, str] | None:
+def split_entry(line: Line) -> tuple[str, str] | None:
     """A row of two cells, as a name and its value; None for anything else."""
     cells = line.text.split(" | ")
     if len(cells) != 2 or not all(map(str.strip, cells)) or not is_heading(cells[0].strip(" :()s")):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agent.evidence import words
-from agent.llm.extractive.lines import Line, lines
-from agent.llm.extractive.question import Question, understood
-from agent.llm.extractive.ranking import Scored, scored
-from agent.llm.extractive.selection import SURE, chosen, confidence, pertinent
+from agent.evidence import content_words
+from agent.llm.extractive.lines import Line, quotable_lines
+from agent.llm.extractive.question import ParsedQuestion, parse_question
+from agent.llm.extractive.ranking import ScoredLine, score_lines
+from agent.llm.extractive.selection import SURE, choose_sentences, confidence, drop_other_events
 from agent.outside import Task
 
 AT_ONCE = 8  # searches or pages of one turn
@@ -17,13 +17,13 @@ THEME = 90  # words of a theme
 RATIONALE = "No model was used: the sentences are quoted, and were not weighed against each other."
 
 
-def plan(topic: str, queries: Sequence[str]) -> dict[str, Any]:
+def make_plan(topic: str, queries: Sequence[str]) -> dict[str, Any]:
     """The question first, then what may help to answer it."""
     rows = [
         {"query": query, "priority": "Medium" if n else "High", "reasoning": ""}
         for n, query in enumerate(queries)
     ]
-    kind = "comparative" if understood(topic).sides else "factual"
+    kind = "comparative" if parse_question(topic).sides else "factual"
     strategy = "every query, and the best pages of each"
     return {
         "question_type": kind,
@@ -32,56 +32,64 @@ def plan(topic: str, queries: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def calls(task: Task[Any]) -> dict[str, Any]:
+def choose_calls(task: Task[Any]) -> dict[str, Any]:
     """What to search, then what to read: the inputs say what is worth it."""
     if not task.exchanges:
         wanted = [("search_web", {"query": row.query}) for row in getattr(task, "queries", ())]
     else:
-        wanted = [("fetch_page", {"url": url}) for url in getattr(task, "worth", ())]
+        wanted = [("fetch_page", {"url": url}) for url in getattr(task, "unread_urls", ())]
     return {"calls": [{"name": name, "arguments": given} for name, given in wanted[:AT_ONCE]]}
 
 
-def draft(task: Task[Any], cited: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def make_draft(task: Task[Any], cited: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """A report whose summary is `cited`: the quotes that answer the topic. None: an empty one."""
     if not cited:
         return {"title": task.topic, "rationale": RATIONALE}
     return {
         "title": task.topic,
         "summary": [{"text": row["quote"], "citations": [row]} for row in cited],
-        "themes": _themes(task, {row["source"] for row in cited}),
+        "themes": _make_themes(task, {row["source"] for row in cited}),
         "confidence": "Low",
         "rationale": RATIONALE,
     }
 
 
-def _themes(task: Task[Any], cited: set[int]) -> list[dict[str, Any]]:
+def _make_themes(task: Task[Any], cited: set[int]) -> list[dict[str, Any]]:
     """The sentences that answer each query, none twice."""
-    evidence, told, themes = _relevant(lines(task.evidence), task.topic, cited), set[str](), []
+    evidence, told, themes = (
+        _relevant_lines(quotable_lines(task.evidence), task.topic, cited),
+        set[str](),
+        [],
+    )
     for query in dict.fromkeys((task.topic, *getattr(task, "queries", ()))):
-        fresh = [line for line in _answering(evidence, understood(query)) if line.text not in told]
+        fresh = [
+            line
+            for line in _answering_lines(evidence, parse_question(query))
+            if line.text not in told
+        ]
         told |= {line.text for line in fresh}
         if fresh:
-            themes.append({"heading": query, "sentences": [_sentence(line) for line in fresh]})
+            themes.append({"heading": query, "sentences": [_make_sentence(line) for line in fresh]})
     return themes
 
 
-def _relevant(evidence: list[Line], topic: str, cited: set[int]) -> list[Line]:
+def _relevant_lines(evidence: list[Line], topic: str, cited: set[int]) -> list[Line]:
     """The lines of pages that the summary cites, or that speak of a name in the topic.
 
     A query says less than the topic, so that a page of something else may answer it.
     """
-    names = [set(words(name)) for name in understood(topic).surely_named]
+    names = [set(content_words(name)) for name in parse_question(topic).surely_named]
     said: dict[int, set[str]] = {}
     for line in evidence:
-        said.setdefault(line.source, set()).update(words(f"{line.title} {line.text}"))
+        said.setdefault(line.source, set()).update(content_words(f"{line.title} {line.text}"))
     kept = {n for n, bag in said.items() if not names or any(name <= bag for name in names)} | cited
     return [line for line in evidence if line.source in kept]
 
 
-def _answering(evidence: list[Line], question: Question) -> list[Line]:
-    ranked: list[Scored] = pertinent(scored(evidence, question), question)
-    return chosen(question, ranked, THEME) if confidence(question, ranked) >= SURE else []
+def _answering_lines(evidence: list[Line], question: ParsedQuestion) -> list[Line]:
+    ranked: list[ScoredLine] = drop_other_events(score_lines(evidence, question), question)
+    return choose_sentences(question, ranked, THEME) if confidence(question, ranked) >= SURE else []
 
 
-def _sentence(line: Line) -> dict[str, Any]:
+def _make_sentence(line: Line) -> dict[str, Any]:
     return {"text": line.text, "citations": [{"source": line.source, "quote": line.text}]}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from agent.evidence import CJK, is_row, words
-from agent.llm.extractive.finders import values
+from agent.evidence import content_words, is_row
+from agent.evidence.dates import find_years
+from agent.evidence.words import count_words
+from agent.llm.extractive.finders import find_values
 from agent.llm.extractive.lines import Line
-from agent.llm.extractive.question import Question, another_event
-from agent.llm.extractive.ranking import Scored, typed
-from agent.llm.extractive.synonyms import alike
+from agent.llm.extractive.question import ParsedQuestion, is_another_event
+from agent.llm.extractive.ranking import ScoredLine, has_answer_type
+from agent.llm.extractive.synonyms import synonyms_of
 
 SENTENCES = 4
 NEARBY = 0.4  # share of the question that a line speaks of, to be near it
@@ -29,9 +31,9 @@ WANTED = 6.0  # it states a fact that was asked for by name: it goes before what
 CLOSE = 1.0  # the gap where such facts were found
 
 
-def chosen(
-    question: Question,
-    ranked: Sequence[Scored],
+def choose_sentences(
+    question: ParsedQuestion,
+    ranked: Sequence[ScoredLine],
     limit: int,
     wanted: Sequence[Line] = (),
     only: bool = False,
@@ -48,30 +50,32 @@ def chosen(
         best = float("-inf")
     raised = [s._replace(score=s.score + WANTED * (s.line in told)) for s in ranked]
     left = sorted(raised, key=lambda s: -s.score)[:CANDIDATES]
-    left = [s for s in left if not another_year(s.line, question) and not asks(s.line)]
-    picked: list[Scored] = []
+    left = [s for s in left if not is_another_year(s.line, question) and not is_question(s.line)]
+    picked: list[ScoredLine] = []
     while left and len(picked) < SENTENCES:
-        worth = [_worth(s, picked, question) for s in left]
+        worth = [_marginal_score(s, picked, question) for s in left]
         at = worth.index(max(worth))
         candidate = left.pop(at)
         if picked and worth[at] < best:
             break
         shown = candidate  # a first sentence may be cut to what fits; others are whole or not there
         if not picked:
-            shown = candidate._replace(line=clipped(candidate.line, question, limit))
-        if not shown.line.text or size(shown.line.text) > limit:
+            shown = candidate._replace(line=clip_line(candidate.line, question, limit))
+        if not shown.line.text or count_words(shown.line.text) > limit:
             continue
         if candidate.line in told or (
-            _adds(candidate, picked) and _stays(candidate, picked, question)
+            _adds_something(candidate, picked) and _is_to_the_point(candidate, picked, question)
         ):
             picked.append(shown)
-            limit -= size(shown.line.text)
-    return _ordered([s.line for s in picked])
+            limit -= count_words(shown.line.text)
+    return _order_sentences([s.line for s in picked])
 
 
-def _worth(candidate: Scored, picked: Sequence[Scored], question: Question) -> float:
+def _marginal_score(
+    candidate: ScoredLine, picked: Sequence[ScoredLine], question: ParsedQuestion
+) -> float:
     """A sentence's score, given those that are already there."""
-    worth = candidate.score - LONG * size(candidate.line.text) / 80
+    worth = candidate.score - LONG * count_words(candidate.line.text) / 80
     if not picked:
         return worth
     line = candidate.line
@@ -94,40 +98,49 @@ def _worth(candidate: Scored, picked: Sequence[Scored], question: Question) -> f
 _CLAUSE = re.compile(r"(?<=[,;:，；：、])\s*|\s+(?=\(|(?:and|but|which|who|while|where|because)\s)")
 
 
-def clipped(line: Line, question: Question, limit: int) -> Line:
+def clip_line(line: Line, question: ParsedQuestion, limit: int) -> Line:
     """A line, or the run of its clauses within `limit` words that speaks most of the question.
 
     The text of the result is empty where there is no room for a clause.
     """
-    if size(line.text) <= limit:
+    if count_words(line.text) <= limit:
         return line
     if limit < LEAST:
         return line._replace(text="")
     text = line.text
     borders = [0, *(m.end() for m in _CLAUSE.finditer(text) if 0 < m.end() < len(text)), len(text)]
     runs = [
-        (a, b) for i, a in enumerate(borders) for b in borders[i + 1 :] if size(text[a:b]) <= limit
+        (a, b)
+        for i, a in enumerate(borders)
+        for b in borders[i + 1 :]
+        if count_words(text[a:b]) <= limit
     ]
     asked = set(question.words)
-    best = max(runs, key=lambda run: _tells(text[slice(*run)], asked, question), default=(0, 0))
+    best = max(
+        runs, key=lambda run: _score_clause(text[slice(*run)], asked, question), default=(0, 0)
+    )
     piece = text[slice(*best)]
     start = line.start + best[0] + len(piece) - len(piece.lstrip())
     return line._replace(text=piece.strip().rstrip(",;:，；：、"), start=start)
 
 
-def _tells(piece: str, asked: set[str], question: Question) -> tuple[float, int]:
+def _score_clause(piece: str, asked: set[str], question: ParsedQuestion) -> tuple[float, int]:
     """How much a piece of a sentence tells: words of the question, and a value of its type."""
-    found = [v for v in values(question.kind, piece, question.unit) if set(words(v)) - asked]
-    return len(asked & set(words(piece))) + 1.5 * bool(found), len(piece)
+    found = [
+        v for v in find_values(question.kind, piece, question.unit) if set(content_words(v)) - asked
+    ]
+    return len(asked & set(content_words(piece))) + 1.5 * bool(found), len(piece)
 
 
-def _adds(candidate: Scored, picked: Sequence[Scored]) -> bool:
+def _adds_something(candidate: ScoredLine, picked: Sequence[ScoredLine]) -> bool:
     """Whether a sentence says something that the others do not: no copies from another page."""
-    own = set(words(candidate.line.text))
-    return all(len(own - set(words(s.line.text))) > 0.2 * len(own) for s in picked)
+    own = set(content_words(candidate.line.text))
+    return all(len(own - set(content_words(s.line.text))) > 0.2 * len(own) for s in picked)
 
 
-def _stays(candidate: Scored, picked: Sequence[Scored], question: Question) -> bool:
+def _is_to_the_point(
+    candidate: ScoredLine, picked: Sequence[ScoredLine], question: ParsedQuestion
+) -> bool:
     """Whether a further sentence is still to the point, or is about something that one named.
 
     It must say a word of the question or a value of its type, and be about a name of the question.
@@ -135,27 +148,27 @@ def _stays(candidate: Scored, picked: Sequence[Scored], question: Question) -> b
     line = candidate.line
     title = re.sub(r"\s*\(.*?\)$", "", line.title).casefold()
     named = len(title) > 3 and any(title in s.line.text.casefold() for s in picked)
-    if not picked or (named and not addressed(line)):
+    if not picked or (named and not addresses_reader(line)):
         return True
-    own = set(words(line.text))
-    asked = any(word in own or alike(word) & own for word in question.words)
-    subject = _named(question)
-    around = own | set(words(f"{line.title} {line.heading} {line.before}"))
+    own = set(content_words(line.text))
+    asked = any(word in own or synonyms_of(word) & own for word in question.words)
+    subject = _named_words(question)
+    around = own | set(content_words(f"{line.title} {line.heading} {line.before}"))
     about = not subject or any(name & around for name in subject)
-    return about and (asked or typed(line, question))
+    return about and (asked or has_answer_type(line, question))
 
 
-def pertinent(ranked: Sequence[Scored], question: Question) -> list[Scored]:
+def drop_other_events(ranked: Sequence[ScoredLine], question: ParsedQuestion) -> list[ScoredLine]:
     """The lines that are not about another kind of contest than a name of the question says."""
     kinds = question._replace(years=())
-    return [s for s in ranked if not another_event(_around(s.line), kinds, s.line.title)]
+    return [s for s in ranked if not is_another_event(_line_context(s.line), kinds, s.line.title)]
 
 
-def _around(line: Line) -> str:
+def _line_context(line: Line) -> str:
     return f"{line.title} {line.heading} {line.before} {line.text}"
 
 
-def of_type(question: Question, ranked: Sequence[Scored]) -> bool:
+def has_value_of_type(question: ParsedQuestion, ranked: Sequence[ScoredLine]) -> bool:
     """Whether any line that is near the question holds money, where that is asked for.
 
     Not so for dates and numbers: on the tune half that refused more right answers than wrong ones.
@@ -163,29 +176,30 @@ def of_type(question: Question, ranked: Sequence[Scored]) -> bool:
     if question.kind != "money":
         return True
     return any(
-        (s.cover >= NEARBY or (s.found and is_row(s.line.text))) and typed(s.line, question)
+        (s.cover >= NEARBY or (s.found and is_row(s.line.text)))
+        and has_answer_type(s.line, question)
         for s in ranked
     )
 
 
-def together(question: Question, ranked: Sequence[Scored]) -> bool:
+def names_together(question: ParsedQuestion, ranked: Sequence[ScoredLine]) -> bool:
     """Whether a page speaks of all names of a short question, so that it can relate them."""
-    named = _named(question)
+    named = _named_words(question)
     if len(named) < 2 or len(question.words) > SHORT or question.sides:
         return True
     sources = {s.line.source for s in ranked}
-    bags = (_bag(s for s in ranked if s.line.source == source) for source in sources)
+    bags = (_all_words(s for s in ranked if s.line.source == source) for source in sources)
     return any(all(name <= bag for name in named) for bag in bags)
 
 
-def another_year(line: Line, question: Question) -> bool:
+def is_another_year(line: Line, question: ParsedQuestion) -> bool:
     """Whether a line is of a page about another year than the one that is asked for."""
-    years = set(re.findall(r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)", line.title))
+    years = set(find_years(line.title))
     asked = set(question.years)
     return bool(asked and years and not years & asked) and not any(y in line.text for y in asked)
 
 
-def asks(line: Line) -> bool:
+def is_question(line: Line) -> bool:
     """Whether a line is itself a question, which answers none."""
     return line.text.rstrip(" \"'”’»)").endswith(("?", "？", "؟"))
 
@@ -199,12 +213,12 @@ _ADDRESSED = re.compile(
 )
 
 
-def addressed(line: Line) -> bool:
+def addresses_reader(line: Line) -> bool:
     """Whether a line, quotations aside, speaks to its reader or of its writer."""
     return bool(_ADDRESSED.search(_QUOTED.sub(" ", line.text.replace("’", "'"))))
 
 
-def _ordered(picked: Sequence[Line]) -> list[Line]:
+def _order_sentences(picked: Sequence[Line]) -> list[Line]:
     """The given order, best first; but what follows a sentence on its page follows it here.
 
     Only a sentence that begins with a pronoun lets the one before it go first.
@@ -215,16 +229,10 @@ def _ordered(picked: Sequence[Line]) -> list[Line]:
             at + (line.at > other.at)
             for at, other in enumerate(ordered)
             if other[:3] == line[:3]
-            and (line.at == other.at + 1 or (line.at == other.at - 1 and other.leans))
+            and (line.at == other.at + 1 or (line.at == other.at - 1 and other.opens_with_pronoun))
         ]
         ordered.insert(spots[0] if spots else len(ordered), line)
     return ordered
-
-
-def size(text: str) -> int:
-    """Words; two characters of Chinese, Japanese or Korean are one."""
-    cjk = len(re.findall(f"[{CJK}]", text))
-    return len(re.sub(f"[{CJK}]", " ", text).split()) + (cjk + 1) // 2
 
 
 # --- whether ---------------------------------------------------------------------------------
@@ -245,20 +253,24 @@ CONFIDENCE = {
 SURE = -1.1  # how often it abstains, with and without the gold passages: evals/RESULTS.md
 
 
-def confidence(question: Question, ranked: Sequence[Scored]) -> float:
+def confidence(question: ParsedQuestion, ranked: Sequence[ScoredLine]) -> float:
     """How sure it is that the evidence answers: log odds; minus infinity where it cannot."""
     best = sorted(ranked, key=lambda s: -s.score)[:3]
-    if not best or _foreign(question, ranked):
+    if not best or _has_foreign_name(question, ranked):
         return float("-inf")
-    return sum(CONFIDENCE[name] * value for name, value in signs(question, ranked, best).items())
+    return sum(
+        CONFIDENCE[name] * value for name, value in answer_signs(question, ranked, best).items()
+    )
 
 
-def signs(question: Question, ranked: Sequence[Scored], best: Sequence[Scored]) -> dict[str, float]:
+def answer_signs(
+    question: ParsedQuestion, ranked: Sequence[ScoredLine], best: Sequence[ScoredLine]
+) -> dict[str, float]:
     """What tells whether the evidence answers; each between 0 and 1."""
     first = best[0].features
     count = len(question.words) or 1
-    near = _bag(best)
-    named = _named(question)
+    near = _all_words(best)
+    named = _named_words(question)
     together = frozenset[str]().union(*(s.found for s in best))
     return {
         "cover": best[0].cover,
@@ -273,26 +285,30 @@ def signs(question: Question, ranked: Sequence[Scored], best: Sequence[Scored]) 
     }
 
 
-def _foreign(question: Question, ranked: Sequence[Scored]) -> bool:
+def _has_foreign_name(question: ParsedQuestion, ranked: Sequence[ScoredLine]) -> bool:
     """Whether a name or a year of the question stands nowhere in the evidence."""
-    bag = _bag(ranked)
-    models = {w for name in question.surely_named for w in words(name) if re.search(r"\d", w)}
+    bag = _all_words(ranked)
+    models = {
+        w for name in question.surely_named for w in content_words(name) if re.search(r"\d", w)
+    }
     if models - bag - set(question.years):
         return True  # another product, section or version than any that is told of
-    years = any(year not in bag and not _within(year, ranked) for year in question.years[:1])
-    return years or any(not name & bag for name in _named(question))
+    years = any(year not in bag and not _is_within(year, ranked) for year in question.years[:1])
+    return years or any(not name & bag for name in _named_words(question))
 
 
-def _within(year: str, ranked: Sequence[Scored]) -> bool:
+def _is_within(year: str, ranked: Sequence[ScoredLine]) -> bool:
     return any(year in s.line.text or year in s.line.title for s in ranked)
 
 
-def _named(question: Question) -> list[set[str]]:
-    return [bag for name in question.surely_named if (bag := set(words(name)))]
+def _named_words(question: ParsedQuestion) -> list[set[str]]:
+    return [bag for name in question.surely_named if (bag := set(content_words(name)))]
 
 
-def _bag(some: Iterable[Scored]) -> set[str]:
+def _all_words(some: Iterable[ScoredLine]) -> set[str]:
     bag: set[str] = set()
     for s in some:
-        bag.update(words(s.line.text), words(s.line.title), words(s.line.heading))
+        bag.update(
+            content_words(s.line.text), content_words(s.line.title), content_words(s.line.heading)
+        )
     return bag

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from agent.evidence import words
+from agent.evidence import content_words
 
 #: Each line is a group. Made from the commonest verbs of English questions, not from any test set.
 _GROUPS = """
@@ -80,24 +80,24 @@ contain contains consists includes comprises
 
 
 @lru_cache(maxsize=1)
-def _table() -> dict[str, frozenset[str]]:
+def _load_groups() -> dict[str, frozenset[str]]:
     table: dict[str, frozenset[str]] = {}
     for line in _GROUPS.strip().splitlines():
-        group = frozenset(words(line))
+        group = frozenset(content_words(line))
         for word in group:
             table[word] = table.get(word, frozenset()) | group - {word}
     return table
 
 
-def alike(word: str) -> frozenset[str]:
+def synonyms_of(word: str) -> frozenset[str]:
     """The stems that may stand for a stem."""
-    return _table().get(word, frozenset())
+    return _load_groups().get(word, frozenset())
 
 
 _NOUN = re.compile(r"\w+(?:er|or|ers|ors|ion|ions|ment|ure|ist|book)$")
 
 
-def forms(verb: str) -> tuple[str, ...]:
+def verb_forms(verb: str) -> tuple[str, ...]:
     """The forms of a verb and of those that stand for it, for a pattern; no nouns."""
     found = {verb}
     for line in _GROUPS.strip().splitlines():
@@ -113,7 +113,7 @@ def is_verb(word: str) -> bool:
     return word.endswith("ed") or (word in _GROUPS.split() and not _NOUN.fullmatch(word))
 
 
-def noun(verb: str) -> str:
+def doer_noun(verb: str) -> str:
     """The word for who or what did a verb: `founder` for `founded`; empty where none is known."""
     group = next((g for g in map(str.split, _GROUPS.strip().splitlines()) if verb in g), [])
     return next((word for word in group if _NOUN.fullmatch(word)), "")

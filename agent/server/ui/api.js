@@ -1,132 +1,163 @@
-// Asking the server. What goes wrong is a Problem: what happened, and what to do about it.
+// Requests to the server. A failure is a Problem: what happened, and what to do about it.
 
-const GONE = "The server does not answer.";
-const WAITS = [500, 1000, 2000, 4000, 8000]; // ms before a broken stream is taken up again
+const NO_ANSWER = "The server does not answer.";
+const RETRY_DELAYS = [500, 1000, 2000, 4000, 8000]; // ms
 
 export class Problem extends Error {
+  /** `status` is that of the response, 0 where there is none. */
   constructor(message, remedy = "", status = 0) {
     super(message);
-    Object.assign(this, { remedy, status });
+    this.remedy = remedy;
+    this.status = status;
   }
 }
 
-/** The token of this tab, where the server wants one. */
+/** The access token, which this tab keeps. */
 export const token = {
   get: () => sessionStorage.getItem("token") ?? "",
-  set: (value) => sessionStorage.setItem("token", value.replace(/[^!-~]/g, "")), // a header carries no more
+  // A header can carry no other characters.
+  set: (value) => sessionStorage.setItem("token", value.replace(/[^!-~]/g, "")),
 };
 
-/** A response that is good; else throws Problem. */
-export async function ask(path, { body, headers = {}, ...more } = {}) {
+/** Send a request; its response is good. Throws Problem. */
+export async function request(path, { body, headers = {}, ...options } = {}) {
   const sent = { ...headers };
   if (token.get()) sent.Authorization = `Bearer ${token.get()}`;
   if (body) sent["Content-Type"] = "application/json";
-  const request = { ...more, headers: sent, body: body && JSON.stringify(body), cache: "no-store" };
   let response;
   try {
-    response = await fetch(path, request);
+    response = await fetch(path, {
+      ...options,
+      headers: sent,
+      body: body && JSON.stringify(body),
+      cache: "no-store",
+    });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem(GONE, "Is it still running? Start it again, then reload this page.");
+    throw new Problem(NO_ANSWER, "Is it still running? Start it again, then reload this page.");
   }
-  if (!response.ok) throw await problem(response);
+  if (!response.ok) throw await problemOf(response);
   return response;
 }
 
-export const told = async (path, more) => (await ask(path, more)).json();
+/** The JSON of a response. Throws Problem. */
+export async function fetchJson(path, options) {
+  const response = await request(path, options);
+  return response.json();
+}
 
-/** Begin a run that goes on without us; its name. */
-export async function begin(given) {
-  const leaving = new AbortController();
-  const body = { ...given, detach: true };
-  const response = await ask("/api/research/stream", { method: "POST", body, signal: leaving.signal });
-  leaving.abort(); // it is followed by its name, as after a reload
+/** The address of a run in the API. */
+export const runPath = (name) => `/api/runs/${encodeURIComponent(name)}`;
+
+/** Begin a run that goes on without a client; returns its name. */
+export async function beginRun(question) {
+  const connection = new AbortController();
+  const response = await request("/api/research/stream", {
+    method: "POST",
+    body: { ...question, detach: true },
+    signal: connection.signal,
+  });
+  connection.abort(); // the run is followed by its name, as after a reload
   return response.headers.get("X-Run-ID");
 }
 
 /**
- * The frames of a run, from its first to `end`. A stream that breaks is taken up where it broke;
- * `lost` is told so, and that it is back. Throws Problem where there is no such run.
+ * The frames of a run, from its first to `end`. A broken stream is resumed after the last frame.
+ * `onConnection` is called with whether the connection is lost. Throws Problem for a response that
+ * is not good, as where there is no such run.
  */
-export async function* follow(name, signal, lost = () => {}) {
-  let after = 0;
-  for (let tries = 0; ; tries += 1) {
+export async function* followRun(name, signal, onConnection = () => {}) {
+  let last = 0;
+  for (let attempt = 0; ; attempt += 1) {
     try {
-      const headers = { "Last-Event-ID": String(after) };
-      const response = await ask(`/api/runs/${encodeURIComponent(name)}/events`, { headers, signal });
-      lost(false);
+      const headers = { "Last-Event-ID": String(last) };
+      const response = await request(`${runPath(name)}/events`, { headers, signal });
+      onConnection(false);
       if (response.status === 204) return;
-      for await (const frame of events(response.body)) {
-        after = frame.n;
-        tries = 0;
+      for await (const frame of parseEvents(response.body)) {
+        last = frame.n;
+        attempt = 0;
         yield frame;
         if (frame.type === "end") return;
       }
     } catch (error) {
       if (error.name === "AbortError" || (error instanceof Problem && error.status)) throw error;
     }
-    lost(true);
-    await pause(WAITS[Math.min(tries, WAITS.length - 1)], signal);
+    onConnection(true);
+    await pauseBeforeRetry(attempt, signal);
   }
 }
 
-/** What some requests bring, made again as long as nobody answers; `lost` is told so. */
-export async function insist(work, signal, lost) {
-  for (let tries = 0; ; tries += 1) {
+/** The result of requests that are repeated as long as the server does not answer. */
+export async function retryUntilAnswered(sendRequests, signal, onConnection) {
+  for (let attempt = 0; ; attempt += 1) {
     try {
-      return await work();
+      return await sendRequests();
     } catch (error) {
       if (!(error instanceof Problem) || error.status) throw error;
     }
-    lost(true);
-    await pause(WAITS[Math.min(tries, WAITS.length - 1)], signal);
+    onConnection(true);
+    await pauseBeforeRetry(attempt, signal);
   }
 }
 
-/** Server-sent events of a body, as frames. */
-async function* events(body) {
-  let text = "";
-  for await (const piece of pieces(body.pipeThrough(new TextDecoderStream()))) {
-    const blocks = (text + piece).split("\n\n");
-    text = blocks.pop();
-    for (const block of blocks) {
-      const data = block.match(/^data: (.*)$/m);
-      if (data) yield { n: Number(block.match(/^id: (\d+)$/m)?.[1] ?? 0), ...JSON.parse(data[1]) };
-    }
-  }
-}
+const pauseBeforeRetry = (attempt, signal) =>
+  pause(RETRY_DELAYS[Math.min(attempt, RETRY_DELAYS.length - 1)], signal);
 
-/** What a stream holds; Safari's are not iterable. */
-async function* pieces(stream) {
-  const reader = stream.getReader();
-  for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
-}
-
+/** Wait for so many milliseconds. Throws AbortError where the signal aborts it. */
 export function pause(milliseconds, signal) {
-  return new Promise((done, fail) => {
-    const timer = setTimeout(done, milliseconds);
-    const stop = () => (clearTimeout(timer), fail(new DOMException("left", "AbortError")));
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    const stop = () => {
+      clearTimeout(timer);
+      reject(new DOMException("left", "AbortError"));
+    };
     if (signal?.aborted) stop();
     signal?.addEventListener("abort", stop, { once: true });
   });
 }
 
-/** What a response that is not good says, in words. */
-async function problem(response) {
-  const said = await response.json().catch(() => ({}));
-  const after = Number(response.headers.get("Retry-After")) || 5;
+/** The server-sent events of a body, as frames. */
+async function* parseEvents(body) {
+  let text = "";
+  for await (const chunk of readChunks(body.pipeThrough(new TextDecoderStream()))) {
+    const blocks = (text + chunk).split("\n\n");
+    text = blocks.pop();
+    for (const block of blocks) {
+      const data = block.match(/^data: (.*)$/m);
+      const id = block.match(/^id: (\d+)$/m);
+      if (data) yield { n: Number(id?.[1] ?? 0), ...JSON.parse(data[1]) };
+    }
+  }
+}
+
+/** The chunks of a stream: Safari's streams are not iterable. */
+async function* readChunks(stream) {
+  const reader = stream.getReader();
+  for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
+}
+
+/** The problem of a response that is not good, in words. */
+async function problemOf(response) {
+  const { status } = response;
+  const body = await response.json().catch(() => ({}));
+  const seconds = Number(response.headers.get("Retry-After")) || 5;
   const remedies = {
     401: "Whoever started the server has the token.",
     404: "It may have been removed. Ask again, or choose another.",
-    429: `Ask again in ${after} seconds.`,
+    429: `Ask again in ${seconds} seconds.`,
   };
-  const wants = token.get() ? "This access token is not the server's." : "This server wants an access token.";
-  const asks = response.status === 401 ? wants : words(said.detail);
-  const remedy = said.error?.remedy || said.remedy || remedies[response.status] || "";
-  return new Problem(asks || `The server answered ${response.status}.`, remedy, response.status);
+  const message = status === 401 ? tokenFault() : formatDetail(body.detail);
+  const remedy = body.error?.remedy || body.remedy || remedies[status] || "";
+  return new Problem(message || `The server answered ${status}.`, remedy, status);
 }
 
-function words(detail) {
+const tokenFault = () =>
+  token.get() ? "This access token is not the server's." : "This server wants an access token.";
+
+/** The `detail` of an error: a text, or the faults of a body with their places. */
+function formatDetail(detail) {
   if (!Array.isArray(detail)) return typeof detail === "string" ? detail : "";
-  return detail.map((one) => `${one.loc?.slice(1).join(" ") || "request"}: ${one.msg}`).join("; ");
+  const place = (fault) => fault.loc?.slice(1).join(" ") || "request";
+  return detail.map((fault) => `${place(fault)}: ${fault.msg}`).join("; ");
 }

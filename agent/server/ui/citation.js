@@ -1,96 +1,126 @@
-// Markers in a text, each of which shows its quote where it stands: on hover, on focus, or kept open.
-import { button, element, link, said, site } from "/ui/element.js";
-import { worth } from "/ui/words.js";
+// Markers in a text. Each shows its quotes in a card beside it: on hover, on focus, or kept open.
+import { button, element, link, siteOf, textElement } from "/ui/element.js";
+import { formatCredibility } from "/ui/labels.js";
 
-const MOST = 2; // quotes in a card; the list of sources has all
-const ALIKE = 0.6; // of the words that the best quote shares with the sentence
-let open = null; // the marker whose card is shown
+const MAX_QUOTES = 2; // in a card; the list of sources has all
+const MIN_OVERLAP = 0.6; // of the words that the best quote shares with the sentence
+const MARGIN = 8; // px between a card and the edge of the window
+let openCitation = null; // the marker and card that are shown
 
-/** A text whose `[1]` are markers; `citations` are the answer's. */
-export function marked(text, citations) {
+/** A text whose `[1]` are markers; `citations` are those of the answer. */
+export function textWithMarkers(text, citations) {
   return text.split(/(\[\d+\])/).map((part) => {
-    const n = Number(part.match(/^\[(\d+)\]$/)?.[1]);
-    const quoted = citations.filter((one) => one.id === n);
-    return quoted.length ? marker(n, quoted, text) : part;
+    const number = Number(part.match(/^\[(\d+)\]$/)?.[1]);
+    const cited = citations.filter((citation) => citation.id === number);
+    return cited.length ? markerElement(number, cited, text) : part;
   });
 }
 
-/** Markers of their own, after a value. */
-export function markers(numbers, citations) {
-  const known = numbers.filter((n) => citations.some((one) => one.id === n));
-  return marked(known.map((n) => `[${n}]`).join(""), citations);
+/** The markers of some numbers, without a text. */
+export function markersOf(numbers, citations) {
+  const known = numbers.filter((number) => citations.some(({ id }) => id === number));
+  return textWithMarkers(known.map((number) => `[${number}]`).join(""), citations);
 }
 
-/** `[1]`: a button beside the card that it shows. */
-function marker(n, quoted, text) {
-  const whole = element("span", { class: "citation" });
-  const attributes = { class: "marker", "aria-expanded": "false", "aria-label": `Source ${n}: ${quoted[0].title || site(quoted[0].url)}` };
-  const reveal = () => show(whole, () => card(n, nearest(quoted, text)));
-  const keep = () => (reveal(), (whole.dataset.kept = "yes"));
-  whole.append(button(`[${n}]`, () => (whole.dataset.kept ? close(whole) : keep()), attributes));
-  whole.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && reveal());
-  whole.addEventListener("focusin", reveal);
-  whole.addEventListener("pointerleave", () => !whole.dataset.kept && !whole.contains(document.activeElement) && close(whole));
-  whole.addEventListener("focusout", (event) => !whole.contains(event.relatedTarget) && close(whole));
-  return whole;
+/** `[1]` as a button, in a span that gets the card while it is shown. */
+function markerElement(number, cited, text) {
+  const span = element("span", { class: "citation" });
+  const show = () => showCard(span, () => cardElement(number, nearestQuotes(cited, text)));
+  const toggle = () => {
+    if (span.dataset.kept) closeCard(span);
+    else {
+      show();
+      span.dataset.kept = "yes";
+    }
+  };
+  const label = `Source ${number}: ${cited[0].title || siteOf(cited[0].url)}`;
+  const attributes = { class: "marker", "aria-expanded": "false", "aria-label": label };
+  span.append(button(`[${number}]`, toggle, attributes));
+  span.addEventListener("pointerenter", (event) => {
+    if (event.pointerType === "mouse") show();
+  });
+  span.addEventListener("focusin", show);
+  span.addEventListener("pointerleave", () => {
+    if (!span.dataset.kept && !span.contains(document.activeElement)) closeCard(span);
+  });
+  span.addEventListener("focusout", (event) => {
+    if (!span.contains(event.relatedTarget)) closeCard(span);
+  });
+  return span;
 }
 
-/** The quotes that share most words with a sentence; others only where they come near. */
-function nearest(quoted, text) {
+/** The quotes that share most words with a sentence. */
+function nearestQuotes(cited, text) {
   const words = wordsOf(text);
-  const shared = (one) => [...wordsOf(one.quote)].filter((word) => words.has(word)).length;
-  const best = Math.max(...quoted.map(shared));
-  return quoted.filter((one) => shared(one) >= ALIKE * best).slice(0, MOST);
+  const overlap = ({ quote }) => [...wordsOf(quote)].filter((word) => words.has(word)).length;
+  const best = Math.max(...cited.map(overlap));
+  return cited.filter((citation) => overlap(citation) >= MIN_OVERLAP * best).slice(0, MAX_QUOTES);
 }
 
 const wordsOf = (text) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu));
 
-/** What a marker shows: the source, its words, and the way there. */
-function card(n, quoted) {
-  const [first] = quoted;
-  const source = element("span", { class: "title" }, `[${n}] `, said(first.title || first.url));
-  const about = said(`${site(first.url) || "a document"}, ${worth(first.credibility)}`, "span", { class: "quiet" });
-  return element("span", { class: "card", id: "card" }, source, about, ...quoted.flatMap(quote));
+/** The source of a marker, its quotes, and the links to them. */
+function cardElement(number, cited) {
+  const [first] = cited;
+  const title = textElement(first.title || first.url);
+  const site = siteOf(first.url) || "a document";
+  return element(
+    "span",
+    { class: "card", id: "card" },
+    element("span", { class: "title" }, `[${number}] `, title),
+    textElement(`${site}, ${formatCredibility(first.credibility)}`, "span", { class: "quiet" }),
+    ...cited.flatMap(quoteElements),
+  );
 }
 
-/** A quote and the link that opens its page there. */
-export function quote(citation) {
-  const loose = citation.match === "exact" ? "" : ` (${citation.match} match)`;
-  const there = link(citation.link, `Open the page at this quote${loose}`, { class: "there" });
-  return [said(citation.quote, "q"), there.localName === "a" ? there : element("span", { class: "quiet" }, citation.url)];
+/** A quote, and the link that opens its page there; without one its address. */
+export function quoteElements(citation) {
+  const match = citation.match === "exact" ? "" : ` (${citation.match} match)`;
+  const opener = link(citation.link, `Open the page at this quote${match}`, { class: "there" });
+  const isLink = opener.localName === "a";
+  const address = element("span", { class: "quiet" }, citation.url);
+  return [textElement(citation.quote, "q"), isLink ? opener : address];
 }
 
-function show(whole, make) {
-  if (open === whole) return;
-  if (open) close(open);
-  open = whole;
-  whole.append(make());
-  whole.firstChild.setAttribute("aria-expanded", "true");
-  whole.firstChild.setAttribute("aria-describedby", "card");
-  place(whole.lastChild, whole.getBoundingClientRect());
+function showCard(span, makeCard) {
+  if (openCitation === span) return;
+  if (openCitation) closeCard(openCitation);
+  openCitation = span;
+  span.append(makeCard());
+  span.firstChild.setAttribute("aria-expanded", "true");
+  span.firstChild.setAttribute("aria-describedby", "card");
+  placeCard(span);
 }
 
-function close(whole) {
-  delete whole.dataset.kept;
-  whole.querySelector(".card")?.remove();
-  whole.firstChild.setAttribute("aria-expanded", "false");
-  whole.firstChild.removeAttribute("aria-describedby");
-  if (open === whole) open = null;
+function closeCard(span) {
+  delete span.dataset.kept;
+  span.querySelector(".card")?.remove();
+  span.firstChild.setAttribute("aria-expanded", "false");
+  span.firstChild.removeAttribute("aria-describedby");
+  if (openCitation === span) openCitation = null;
 }
 
-/** Below the marker, or above where there is more room; never out of the window. */
-function place(shown, at) {
-  const high = window.innerHeight;
-  const { width, height } = shown.getBoundingClientRect();
-  const below = at.bottom + height < high || at.top < height;
-  shown.style.left = `${Math.max(8, Math.min(at.left, document.documentElement.clientWidth - width - 8)) - at.left}px`;
-  shown.classList.toggle("above", !below);
+/** Below the marker, or above where there is more room; inside the window. */
+function placeCard(span) {
+  const marker = span.getBoundingClientRect();
+  const card = span.lastChild;
+  const { width, height } = card.getBoundingClientRect();
+  const fitsBelow = marker.bottom + height < window.innerHeight || marker.top < height;
+  const rightmost = document.documentElement.clientWidth - width - MARGIN;
+  const left = Math.max(MARGIN, Math.min(marker.left, rightmost));
+  card.style.left = `${left - marker.left}px`;
+  card.classList.toggle("above", !fitsBelow);
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape" || !open) return;
-  if (open.contains(document.activeElement)) open.firstChild.focus(); // while its card is there
-  close(open);
+  if (event.key !== "Escape" || !openCitation) return;
+  const hasFocus = openCitation.contains(document.activeElement);
+  if (hasFocus) openCitation.firstChild.focus(); // while its card is there
+  closeCard(openCitation);
 });
-addEventListener("resize", () => open && place(open.lastChild, open.getBoundingClientRect()));
-document.addEventListener("pointerdown", (event) => open && !open.contains(event.target) && close(open));
+document.addEventListener("pointerdown", (event) => {
+  if (openCitation && !openCitation.contains(event.target)) closeCard(openCitation);
+});
+addEventListener("resize", () => {
+  if (openCitation) placeCard(openCitation);
+});

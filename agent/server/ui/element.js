@@ -1,48 +1,53 @@
-// Elements of the page. What others wrote gets in as text and in no other way.
+// Elements of the page. Text from outside gets in as text nodes and in no other way.
 
-/** An element with attributes; strings inside become text, null nothing. */
-export function element(name, attributes = {}, ...inside) {
+/** An element with attributes and children: strings become text, null and false nothing. */
+export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (key === "on") for (const [type, listener] of Object.entries(value)) made.addEventListener(type, listener);
+    if (key === "on") addListeners(made, value);
     else if (value === true) made.setAttribute(key, "");
     else if (value !== false && value != null) made.setAttribute(key, String(value));
   }
-  made.append(...inside.flat(Infinity).filter((one) => one != null && one !== false && one !== ""));
+  const isThere = (child) => child != null && child !== false && child !== "";
+  made.append(...children.flat(Number.POSITIVE_INFINITY).filter(isThere));
   return made;
 }
 
-/** Text of anybody's, in its own direction of writing. */
-export const said = (text, name = "span", attributes = {}) =>
-  element(name, { dir: "auto", ...attributes }, String(text ?? ""));
-
-/** A link to a page of the web; of any other address only the text. */
-export function link(address, text, attributes = {}) {
-  if (!isWeb(address)) return said(text, "span");
-  const away = { href: address, target: "_blank", rel: "noopener noreferrer" };
-  return said(text, "a", { ...away, ...attributes });
+function addListeners(target, listeners) {
+  for (const [type, listener] of Object.entries(listeners)) target.addEventListener(type, listener);
 }
 
-/** Whether an address leads to a page of the web: not to a file, a script or a document in itself. */
-export function isWeb(address) {
+/** Text from outside, in an element that takes its direction of writing from the text. */
+export const textElement = (text, name = "span", attributes = {}) =>
+  element(name, { dir: "auto", ...attributes }, String(text ?? ""));
+
+/** A link to a page of the web; only the text for any other address. */
+export function link(url, text, attributes = {}) {
+  if (!isWebUrl(url)) return textElement(text, "span");
+  const newTab = { href: url, target: "_blank", rel: "noopener noreferrer" };
+  return textElement(text, "a", { ...newTab, ...attributes });
+}
+
+/** Whether an address is of the web: not of a file, a script or inline data. */
+export function isWebUrl(url) {
   try {
-    return ["http:", "https:"].includes(new URL(address).protocol);
+    return ["http:", "https:"].includes(new URL(url).protocol);
   } catch {
     return false;
   }
 }
 
-/** The site of an address, or "". */
-export const site = (address) => (isWeb(address) ? new URL(address).hostname.replace(/^www\./, "") : "");
+/** The host of an address without www, or "". */
+export const siteOf = (url) => (isWebUrl(url) ? new URL(url).hostname.replace(/^www\./, "") : "");
 
-/** A button that does one thing. */
+/** A button. */
 export const button = (text, click, attributes = {}) =>
   element("button", { type: "button", on: { click }, ...attributes }, text);
 
-/** A part of the page with its heading; null where there is nothing in it. */
-export function section(id, heading, ...inside) {
-  const parts = inside.flat(Infinity).filter(Boolean);
-  if (!parts.length) return null;
-  const name = element("h3", { id: `${id}-heading` }, heading);
-  return element("section", { id, "aria-labelledby": `${id}-heading` }, name, ...parts);
+/** A section with a heading; null where it would be empty. */
+export function section(id, heading, ...children) {
+  const content = children.flat(Number.POSITIVE_INFINITY).filter(Boolean);
+  if (!content.length) return null;
+  const title = element("h3", { id: `${id}-heading` }, heading);
+  return element("section", { id, "aria-labelledby": `${id}-heading` }, title, ...content);
 }

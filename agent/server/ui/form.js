@@ -1,50 +1,64 @@
-// The form: what can be asked, as the server's own description of its API has it.
-import { told, token } from "/ui/api.js";
-import { element, said } from "/ui/element.js";
-import { depth, strategy } from "/ui/words.js";
+// The form: its choices come from the server's OpenAPI description.
+import { fetchJson, token } from "/ui/api.js";
+import { element, textElement } from "/ui/element.js";
+import { depthLabel, strategyLabel } from "/ui/labels.js";
 
-/** Fill the choices from what the server knows. */
-export async function fill(form) {
-  const { components } = await told("/api/openapi.json");
+const MIN_QUESTION = 3; // characters
+
+/** Fill the selects with the choices of the server. */
+export async function fillChoices(form) {
+  const { components } = await fetchJson("/api/openapi.json");
   const fields = components.schemas.Question.properties;
-  choose(form.elements.strategy, fields.strategy, strategy);
-  choose(form.elements.depth, fields.depth, depth);
+  fillSelect(form.elements.strategy, fields.strategy, strategyLabel);
+  fillSelect(form.elements.depth, fields.depth, depthLabel);
 }
 
-function choose(select, field, words) {
-  const forms = field?.anyOf ?? [field ?? {}];
-  const names = forms.flatMap((one) => one.enum ?? (one.const ? [one.const] : []));
-  select.replaceChildren(select.options[0], ...names.map((name) => element("option", { value: name }, words(name))));
-  select.closest(".field").hidden = names.length < 2;
+/** Options for the values of a field's JSON Schema; hidden where there is no choice. */
+function fillSelect(select, field, label) {
+  const schemas = field?.anyOf ?? [field ?? {}];
+  const values = schemas.flatMap((one) => one.enum ?? (one.const ? [one.const] : []));
+  const options = values.map((value) => element("option", { value }, label(value)));
+  select.replaceChildren(select.options[0], ...options);
+  select.closest(".field").hidden = values.length < 2;
 }
 
-/** What was asked; what was left as it is, is not sent. */
-export function given(form) {
-  const { question, strategy: chosen, depth: far, slots } = form.elements;
-  const names = slots.value.split(/[,，、;\n]/).map((name) => name.trim()).filter(Boolean);
-  const asked = { question: question.value.trim() };
-  if (chosen.value) asked.strategy = chosen.value;
-  if (far.value) asked.depth = far.value;
-  if (names.length) asked.slots = names;
-  return asked;
+/** The body of the request; fields that are left at their default are not in it. */
+export function readForm(form) {
+  const { question, strategy, depth, slots } = form.elements;
+  const body = { question: question.value.trim() };
+  const names = slots.value.split(/[,，、;\n]/).map((name) => name.trim());
+  const slotNames = names.filter(Boolean);
+  if (strategy.value) body.strategy = strategy.value;
+  if (depth.value) body.depth = depth.value;
+  if (slotNames.length) body.slots = slotNames;
+  return body;
 }
 
 /** Why a question cannot be sent, or "". */
-export function lacking({ question }) {
+export function questionFault(question) {
   if (!question) return "Write a question first.";
-  return question.length < 3 ? "A question has at least three characters." : "";
+  return question.length < MIN_QUESTION ? "A question has at least three characters." : "";
 }
 
-/** What went wrong, in words; where a token is wanted, a place for it. */
-export function problem(error, again) {
-  const words = element("p", { class: "trouble" }, said(error.message, "strong"), " ", said(error.remedy));
-  if (error.status !== 401) return words;
+/** A problem in words; where a token is needed, with a form for it. `retry` is called then. */
+export function problemElement(problem, retry) {
+  const message = textElement(problem.message, "strong");
+  const words = element("p", { class: "trouble" }, message, " ", textElement(problem.remedy));
+  return problem.status === 401 ? element("div", {}, words, tokenForm(retry)) : words;
+}
+
+function tokenForm(retry) {
   const field = element("input", { id: "token", type: "password", autocomplete: "off" });
-  const keep = (event) => {
+  const submit = (event) => {
     event.preventDefault();
     token.set(field.value);
-    again();
+    retry();
   };
-  const form = element("form", { class: "token", on: { submit: keep } }, element("label", { for: "token" }, "Access token"), field, element("button", { type: "submit" }, "Use it in this tab"));
-  return element("div", {}, words, form);
+  return element(
+    "form",
+    { class: "token", on: { submit } },
+    element("label", { for: "token" }, "Access token"),
+    field,
+    element("button", { type: "submit" }, "Use it in this tab"),
+  );
 }

@@ -1,31 +1,42 @@
-// Earlier questions, newest first; each opens its run again.
-import { told } from "/ui/api.js";
-import { button, element, said } from "/ui/element.js";
-import { STATUSES, when } from "/ui/words.js";
+// Earlier questions, newest first. Each is a link that opens its run again.
+import { fetchJson } from "/ui/api.js";
+import { button, element, textElement } from "/ui/element.js";
+import { formatTime, STATUSES } from "/ui/labels.js";
 
-const MOST = 200; // as many as the server lists
-const FIRST = 30; // shown before all are asked for
+const MAX_RUNS = 200; // as many as the server lists
+const MAX_FIRST = 30; // shown until all are asked for
 const STATES = { queued: "Waiting", running: "Under way" };
 
-/** List the runs that there are; the one that is open is marked. */
-export async function list(aside, current) {
-  const runs = await told(`/api/runs?limit=${MOST}`);
+/** List the runs of the server in `aside`; `current` is the name of the open one. */
+export async function listRuns(aside, current) {
+  const runs = await fetchJson(`/api/runs?limit=${MAX_RUNS}`);
   aside.hidden = !runs.length;
-  const items = runs.map((run) => item(run, current));
-  const place = aside.querySelector("ol");
-  const held = place.querySelector(":focus")?.dataset.run; // who is in the list stays there
-  const all = () => (place.replaceChildren(...items), items[FIRST].firstChild.focus());
-  const more = element("li", {}, button(`Show all ${runs.length}`, all));
-  const short = runs.length > FIRST && place.children.length <= FIRST + 1;
-  place.replaceChildren(...(short ? [...items.slice(0, FIRST), more] : items));
-  items.find((one) => held && one.firstChild.dataset.run === held)?.firstChild.focus({ preventScroll: true });
+  const items = runs.map((run) => runItem(run, current));
+  const list = aside.querySelector("ol");
+  const focused = list.querySelector(":focus")?.dataset.run;
+  const showAll = () => {
+    list.replaceChildren(...items);
+    items[MAX_FIRST].firstChild.focus();
+  };
+  const more = element("li", {}, button(`Show all ${runs.length}`, showAll));
+  const isShort = runs.length > MAX_FIRST && list.children.length <= MAX_FIRST + 1;
+  list.replaceChildren(...(isShort ? [...items.slice(0, MAX_FIRST), more] : items));
+  if (focused) focusRun(items, focused);
 }
 
-function item(run, current) {
+/** Give the focus back to the link that had it. */
+function focusRun(items, name) {
+  const item = items.find((one) => one.firstChild.dataset.run === name);
+  item?.firstChild.focus({ preventScroll: true });
+}
+
+function runItem(run, current) {
   const state = run.cancelled ? "Stopped" : (STATES[run.state] ?? STATUSES[run.status] ?? "");
-  const address = `/?run=${encodeURIComponent(run.id)}`;
-  const here = run.id === current ? "page" : null;
-  const opener = said(run.question, "a", { href: address, "data-run": run.id, "aria-current": here });
-  const about = [when(run.started_at), state].filter(Boolean).join(" · ");
-  return element("li", {}, opener, element("span", { class: "quiet" }, about));
+  const opener = textElement(run.question, "a", {
+    href: `/?run=${encodeURIComponent(run.id)}`,
+    "data-run": run.id,
+    "aria-current": run.id === current ? "page" : null,
+  });
+  const note = [formatTime(run.started_at), state].filter(Boolean).join(" · ");
+  return element("li", {}, opener, element("span", { class: "quiet" }, note));
 }

@@ -1,127 +1,160 @@
-// The page: a question is asked, its run is followed, and the address says which one it is.
-import { Problem, ask, begin, follow, insist, pause, told } from "/ui/api.js";
-import { fill, given, lacking, problem } from "/ui/form.js";
-import { list } from "/ui/history.js";
-import { begun, finished, grown, informed, rewound } from "/ui/run.js";
+// The page: a question is asked and its run is followed. The address names the run that is open.
+import {
+  beginRun,
+  fetchJson,
+  followRun,
+  Problem,
+  pause,
+  request,
+  retryUntilAnswered,
+  runPath,
+} from "/ui/api.js";
+import { fillChoices, problemElement, questionFault, readForm } from "/ui/form.js";
+import { listRuns } from "/ui/history.js";
+import { STATUSES } from "/ui/labels.js";
+import { forReplay, newRun, withAnswer, withFrame, withSummary } from "/ui/run.js";
 import { View } from "/ui/view.js";
-import { STATUSES } from "/ui/words.js";
 
-const POLL = 1000; // ms between questions for what was spent
-const QUIET = 4000; // ms between two things said aloud
-const REPLAY = { most: 250, whole: 6000 }; // ms: of a step, of all of them
+const POLL_INTERVAL = 1000; // ms between requests for what was spent
+const ANNOUNCE_INTERVAL = 4000; // ms between announcements of progress
+const REPLAY = { longestStep: 250, whole: 6000 }; // ms
 
-const at = (id) => document.getElementById(id);
-const form = at("ask");
-const home = document.title;
-let leaving = new AbortController(); // ends what follows the run that is open
+const byId = (id) => document.getElementById(id);
+const form = byId("ask");
+const homeTitle = document.title;
+let following = new AbortController(); // stops following the run that is open
 let run = null;
 let view = null;
-let due = false;
-let spoken = { text: "", at: 0 };
+let isDrawDue = false;
+let announced = { text: "", at: 0 };
 
 // --- what is shown -------------------------------------------------------------------------------
 
-function change(next) {
+/** Change the run, and draw it with the next frame of the browser. */
+function changeRun(next) {
   run = next;
-  if (due) return;
-  due = true;
-  const draw = () => ((due = false), run && view?.draw(run));
-  document.hidden ? setTimeout(draw, POLL) : requestAnimationFrame(draw);
+  if (isDrawDue) return;
+  isDrawDue = true;
+  if (document.hidden) setTimeout(draw, POLL_INTERVAL);
+  else requestAnimationFrame(draw);
 }
 
-/** Said aloud by screen readers: what changed, not every step. */
-function tell(text, { now = true } = {}) {
-  if (text === spoken.text || (!now && Date.now() - spoken.at < QUIET)) return;
-  spoken = { text, at: Date.now() };
-  at("news").textContent = text;
+function draw() {
+  isDrawDue = false;
+  if (run) view?.draw(run);
 }
 
-function fail(error, again = start) {
+/** Have screen readers say what changed. */
+function announce(text) {
+  if (text === announced.text) return;
+  announced = { text, at: Date.now() };
+  byId("news").textContent = text;
+}
+
+/** The same for progress, which is not announced at every step. */
+function announceProgress(text) {
+  if (Date.now() - announced.at >= ANNOUNCE_INTERVAL) announce(text);
+}
+
+function showProblem(error, retry = start) {
   if (error.name === "AbortError") return;
-  const shown = error instanceof Problem ? error : new Problem(`This page failed: ${error.message}`, "Reload it.");
-  at("problem").replaceChildren(problem(shown, again));
-  at("token")?.focus();
+  const isProblem = error instanceof Problem;
+  const problem = isProblem
+    ? error
+    : new Problem(`This page failed: ${error.message}`, "Reload it.");
+  byId("problem").replaceChildren(problemElement(problem, retry));
+  byId("token")?.focus();
 }
 
-const clear = () => at("problem").replaceChildren();
-const refresh = () => list(at("history"), run?.name).catch(() => {});
+const clearProblem = () => byId("problem").replaceChildren();
+const refreshHistory = () => listRuns(byId("history"), run?.name).catch(() => {});
 
 // --- a run ---------------------------------------------------------------------------------------
 
 /** Show a run and follow it to its end. */
-async function open(name, focus) {
-  leaving.abort();
-  const { signal } = (leaving = new AbortController());
-  const summary = await told(`/api/runs/${encodeURIComponent(name)}`, { signal });
-  view = new View(at("run"), { cancel, replay, again, tell, fail });
-  change(begun(name, summary));
-  refresh();
-  tell("Research has begun.");
-  document.title = `${summary.question} · ${home}`;
+async function openRun(name, focus) {
+  following.abort();
+  following = new AbortController();
+  const { signal } = following;
+  const summary = await fetchJson(runPath(name), { signal });
+  view = new View(byId("run"), { cancel, replay, askAgain, announce, showProblem });
+  changeRun(newRun(name, summary));
+  refreshHistory();
+  announce("Research has begun.");
+  document.title = `${summary.question} · ${homeTitle}`;
   if (focus) view.title.focus();
-  const watched = watch(name, signal);
-  for await (const frame of follow(name, signal, lost)) {
-    change(grown(run, frame));
-    tell(run.now, { now: false });
+  const polling = pollSummary(name, signal);
+  for await (const frame of followRun(name, signal, setLost)) {
+    changeRun(withFrame(run, frame));
+    announceProgress(run.activity);
   }
-  await end(name, signal);
-  return watched;
+  await fetchAnswer(name, signal);
+  return polling;
 }
 
-/** Whether the connection is there. */
-function lost(now) {
-  if (now !== run.lost) change({ ...run, lost: now });
+function setLost(lost) {
+  if (lost !== run.lost) changeRun({ ...run, lost });
 }
 
-/** Ask now and then what it has spent and what it knows. */
-async function watch(name, signal) {
+/** Ask at intervals what the run has spent and what it knows. */
+async function pollSummary(name, signal) {
+  const isOver = () => signal.aborted || run.ended || run.replaying;
   while (!run.ended) {
-    await pause(POLL, signal).catch(() => {});
-    if (signal.aborted || run.ended || run.replaying) return;
-    const heard = await told(`/api/runs/${encodeURIComponent(name)}`, { signal }).catch(() => null);
-    if (heard && !signal.aborted && !run.ended && !run.replaying) change(informed(run, heard));
+    await pause(POLL_INTERVAL, signal).catch(() => {});
+    if (isOver()) return;
+    const summary = await fetchJson(runPath(name), { signal }).catch(() => null);
+    if (summary && !isOver()) changeRun(withSummary(run, summary));
   }
 }
 
-async function end(name, signal) {
-  const path = `/api/runs/${encodeURIComponent(name)}`;
-  const both = () => Promise.all([told(path, { signal }), told(`${path}/answer`, { signal })]);
-  const [summary, answer] = await insist(both, signal, lost);
-  clear();
-  change(finished(informed(run, summary), answer));
-  tell(run.cancelled ? "Stopped. What was found is kept." : `${STATUSES[answer.status]}. The answer is below the question.`);
-  refresh();
+async function fetchAnswer(name, signal) {
+  const fetchBoth = () =>
+    Promise.all([
+      fetchJson(runPath(name), { signal }),
+      fetchJson(`${runPath(name)}/answer`, { signal }),
+    ]);
+  const [summary, answer] = await retryUntilAnswered(fetchBoth, signal, setLost);
+  clearProblem();
+  changeRun(withAnswer(withSummary(run, summary), answer));
+  announce(
+    run.cancelled
+      ? "Stopped. What was found is kept."
+      : `${STATUSES[answer.status]}. The answer is below the question.`,
+  );
+  refreshHistory();
 }
 
 async function cancel() {
   if (run.cancelling) return;
-  change({ ...run, cancelling: true });
-  tell("Stopping");
+  changeRun({ ...run, cancelling: true });
+  announce("Stopping");
   try {
-    await ask(`/api/runs/${encodeURIComponent(run.name)}/cancel`, { method: "POST" });
+    await request(`${runPath(run.name)}/cancel`, { method: "POST" });
   } catch (error) {
-    change({ ...run, cancelling: false });
-    fail(error, cancel);
+    changeRun({ ...run, cancelling: false });
+    showProblem(error, cancel);
   }
 }
 
-/** Play what happened once more, from what is known here; nothing is asked again. */
+/** Show the frames once more, from what the page holds: no request is sent. */
 async function replay() {
-  const { frames, ...whole } = run;
-  const { signal } = leaving;
-  const steps = frames.filter((frame) => frame.type !== "answer");
-  change(rewound(run));
+  const { frames, ...finished } = run;
+  const { signal } = following;
+  const steps = frames.filter(({ type }) => type !== "answer");
+  const interval = Math.min(REPLAY.longestStep, REPLAY.whole / steps.length);
+  changeRun(forReplay(run));
   view.title.focus();
   for (const frame of steps) {
-    change({ ...grown(run, frame), replaying: true });
-    await pause(Math.min(REPLAY.most, REPLAY.whole / steps.length), signal).catch(() => {});
+    changeRun({ ...withFrame(run, frame), replaying: true });
+    await pause(interval, signal).catch(() => {});
     if (signal.aborted) return;
   }
-  change({ ...whole, frames });
-  tell("The replay has ended.");
+  changeRun({ ...finished, frames });
+  announce("The replay has ended.");
 }
 
-function again() {
+/** Put the question of the run into the form. */
+function askAgain() {
   form.elements.question.value = run.question;
   form.elements.question.focus();
 }
@@ -129,67 +162,85 @@ function again() {
 // --- asking, and the address ---------------------------------------------------------------------
 
 async function submit() {
-  clear();
-  const asked = given(form);
-  const missing = lacking(asked);
-  form.elements.question.setAttribute("aria-invalid", String(Boolean(missing)));
-  if (missing) {
-    fail(new Problem(missing));
-    return form.elements.question.focus();
+  clearProblem();
+  const body = readForm(form);
+  const fault = questionFault(body.question);
+  form.elements.question.setAttribute("aria-invalid", String(Boolean(fault)));
+  if (fault) {
+    showProblem(new Problem(fault));
+    form.elements.question.focus();
+    return;
   }
   const send = form.querySelector("button");
   send.disabled = true;
   try {
-    const name = await begin(asked);
+    const name = await beginRun(body);
     history.pushState(null, "", `/?run=${encodeURIComponent(name)}`);
-    show({ focus: true });
+    showAddress({ focus: true });
   } catch (error) {
-    fail(error, submit);
+    showProblem(error, submit);
   } finally {
     send.disabled = false;
   }
 }
 
-/** Show what the address names. */
-async function show({ focus = false } = {}) {
-  clear();
+/** Show the run that the address names, or the form alone. */
+async function showAddress({ focus = false } = {}) {
+  clearProblem();
   const name = new URLSearchParams(location.search).get("run");
   try {
-    if (name) return await open(name, focus);
-    leaving.abort();
-    run = view = null;
-    at("run").replaceChildren();
-    document.title = home;
-    refresh();
-    form.elements.question.focus();
+    if (name) await openRun(name, focus);
+    else showForm();
   } catch (error) {
-    fail(error, error.status === 401 ? start : show);
+    showProblem(error, error.status === 401 ? start : showAddress);
   }
 }
 
-async function start() {
-  const status = await told("/api/status").catch((error) => ({ ready: false, error: error.message, remedy: error.remedy }));
-  const { provider, model } = status;
-  at("model").textContent = status.ready ? (provider === "extractive" ? "No model: answers are quoted from sources" : model) : "";
-  const refused = await fill(form).catch((error) => error);
-  show();
-  if (refused?.status === 401) fail(refused);
-  else if (!status.ready) fail(new Problem(status.error, status.remedy));
+function showForm() {
+  following.abort();
+  run = null;
+  view = null;
+  byId("run").replaceChildren();
+  document.title = homeTitle;
+  refreshHistory();
+  form.elements.question.focus();
 }
 
-form.addEventListener("submit", (event) => (event.preventDefault(), submit()));
+async function start() {
+  const status = await fetchJson("/api/status").catch(({ message, remedy }) => ({
+    ready: false,
+    error: message,
+    remedy,
+  }));
+  byId("model").textContent = modelText(status);
+  const refusal = await fillChoices(form).catch((error) => error);
+  showAddress();
+  if (refusal?.status === 401) showProblem(refusal);
+  else if (!status.ready) showProblem(new Problem(status.error, status.remedy));
+}
+
+function modelText({ ready, provider, model }) {
+  if (!ready) return "";
+  return provider === "extractive" ? "No model: answers are quoted from sources" : model;
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  submit();
+});
 form.elements.question.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
   event.preventDefault();
   form.requestSubmit();
 });
 document.addEventListener("click", (event) => {
-  const link = event.target.closest?.("a[data-run]");
-  if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
+  const opener = event.target.closest?.("a[data-run]");
+  const hasModifier = event.metaKey || event.ctrlKey || event.shiftKey || event.button;
+  if (!opener || hasModifier) return;
   event.preventDefault();
-  history.pushState(null, "", link.href);
-  show({ focus: true });
-  at("run").scrollIntoView({ block: "start" });
+  history.pushState(null, "", opener.href);
+  showAddress({ focus: true });
+  byId("run").scrollIntoView({ block: "start" });
 });
-addEventListener("popstate", () => show());
+addEventListener("popstate", () => showAddress());
 start();

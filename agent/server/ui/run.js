@@ -1,14 +1,14 @@
 // A run as the page knows it: a value that grows by frames. No element is touched here.
-import { now } from "/ui/words.js";
+import { activityLabel } from "/ui/labels.js";
 
-const UNSEEN = new Set(["report", "answer", "end"]); // they are the end, not a step on the way
+const END_TYPES = new Set(["report", "answer", "end"]); // types of frames that are no step
 
-/** A run of which nothing is known but its name. */
-export const begun = (name, summary = {}) => ({
+/** A run with its name, and what a summary of it says. */
+export const newRun = (name, summary = {}) => ({
   name,
   question: summary.question ?? "",
   queued: summary.state === "queued",
-  now: summary.state === "queued" ? "Waiting for room" : "Beginning",
+  activity: summary.state === "queued" ? "Waiting for room" : "Beginning",
   frames: [],
   steps: [],
   slots: summary.slots ?? {},
@@ -16,22 +16,22 @@ export const begun = (name, summary = {}) => ({
   answer: null,
   cancelling: false,
   cancelled: false,
-  lost: false,
+  lost: false, // the connection is
   ended: false,
   replaying: false,
 });
 
 /** The run with one more frame. */
-export function grown(run, frame) {
+export function withFrame(run, frame) {
+  const { type, detail } = frame;
   const next = { ...run, frames: [...run.frames, frame], queued: false };
-  if (!UNSEEN.has(frame.type)) next.steps = [...run.steps, { type: frame.type, detail: frame.detail }];
-  if (frame.type === "slot") next.slots = { ...run.slots, ...known(frame.detail) };
-  if (frame.type === "end") return { ...next, now: "Fetching the answer" };
-  return { ...next, now: now(frame.type) };
+  if (!END_TYPES.has(type)) next.steps = [...run.steps, { type, detail }];
+  if (type === "slot") next.slots = { ...run.slots, ...parseSlot(detail) };
+  return { ...next, activity: type === "end" ? "Fetching the answer" : activityLabel(type) };
 }
 
-/** The run with what the server says of it: what it spent, what it knows. */
-export const informed = (run, { usage, slots, cancelled, state }) => ({
+/** The run with the usage and the slots of a summary. */
+export const withSummary = (run, { usage, slots, cancelled, state }) => ({
   ...run,
   usage,
   slots: Object.keys(slots).length ? slots : run.slots,
@@ -40,7 +40,7 @@ export const informed = (run, { usage, slots, cancelled, state }) => ({
 });
 
 /** The run with its answer. */
-export const finished = (run, answer) => ({
+export const withAnswer = (run, answer) => ({
   ...run,
   answer,
   ended: true,
@@ -51,17 +51,17 @@ export const finished = (run, answer) => ({
   usage: answer.run ? answer.usage : run.usage,
 });
 
-/** The run before its first frame, to be played again; its facts are not known yet. */
-export function rewound(run) {
+/** The run before its first frame, for a replay: its slots have no values yet. */
+export function forReplay(run) {
   const names = Object.keys(run.slots);
   const slots = Object.fromEntries(names.map((name) => [name, { value: null, status: "missing" }]));
-  return { ...begun(run.name), question: run.question, slots, replaying: true };
+  return { ...newRun(run.name), question: run.question, slots, replaying: true };
 }
 
-/** `winner: Argentina (in conflict)` as a slot. */
-function known(detail) {
-  const [name, told = ""] = detail.split(/: (.*)/s);
-  if (told === "missing") return { [name]: { value: null, status: "missing" } };
-  const value = told.replace(/ \(in conflict\)$/, "");
-  return { [name]: { value, status: value === told ? "filled" : "conflict" } };
+/** The slot of a frame's detail: `winner: Argentina (in conflict)`. */
+function parseSlot(detail) {
+  const [name, text = ""] = detail.split(/: (.*)/s);
+  if (text === "missing") return { [name]: { value: null, status: "missing" } };
+  const value = text.replace(/ \(in conflict\)$/, "");
+  return { [name]: { value, status: value === text ? "filled" : "conflict" } };
 }

@@ -1,33 +1,42 @@
-// An answer taken along: copied, or kept as a file.
-import { ask } from "/ui/api.js";
+// Buttons that copy an answer or download it as a file.
+import { request, runPath } from "/ui/api.js";
 import { button, element } from "/ui/element.js";
 
-const path = (name, format) => `/api/runs/${encodeURIComponent(name)}/answer?format=${format}`;
-const fetched = async (name, format) => (await ask(path(name, format))).blob();
-
-/** The buttons; `tell` says in words what was done, `fail` gets what went wrong. */
-export function buttons(name, tell, fail) {
-  const doing = (work, done) => () => work().then(() => tell(done), fail);
+/** The buttons of a run. `announce` gets what was done in words, `showProblem` what went wrong. */
+export function saveButtons(name, announce, showProblem) {
+  const saveButton = (label, save, message) =>
+    button(label, () => save().then(() => announce(message), showProblem));
   return [
-    button("Copy as Markdown", doing(() => copy(name, "markdown"), "Copied as Markdown.")),
-    button("Copy as JSON", doing(() => copy(name, "json"), "Copied as JSON.")),
-    button("Download HTML", doing(() => download(name, "html", "html"), "Downloaded.")),
+    saveButton("Copy as Markdown", () => copy(name, "markdown"), "Copied as Markdown."),
+    saveButton("Copy as JSON", () => copy(name, "json"), "Copied as JSON."),
+    saveButton("Download HTML", () => download(name, "html", "html"), "Downloaded."),
   ];
 }
 
+async function fetchAnswer(name, format) {
+  const response = await request(`${runPath(name)}/answer?format=${format}`);
+  return response.blob();
+}
+
 async function copy(name, format) {
-  const text = await (await fetched(name, format)).text();
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  const area = element("textarea", { class: "unseen", "aria-hidden": "true" }); // no https: the old way
+  const answer = await fetchAnswer(name, format);
+  const text = await answer.text();
+  if (navigator.clipboard) await navigator.clipboard.writeText(text);
+  else copyBySelection(text);
+}
+
+/** Copy without the Clipboard API, which there is over https and on localhost only. */
+function copyBySelection(text) {
+  const area = element("textarea", { class: "unseen", "aria-hidden": "true" });
   document.body.append(area);
   area.value = text;
   area.select();
   document.execCommand("copy");
-  return area.remove();
+  area.remove();
 }
 
-async function download(name, format, ending) {
-  const address = URL.createObjectURL(await fetched(name, format));
-  element("a", { href: address, download: `${name}.${ending}` }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+async function download(name, format, suffix) {
+  const url = URL.createObjectURL(await fetchAnswer(name, format));
+  element("a", { href: url, download: `${name}.${suffix}` }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -1,96 +1,134 @@
-// A run on the page: what is going on, then the answer. It is made once and changed as the run grows.
-import { method, parts, slots } from "/ui/answer.js";
-import { button, element, said } from "/ui/element.js";
-import { buttons } from "/ui/save.js";
-import { STATUSES, count, detail, spend, step } from "/ui/words.js";
+// A run on the page: what is going on, then the answer. Its elements are made once and changed.
+import { answerSections, methodDetails, slotsSection } from "/ui/answer.js";
+import { button, element, textElement } from "/ui/element.js";
+import { formatCount, formatStepDetail, formatUsage, STATUSES, stepLabel } from "/ui/labels.js";
+import { saveButtons } from "/ui/save.js";
 
-const LONG = 160; // characters of a question that is not set as a headline
+const MAX_HEADLINE = 160; // characters of a question that is set as a headline
+const NEAR_END = 40; // px from the end of the log within which it scrolls on
+const LOST = "The connection was lost; trying again. The run goes on meanwhile.";
 
-/** A place for one run. `acts` are what its buttons do: `cancel`, `replay`, `again`, `tell`, `fail`. */
+/** The elements of one run. */
 export class View {
-  constructor(place, acts) {
-    this.acts = acts;
-    this.shown = { steps: 0, slots: null, answer: null };
+  /** `actions` has a function for each button: `cancel`, `replay`, `askAgain`; and two to tell
+   *  the user something: `announce` and `showProblem`. */
+  constructor(place, actions) {
+    this.actions = actions;
+    this.drawn = { steps: 0, slots: null, answer: null }; // what the elements show
     this.title = element("h2", { tabindex: "-1", dir: "auto" });
     this.badge = element("span", { class: "badge" });
-    this.spent = element("span", { class: "quiet spent" });
-    this.stop = button("Cancel", acts.cancel, { class: "cancel" });
+    this.usage = element("span", { class: "quiet spent" });
+    this.cancel = button("Cancel", actions.cancel, { class: "cancel" });
     this.note = element("p", { class: "note", hidden: true });
     this.body = element("div", { class: "body" });
     this.log = element("ol", { class: "log", tabindex: "0", "aria-label": "Activity" });
-    this.summary = element("summary");
-    this.details = element("details", { class: "activity" }, this.summary, this.log);
+    this.logSummary = element("summary");
+    this.activity = element("details", { class: "activity" }, this.logSummary, this.log);
     this.tools = element("p", { class: "tools", hidden: true });
     this.method = element("div");
-    const state = element("div", { class: "state" }, this.badge, this.spent, this.stop);
-    place.replaceChildren(this.title, state, this.note, this.body, this.tools, this.details, this.method);
+    place.replaceChildren(
+      this.title,
+      element("div", { class: "state" }, this.badge, this.usage, this.cancel),
+      this.note,
+      this.body,
+      this.tools,
+      this.activity,
+      this.method,
+    );
   }
 
   /** Show a run as it is now. */
   draw(run) {
     this.title.textContent = run.question;
-    this.title.classList.toggle("long", run.question.length > LONG);
-    this.spent.textContent = spend(run.usage).join(" · ");
-    this.#badge(run);
-    this.#note(run);
-    this.#steps(run);
-    if (run.answer && !run.replaying) this.#answer(run);
-    else this.#slots(run);
+    this.title.classList.toggle("long", run.question.length > MAX_HEADLINE);
+    this.usage.textContent = formatUsage(run.usage).join(" · ");
+    this.#drawBadge(run);
+    this.#drawCancel(run);
+    this.#drawNote(run);
+    this.#drawSteps(run);
+    if (run.answer && !run.replaying) this.#drawAnswer(run);
+    else this.#drawSlots(run);
   }
 
-  #badge(run) {
-    const status = run.answer?.status;
-    this.badge.className = `badge ${run.ended ? (run.cancelled ? "partial" : status) : "live"}`;
-    this.badge.textContent = run.ended ? (run.cancelled ? "Stopped" : STATUSES[status]) : run.replaying ? "Replay" : run.cancelling ? "Stopping" : run.now;
-    const busy = !run.ended && !run.replaying;
-    if (!busy && document.activeElement === this.stop) this.title.focus();
-    this.stop.hidden = !busy;
-    this.stop.setAttribute("aria-disabled", String(run.cancelling));
-    this.stop.textContent = run.cancelling ? "Stopping" : "Cancel";
+  #drawBadge(run) {
+    this.badge.className = `badge ${badgeClass(run)}`;
+    this.badge.textContent = badgeText(run);
   }
 
-  #note(run) {
-    const read = run.usage ? count(run.usage.pages, "page") : "nothing";
-    const kept = run.answer?.error ? "Nothing had been found yet." : `What had been read (${read}) is kept; the answer is made of that.`;
-    const told = run.lost && !run.ended ? "The connection was lost; trying again. The run goes on meanwhile." : run.ended && run.cancelled && run.answer?.error?.kind !== "stopped" ? `Stopped: nothing more is searched, read or paid. ${kept}` : "";
-    if (told !== this.note.textContent) this.note.textContent = told;
-    this.note.hidden = !told;
+  #drawCancel(run) {
+    const isBusy = !run.ended && !run.replaying;
+    if (!isBusy && document.activeElement === this.cancel) this.title.focus();
+    this.cancel.hidden = !isBusy;
+    this.cancel.setAttribute("aria-disabled", String(run.cancelling));
+    this.cancel.textContent = run.cancelling ? "Stopping" : "Cancel";
   }
 
-  #steps(run) {
-    if (run.steps.length < this.shown.steps) this.log.replaceChildren((this.shown.steps = 0) || "");
-    const atEnd = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < 40;
-    this.log.append(...run.steps.slice(this.shown.steps).map(line));
-    if (!this.shown.steps) this.details.open = !run.ended;
-    if (run.ended && this.shown.answer !== run.answer) this.details.open = false;
-    if (atEnd) this.log.scrollTop = this.log.scrollHeight;
-    this.shown.steps = run.steps.length;
-    this.summary.textContent = `Activity: ${count(run.steps.length, "step")}`;
+  #drawNote(run) {
+    const text = noteText(run);
+    if (text !== this.note.textContent) this.note.textContent = text;
+    this.note.hidden = !text;
   }
 
-  #slots(run) {
-    const told = JSON.stringify(run.slots);
-    if (told === this.shown.slots) return;
-    this.body.replaceChildren(slots(run.slots) ?? "");
-    this.shown = { ...this.shown, slots: told, answer: null };
+  #drawSteps(run) {
+    if (run.steps.length < this.drawn.steps) {
+      this.drawn.steps = 0;
+      this.log.replaceChildren();
+    }
+    const { scrollHeight, scrollTop, clientHeight } = this.log;
+    const isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR_END;
+    this.log.append(...run.steps.slice(this.drawn.steps).map(stepItem));
+    if (!this.drawn.steps) this.activity.open = !run.ended;
+    if (run.ended && this.drawn.answer !== run.answer) this.activity.open = false;
+    if (isAtEnd) this.log.scrollTop = this.log.scrollHeight;
+    this.drawn.steps = run.steps.length;
+    this.logSummary.textContent = `Activity: ${formatCount(run.steps.length, "step")}`;
+  }
+
+  #drawSlots(run) {
+    const slots = JSON.stringify(run.slots);
+    if (slots === this.drawn.slots) return;
+    this.body.replaceChildren(slotsSection(run.slots) ?? "");
+    this.drawn = { ...this.drawn, slots, answer: null };
     this.tools.hidden = true;
     this.method.replaceChildren();
   }
 
-  #answer(run) {
-    if (this.shown.answer === run.answer) return;
-    this.shown = { ...this.shown, slots: null, answer: run.answer };
-    this.body.replaceChildren(...parts(run.answer).filter(Boolean));
-    this.method.replaceChildren(method(run.answer));
-    const { replay, again, tell, fail } = this.acts;
-    const more = [button("Replay", replay), button("Ask again", again)];
-    this.tools.replaceChildren(...(run.answer.error ? [] : buttons(run.name, tell, fail)), ...more);
+  #drawAnswer(run) {
+    if (this.drawn.answer === run.answer) return;
+    this.drawn = { ...this.drawn, slots: null, answer: run.answer };
+    this.body.replaceChildren(...answerSections(run.answer));
+    this.method.replaceChildren(methodDetails(run.answer));
+    const { replay, askAgain, announce, showProblem } = this.actions;
+    const save = run.answer.error ? [] : saveButtons(run.name, announce, showProblem);
+    this.tools.replaceChildren(...save, button("Replay", replay), button("Ask again", askAgain));
     this.tools.hidden = false;
   }
 }
 
-function line({ type, detail: told }) {
-  const shown = type === "slot" && told.endsWith(": missing") ? "gaps" : type;
-  const kind = element("span", { class: "kind" }, step(shown));
-  return element("li", { class: shown }, kind, said(detail(type, told)));
+function badgeClass(run) {
+  if (!run.ended) return "live";
+  return run.cancelled ? "partial" : run.answer?.status;
+}
+
+function badgeText(run) {
+  if (run.ended) return run.cancelled ? "Stopped" : STATUSES[run.answer?.status];
+  if (run.replaying) return "Replay";
+  return run.cancelling ? "Stopping" : run.activity;
+}
+
+/** That the connection is lost, or what is kept of a run that was stopped. */
+function noteText(run) {
+  if (!run.ended) return run.lost ? LOST : "";
+  if (!run.cancelled || run.answer?.error?.kind === "stopped") return "";
+  const pages = run.usage ? formatCount(run.usage.pages, "page") : "nothing";
+  const kept = run.answer?.error
+    ? "Nothing had been found yet."
+    : `What had been read (${pages}) is kept; the answer is made of that.`;
+  return `Stopped: nothing more is searched, read or paid. ${kept}`;
+}
+
+function stepItem({ type, detail }) {
+  const shown = type === "slot" && detail.endsWith(": missing") ? "gaps" : type;
+  const label = element("span", { class: "kind" }, stepLabel(shown));
+  return element("li", { class: shown }, label, textElement(formatStepDetail(type, detail)));
 }

@@ -1,4 +1,4 @@
-"""What searches found and pages said, kept across runs for a while."""
+"""The cache of searches and pages, shared by all runs."""
 
 from agent.sources.cache.cache import Cache, open_cache
 

@@ -1,49 +1,50 @@
-"""What searches found and pages said, kept across runs for a while.
+"""The cache of searches and pages, shared by all runs.
 
-Only successes are kept, as JSON text, each under the SHA-256 of its request and of all that changes
-the answer. What comes out is checked as if a stranger had sent it: it is valid, whole and fresh,
-or it was never there. Model calls are not cached: a prompt hardly ever comes twice, and a resume
-has its journal.
+The cache key is the SHA-256 of the request (a query, a URL) and of all settings that affect its
+result. The entry is the result as JSON; only successes are stored. An entry that is read back is
+untrusted input: one that is invalid, altered or expired counts as a miss. Calls of models are not
+cached: a prompt hardly ever comes twice, and a resumed run has its journal.
 
-Two stores can keep them: a folder of this machine (`disk.py`), or a server that many machines share
-(`server.py`). Their libraries are imported when first used.
+There are two stores: a folder of this machine (`disk.py`), and a server that many machines share
+(`server.py`). Their libraries are imported on first use. Eviction is theirs.
 
-A cache that fails costs nothing but itself: each use of it has `LONGEST` seconds, whatever a
-library, a disk or a server does, and after the first failure it is not asked again in this run.
+A failing cache never fails a run. Each use of the store has `STORE_TIMEOUT` seconds, whatever the
+library, disk or server does. After the first failure the cache is off for the rest of the run.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from agent.outside import within
-from agent.outside.journal import digest
-from agent.sources.cache.disk import OnDisk
-from agent.sources.cache.server import Remote
-from agent.sources.cache.store import Store, Unusable
-from agent.state import Attempt, Found, Page
-from agent.state.urls import canonical
+from agent.outside import run_with_timeout
+from agent.outside.journal import call_key
+from agent.sources.cache.disk import DiskStore
+from agent.sources.cache.server import RedisStore
+from agent.sources.cache.store import CacheStore, UnusableStore
+from agent.state import Attempt, Page, SearchResults
+from agent.state.clock import parse_utc
+from agent.state.urls import canonical_url
+from agent.state.values import hash_text
 
-VERSION = 1  # of what is kept: part of every key, so that another version's values are not found
-LONGEST = 2.0  # seconds for one use: a disk takes milliseconds, a server gives up after NETWORK
-SKEW = 300.0  # seconds by which the clocks of machines that share a cache may differ
+KEY_VERSION = 1  # of the entries' format. It is part of every key: other versions are misses
+STORE_TIMEOUT = 2.0  # seconds: a disk takes milliseconds, a server gives up after NETWORK_TIMEOUT
+MAX_CLOCK_SKEW = 300.0  # seconds between the clocks of machines that share a cache
 
-Kept = TypeVar("Kept", Found, Page)
+Entry = TypeVar("Entry", SearchResults, Page)
 T = TypeVar("T")
 
-#: Failures by the name of their class, since the libraries are not imported here.
-WORDS = {
+#: Class name of an exception -> text for the user. By name, since the libraries are not imported
+#: here.
+ERROR_TEXTS = {
     "TimeoutError": "it did not answer in time",
     "ConnectionError": "it cannot be reached",
     "AuthenticationError": "it refuses the password",
@@ -55,123 +56,142 @@ WORDS = {
 
 
 class Cache:
-    """Wraps the outside calls of one run; never raises an error of its own into it.
+    """Wraps the functions with which a run searches and reads. Raises no error of its own.
 
-    `ttl` is in seconds, counted from when a search or a page was fetched. Threads may share it.
+    `ttl` is the time to live in seconds, counted from when a search was made or a page was read.
+    Thread-safe.
     """
 
-    def __init__(self, store: Store, ttl: float, clock: Callable[[], float] = time.time) -> None:
-        self.problem = ""  # why it is not used any more, in words for the user
+    def __init__(
+        self, store: CacheStore, ttl: float, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.problem = ""  # why the cache is off, in words for the user; empty while it is on
         self._store = store
         self._ttl = ttl
         self._clock = clock
 
-    def search(self, go: Callable[[str], Found], **also: Any) -> Callable[[str], Found]:
-        """`go`, asked only for what is not kept. `also` is JSON: what else changes the answer.
+    def wrap_search(
+        self, fetch: Callable[[str], SearchResults], /, **key_fields: Any
+    ) -> Callable[[str], SearchResults]:
+        """A search function that calls `fetch` only on a miss.
 
-        A kept search says so in its one attempt, with the time at which it was made.
+        `key_fields`, which must be JSON, are what affects the results besides the query. On a hit,
+        the only attempt of the results says so, with the time of the search.
         """
 
-        def find(query: str) -> Found:
-            key = digest("search", {"v": VERSION, "query": " ".join(query.split()), **also})
-            kept = self._recall(Found, key)
-            return _told(kept) if kept else self._keep(key, go(query))
+        def search(query: str) -> SearchResults:
+            fields = {"v": KEY_VERSION, "query": " ".join(query.split()), **key_fields}
+            key = call_key("search", fields)
+            cached = self._get(SearchResults, key)
+            return _mark_cached(cached) if cached else self._put(key, fetch(query))
 
-        return find
+        return search
 
-    def read(self, go: Callable[[str], Page], **also: Any) -> Callable[[str], Page]:
-        """`go`, asked only for pages that are not kept. `also` is JSON: what permits reading."""
+    def wrap_read(
+        self, fetch: Callable[[str], Page], /, **key_fields: Any
+    ) -> Callable[[str], Page]:
+        """A read function that calls `fetch` only on a miss.
+
+        `key_fields`, which must be JSON, are the settings that permit reading.
+        """
 
         def read(url: str) -> Page:
-            key = digest("read", {"v": VERSION, "url": canonical(url), **also})
-            return self._recall(Page, key) or self._keep(key, go(url))
+            key = call_key("read", {"v": KEY_VERSION, "url": canonical_url(url), **key_fields})
+            return self._get(Page, key) or self._put(key, fetch(url))
 
         return read
 
     def warm(self) -> None:
-        """Import what it needs (0.1 s), before the first use."""
-        self._tried(lambda: None)
+        """Import the store's library (0.1 s) before the first use."""
+        self._try_store(lambda: None)
 
     def close(self) -> None:
-        """Let go of connections."""
-        with suppress(Exception):  # the run has ended: there is nobody to tell
+        """Close the store's connections."""
+        with suppress(Exception):  # the run has ended, so a failure does not matter
             self._store.close()
 
-    def _recall(self, kind: type[Kept], key: str) -> Kept | None:
-        """What is kept under a key, if it can be believed."""
-        text = self._tried(lambda: self._store.get(key))
+    def _get(self, kind: type[Entry], key: str) -> Entry | None:
+        """The entry of a key; None on a miss."""
+        text = self._try_store(lambda: self._store.get(key))
         if text is None:
             return None
         try:
-            kept = kind.model_validate_json(text)
+            entry = kind.model_validate_json(text)
         except ValidationError:
             return None
-        return kept if self._sound(kept) else None
+        return entry if self._is_valid(entry) else None
 
-    def _keep(self, key: str, fresh: Kept) -> Kept:
-        if self._sound(fresh):
-            with suppress(ValueError):  # a text that JSON cannot hold: half a surrogate pair
-                text = fresh.model_dump_json()
-                self._tried(lambda: self._store.set(key, text, self._ttl))
-        return fresh
+    def _put(self, key: str, value: Entry) -> Entry:
+        """Store a value if it is a success; return it in any case."""
+        if self._is_valid(value):
+            with suppress(ValueError):  # JSON cannot hold half a surrogate pair
+                text = value.model_dump_json()
+                self._try_store(lambda: self._store.set(key, text, self._ttl))
+        return value
 
-    def _sound(self, value: Found | Page) -> bool:
-        """Whether a value may go in, or come out: a whole success, of the web, and fresh."""
-        if isinstance(value, Found):
-            return bool(value.hits) and self._fresh(value.at) and _web(h.url for h in value.hits)
-        whole = value.sha256 == hashlib.sha256(value.text.encode("utf-8", "replace")).hexdigest()
-        read = whole and value.via == "page" and _web([value.url])
-        return read and self._fresh(value.retrieved_at)
+    def _is_valid(self, entry: SearchResults | Page) -> bool:
+        """Whether an entry is a success, complete, about web pages only, and not expired."""
+        if isinstance(entry, SearchResults):
+            urls = (hit.url for hit in entry.hits)
+            return bool(entry.hits) and self._is_fresh(entry.at) and _are_web_urls(urls)
+        is_complete = entry.sha256 == hash_text(entry.text, "replace")
+        is_page = is_complete and entry.via == "page" and _are_web_urls([entry.url])
+        return is_page and self._is_fresh(entry.retrieved_at)
 
-    def _fresh(self, at: str) -> bool:
+    def _is_fresh(self, at: str) -> bool:
+        """Whether a UTC time is within the time to live."""
         try:
-            then = datetime.strptime(at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+            age = self._clock() - parse_utc(at).timestamp()
         except ValueError:
             return False
-        return -SKEW <= self._clock() - then.timestamp() <= self._ttl
+        return -MAX_CLOCK_SKEW <= age <= self._ttl
 
-    def _tried(self, work: Callable[[], T]) -> T | None:
-        """What the store gives; None once it has failed."""
+    def _try_store(self, operation: Callable[[], T]) -> T | None:
+        """The result of a store operation; None if it fails, or an earlier one has failed."""
         if self.problem:
             return None
         try:
-            self._store.load()  # not timed: on a cold disk an import may take seconds
-            return within(LONGEST, work)
-        except Exception as error:  # whatever it is, the run goes on without the cache
-            why = f"{self._store.name} is not used in this run: {_words(error)}."
-            self.problem = self.problem or why
+            self._store.load()  # without a timeout: on a cold disk an import may take seconds
+            return run_with_timeout(STORE_TIMEOUT, operation)
+        except Exception as error:  # of any class: the run goes on without the cache
+            problem = f"{self._store.name} is not used in this run: {_describe_error(error)}."
+            self.problem = self.problem or problem
             return None
 
 
 def open_cache(url: str, folder: Path, ttl: float) -> Cache:
-    """The cache that `url` names: "" for SQLite in `folder`, redis:// or rediss:// for a server.
+    """The cache at `url`: redis:// or rediss:// for a server, "" for SQLite in `folder`.
 
-    Nothing is opened, imported or written yet; a name that cannot be used is told as `problem`.
-    `url` may hold a password: nothing of it is ever shown.
+    Nothing is opened, imported or written yet. A URL that cannot be used becomes the `problem` of
+    the cache. It may contain a password, so no text shows any of it.
     """
-    return Cache(Remote(url) if url else OnDisk(folder), ttl)
+    return Cache(RedisStore(url) if url else DiskStore(folder), ttl)
 
 
-def _told(kept: Found) -> Found:
+def _mark_cached(results: SearchResults) -> SearchResults:
+    """The results with one attempt, which says that they are from the cache."""
     attempt = Attempt(
-        what="search", provider=kept.provider, outcome="ok", detail=f"from the cache, {kept.at}"
+        what="search",
+        provider=results.provider,
+        outcome="ok",
+        detail=f"from the cache, {results.at}",
     )
-    return kept.model_copy(update={"attempts": (attempt,)})
+    return results.model_copy(update={"attempts": (attempt,)})
 
 
-def _web(urls: Iterable[str]) -> bool:
-    """Whether all are addresses of web pages: they become links in front of a reader."""
+def _are_web_urls(urls: Iterable[str]) -> bool:
+    """Whether all are URLs of web pages. They become links in answers."""
     try:
         return all(urlsplit(url).scheme in ("http", "https") for url in urls)
     except ValueError:
         return False
 
 
-def _words(error: Exception) -> str:
-    """Why a store failed. Of a message nothing is shown that may hold an address or a password."""
-    if isinstance(error, Unusable):
+def _describe_error(error: Exception) -> str:
+    """Why a store failed. Texts that may contain a URL or a password are not shown."""
+    if isinstance(error, UnusableStore):
         return str(error)
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno).lower()
     name = type(error).__name__
-    return WORDS.get(name) or (str(error) if isinstance(error, sqlite3.Error) else name)
+    return ERROR_TEXTS.get(name) or (str(error) if isinstance(error, sqlite3.Error) else name)

@@ -1,8 +1,8 @@
-"""The cache in a folder: `diskcache-community`, the maintained fork of `diskcache`.
+"""The store on disk: `diskcache-community`, the maintained fork of `diskcache`.
 
-It is SQLite with expiry, a bound on size, and safety among threads and processes. `diskcache`
-itself had its last release in 2023 and unpickles what it reads (CVE-2025-69872); this store takes
-and gives text, in its one SQLite file, and nothing else.
+It is SQLite with expiry, a size limit, and safety among threads and processes. `diskcache` itself
+had its last release in 2023 and unpickles what it reads (CVE-2025-69872). This store reads and
+writes text only, all of it in one SQLite file.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ if TYPE_CHECKING:
     from diskcache_community import Cache as DiskCache
     from diskcache_community import Disk
 
-SIZE = 2**30  # bytes on disk; beyond, the oldest go
-LOCKED = 1  # seconds to wait for another process's write
+MAX_BYTES = 2**30  # on disk; beyond, the oldest entries are evicted
+LOCK_TIMEOUT = 1  # seconds to wait for the write of another process
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)  # SQLite's codes for a damaged file
 
 T = TypeVar("T")
 
 
-class OnDisk:
-    """SQLite in a folder of its own, at most `size` bytes; the oldest go first. Owner only."""
+class DiskStore:
+    """SQLite in a folder of its own, of at most `max_bytes`. Only the owner can read it."""
 
-    def __init__(self, folder: Path, size: int = SIZE) -> None:
+    def __init__(self, folder: Path, max_bytes: int = MAX_BYTES) -> None:
         self.name = f"The cache in {folder}"
         self._folder = folder
-        self._size = size
+        self._max_bytes = max_bytes
         self._lock = threading.Lock()
         self._cache: DiskCache | None = None
 
@@ -40,68 +41,65 @@ class OnDisk:
         import diskcache_community  # noqa: F401  (40 ms)
 
     def get(self, key: str) -> str | None:
-        found = self._mended(lambda cache: cache.get(key))
-        return found if isinstance(found, str) else None
+        value = self._use_or_rebuild(lambda cache: cache.get(key))
+        return value if isinstance(value, str) else None
 
-    def set(self, key: str, text: str, seconds: float) -> None:
-        self._mended(lambda cache: cache.set(key, text, expire=seconds))
+    def set(self, key: str, text: str, ttl: float) -> None:
+        self._use_or_rebuild(lambda cache: cache.set(key, text, expire=ttl))
 
     def close(self) -> None:
-        """Nothing is left open: each use closes the connection of its thread."""
+        """Nothing to close: each use closes the connection of its thread."""
 
-    def _mended(self, use: Callable[[DiskCache], T]) -> T:
-        """Use the cache; one whose file is broken is thrown away and begun anew, once."""
+    def _use_or_rebuild(self, operation: Callable[[DiskCache], T]) -> T:
+        """Run an operation. If the file is damaged, discard it and try once with a new one."""
         before = self._cache
         try:
-            return self._used(use)
+            return self._use(operation)
         except sqlite3.DatabaseError as error:
-            if getattr(error, "sqlite_errorcode", 0) not in BROKEN:
+            if getattr(error, "sqlite_errorcode", 0) not in DAMAGED:
                 raise
-            self._throw_away(before)
-            return self._used(use)
+            self._discard(before)
+            return self._use(operation)
 
-    def _used(self, use: Callable[[DiskCache], T]) -> T:
+    def _use(self, operation: Callable[[DiskCache], T]) -> T:
         with self._lock:
             if self._cache is None:
-                self._cache = _disk_cache(self._folder, self._size)
+                self._cache = _open_disk_cache(self._folder, self._max_bytes)
             cache = self._cache
         with cache:
-            return use(cache)
+            return operation(cache)
 
-    def _throw_away(self, broken: DiskCache | None) -> None:
-        """Move the folder aside, all its files at once: other processes may be at work in it."""
+    def _discard(self, damaged: DiskCache | None) -> None:
+        """Delete the folder. It is moved first, all files at once: other processes may use it."""
         with self._lock:
-            if self._cache is not broken:  # another thread has begun anew
+            if self._cache is not damaged:  # another thread has replaced it
                 return
             self._cache = None
-            aside = Path(mkdtemp(prefix="broken-", dir=self._folder.parent))
-            with suppress(OSError):  # another process was faster
-                self._folder.rename(aside / self._folder.name)
-            shutil.rmtree(aside, ignore_errors=True)
+            trash = Path(mkdtemp(prefix="broken-", dir=self._folder.parent))
+            with suppress(OSError):  # another process has moved it
+                self._folder.rename(trash / self._folder.name)
+            shutil.rmtree(trash, ignore_errors=True)
 
 
-#: What SQLite says of a file that is damaged, or none of its own.
-BROKEN = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def _disk_cache(folder: Path, size: int) -> DiskCache:
+def _open_disk_cache(folder: Path, max_bytes: int) -> DiskCache:
     from diskcache_community import Cache as DiskCache
 
     return DiskCache(
         folder,
-        timeout=LOCKED,
-        disk=_text_only(),
-        size_limit=size,
-        sqlite_synchronous=0,  # 20 ms less a page; a power cut may cost the cache, which is mended
+        timeout=LOCK_TIMEOUT,
+        disk=_text_disk(),
+        size_limit=max_bytes,
+        # no fsync: saves 20 ms a page. A power cut may damage the file, which is then rebuilt
+        sqlite_synchronous=0,
     )
 
 
-def _text_only() -> type[Disk]:
-    """Values in and out of the database as text: nothing is unpickled, no file name followed."""
+def _text_disk() -> type[Disk]:
+    """The class that stores values as text: it unpickles nothing and opens no other file."""
     from diskcache_community import Disk
     from diskcache_community.core import MODE_RAW, UNKNOWN
 
-    class TextOnly(Disk):
+    class TextDisk(Disk):
         def store(self, value: Any, read: bool, key: Any = UNKNOWN) -> Any:
             return 0, MODE_RAW, None, value
 
@@ -109,6 +107,6 @@ def _text_only() -> type[Disk]:
             return value if mode == MODE_RAW else None
 
         def remove(self, file_path: Any) -> None:
-            """No value of ours has a file."""
+            """Nothing to remove: no value has a file."""
 
-    return TextOnly
+    return TextDisk

@@ -1,31 +1,31 @@
-"""What a store of the cache has to do."""
+"""The interface of the stores of the cache."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 
-class Store(Protocol):
-    """Texts under keys, for a time. Any call may raise anything, and come from any thread."""
+class CacheStore(Protocol):
+    """Texts under keys, with a time to live. Thread-safe. Any method may raise any exception."""
 
-    name: str
+    name: str  # in words for the user
 
     def load(self) -> None:
-        """Import what it needs."""
+        """Import the library."""
         ...
 
     def get(self, key: str) -> str | bytes | None:
-        """What is kept under a key, if it has not expired."""
+        """The text under a key; None if there is none, or it has expired."""
         ...
 
-    def set(self, key: str, text: str, seconds: float) -> None:
-        """Keep a text, for so long."""
+    def set(self, key: str, text: str, ttl: float) -> None:
+        """Store a text for `ttl` seconds."""
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         ...
 
 
-class Unusable(Exception):
-    """A store that cannot be used as it is set, in words for the user."""
+class UnusableStore(Exception):
+    """The store cannot be used with these settings. Its text is for the user."""

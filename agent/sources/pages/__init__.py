@@ -1,1 +1,1 @@
-"""Reading pages: fetching them safely, and taking their text out."""
+"""Reading pages of the web: safe download, and extraction of their text."""

@@ -1,8 +1,7 @@
-"""Tables and boxes of facts, which main-text extraction drops: found, and written out as lines.
+"""Data tables and infoboxes, which main-text extraction drops: finding them, and their text.
 
-A box is a table that holds data (not the page's layout, not navigation) together with the few
-words that stand around it in a block of their own, such as the date and the referee of a match; or
-a block that calls itself an infobox.
+A box is an infobox, or a table that holds data (no layout table, no navigation) together with the
+few words around it in a block of their own, such as the date and the referee of a match.
 """
 
 from __future__ import annotations
@@ -13,153 +12,171 @@ from typing import Any
 
 Element = Any  # lxml has no type hints
 
-#: Characters of words around the table of a box. A match box of Wikipedia has some 150, and
+#: Characters of text around the table of a box. A match box of Wikipedia has some 150, and
 #: paragraphs are longer. Found on data/worldcup; run benchmarks/pages.py after changing it.
-AROUND = 400
-#: Characters in one cell above which a table is the page's layout and its text is prose.
-PROSE = 1200
+MAX_SURROUNDING_CHARS = 400
+#: Characters in one cell. A longer cell holds prose, so its table is a layout table.
+MAX_CELL_CHARS = 1200
 #: Tables of a page that are looked at. The largest real page measured has 117.
-TABLES = 1000
-#: Pieces of text that are looked at to measure an element: bounds the time on hostile pages.
-PIECES = 3000
+MAX_TABLES = 1000
+#: Text nodes that are looked at to measure an element: bounds the time on hostile pages.
+MAX_TEXT_NODES = 3000
+#: Children of a block that is read as a table row.
+MAX_ROW_BLOCKS = 6
 
-_INFOBOX = "descendant::*[self::aside or self::div or self::section][contains(@class, 'infobox')]"
-_PROSE_INSIDE = "boolean(descendant::*[self::article or self::h1 or self::form or self::main])"
-_SECTION = (
+_INFOBOXES = "descendant::*[self::aside or self::div or self::section][contains(@class, 'infobox')]"
+_HAS_PROSE = "boolean(descendant::*[self::article or self::h1 or self::form or self::main])"
+_HAS_SECTION = (
     "boolean(descendant::*[self::h1 or self::h2 or self::h3 or self::h4]"
     " | descendant::p[string-length() > 150])"
 )
-_LEAF = "not(descendant::div or descendant::table)"
-#: Classes of what leads elsewhere or speaks of the page itself (MediaWiki's names, mostly).
-_NAVIGATION = frozenset(
+_IS_LEAF = "not(descendant::div or descendant::table)"
+#: Classes of navigation and of notices about the page itself, mostly MediaWiki's.
+_NAVIGATION_CLASSES = frozenset(
     "ambox catlinks mbox metadata mw-references nav navbar navbox navigation noprint ombox "
     "reflist sistersitebox tmbox toc vertical-navbox".split()
 )
-_BLOCKS = frozenset(
+_BLOCK_TAGS = frozenset(
     "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
     "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main menu nav ol "
     "option p pre section summary table tbody tfoot thead time title tr ul".split()
 )
-_CELLS = frozenset(("td", "th"))
-_PIECE = "\x1e"  # a border between blocks inside a cell
-_CELL = "\x1f"  # a border between cells
-_BORDERS = re.compile(r"[\x1e\x1f\n\r]")
+_CELL_TAGS = frozenset(("td", "th"))
+_BLOCK_BREAK = "\x1e"  # between blocks inside a cell
+_CELL_BREAK = "\x1f"  # between cells
+_BREAKS = re.compile(r"[\x1e\x1f\n\r]")
 
 
-def boxes(body: Element) -> list[Element]:
+# --- finding -------------------------------------------------------------------------------------
+
+
+def find_boxes(body: Element) -> list[Element]:
     """The boxes below an element, in document order, none inside another."""
-    tables = list(islice(body.iter("table"), TABLES))
-    layout = {outer for table in tables for outer in table.iterancestors("table")}
-    chosen: dict[Element, None] = {}
-    for element in [*body.xpath(_INFOBOX)[:TABLES], *tables]:
-        if element not in layout and not _within(element, chosen) and _is_data(element):
-            chosen[_with_surroundings(element, body)] = None
-    alone = [box for box in chosen if not any(a in chosen for a in box.iterancestors())]
-    if len(alone) < 2:
-        return alone
-    order = {element: n for n, element in enumerate(body.iter())}
-    return sorted(alone, key=order.__getitem__)
+    tables = list(islice(body.iter("table"), MAX_TABLES))
+    nesting_tables = {outer for table in tables for outer in table.iterancestors("table")}
+    found: dict[Element, None] = {}
+    for element in [*body.xpath(_INFOBOXES)[:MAX_TABLES], *tables]:
+        if element in nesting_tables or _is_inside(element, found) or not _holds_data(element):
+            continue
+        found[_include_surroundings(element, body)] = None
+    boxes = [box for box in found if not any(outer in found for outer in box.iterancestors())]
+    if len(boxes) < 2:
+        return boxes
+    position = {element: n for n, element in enumerate(body.iter())}
+    return sorted(boxes, key=position.__getitem__)
 
 
-def infobox(element: Element) -> bool:
-    """Whether a box calls itself an infobox: it is kept wherever it stands."""
+def is_infobox(element: Element) -> bool:
+    """Whether an element has the class of an infobox, which is kept wherever it stands."""
     return "infobox" in element.get("class", "")
 
 
-def _within(element: Element, chosen: dict[Element, None]) -> bool:
-    return element in chosen or any(outer in chosen for outer in element.iterancestors())
+def _is_inside(element: Element, boxes: dict[Element, None]) -> bool:
+    return element in boxes or any(outer in boxes for outer in element.iterancestors())
 
 
-def _is_data(element: Element) -> bool:
-    """Whether an element shows facts in cells."""
+def _holds_data(element: Element) -> bool:
+    """Whether a table or an infobox holds data, and neither layout, navigation nor prose."""
     if element.get("role") == "presentation" or _is_navigation(element):
         return False
-    if element.xpath(_PROSE_INSIDE):
+    if element.xpath(_HAS_PROSE):
         return False
     if element.tag == "table":
-        return all(_length(cell, PROSE) <= PROSE for cell in element.iter("td", "th"))
-    return _length(element, 5 * PROSE) <= 5 * PROSE
+        cells = element.iter("td", "th")
+        return all(_text_length(cell, MAX_CELL_CHARS) <= MAX_CELL_CHARS for cell in cells)
+    return _text_length(element, 5 * MAX_CELL_CHARS) <= 5 * MAX_CELL_CHARS
 
 
 def _is_navigation(element: Element) -> bool:
-    for part in (element, *element.iterancestors()):
-        if part.tag in ("nav", "footer", "form") or part.get("role") == "navigation":
+    """Whether an element is, or is inside, a block of navigation, a footer or a form."""
+    for node in (element, *element.iterancestors()):
+        if node.tag in ("nav", "footer", "form") or node.get("role") == "navigation":
             return True
-        if not _NAVIGATION.isdisjoint(part.get("class", "").lower().split()):
+        if not _NAVIGATION_CLASSES.isdisjoint(node.get("class", "").lower().split()):
             return True
     return False
 
 
-def _with_surroundings(element: Element, body: Element) -> Element:
-    """The largest block around an element with only a few words beside it."""
-    limit = _length(element, 10 * PROSE) + AROUND
+def _include_surroundings(element: Element, body: Element) -> Element:
+    """The outermost block around an element that adds only a few words to it."""
+    limit = _text_length(element, 10 * MAX_CELL_CHARS) + MAX_SURROUNDING_CHARS
     box, parent = element, element.getparent()
     while parent is not None and parent is not body and parent.tag in ("div", "section", "aside"):
-        if _length(parent, limit) > limit or parent.xpath(_SECTION):
+        if _text_length(parent, limit) > limit or parent.xpath(_HAS_SECTION):
             break
         box, parent = parent, parent.getparent()
     return box
 
 
-def _length(element: Element, limit: int) -> int:
-    """Characters of an element's text without blanks at the ends; more than `limit` if so."""
+def _text_length(element: Element, limit: int) -> int:
+    """Characters of the stripped text nodes of an element; any number above `limit` if more."""
     total = 0
-    for n, piece in enumerate(element.itertext()):
-        total += len(piece.strip())
-        if total > limit or n > PIECES:
+    for n, text in enumerate(element.itertext()):
+        total += len(text.strip())
+        if total > limit or n > MAX_TEXT_NODES:
             return max(total, limit + 1)
     return total
 
 
-def lines(element: Element) -> list[str]:
+# --- text ----------------------------------------------------------------------------------------
+
+
+def render_lines(element: Element) -> list[str]:
     """The text of an element as lines: one a block or a table row, cells joined by ` | `."""
     from lxml.etree import iterwalk
 
-    rows = _rows_of_blocks(element)
-    out: list[str] = []
-    depth = 0  # of cells: inside one, a border of blocks is no end of a line
-    for event, part in iterwalk(element, events=("start", "end")):
-        starts = event == "start"
-        cell = part.tag in _CELLS or part in rows
-        depth -= cell and not starts
-        out.append(_border(part, cell, depth, starts))
-        depth += cell and starts
-        text = part.text if starts else part.tail
-        if text and (starts or part is not element):
-            out.append(_BORDERS.sub(" ", text))
-    return _joined("".join(out))
+    row_blocks = _find_row_blocks(element)
+    pieces: list[str] = []
+    cell_depth = 0  # inside a cell the borders of blocks do not end a line
+    for event, node in iterwalk(element, events=("start", "end")):
+        is_start = event == "start"
+        is_cell = node.tag in _CELL_TAGS or node in row_blocks
+        cell_depth -= is_cell and not is_start
+        pieces.append(_break_at(node, is_start, is_cell, cell_depth))
+        cell_depth += is_cell and is_start
+        text = node.text if is_start else node.tail
+        if text and (is_start or node is not element):
+            pieces.append(_BREAKS.sub(" ", text))
+    return _format_lines("".join(pieces))
 
 
-def _border(part: Element, cell: bool, depth: int, starts: bool) -> str:
-    if cell:
-        return _CELL
-    if part.tag == "br":
-        return (" " if depth else "\n") if starts else ""
-    if part.tag in _BLOCKS:
-        return _PIECE if depth else "\n"
+def _break_at(node: Element, is_start: bool, is_cell: bool, cell_depth: int) -> str:
+    """What separates the text before the start or the end of a node from the text after it."""
+    if is_cell:
+        return _CELL_BREAK
+    if node.tag == "br":
+        return (" " if cell_depth else "\n") if is_start else ""
+    if node.tag in _BLOCK_TAGS:
+        return _BLOCK_BREAK if cell_depth else "\n"
     return ""
 
 
-def _rows_of_blocks(element: Element) -> set[Element]:
-    """Blocks that stand side by side like cells: label and value, date and time."""
+def _find_row_blocks(element: Element) -> set[Element]:
+    """Short blocks side by side that are read like the cells of a row.
+
+    Such are the terms and values of a definition list, or a date and a time.
+    """
+    limit = MAX_SURROUNDING_CHARS // 2
     found: set[Element] = set()
-    for part in element.iter("div", "time", "section", "dl"):
-        children = [child for child in part if child.tag in _BLOCKS]
-        if not 2 <= len(children) <= 6 or _length(part, AROUND // 2) > AROUND // 2:
+    for parent in element.iter("div", "time", "section", "dl"):
+        blocks = [child for child in parent if child.tag in _BLOCK_TAGS]
+        if not 2 <= len(blocks) <= MAX_ROW_BLOCKS or _text_length(parent, limit) > limit:
             continue
-        if all(child.xpath(_LEAF) for child in children):
-            found.update(children)
+        if all(block.xpath(_IS_LEAF) for block in blocks):
+            found.update(blocks)
     return found
 
 
-def _joined(text: str) -> list[str]:
-    found = []
+def _format_lines(text: str) -> list[str]:
+    """Lines with ` | ` between cells and `; ` between the blocks of a cell; none is empty."""
+    lines = []
     for line in text.split("\n"):
-        cells = (_pieces(cell) for cell in line.split(_CELL))
-        if joined := " | ".join(cell for cell in cells if cell):
-            found.append(joined)
-    return found
+        cells = (_format_cell(cell) for cell in line.split(_CELL_BREAK))
+        if formatted := " | ".join(cell for cell in cells if cell):
+            lines.append(formatted)
+    return lines
 
 
-def _pieces(cell: str) -> str:
-    return "; ".join(filter(None, (" ".join(piece.split()) for piece in cell.split(_PIECE))))
+def _format_cell(cell: str) -> str:
+    blocks = (" ".join(block.split()) for block in cell.split(_BLOCK_BREAK))
+    return "; ".join(filter(None, blocks))

@@ -1,4 +1,4 @@
-"""Gets what stands at an address: redirects followed, size and time bounded, failures in words."""
+"""Downloads the body at a URL: follows redirects, bounds size and time, translates errors."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from agent.errors import ReadFailed
+from agent.outside.http import parse_retry_after
 from agent.sources.pages import sniff
-from agent.sources.pages.guard import Guard
+from agent.sources.pages.guard import AddressGuard
 from agent.state import Outcome
 
 if TYPE_CHECKING:
     import httpx2
 
-    from agent.sources.pages.network import Transport
+    from agent.sources.pages.network import PageTransport
 
-REDIRECTS = 5
-PER_HOST = 2  # pages at once of one host: polite, and enough for the three that a query reads
-REDIRECTING = frozenset({301, 302, 303, 307, 308})
+MAX_REDIRECTS = 5
+MAX_PAGES_PER_HOST = 2  # at once: polite, and enough for the three pages that a query reads
+REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/*;q=0.8,*/*;q=0.5"
 
-OUTCOMES: dict[int, Outcome] = {
+STATUS_OUTCOMES: dict[int, Outcome] = {
     401: "blocked",
     402: "blocked",
     403: "blocked",
@@ -37,39 +37,38 @@ OUTCOMES: dict[int, Outcome] = {
 }
 
 
-class Limits(NamedTuple):
-    """How long a page may take, in seconds, and how large it may be, in bytes, decompressed."""
+class DownloadLimits(NamedTuple):
+    """The limits of one download."""
 
-    timeout: float
-    max_bytes: int
+    timeout: float  # seconds, for the page as a whole
+    max_bytes: int  # decompressed
 
 
-class Body(NamedTuple):
-    """What a server answered, its redirects followed."""
+class FetchedBody(NamedTuple):
+    """The body of a successful response."""
 
-    url: str
+    url: str  # after redirects, without a fragment
     content_type: str
-    data: bytes
-    cut: bool  # longer than the limit: this is its beginning
+    data: bytes  # decompressed
+    is_truncated: bool  # `data` is the beginning of a longer body
 
 
-class Permit(Protocol):
-    """Says whether an address may be read, once before it is asked for and once before it is used.
+class ReadPolicy(Protocol):
+    """Whether a URL may be read: checked before the request, and again before the body is used."""
 
-    Both raise ReadFailed. The first does not wait.
-    """
+    def check_before_request(self, url: str) -> None:
+        """Raises ReadFailed if the URL is known not to be allowed. Does not wait."""
 
-    def before(self, url: str) -> None: ...
-
-    def after(self, url: str, seconds: float) -> None: ...
+    def check_before_use(self, url: str, seconds: float) -> None:
+        """Raises ReadFailed if the URL is not allowed. Waits at most about `seconds`."""
 
 
 class Downloader:
-    """Gets pages, from many threads at once, until it is closed."""
+    """Downloads pages until it is closed. Can be used from many threads at once."""
 
     def __init__(
         self,
-        guard: Guard,
+        guard: AddressGuard,
         user_agent: str,
         now: Callable[[], datetime],
         *,
@@ -80,100 +79,109 @@ class Downloader:
         self._now = now
         self._through_proxy = through_proxy
         self._lock = threading.Lock()
-        self._slots: dict[str, threading.BoundedSemaphore] = {}
-        self._made: Transport | None = None
-        self._closed = False
+        self._semaphores: dict[str, threading.BoundedSemaphore] = {}  # by host
+        self._transport: PageTransport | None = None
+        self._is_closed = False
 
-    def get(self, url: str, limits: Limits, permit: Permit | None = None) -> Body:
-        """What stands at an address, at most five redirects away. Raises ReadFailed.
+    def get(
+        self, url: str, limits: DownloadLimits, policy: ReadPolicy | None = None
+    ) -> FetchedBody:
+        """The body at a URL, after at most five redirects. Raises ReadFailed.
 
-        With a permit the host's slots are respected too; robots.txt is asked for without either.
+        With a `policy` the number of pages at once per host is limited too. A robots.txt is
+        fetched without a policy.
         """
-        self._guard.check(url)
+        self._guard.check_url(url)
         import httpx2
 
-        transport = self.transport()
-        transport.deadline.set(limits.timeout)
-        cookies = httpx2.Cookies()  # of this read only: some sites redirect until they come back
-        start = host_of(url)
-        for _ in range(REDIRECTS + 1):
-            with _translated(host_of(url)), self._slot(url, permit, transport):
-                answer = self._hop(url, cookies, limits, permit)
-            if isinstance(answer, Body):
-                return answer
-            url = answer
-            self._guard.check(url)
-        raise ReadFailed(
-            f"{start}: more than {REDIRECTS} redirects, perhaps in a circle.", outcome="invalid"
-        )
+        transport = self.open_transport()
+        transport.deadline.start(limits.timeout)
+        cookies = httpx2.Cookies()  # of this read only: some sites redirect until one is sent back
+        first_host = host_of(url)
+        for _ in range(MAX_REDIRECTS + 1):
+            with _translate_errors(host_of(url)), self._limit_host(url, policy, transport):
+                result = self._request(url, cookies, limits, policy)
+            if isinstance(result, FetchedBody):
+                return result
+            url = result
+            self._guard.check_url(url)
+        message = f"{first_host}: more than {MAX_REDIRECTS} redirects, perhaps in a circle."
+        raise ReadFailed(message, outcome="invalid")
 
-    def transport(self) -> Transport:
-        """The connections, made when they are first needed. Raises ReadFailed once closed."""
+    def open_transport(self) -> PageTransport:
+        """The transport, made when it is first needed. Raises ReadFailed once closed."""
         with self._lock:
-            if self._closed:
+            if self._is_closed:
                 raise ReadFailed("The reader of pages is closed.", outcome="unavailable")
-            if self._made is None:
-                from agent.sources.pages.network import Transport
+            if self._transport is None:
+                from agent.sources.pages.network import PageTransport
 
-                self._made = Transport(self._guard, through_proxy=self._through_proxy)
-            return self._made
+                self._transport = PageTransport(self._guard, through_proxy=self._through_proxy)
+            return self._transport
 
     def close(self) -> None:
-        """Cut every connection; what is under way ends with ReadFailed. Can be called twice."""
+        """Abort every connection; downloads under way raise ReadFailed. Can be called twice."""
         with self._lock:
-            self._closed = True
-            made, self._made = self._made, None
-        if made is not None:
-            made.close()
+            self._is_closed = True
+            transport, self._transport = self._transport, None
+        if transport is not None:
+            transport.close()
 
     @contextmanager
-    def _slot(self, url: str, permit: Permit | None, transport: Transport) -> Iterator[None]:
-        if permit is None:
+    def _limit_host(
+        self, url: str, policy: ReadPolicy | None, transport: PageTransport
+    ) -> Iterator[None]:
+        """Wait until fewer than MAX_PAGES_PER_HOST pages of the host are being downloaded."""
+        if policy is None:
             yield
             return
         host = host_of(url)
         with self._lock:
-            slot = self._slots.setdefault(host, threading.BoundedSemaphore(PER_HOST))
-        if not slot.acquire(timeout=transport.deadline.left()):
+            semaphore = self._semaphores.setdefault(
+                host, threading.BoundedSemaphore(MAX_PAGES_PER_HOST)
+            )
+        if not semaphore.acquire(timeout=transport.deadline.remaining()):
             raise ReadFailed(f"{host}: no time was left after its other pages.", outcome="timeout")
         try:
             yield
         finally:
-            slot.release()
+            semaphore.release()
 
-    def _hop(
-        self, url: str, cookies: httpx2.Cookies, limits: Limits, permit: Permit | None
-    ) -> Body | str:
-        """The body at an address, or the address that it redirects to."""
-        if permit is not None:
-            permit.before(url)
-        transport = self.transport()
-        response = _send(transport, url, self._headers, cookies)
+    def _request(
+        self, url: str, cookies: httpx2.Cookies, limits: DownloadLimits, policy: ReadPolicy | None
+    ) -> FetchedBody | str:
+        """Make one request: the body at a URL, or the URL that it redirects to."""
+        if policy is not None:
+            policy.check_before_request(url)
+        transport = self.open_transport()
+        response = _send_request(transport, url, self._headers, cookies)
         try:
-            if permit is not None:
-                permit.after(url, transport.deadline.left())
-            if response.status_code in REDIRECTING and "location" in response.headers:
+            if policy is not None:
+                policy.check_before_use(url, transport.deadline.remaining())
+            if response.status_code in REDIRECT_STATUSES and "location" in response.headers:
                 return str(response.request.url.join(response.headers["location"]))
             self._check_status(response)
-            return _body(response, limits.max_bytes)
+            return _read_body(response, limits.max_bytes)
         finally:
             response.close()
 
     def _check_status(self, response: httpx2.Response) -> None:
+        """Raises ReadFailed unless a response is successful and has a body."""
         status, host = response.status_code, response.request.url.host
         if 200 <= status < 300 and status not in (204, 205):
             return
         if response.headers.get("cf-mitigated") == "challenge":
             raise ReadFailed(f"{host}: it shows a captcha instead.", outcome="blocked")
-        outcome = _outcome(status)
+        outcome = _outcome_of(status)
+        retry_after = response.headers.get("retry-after")
         raise ReadFailed(
-            f"{host}: {_WORDS.get(outcome, 'it refused')} (HTTP {status}).",
+            f"{host}: {_EXPLANATIONS.get(outcome, 'it refused')} (HTTP {status}).",
             outcome=outcome,
-            retry_after=retry_after(response.headers.get("retry-after"), self._now()),
+            retry_after=parse_retry_after(retry_after, self._now().timestamp()),
         )
 
 
-_WORDS: dict[Outcome, str] = {
+_EXPLANATIONS: dict[Outcome, str] = {
     "blocked": "it does not let programs read this page",
     "not_found": "there is no such page",
     "rate_limited": "it was asked too often",
@@ -184,9 +192,9 @@ _WORDS: dict[Outcome, str] = {
 }
 
 
-def _outcome(status: int) -> Outcome:
-    if status in OUTCOMES:
-        return OUTCOMES[status]
+def _outcome_of(status: int) -> Outcome:
+    if status in STATUS_OUTCOMES:
+        return STATUS_OUTCOMES[status]
     if status >= 500:
         return "unavailable"
     if status < 400:
@@ -194,53 +202,47 @@ def _outcome(status: int) -> Outcome:
     return "rejected"
 
 
-def _send(
-    transport: Transport, url: str, headers: dict[str, str], cookies: httpx2.Cookies
+def _send_request(
+    transport: PageTransport, url: str, headers: dict[str, str], cookies: httpx2.Cookies
 ) -> httpx2.Response:
+    """Send a GET request, with one retry on a broken connection; keeps the cookies it sets."""
     import httpx2
 
-    timeout = httpx2.Timeout(transport.deadline.left()).as_dict()
+    timeout = httpx2.Timeout(transport.deadline.remaining()).as_dict()
     request = httpx2.Request("GET", url, headers=headers, extensions={"timeout": timeout})
     cookies.set_cookie_header(request)
     try:
         response = transport.handle_request(request)
     except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError):
-        # once more: a server may close a connection just when it is used again
-        transport.deadline.left()
+        # a server may close a kept-alive connection at the moment when it is used again
+        transport.deadline.remaining()  # raises after the deadline
         response = transport.handle_request(request)
     response.request = request
     cookies.extract_cookies(response)
     return response
 
 
-def _body(response: httpx2.Response, limit: int) -> Body:
+def _read_body(response: httpx2.Response, max_bytes: int) -> FetchedBody:
+    """Read a body up to `max_bytes`; of a binary format only the beginning is read."""
     data = bytearray()
-    cut = False
+    is_truncated = False
     for chunk in response.iter_bytes():
-        begun = len(data) < sniff.HEAD <= len(data) + len(chunk)
+        can_sniff_now = len(data) < sniff.SNIFFED_BYTES <= len(data) + len(chunk)
         data += chunk
-        cut = len(data) > limit
-        if cut or (begun and sniff.kind(bytes(data)) == "binary"):
-            break  # nothing of a video is wanted, and a page is readable from its beginning
-    url = str(response.request.url.copy_with(fragment=None))
-    return Body(url, response.headers.get("content-type", ""), bytes(data[:limit]), cut)
-
-
-def retry_after(text: str | None, now: datetime) -> float | None:
-    """Seconds to wait by a Retry-After header, in seconds or as a date (RFC 9110, 10.2.3)."""
-    if not text:
-        return None
-    if text.strip().isdigit():
-        return float(text)
-    try:
-        return max(0.0, (parsedate_to_datetime(text) - now).total_seconds())
-    except (ValueError, TypeError):  # no date, or one without a time zone
-        return None
+        is_truncated = len(data) > max_bytes
+        if is_truncated or (can_sniff_now and sniff.detect_kind(bytes(data)) == "binary"):
+            break
+    return FetchedBody(
+        url=str(response.request.url.copy_with(fragment=None)),
+        content_type=response.headers.get("content-type", ""),
+        data=bytes(data[:max_bytes]),
+        is_truncated=is_truncated,
+    )
 
 
 @contextmanager
-def _translated(host: str) -> Iterator[None]:
-    """Failures of the network, of TLS and of HTTP as ReadFailed."""
+def _translate_errors(host: str) -> Iterator[None]:
+    """Raise errors of the network, of TLS and of HTTP as ReadFailed."""
     import httpcore2
     import httpx2
 
@@ -255,25 +257,26 @@ def _translated(host: str) -> Iterator[None]:
     except httpx2.ProxyError as error:
         raise ReadFailed(f"{host}: the proxy refused: {error}.", outcome="unavailable") from None
     except httpx2.NetworkError as error:
-        raise _unreachable(host, error) from None
+        raise _to_read_failed(host, error) from None
     except httpx2.TransportError as error:
-        cut = "closed" in str(error) or "disconnected" in str(error)
-        outcome: Outcome = "unavailable" if cut else "invalid"
-        words = "it cut the connection" if cut else f"no valid HTTP: {str(error)[:100]}"
-        raise ReadFailed(f"{host}: {words}.", outcome=outcome) from None
+        if "closed" in str(error) or "disconnected" in str(error):
+            message = f"{host}: it cut the connection."
+            raise ReadFailed(message, outcome="unavailable") from None
+        message = f"{host}: no valid HTTP: {str(error)[:100]}."
+        raise ReadFailed(message, outcome="invalid") from None
 
 
-def _unreachable(host: str, error: httpx2.NetworkError) -> ReadFailed:
+def _to_read_failed(host: str, error: httpx2.NetworkError) -> ReadFailed:
     if "CERTIFICATE" in str(error):
         remedy = "Check the site; behind a company's proxy set SSL_CERT_FILE."
         return ReadFailed(f"{host}: its certificate is not valid.", remedy, outcome="unavailable")
-    words = {"ConnectError": "no connection", "ReadError": "it cut the connection"}
-    said = words.get(type(error).__name__, "the connection failed")
-    return ReadFailed(f"{host}: {said} ({str(error)[:80]}).", outcome="unavailable")
+    causes = {"ConnectError": "no connection", "ReadError": "it cut the connection"}
+    cause = causes.get(type(error).__name__, "the connection failed")
+    return ReadFailed(f"{host}: {cause} ({str(error)[:80]}).", outcome="unavailable")
 
 
 def host_of(url: str) -> str:
-    """The host of an address for messages; the address itself where it has none."""
+    """The host of a URL, for messages; the URL's first 100 characters where it has none."""
     try:
         return urlsplit(url).hostname or url[:100]
     except ValueError:

@@ -1,32 +1,27 @@
-"""Reads one page: gets it safely, recognises it for what it is, and takes its text out."""
+"""Reads one page: downloads it safely, detects its format, and extracts its text."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from agent import USER_AGENT
 from agent.errors import ReadFailed
-from agent.sources.pages.download import Body, Downloader, Limits, host_of
-from agent.sources.pages.guard import Guard
-from agent.sources.pages.robots import MAX_BYTES, TIMEOUT, Robots
+from agent.sources.pages.download import Downloader, DownloadLimits, FetchedBody, host_of
+from agent.sources.pages.guard import AddressGuard
+from agent.sources.pages.robots import ROBOTS_MAX_BYTES, ROBOTS_TIMEOUT, RobotsRules
 from agent.state import Page
-
-
-def utc_now() -> datetime:
-    """The time of reading."""
-    return datetime.now(UTC)
+from agent.state.clock import format_utc
 
 
 class PageReader:
-    """Reads pages, from many threads at once, until it is closed.
+    """Reads pages until it is closed. Can be used from many threads at once.
 
-    Only public addresses are connected to (`guard.py`) unless `allow_private_network`. With
-    `through_proxy` the proxy of the environment is used where there is one: it resolves the names,
-    so it must itself keep readers out of private networks. Schemes, ports and spellings are still
-    checked here, addresses are not.
+    Only public IP addresses are connected to (`guard.py`) unless `allow_private_network`. With
+    `through_proxy` the proxy of the environment is used where there is one. The proxy resolves the
+    host names, so the proxy itself must refuse private networks; here only schemes, ports and host
+    names are still checked, and no IP addresses.
     """
 
     def __init__(
@@ -38,69 +33,67 @@ class PageReader:
         through_proxy: bool = False,
         respect_robots: bool = True,
         user_agent: str = USER_AGENT,
-        now: Callable[[], datetime] = utc_now,
-        guard: Guard | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        guard: AddressGuard | None = None,
     ) -> None:
-        """`timeout` in seconds for a page as a whole, `max_bytes` of it once decompressed.
+        """`timeout`: seconds for a page as a whole. `max_bytes`: of a page, decompressed.
 
-        A `guard` of the caller's own decides in place of `allow_private_network`.
+        `guard`: replaces the one that `allow_private_network` selects.
         """
-        self._limits = Limits(timeout, max_bytes)
+        self._limits = DownloadLimits(timeout, max_bytes)
         self._now = now
-        guard = guard or Guard(allow_private=allow_private_network)
+        guard = guard or AddressGuard(allow_private=allow_private_network)
         self._downloader = Downloader(guard, user_agent, now, through_proxy=through_proxy)
-        self._permit = _Permit(
-            Robots(self._robots_txt, user_agent.split("/")[0]) if respect_robots else None
-        )
+        rules = RobotsRules(self._fetch_robots_txt, user_agent.split("/")[0])
+        self._policy = _RobotsPolicy(rules if respect_robots else None)
 
     def __call__(self, url: str) -> Page:
-        """Read a page: follow redirects, take its title and text out.
+        """Read a page: follow redirects, extract its title and text.
 
-        Raises ReadFailed: `forbidden` for an address that is not reached, `blocked` for robots.txt,
-        captchas and the like, `not_found`, `rate_limited` (with `retry_after` where given),
-        `timeout`, `unavailable`, `empty`, `unsupported`, `invalid`, `rejected`.
+        Raises ReadFailed with an outcome: `forbidden` where the guard refuses, `blocked` by
+        robots.txt, a captcha or another wall, `not_found`, `rate_limited` (with `retry_after`
+        where the server names it), `timeout`, `unavailable`, `empty`, `unsupported`, `invalid`,
+        `rejected`.
         """
-        body = self._downloader.get(url.strip(), self._limits, self._permit)
-        title, text = _text(body)
-        return Page(
-            url=body.url,
-            title=title or host_of(body.url),
-            text=text,
-            sha256=hashlib.sha256(text.encode()).hexdigest(),
-            retrieved_at=self._now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        )
+        body = self._downloader.get(url.strip(), self._limits, self._policy)
+        title, text = _extract_text(body)
+        return Page.from_text(body.url, title or host_of(body.url), text, format_utc(self._now()))
 
     def warm(self) -> None:
-        """Import what reading needs and make the TLS context (0.3 s), before the first page."""
+        """Make the imports and the TLS context before the first page needs them (0.3 s)."""
         import protego  # noqa: F401
 
         from agent.sources.pages import extract
 
-        self._downloader.transport()
+        self._downloader.open_transport()
         extract.warm()
 
     def close(self) -> None:
-        """Cut every connection; reads under way end with ReadFailed. Can be called twice."""
+        """Abort every connection; reads under way raise ReadFailed. Can be called twice."""
         self._downloader.close()
 
-    def _robots_txt(self, origin: str) -> bytes:
-        return self._downloader.get(f"{origin}/robots.txt", Limits(TIMEOUT, MAX_BYTES)).data
+    def _fetch_robots_txt(self, origin: str) -> bytes:
+        limits = DownloadLimits(ROBOTS_TIMEOUT, ROBOTS_MAX_BYTES)
+        return self._downloader.get(f"{origin}/robots.txt", limits).data
 
 
-class _Permit:
-    """Asks robots.txt while the page is on its way, so that asking costs no time of its own."""
+class _RobotsPolicy:
+    """Applies robots.txt, which is fetched while the page is, so that it adds no time.
 
-    def __init__(self, robots: Robots | None) -> None:
-        self._robots = robots
+    Without `rules` everything is allowed.
+    """
 
-    def before(self, url: str) -> None:
-        """Start asking; refuse at once, without any request, what is known to be disallowed."""
-        if self._robots is not None and self._robots.start(_origin(url)).done():
-            self.after(url, 0)
+    def __init__(self, rules: RobotsRules | None) -> None:
+        self._rules = rules
 
-    def after(self, url: str, seconds: float) -> None:
-        """Refuse what robots.txt disallows."""
-        if self._robots is not None and not self._robots.allows(_origin(url), url, seconds):
+    def check_before_request(self, url: str) -> None:
+        """Start to fetch the rules. Raises ReadFailed if they are known and disallow the page."""
+        if self._rules is not None and self._rules.prefetch(_origin_of(url)).done():
+            self.check_before_use(url, 0)
+
+    def check_before_use(self, url: str, seconds: float) -> None:
+        """Raises ReadFailed if robots.txt disallows the page."""
+        if self._rules is not None and not self._rules.is_allowed(_origin_of(url), url, seconds):
             raise ReadFailed(
                 f"{host_of(url)}: its robots.txt disallows this page.",
                 "Open it yourself, or set RESPECT_ROBOTS=0 if you have the site's consent.",
@@ -108,30 +101,31 @@ class _Permit:
             )
 
 
-def _origin(url: str) -> str:
+def _origin_of(url: str) -> str:
+    """Scheme, host and port of a URL, without credentials."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
-def _text(body: Body) -> tuple[str, str]:
+def _extract_text(body: FetchedBody) -> tuple[str, str]:
     """Title and text of a body. Raises ReadFailed."""
     from agent.sources.pages import extract, sniff, walls
 
     host = host_of(body.url)
-    kind = sniff.kind(body.data, body.content_type)
-    if kind == "pdf" and body.cut:
+    kind = sniff.detect_kind(body.data, body.content_type)
+    if kind == "pdf" and body.is_truncated:
         raise ReadFailed(
             f"{host}: the PDF is larger than {len(body.data):,} bytes.",
             "Raise PAGE_MAX_BYTES to read it.",
             outcome="unsupported",
         )
+    title, text, failure = "", "", None
     try:
-        title, text = extract.extract(body.data, body.content_type, body.url)
-        error = None
-    except extract.Unreadable as unreadable:
-        title, text, error = "", "", unreadable
-    if kind == "html" and (found := walls.wall(body.data, title, text)):
-        raise ReadFailed(f"{host}: it shows {found} instead of a page.", outcome="blocked")
-    if error is not None:
-        raise ReadFailed(f"{host}: {error}.", outcome=error.outcome)
+        title, text = extract.extract(body.data, body.content_type, body.url, kind=kind)
+    except extract.UnreadablePage as error:
+        failure = error
+    if kind == "html" and (wall := walls.detect_wall(body.data, title, text)):
+        raise ReadFailed(f"{host}: it shows {wall} instead of a page.", outcome="blocked")
+    if failure is not None:
+        raise ReadFailed(f"{host}: {failure}.", outcome=failure.outcome)
     return title, text

@@ -1,7 +1,7 @@
-"""Which addresses a page may be read from: public ones, whatever they are spelled like.
+"""Which addresses a page may be read from: public ones only (protection against SSRF).
 
-The check is made where the connection is made, on the very address that is then connected to, so
-that redirects, odd spellings and a second DNS answer change nothing.
+The check is made where the connection is opened, on the IP address that is then connected to. So
+redirects, unusual spellings of an address and DNS rebinding cannot get around it.
 """
 
 from __future__ import annotations
@@ -14,62 +14,65 @@ from urllib.parse import urlsplit
 from agent.errors import ReadFailed
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-#: A name and a port in, every address of that name out. Raises OSError.
-Resolve = Callable[[str, int], list[str]]
+#: From a host name and a port to every IP address of that name. Raises OSError.
+Resolver = Callable[[str, int], list[str]]
 
-PORTS = {"http": 80, "https": 443}
-#: What Python 3.11 calls global and is not, or not only; RFC 6890 and the IANA registries.
-SPECIAL_V4 = tuple(
+DEFAULT_PORTS = {"http": 80, "https": 443}
+#: Special-purpose blocks that Python 3.11 counts as global, in whole or in part: RFC 6890 and the
+#: IANA registries.
+SPECIAL_PURPOSE_V4 = tuple(
     ipaddress.IPv4Network(block)
     for block in "192.0.0.0/24 192.88.99.0/24 198.18.0.0/15 100.64.0.0/10 240.0.0.0/4".split()
 )
-UNICAST_V6 = ipaddress.IPv6Network("2000::/3")  # all that IANA ever gave out
+GLOBAL_UNICAST_V6 = ipaddress.IPv6Network("2000::/3")  # all that IANA has allocated
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052: the last 32 bits are an IPv4 address
 #: IETF protocols (Teredo among them), documentation, 6to4, documentation.
-SPECIAL_V6 = tuple(
+SPECIAL_PURPOSE_V6 = tuple(
     ipaddress.IPv6Network(block) for block in "2001::/23 2001:db8::/32 2002::/16 3fff::/20".split()
 )
 
 REMEDY = "Set ALLOW_PRIVATE_NETWORK=1 to read pages of your own network."
 
 
-def public(address: Address) -> bool:
-    """Whether an address is one that the whole internet reaches.
+def is_public_address(address: Address) -> bool:
+    """Whether an address is reachable from the whole internet.
 
-    Tunnels that carry an IPv4 address inside are refused, but for NAT64 (RFC 6052), by which
-    IPv6-only networks reach every ordinary page: there the address inside decides.
+    IPv6 addresses that embed an IPv4 address are refused, except those of NAT64 (RFC 6052), by
+    which IPv6-only networks reach every IPv4 host. There the embedded address decides.
     """
     if isinstance(address, ipaddress.IPv6Address):
         if address in NAT64:
-            return public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+            return is_public_address(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
         return (
-            address in UNICAST_V6
+            address in GLOBAL_UNICAST_V6
             and address.is_global
-            and not any(address in block for block in SPECIAL_V6)
+            and not any(address in block for block in SPECIAL_PURPOSE_V6)
         )
     return (
         address.is_global
         and not address.is_multicast
-        and not any(address in block for block in SPECIAL_V4)
+        and not any(address in block for block in SPECIAL_PURPOSE_V4)
     )
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """Every address of a name, best first, as the system's resolver gives them."""
-    answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(answer[4][0]) for answer in answers))
+    """Every IP address of a host name, in the order of preference of the system's resolver."""
+    infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(info[4][0]) for info in infos))
 
 
-def local_name(host: str) -> bool:
-    """Whether a name means this machine whatever DNS says (RFC 6761)."""
+def is_local_name(host: str) -> bool:
+    """Whether a host name means this machine, whatever DNS answers (RFC 6761)."""
     name = host.rstrip(".").lower()
     return name == "localhost" or name.endswith((".localhost", ".localdomain"))
 
 
-class Guard:
-    """Decides what may be connected to. `allow_private` leaves only the check of the scheme.
+class AddressGuard:
+    """Decides what may be connected to.
 
-    `allowed` are addresses with their ports that may be connected to although they are private.
+    `allow_private` turns off every check except those of scheme and syntax. `allowed` are pairs of
+    a private IP address and a port that may be connected to nevertheless; their ports are allowed
+    for every host.
     """
 
     def __init__(
@@ -77,15 +80,15 @@ class Guard:
         *,
         allow_private: bool = False,
         allowed: frozenset[tuple[str, int]] = frozenset(),
-        resolver: Resolve = resolve,
+        resolver: Resolver = resolve,
     ) -> None:
         self._allow_private = allow_private
         self._allowed = allowed
-        self._ports = {*PORTS.values(), *(port for _, port in allowed)}
+        self._ports = {*DEFAULT_PORTS.values(), *(port for _, port in allowed)}
         self._resolve = resolver
 
-    def check(self, url: str) -> None:
-        """Refuse what needs no DNS to refuse: scheme, credentials, port, a name of this machine.
+    def check_url(self, url: str) -> None:
+        """Make the checks that need no DNS: scheme, credentials, port, names of this machine.
 
         Raises ReadFailed, `forbidden`.
         """
@@ -93,48 +96,52 @@ class Guard:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port
         except ValueError:
-            raise refused(url[:200], "it is not a valid address") from None
-        if parts.scheme not in PORTS:
-            raise refused(host or url[:200], f"only http and https are read, not {_said(parts[0])}")
+            raise _build_refusal(url[:200], "it is not a valid address") from None
+        if parts.scheme not in DEFAULT_PORTS:
+            reason = f"only http and https are read, not {_scheme_label(parts.scheme)}"
+            raise _build_refusal(host or url[:200], reason)
         if not host:
-            raise refused(url[:200], "it names no host")
+            raise _build_refusal(url[:200], "it names no host")
         if not self._allow_private:
-            self._check_strictly(host, port, "@" in parts.netloc, PORTS[parts.scheme])
+            self._check_host(host, port, "@" in parts.netloc, DEFAULT_PORTS[parts.scheme])
 
-    def _check_strictly(self, host: str, port: int | None, credentials: bool, usual: int) -> None:
-        if credentials:
-            raise refused(host, "an address with a user name or a password is not read")
-        if (port or usual) not in self._ports:
-            raise refused(host, f"port {port} is not one of the web's", REMEDY)
-        if local_name(host):
-            raise refused(host, "it names this machine", REMEDY)
+    def _check_host(
+        self, host: str, port: int | None, has_credentials: bool, default_port: int
+    ) -> None:
+        if has_credentials:
+            raise _build_refusal(host, "an address with a user name or a password is not read")
+        if (port or default_port) not in self._ports:
+            raise _build_refusal(host, f"port {port} is not one of the web's", REMEDY)
+        if is_local_name(host):
+            raise _build_refusal(host, "it names this machine", REMEDY)
 
-    def addresses(self, host: str, port: int) -> list[str]:
-        """The addresses of a name, all of which may be connected to.
+    def resolve_and_check(self, host: str, port: int) -> list[str]:
+        """The IP addresses of a host name, all of which may be connected to.
 
-        One that may not refuses them all: a name that points inside and outside is an attack.
-        Raises ReadFailed, `forbidden`; OSError from the resolver.
+        One address that may not be connected to refuses the name: a name with public and private
+        addresses is an attack. Raises ReadFailed, `forbidden`; OSError from the resolver.
         """
         if self._allow_private:
             return self._resolve(host, port)
-        self._check_strictly(host, port, False, port)
-        found = self._resolve(host, port)
-        if not all((address, port) in self._allowed or _is_public(address) for address in found):
-            raise refused(host, "it is not on the public internet", REMEDY)
-        return found
+        self._check_host(host, port, False, port)
+        addresses = self._resolve(host, port)
+        if not all((a, port) in self._allowed or _is_public_literal(a) for a in addresses):
+            raise _build_refusal(host, "it is not on the public internet", REMEDY)
+        return addresses
 
 
-def _is_public(text: str) -> bool:
+def _is_public_literal(text: str) -> bool:
+    """Whether a text is a public IP address."""
     try:
-        return public(ipaddress.ip_address(text))
-    except ValueError:  # a scope (`fe80::1%eth0`) is a link's own, anything else is no address
+        return is_public_address(ipaddress.ip_address(text))
+    except ValueError:  # no IP address, or one with a scope (`fe80::1%eth0`), which is link-local
         return False
 
 
-def _said(scheme: str) -> str:
+def _scheme_label(scheme: str) -> str:
     return scheme[:20] or "an address without a scheme"
 
 
-def refused(host: str, reason: str, remedy: str = "") -> ReadFailed:
+def _build_refusal(host: str, reason: str, remedy: str = "") -> ReadFailed:
     """The error that says why an address is not read."""
     return ReadFailed(f"{host}: refused, {reason}.", remedy, outcome="forbidden")

@@ -1,267 +1,196 @@
-"""What a page holds but does not show: text that hides there is often meant for machines.
+"""The elements of a page that a browser does not show. Text in them is often meant for machines.
 
-Looked at are the page's own styles: the `style` of an element and the page's `<style>` sheets, as
-far as their selectors are simple (`p`, `.note`, `div#top.note`). External sheets are not loaded.
+An element is hidden by its tag or an attribute, or by its computed style: not displayed, too faint
+or too small to see, off the page, clipped, or in the colour of its background. Computed styles are
+those of `stylesheet.py`; what scripts and external stylesheets hide is not known.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from agent.sources.pages.stylesheet import Declarations, Stylesheet, inline_declarations
 
 Element = Any  # lxml has no type hints
-Styles = dict[str, str]
 
-UNSEEN = (
+#: Elements that are hidden whatever their style.
+_HIDDEN_BY_MARKUP = (
     "//style | //template | //noscript | //iframe | //svg | //canvas | //datalist | //comment()"
     " | //audio | //video | //noembed | //noframes | //rp"
     " | //script[not(@type='application/ld+json')]"
     " | //*[@hidden] | //*[@aria-hidden='true'] | //*[@popover] | //dialog[not(@open)]"
 )
-#: Characters of a page's sheets that are read, and rules that are kept of them.
-SHEET, RULES = 200_000, 2000
-ALIKE, NESTED = 20, 4  # rules of one name, and blocks around a rule, that are looked at
-FAR = -400  # pixels beyond the edge of the page, above it or to its left
-BEYOND = 1900  # pixels to its right, wider than a common screen; 190 % of it
-FAINT = 0.05  # opacity
-CLOSE = 8  # of 255, between two colours
-FADING = {"display", "visibility", "opacity"}  # what a script takes back when the page is ready
-TINY = 2  # pixels of a font; also the height or width of a box that cuts its text off
+OFF_PAGE_LEFT = -400  # pixels beyond the left or upper edge of the page
+OFF_PAGE_RIGHT = 1900  # pixels from the left edge, wider than a common screen; 190% of it
+MIN_OPACITY = 0.05
+MIN_CHANNEL_DIFFERENCE = 8  # of 255, between the red, green or blue of two colours
+MIN_SIZE = 2  # pixels of a font, and of the height or width of a box that clips its text
+#: Properties by which a stylesheet may hide a whole page until a script shows it.
+_FADE_IN_PROPERTIES = {"display", "visibility", "opacity"}
 
-_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_BRACE = re.compile(r"[{}]")
-_SELECTOR = re.compile(r"([\w-]*)((?:[.#][\w-]+)*)")
-_SCREEN = re.compile(r"@(?:media\s+(?:only\s+)?(?:screen|all)\s*$|supports|layer)", re.I)
-_NUMBER = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(px|r?em|pt|%|v[wh]|ch|cm|in)?")
-_PIXELS = {"em": 16.0, "rem": 16.0, "pt": 1.33, "ch": 8.0, "cm": 38.0, "in": 96.0}
-_NOTHING = re.compile(
+_LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(px|r?em|pt|%|v[wh]|ch|cm|in)?")
+_PIXELS_PER_UNIT = {"em": 16.0, "rem": 16.0, "pt": 1.33, "ch": 8.0, "cm": 38.0, "in": 96.0}
+_CLIPPED_TO_NOTHING = re.compile(
     r"rect\(\s*[01](?:px)?\W+[01](?:px)?\W+[01](?:px)?\W+[01](?:px)?\s*\)|inset\((?:50|100)%"
     r"|circle\(0|polygon\(0(?:px)?[ ]0(?:px)?\s*(?:,\s*0(?:px)?[ ]0(?:px)?\s*)+\)"
 )
-_MOVED = re.compile(
+_TRANSFORM = re.compile(
     r"scale(?:3d|[xy])?\(\s*0?\.?0*\s*[,)]|translate(?:3d|[xy])?\(\s*(-?\d+)(px|r?em|%|vw)?"
 )
 _RGB = re.compile(r"rgba?\(\s*(\d+)[\s,]+(\d+)[\s,]+(\d+)(?:[\s,/]+([\d.]+%?))?\s*\)")
-_GREY = re.compile(r"hsla?\(\s*[\d.]+(?:deg)?[\s,]+[\d.]+%[\s,]+(0|100)%")
-_FONT = re.compile(r"(?:^|\s)(0|[\d.]+(?:px|r?em|pt))(?=[\s/])")
-_NAMED = {"white": "#ffffff", "black": "#000000"}
+_HSL_BLACK_OR_WHITE = re.compile(r"hsla?\(\s*[\d.]+(?:deg)?[\s,]+[\d.]+%[\s,]+(0|100)%")
+_SIZE_IN_FONT = re.compile(r"(?:^|\s)(0|[\d.]+(?:px|r?em|pt))(?=[\s/])")
+_NAMED_COLOURS = {"white": "#ffffff", "black": "#000000"}
 
 
-class Rule(NamedTuple):
-    """A simple selector and what it declares."""
+def find_hidden_elements(tree: Element) -> list[Element]:
+    """The outermost hidden elements of a page. Takes linear time.
 
-    tag: str
-    names: frozenset[str]  # as `.class` and `#id`
-    styles: Styles
-
-
-def hidden(tree: Element) -> list[Element]:
-    """The elements of a page that a browser does not show, or shows as nothing to be seen.
-
-    An element inside another that is hidden is not named again. Takes linear time.
+    An element with at least half of the page's text counts as shown if it is hidden by its colour,
+    or by `display`, `visibility` or `opacity` of a stylesheet alone: a script, which is not run
+    here, may show it.
     """
-    rules = _index(_sheet(tree))
-    linked = bool(tree.xpath("//link[contains(@rel, 'stylesheet')]"))
-    most = tree.xpath("string-length(//body)") / 2
-    found = dict.fromkeys(tree.xpath(UNSEEN), True)
-    behind = {None: "" if linked else "#ffffff"}  # the colour behind the words of an element
-    inks: dict[Element, str] = {}  # that of the words themselves
+    stylesheet = Stylesheet(tree)
+    has_external_css = bool(tree.xpath("//link[contains(@rel, 'stylesheet')]"))
+    half_of_text = tree.xpath("string-length(//body)") / 2
+    hidden = dict.fromkeys(tree.xpath(_HIDDEN_BY_MARKUP), True)  # whether outermost
+    backgrounds = {None: "" if has_external_css else "#ffffff"}  # "": not known
+    colours: dict[Element, str] = {}  # of the text
     for element in tree.iter():
         parent = element.getparent()
-        if parent in found or not isinstance(element.tag, str):
-            found.setdefault(element, parent not in found)
+        if parent in hidden or not isinstance(element.tag, str):
+            hidden.setdefault(element, parent not in hidden)
             continue
-        own = _own(element)
-        styles = {**_matching(element, rules), **own}
-        behind[element] = _painted(styles) or behind.get(parent, "")
-        inks[element] = _inked(styles) or inks.get(parent, "")
-        if not styles or element.tag in ("html", "body"):
+        inline = inline_declarations(element)
+        style = {**stylesheet.declarations_of(element), **inline}
+        backgrounds[element] = _background_of(style) or backgrounds.get(parent, "")
+        colours[element] = _text_colour_of(style) or colours.get(parent, "")
+        if not style or element.tag in ("html", "body"):
             continue
-        # a page may fade in as a whole by a script that is not run here
-        lasting = styles if own else {n: v for n, v in styles.items() if n not in FADING}
-        unseen = _gone(styles) or _camouflaged(inks[element], styles, behind[element])
-        if unseen and (_gone(lasting) or element.xpath("string-length()") < most):
-            found[element] = True
-    return [element for element, outermost in found.items() if outermost]
+        if not (
+            _is_invisible(style) or _is_camouflaged(colours[element], style, backgrounds[element])
+        ):
+            continue
+        final = style if inline else _without_fade_in(style)
+        if _is_invisible(final) or element.xpath("string-length()") < half_of_text:
+            hidden[element] = True
+    return [element for element, is_outermost in hidden.items() if is_outermost]
 
 
-# --- declarations --------------------------------------------------------------------------------
+def _without_fade_in(style: Declarations) -> Declarations:
+    return {name: value for name, value in style.items() if name not in _FADE_IN_PROPERTIES}
 
 
-def declared(text: str) -> Styles:
-    """Declarations as a mapping, the last of a name counting."""
-    found = {}
-    for declaration in _COMMENT.sub("", text[:5000]).split(";"):
-        name, colon, value = declaration.partition(":")
-        if colon:
-            found[name.strip().lower()] = value.replace("!important", "").strip().lower()
-    return found
+# --- visibility ----------------------------------------------------------------------------------
 
 
-def _own(element: Element) -> Styles:
-    styles = declared(element.get("style", ""))
-    for attribute, name in (("bgcolor", "background-color"), ("color", "color")):
-        if value := element.get(attribute):
-            styles.setdefault(name, value.strip().lower())
-    return styles
-
-
-def _sheet(tree: Element) -> Iterator[Rule]:
-    """The rules of a page's sheets that hold on a screen and whose selectors are simple."""
-    text = "\n".join(style.text or "" for style in tree.iter("style"))[:SHEET]
-    text = _COMMENT.sub(" ", text)
-    around: list[str] = []
-    at = 0
-    for brace in _BRACE.finditer(text):
-        piece, at = text[at : brace.start()], brace.end()
-        if brace[0] == "{":
-            around.append(piece.rpartition(";")[2].strip())
-        elif around:
-            selectors = around.pop()
-            if len(around) <= NESTED and all(_SCREEN.match(outer) for outer in around):
-                yield from _rules(selectors, declared(piece))
-
-
-def _rules(selectors: str, styles: Styles) -> Iterator[Rule]:
-    for selector in selectors[:2000].split(","):
-        match = _SELECTOR.fullmatch(selector.strip())
-        if match and styles and (match[1] or match[2]):
-            yield Rule(match[1].lower(), frozenset(re.findall(r"[.#][\w-]+", match[2])), styles)
-
-
-def _index(rules: Iterator[Rule]) -> Mapping[str, list[tuple[int, Rule]]]:
-    """Rules with their order, by one of their names, or else by their tag; alike ones as one."""
-    merged: dict[tuple[str, frozenset[str]], tuple[int, Rule]] = {}
-    for order, rule in zip(range(RULES), rules, strict=False):
-        before = merged.get((rule.tag, rule.names), (0, rule))[1].styles
-        both = rule._replace(styles={**before, **rule.styles})
-        merged[rule.tag, rule.names] = order, both
-    index: dict[str, list[tuple[int, Rule]]] = {}
-    for order, rule in merged.values():
-        index.setdefault(min(rule.names, default=rule.tag), []).append((order, rule))
-    return {name: found[-ALIKE:] for name, found in index.items()}
-
-
-def _matching(element: Element, rules: Mapping[str, Sequence[tuple[int, Rule]]]) -> Styles:
-    """What the sheets declare of an element: more names in a selector count for more."""
-    if not rules:
-        return {}
-    names = {f".{name}" for name in element.get("class", "").split()[:50]}
-    if identity := element.get("id"):
-        names.add(f"#{identity.strip()}")
-    found = [
-        (len(rule.names), order, rule.styles)
-        for key in (element.tag, *names)
-        for order, rule in rules.get(key, ())
-        if rule.names <= names and rule.tag in ("", element.tag)
-    ]
-    styles: Styles = {}
-    for *_, more in sorted(found, key=lambda f: f[:2]):
-        styles.update(more)
-    return styles
-
-
-# --- whether they hide ---------------------------------------------------------------------------
-
-
-def _gone(styles: Styles) -> bool:
-    """Whether declarations leave nothing to be seen of an element, whatever is around it."""
-    get = styles.get
+def _is_invisible(style: Declarations) -> bool:
+    """Whether a style alone, whatever surrounds the element, leaves nothing of it to see."""
+    get = style.get
     if get("display") == "none" or get("visibility") in ("hidden", "collapse"):
         return True
-    if get("content-visibility") == "hidden" or _size(get("opacity"), 1) < FAINT:
+    if get("content-visibility") == "hidden" or _to_pixels(get("opacity"), 1) < MIN_OPACITY:
         return True
     if "opacity(0" in get("filter", "") and not re.search(r"opacity\(0?\.\d", get("filter", "")):
         return True
-    font = _FONT.search(get("font", ""))
-    if _size(get("font-size", font[1] if font else None), 16) < TINY:
+    size_in_font = _SIZE_IN_FONT.search(get("font", ""))
+    if _to_pixels(get("font-size", size_in_font[1] if size_in_font else None), 16) < MIN_SIZE:
         return True
-    if _NOTHING.search(get("clip", "") + get("clip-path", "")):
+    if _CLIPPED_TO_NOTHING.search(get("clip", "") + get("clip-path", "")):
         return True
-    return _outside(styles) or _cut_off(styles)
+    return _is_off_page(style) or _is_clipped(style)
 
 
-def _outside(styles: Styles) -> bool:
-    """Whether an element is moved out of the page."""
-    placed = styles.get("position") in ("absolute", "fixed", "relative")
-    moves = ("margin-left", "margin-top", "text-indent")
-    sides = ("left", "top", "right", "bottom", "inset", *moves) if placed else moves
-    if any(_size(styles.get(side), 0) <= FAR for side in sides):
+def _is_off_page(style: Declarations) -> bool:
+    """Whether an element is moved off the page, or scaled to nothing."""
+    is_positioned = style.get("position") in ("absolute", "fixed", "relative")
+    margins = ("margin-left", "margin-top", "text-indent")
+    offsets = ("left", "top", "right", "bottom", "inset", *margins) if is_positioned else margins
+    if any(_to_pixels(style.get(offset), 0) <= OFF_PAGE_LEFT for offset in offsets):
         return True
-    if placed and _size(styles.get("left"), 0) >= BEYOND:
+    if is_positioned and _to_pixels(style.get("left"), 0) >= OFF_PAGE_RIGHT:
         return True
-    own = (f"{name}({styles.get(name, '')})" for name in ("translate", "scale") if name in styles)
-    moved = _MOVED.search(" ".join((styles.get("transform", ""), *own)))
-    return bool(moved and (moved[1] is None or _size(f"{moved[1]}{moved[2] or ''}", 0) <= FAR))
+    functions = (f"{name}({style[name]})" for name in ("translate", "scale") if name in style)
+    match = _TRANSFORM.search(" ".join((style.get("transform", ""), *functions)))
+    if not match:
+        return False
+    distance, unit = match[1], match[2] or ""
+    return distance is None or _to_pixels(f"{distance}{unit}", 0) <= OFF_PAGE_LEFT
 
 
-def _cut_off(styles: Styles) -> bool:
-    """Whether a box has no room for its text and cuts off what does not fit."""
-    sizes = (styles.get(side) for side in ("width", "height", "max-width", "max-height"))
-    small = any(_size(size, 100) < TINY for size in sizes)
-    cuts = (styles.get(name, "") for name in ("overflow", "overflow-x", "overflow-y"))
-    return small and any(cut.startswith(("hidden", "clip")) for cut in cuts)
+def _is_clipped(style: Declarations) -> bool:
+    """Whether a box has no room for its text and clips what overflows."""
+    sizes = (style.get(name) for name in ("width", "height", "max-width", "max-height"))
+    is_tiny = any(_to_pixels(size, 100) < MIN_SIZE for size in sizes)
+    overflows = (style.get(name, "") for name in ("overflow", "overflow-x", "overflow-y"))
+    return is_tiny and any(overflow.startswith(("hidden", "clip")) for overflow in overflows)
 
 
-def _size(value: str | None, default: float) -> float:
-    """A length in pixels, about; a number as it is; a share of the page as a part of 1,000."""
-    match = _NUMBER.match(value or "")
+def _to_pixels(value: str | None, default: float) -> float:
+    """A CSS length in approximate pixels; a number without a unit as it is.
+
+    Percentages, and shares of the viewport, are of a page of 1,000 pixels.
+    """
+    match = _LENGTH.match(value or "")
     if not match:
         return default
     number, unit = float(match[1]), match[2] or ""
-    return number * (10.0 if unit in ("%", "vw", "vh") else _PIXELS.get(unit, 1.0))
+    return number * (10.0 if unit in ("%", "vw", "vh") else _PIXELS_PER_UNIT.get(unit, 1.0))
 
 
-def _inked(styles: Styles) -> str:
-    return _colour(styles.get("-webkit-text-fill-color", styles.get("color", "")))
+# --- colours -------------------------------------------------------------------------------------
 
 
-def _camouflaged(ink: str, styles: Styles, behind: str) -> bool:
-    """Whether words get the colour of what is behind them, or nearly, where that is known."""
-    if not (_inked(styles) or _painted(styles)):
+def _is_camouflaged(colour: str, style: Declarations, background: str) -> bool:
+    """Whether a style gives text the colour of its background, or nearly, if that is known."""
+    if not (_text_colour_of(style) or _background_of(style)):
         return False
-    if ink == "transparent":
-        return "text" not in styles.get("background-clip", "")
-    return bool(ink) and (ink == behind or _near(ink, behind))
+    if colour == "transparent":
+        return "text" not in style.get("background-clip", "")
+    return bool(colour) and (colour == background or _is_similar_colour(colour, background))
 
 
-def _near(one: str, other: str) -> bool:
-    """Whether nobody can tell two colours apart."""
+def _is_similar_colour(one: str, other: str) -> bool:
+    """Whether two colours look the same."""
     if not (one[:1] == other[:1] == "#"):
         return False
-    pairs = ((int(one[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
-    return all(abs(a - b) < CLOSE for a, b in pairs)
+    channels = ((int(one[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    return all(abs(a - b) < MIN_CHANNEL_DIFFERENCE for a, b in channels)
 
 
-def _painted(styles: Styles) -> str:
-    """The colour of a background; `?` where it is an image."""
-    if "url(" in (image := styles.get("background-image", "") + styles.get("background", "")):
+def _text_colour_of(style: Declarations) -> str:
+    """The colour of text that a style sets; "" for none."""
+    return _normalize_colour(style.get("-webkit-text-fill-color", style.get("color", "")))
+
+
+def _background_of(style: Declarations) -> str:
+    """The background colour that a style sets; `?` for an image, "" for none."""
+    image = style.get("background-image", "") + style.get("background", "")
+    if "url(" in image or "gradient" in image:
         return "?"
-    if "gradient" in image:
-        return "?"
-    colour = _colour(styles.get("background-color", styles.get("background", "")))
+    colour = _normalize_colour(style.get("background-color", style.get("background", "")))
     return "" if colour == "transparent" else colour
 
 
-def _colour(value: str) -> str:
-    """A colour as `#rrggbb` or its name, so that equal ones are equal; `transparent` if so."""
+def _normalize_colour(value: str) -> str:
+    """A colour as `#rrggbb`, `transparent`, or else its name, so that equal ones are equal."""
     if match := _RGB.match(value):
-        if match[4] and _share(match[4]) < FAINT:
+        if match[4] and _parse_alpha(match[4]) < MIN_OPACITY:
             return "transparent"
         return "#" + "".join(f"{min(int(part), 255):02x}" for part in match.groups()[:3])
-    if grey := _GREY.match(value):
-        return "#ffffff" if grey[1] == "100" else "#000000"
+    if match := _HSL_BLACK_OR_WHITE.match(value):
+        return "#ffffff" if match[1] == "100" else "#000000"
     word = value.split(" ")[0]
     if re.fullmatch(r"#[0-9a-f]{3,4}", word):
         word = "#" + "".join(2 * digit for digit in word[1:])
-    if re.fullmatch(r"#[0-9a-f]{8}", word) and int(word[7:], 16) / 255 < FAINT:
+    if re.fullmatch(r"#[0-9a-f]{8}", word) and int(word[7:], 16) / 255 < MIN_OPACITY:
         return "transparent"
-    known = re.fullmatch(r"#[0-9a-f]{6}(?:[0-9a-f]{2})?", word)
-    return word[:7] if known else _NAMED.get(word, word.lstrip("#"))
+    is_hex = re.fullmatch(r"#[0-9a-f]{6}(?:[0-9a-f]{2})?", word)
+    return word[:7] if is_hex else _NAMED_COLOURS.get(word, word.lstrip("#"))
 
 
-def _share(text: str) -> float:
-    """`.5` and `50%` as a part of one."""
+def _parse_alpha(text: str) -> float:
+    """An alpha value, such as `.5` or `50%`, as a number from 0 to 1."""
     number = float(text.rstrip("%")[:6].rstrip(".") or 0)
     return number / 100 if text.endswith("%") else number

@@ -1,83 +1,95 @@
-"""Title and text of an HTML page: the main text, with its tables and boxes where they stood."""
+"""Title and text of an HTML page: the main text, with data tables and infoboxes in their places."""
 
 from __future__ import annotations
 
 import logging
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
-from agent.sources.pages.boxes import boxes, infobox, lines
-from agent.sources.pages.hidden import hidden
+from agent.sources.pages.boxes import find_boxes, is_infobox, render_lines
+from agent.sources.pages.hidden import find_hidden_elements
 
 Element = Any  # lxml has no type hints
 
 #: Characters that are parsed. Extraction holds the interpreter's lock and cannot be interrupted.
 MAX_CHARS = 2_000_000
-#: Elements, tables aside, up to which main text is told from the rest, at 30 microseconds each.
-#: The largest article measured has 1,600 and the largest Wikipedia page 8,000; above this every
-#: word of the page is taken. Run benchmarks/pages.py and test_extract.py after changing it.
-ELEMENTS = 15_000
+#: Elements, boxes aside, up to which the main text is extracted, at 30 microseconds each. Above it
+#: all words of the page are taken. The largest article measured has 1,600 and the largest
+#: Wikipedia page 8,000. Run benchmarks/pages.py and test_extract.py after changing it.
+MAX_ELEMENTS = 15_000
 #: Characters below which the main text is doubted: the page may be a list, a forum, an index.
-SHORT = 250
+MIN_MAIN_TEXT = 250
+#: Tags of a page, opening and closing. The largest Wikipedia page measured has 30,000.
+MAX_TAGS = 120_000
+#: The parser compares all attributes of a tag pairwise: 200,000 of them take a minute.
+MAX_ATTRIBUTES = 1000
 
-_NOTES = (
-    # the numbers of a page's own footnotes, which would read like citations of ours
+#: MediaWiki's footnote numbers, which would read like citations of an answer, and its edit links.
+_EDITORIAL_MARKS = (
     "//sup[contains(@class, 'reference')]"
     " | //*[contains(@class, 'mw-editsection') or contains(@class, 'mw-jump-link')"
     " or contains(@class, 'navbar-mini')]"
 )
-_AROUND = "//nav | //header | //footer | //aside | //form | //button | //select | //script"
-_MARK = "\u27e6{}\u27e7"
-_MARKS = re.compile("\u27e6(\\d+)\u27e7")
-#: Tables as trafilatura writes them: pipes around the row and a line of dashes.
-_RULE = re.compile(r"^\|?[-| :]+\|?$")
-_SCRIPTS = re.compile(
+_BOILERPLATE = "//nav | //header | //footer | //aside | //form | //button | //select | //script"
+_PLACEHOLDER = "\u27e6{}\u27e7"  # in the place of a box, with its number
+_PLACEHOLDERS = re.compile("\u27e6(\\d+)\u27e7")
+_LONG_TAG = re.compile(r"<(\w+)[^<>]{4000,}>")
+#: Tables as trafilatura writes them: rows between pipes, and a line of dashes under the header.
+_TABLE_RULE = re.compile(r"^\|?[-| :]+\|?$")
+#: For pages that cannot be parsed: comments and elements without text to read, tags, a tag with
+#: the text after it, and a tag that hides its text.
+_NON_TEXT = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style|template|noscript)\b.*?(?:</\1\s*>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-_WORDS_AFTER = re.compile(r"(<[^<>]*>)[^<]+")
-_SAYS_HIDDEN = re.compile(
+_TAG = re.compile(r"<[^<>]*>")
+_TAG_AND_TEXT = re.compile(r"(<[^<>]*>)[^<]+")
+_HIDING_TAG = re.compile(
     r"\shidden\b|aria-hidden|display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE
 )
-_TAGS = re.compile(r"<[^<>]*>")
-#: Tags of a page, opening and closing; the largest Wikipedia page measured has 30,000.
-TAGS = 120_000
-#: A parser compares each attribute of a tag with each other: 200,000 of them take a minute.
-ATTRIBUTES = 1000
-_LONG_TAG = re.compile(r"<(\w+)[^<>]{4000,}>")
+
+
+class _Box(NamedTuple):
+    text: str
+    is_infobox: bool
 
 
 def extract_html(html: str, url: str = "") -> tuple[str, str]:
-    """Title and text; the text is empty where the page shows none.
+    """Title and text of a page. The text is empty where the page shows none.
 
-    The main text is trafilatura's. Tables and boxes are taken out before and put back where they
-    stood if the place that they left is part of the main text. What a browser hides is left out.
-    Takes at most two seconds, for any page: one with too many elements or too deep a nesting
-    keeps all of its words, in order.
+    The main text is trafilatura's. Boxes are replaced by placeholders before, and put back where
+    their placeholders are part of the main text. What a browser hides is removed. Takes at most
+    two seconds for any page: one with too many elements or too deep nesting keeps all its words.
     """
-    html = _bounded(html)
-    tree, whole = _parse(html)
+    html = _limit_size(html)
+    tree, is_complete = _parse(html)
     if tree is None or tree.find("body") is None:
-        return "", _stripped(html)
-    _prune(tree)
-    found = _main(tree, url)
-    if not whole and len(rest := _stripped(html)) > 2 * len(found):
-        found = rest
-    return _title(tree), found
+        return "", _strip_tags(html)
+    _remove_hidden(tree)
+    text = _extract_text(tree, url)
+    if not is_complete and len(all_text := _strip_tags(html)) > 2 * len(text):
+        text = all_text
+    return _find_title(tree), text
 
 
-def _bounded(html: str) -> str:
-    """A page of a size that can be parsed: its beginning, and no tag with endless attributes."""
+# --- the tree ------------------------------------------------------------------------------------
+
+
+def _limit_size(html: str) -> str:
+    """The beginning of a page that can be parsed in bounded time.
+
+    Tags with too many attributes lose all of them.
+    """
     html = html[:MAX_CHARS].replace("\x00", "")
-    if (tags := html.count("<")) > TAGS:
-        html = html[: len(html) * TAGS // tags]
+    if (tags := html.count("<")) > MAX_TAGS:
+        html = html[: len(html) * MAX_TAGS // tags]
     return _LONG_TAG.sub(
-        lambda tag: f"<{tag[1]}>" if len(tag[0].split()) > ATTRIBUTES else tag[0], html
+        lambda tag: f"<{tag[1]}>" if len(tag[0].split()) > MAX_ATTRIBUTES else tag[0], html
     )
 
 
 def _parse(html: str) -> tuple[Element | None, bool]:
-    """The tree of a page, and whether the parser got to its end: it gives up at a depth of 256."""
+    """The tree of a page, and whether it is complete: the parser stops at a depth of 256."""
     from lxml import etree
     from lxml.html import HTMLParser, document_fromstring
 
@@ -86,116 +98,130 @@ def _parse(html: str) -> tuple[Element | None, bool]:
         tree = document_fromstring(html.encode("utf-8", "replace"), parser=parser)
     except etree.LxmlError:
         return None, False
-    last = parser.error_log.last_error
-    return tree, last is None or last.type_name != "ERR_RESOURCE_LIMIT"
+    error = parser.error_log.last_error
+    return tree, error is None or error.type_name != "ERR_RESOURCE_LIMIT"
 
 
-def _prune(tree: Element) -> None:
-    """Take out what no reader sees: instructions for machines hide there."""
-    for element in [*tree.xpath(_NOTES), *hidden(tree)]:
-        _drop(element)
+def _remove_hidden(tree: Element) -> None:
+    """Remove what no reader sees, where instructions to a model may hide, and footnote numbers."""
+    for element in [*tree.xpath(_EDITORIAL_MARKS), *find_hidden_elements(tree)]:
+        _remove_element(element)
 
 
-def _drop(element: Element) -> None:
+def _remove_element(element: Element) -> None:
     if element.tag not in ("html", "body") and element.getparent() is not None:
         element.drop_tree()
 
 
-def _title(tree: Element) -> str:
-    """What the page calls itself to others, to the browser, or to its reader."""
+def _find_title(tree: Element) -> str:
+    """The title for social networks (Open Graph), else for the browser, else the first heading."""
     for path in ("//meta[@property='og:title']/@content", "//title", "//h1"):
-        for found in tree.xpath(path)[:3]:
-            words = found if isinstance(found, str) else found.text_content()
-            if words.strip():
-                return str(words)
+        for match in tree.xpath(path)[:3]:
+            title = match if isinstance(match, str) else match.text_content()
+            if title.strip():
+                return str(title)
     return ""
 
 
-def _main(tree: Element, url: str) -> str:
+# --- the text ------------------------------------------------------------------------------------
+
+
+def _extract_text(tree: Element, url: str) -> str:
+    """The main text of a page with its boxes, or all its text where there is no main text."""
     body = tree.find("body")
-    if _count(body) > 3 * ELEMENTS:
-        return "\n".join(lines(body))
-    kept = _marked(body)
-    _unlaid(body)
-    if _count(body) > ELEMENTS:
-        return _restored("\n".join(lines(body)), kept)
-    main = _trafilatura(tree, url)
-    if len(main) < SHORT:
-        main = _whole(body, main)
-    return _restored(main, kept)
+    if _count_descendants(body) > 3 * MAX_ELEMENTS:
+        return "\n".join(render_lines(body))
+    boxes = _replace_boxes(body)
+    _unwrap_layout_tables(body)
+    if _count_descendants(body) > MAX_ELEMENTS:
+        return _restore_boxes("\n".join(render_lines(body)), boxes)
+    text = _extract_main_text(tree, url)
+    if len(text) < MIN_MAIN_TEXT:
+        text = _prefer_whole_text(body, text)
+    return _restore_boxes(text, boxes)
 
 
-def _count(element: Element) -> int:
+def _count_descendants(element: Element) -> int:
     return int(element.xpath("count(descendant::*)"))
 
 
-def _marked(body: Element) -> dict[int, tuple[str, bool]]:
-    """Each box's lines, and whether it is an infobox; in its place stands its number."""
-    kept: dict[int, tuple[str, bool]] = {}
-    for n, box in enumerate(boxes(body)):
-        kept[n] = "\n".join(lines(box)), infobox(box)
-        mark = box.makeelement("p")
-        mark.text, mark.tail = _MARK.format(n), box.tail
-        box.getparent().replace(box, mark)
-    return kept
+def _replace_boxes(body: Element) -> dict[int, _Box]:
+    """Replace each box by a placeholder with its number. Returns the boxes by number."""
+    boxes: dict[int, _Box] = {}
+    for n, element in enumerate(find_boxes(body)):
+        boxes[n] = _Box("\n".join(render_lines(element)), is_infobox(element))
+        placeholder = element.makeelement("p")
+        placeholder.text, placeholder.tail = _PLACEHOLDER.format(n), element.tail
+        element.getparent().replace(element, placeholder)
+    return boxes
 
 
-def _unlaid(body: Element) -> None:
-    """Make blocks of the tables that only lay out prose, so that no row of cells is seen in them.
+def _unwrap_layout_tables(body: Element) -> None:
+    """Turn layout tables into blocks, so that their prose is not read as table rows.
 
-    Those that lay out boxes stay: as blocks they would be taken for something else than content.
+    Those around a box stay: trafilatura does not count them as content once they are blocks.
     """
-    marks = (p for p in body.iter("p") if p.text and _MARKS.fullmatch(p.text))
-    around = {table for mark in marks for table in mark.iterancestors("table")}
+    placeholders = (p for p in body.iter("p") if p.text and _PLACEHOLDERS.fullmatch(p.text))
+    around_boxes = {table for mark in placeholders for table in mark.iterancestors("table")}
     for table in list(body.iter("table")):
-        if table.tag == "table" and table not in around:
+        if table.tag == "table" and table not in around_boxes:
             for part in list(table.iter("table", "tbody", "tr", "td", "th")):
                 part.tag = "div"
 
 
-def _restored(main: str, kept: dict[int, tuple[str, bool]]) -> str:
-    """The text with its boxes: each where its mark is, once; an infobox without a mark first."""
-    rest = dict(kept)
-    text = _MARKS.sub(lambda m: f"\n{rest.pop(int(m[1]), ('', False))[0]}\n", main)
-    return "\n".join([*(box for box, is_info in rest.values() if is_info), text])
+def _restore_boxes(text: str, boxes: dict[int, _Box]) -> str:
+    """Put each box once where its placeholder is; infoboxes without a placeholder come first."""
+    remaining = dict(boxes)
+
+    def restore(placeholder: re.Match[str]) -> str:
+        box = remaining.pop(int(placeholder[1]), None)
+        return f"\n{box.text if box else ''}\n"
+
+    text = _PLACEHOLDERS.sub(restore, text)
+    return "\n".join([*(box.text for box in remaining.values() if box.is_infobox), text])
 
 
-def _trafilatura(tree: Element, url: str) -> str:
+def _extract_main_text(tree: Element, url: str) -> str:
+    """The main text by trafilatura, without the borders of tables."""
     import trafilatura
 
-    quiet()
-    got: Any = trafilatura.bare_extraction(tree, url=url or None, fast=True, include_comments=False)
-    found = (got.text or "") if got is not None else ""
-    rows = (line.strip() for line in found.split("\n"))
-    return "\n".join(row.strip("| ") if row[:1] == "|" else row for row in rows if not _rule(row))
+    silence_trafilatura()
+    document: Any = trafilatura.bare_extraction(
+        tree, url=url or None, fast=True, include_comments=False
+    )
+    text = (document.text or "") if document is not None else ""
+    lines = (line.strip() for line in text.split("\n"))
+    return "\n".join(
+        line.strip("| ") if line[:1] == "|" else line for line in lines if not _is_rule(line)
+    )
 
 
-def _rule(line: str) -> bool:
-    return line[:1] == "|" and bool(_RULE.match(line))
+def _is_rule(line: str) -> bool:
+    return line[:1] == "|" and bool(_TABLE_RULE.match(line))
 
 
-def _whole(body: Element, main: str) -> str:
-    """All words of a page but its frame, if the main text is less than half of them."""
-    for element in body.xpath(_AROUND):
-        _drop(element)
-    everything = "\n".join(lines(body))
-    return everything if len(everything) > 2 * len(main) else main
+def _prefer_whole_text(body: Element, main_text: str) -> str:
+    """All text except boilerplate, if the main text is less than half of it."""
+    for element in body.xpath(_BOILERPLATE):
+        _remove_element(element)
+    whole_text = "\n".join(render_lines(body))
+    return whole_text if len(whole_text) > 2 * len(main_text) else main_text
 
 
-def _stripped(html: str) -> str:
-    """The words between the tags, where nothing can be parsed; not those of a tag that hides."""
+def _strip_tags(html: str) -> str:
+    """The text between tags, without parsing; the text right after a tag that hides is left out."""
     from html import unescape
 
-    shown = _WORDS_AFTER.sub(
-        lambda m: "\n" if _SAYS_HIDDEN.search(m[1]) else m[0], _SCRIPTS.sub("\n", html)
+    visible = _TAG_AND_TEXT.sub(
+        lambda match: "\n" if _HIDING_TAG.search(match[1]) else match[0], _NON_TEXT.sub("\n", html)
     )
-    return unescape(_TAGS.sub("\n", shown))
+    return unescape(_TAG.sub("\n", visible))
 
 
-def quiet() -> None:
+def silence_trafilatura() -> None:
     """Keep trafilatura's warnings about pages without text off stderr.
 
-    A handler that the user sets up still gets them.
+    A handler that the caller has set up still gets them.
     """
     logger = logging.getLogger("trafilatura")
     if not logger.handlers:

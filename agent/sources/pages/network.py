@@ -1,8 +1,9 @@
-"""Connections of a page reader: guarded, bounded in time, and closed when the reader is.
+"""Connections of a page reader: address-checked, bounded in time, closed with the reader.
 
-Imports httpx2 and httpcore2 (100 ms), so it is itself imported where a page is read. It replaces
-the network backend of a transport, for which httpx2 has no public door: `httpx2` is pinned to a
-minor version and `test_guard.py` fails if the door moves.
+This module imports httpx2 and httpcore2 (100 ms), so it is imported only when a page is read. It
+replaces the network backend of an httpx2 transport through a private attribute, since httpx2 has
+no public interface for it. Therefore `httpx2` is pinned to a minor version; `test_guard.py` fails
+if the attribute moves.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import ssl
 import threading
 import time
 from collections.abc import Iterable
-from concurrent.futures import TimeoutError as Late
 from functools import cache
 from typing import Any
 
@@ -20,61 +20,61 @@ import httpcore2
 import httpx2
 
 from agent.errors import ReadFailed
-from agent.outside import within
-from agent.sources.pages.guard import Guard
+from agent.outside import run_with_timeout
+from agent.sources.pages.guard import AddressGuard
 
-ADDRESSES = 4  # addresses of one name that are tried, each with its share of the time
+MAX_ADDRESSES = 4  # IP addresses of one name that are tried, each with a share of the time
 
 
 class Deadline(threading.local):
-    """When the read that this thread is making must be over. Each thread has its own."""
+    """When the page that this thread reads must be complete. Each thread has its own deadline."""
 
     def __init__(self) -> None:
-        self._at = float("inf")
+        self._at = float("inf")  # on the monotonic clock
 
-    def set(self, seconds: float) -> None:
-        """Start the clock of this thread's read."""
+    def start(self, seconds: float) -> None:
+        """Set this thread's deadline to `seconds` from now."""
         self._at = time.monotonic() + seconds
 
-    def left(self, asked: float | None = None) -> float:
-        """Seconds left, at most `asked`. Raises TimeoutError when there are none."""
-        left = self._at - time.monotonic()
-        if left <= 0:
+    def remaining(self, limit: float | None = None) -> float:
+        """Seconds to the deadline, at most `limit`. Raises httpcore2.ReadTimeout after it."""
+        seconds = self._at - time.monotonic()
+        if seconds <= 0:
             raise httpcore2.ReadTimeout("the time for this page is over")
-        return left if asked is None else min(left, asked)
+        return seconds if limit is None else min(seconds, limit)
 
 
-class Stream(httpcore2.NetworkStream):
-    """A connection on which no wait outlasts the deadline of the read that uses it.
+class DeadlineStream(httpcore2.NetworkStream):
+    """A connection on which every wait ends at the deadline of the thread that waits.
 
-    A time-out for each wait alone would let a server that drips a byte a second go on for ever.
+    With a time-out for each wait alone, a server that sends one byte a second would never end.
     """
 
-    def __init__(self, inner: httpcore2.NetworkStream, network: Network) -> None:
+    def __init__(self, inner: httpcore2.NetworkStream, backend: GuardedBackend) -> None:
         self._inner = inner
-        self._network = network
-        network.opened(self)
+        self._backend = backend
+        backend.register(self)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        """Some bytes, within the deadline."""
-        return self._inner.read(max_bytes, self._network.deadline.left(timeout))
+        """Receive some bytes, within the deadline."""
+        return self._inner.read(max_bytes, self._backend.deadline.remaining(timeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send bytes, within the deadline."""
-        self._inner.write(buffer, self._network.deadline.left(timeout))
+        self._inner.write(buffer, self._backend.deadline.remaining(timeout))
 
     def close(self) -> None:
         """Close the socket."""
-        self._network.closed(self)
+        self._backend.unregister(self)
         self._inner.close()
 
     def abort(self) -> None:
-        """Wake whoever waits on this connection, from any thread: it reads an end of file."""
+        """Shut the socket down, from any thread: whatever waits on it reads an end of file."""
         raw = self._inner.get_extra_info("socket")
         try:
             socket.socket.shutdown(raw, socket.SHUT_RDWR)
         except OSError:
-            return  # it was closed meanwhile
+            return  # it is closed already
 
     def start_tls(
         self,
@@ -82,26 +82,27 @@ class Stream(httpcore2.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore2.NetworkStream:
-        """The same connection under TLS, for the name that was asked for."""
-        left = self._network.deadline.left(timeout)
-        self._network.closed(self)
-        return Stream(self._inner.start_tls(ssl_context, server_hostname, left), self._network)
+        """The same connection under TLS, for the host name of the request."""
+        seconds = self._backend.deadline.remaining(timeout)
+        self._backend.unregister(self)
+        inner = self._inner.start_tls(ssl_context, server_hostname, seconds)
+        return DeadlineStream(inner, self._backend)
 
     def get_extra_info(self, info: str) -> Any:
-        """Whatever the connection itself tells."""
+        """As of the connection itself."""
         return self._inner.get_extra_info(info)
 
 
-class Network(httpcore2.NetworkBackend):
-    """Opens connections to the addresses that the guard let pass, and knows the open ones."""
+class GuardedBackend(httpcore2.NetworkBackend):
+    """Opens connections to addresses that the guard allows, and keeps track of the open ones."""
 
-    def __init__(self, guard: Guard, deadline: Deadline) -> None:
+    def __init__(self, guard: AddressGuard, deadline: Deadline) -> None:
         self.deadline = deadline
         self._guard = guard
-        self._backend = httpcore2.SyncBackend()
-        self._open: set[Stream] = set()
+        self._sync_backend = httpcore2.SyncBackend()
+        self._open_streams: set[DeadlineStream] = set()
         self._lock = threading.Lock()
-        self._over = False
+        self._is_closed = False
 
     def connect_tcp(
         self,
@@ -111,12 +112,12 @@ class Network(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Resolve once, check every address, connect to one of those. Raises ReadFailed."""
-        addresses = self._addresses(host, port)[:ADDRESSES]
+        """Resolve once, check every address, connect to one of them. Raises ReadFailed."""
+        addresses = self._resolve(host, port)[:MAX_ADDRESSES]
         for n, address in enumerate(addresses, 1):
-            share = self.deadline.left(timeout) / (len(addresses) - n + 1)
+            share = self.deadline.remaining(timeout) / (len(addresses) - n + 1)
             try:
-                return Stream(self._backend.connect_tcp(address, port, share), self)
+                return DeadlineStream(self._sync_backend.connect_tcp(address, port, share), self)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 if n == len(addresses):
                     raise
@@ -128,13 +129,14 @@ class Network(httpcore2.NetworkBackend):
         timeout: float | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Never: a page is not read from this machine's own services."""
+        """Refuse: no page is read from a service of this machine. Raises ReadFailed."""
         raise ReadFailed("A unix socket is not a page.", outcome="forbidden")
 
-    def _addresses(self, host: str, port: int) -> list[str]:
-        try:  # a resolver cannot be interrupted, so it is given up
-            return within(self.deadline.left(), lambda: self._guard.addresses(host, port))
-        except Late:
+    def _resolve(self, host: str, port: int) -> list[str]:
+        seconds = self.deadline.remaining()
+        try:  # a resolver cannot be interrupted, so its thread is abandoned
+            return run_with_timeout(seconds, lambda: self._guard.resolve_and_check(host, port))
+        except TimeoutError:
             raise httpcore2.ConnectTimeout("no answer from DNS") from None
         except (OSError, UnicodeError):
             raise ReadFailed(
@@ -143,82 +145,85 @@ class Network(httpcore2.NetworkBackend):
                 outcome="unavailable",
             ) from None
 
-    def opened(self, stream: Stream) -> None:
-        """Remember an open connection; cut it at once if the reader is closed already."""
+    def register(self, stream: DeadlineStream) -> None:
+        """Keep track of an open connection; abort it at once if the reader is closed already."""
         with self._lock:
-            self._open.add(stream)
-            over = self._over
-        if over:
+            self._open_streams.add(stream)
+            is_closed = self._is_closed
+        if is_closed:
             stream.abort()
 
-    def closed(self, stream: Stream) -> None:
-        """Forget a connection."""
+    def unregister(self, stream: DeadlineStream) -> None:
+        """Keep track of a connection no longer."""
         with self._lock:
-            self._open.discard(stream)
+            self._open_streams.discard(stream)
 
     def close(self) -> None:
-        """Cut every connection, so that threads that wait on one end now."""
+        """Abort every connection, so that threads that wait on one end now."""
         with self._lock:
-            self._over = True
-            streams = list(self._open)
+            self._is_closed = True
+            streams = list(self._open_streams)
         for stream in streams:
             stream.abort()
 
 
-class Transport(httpx2.BaseTransport):
+class PageTransport(httpx2.BaseTransport):
     """Sends a request straight to its host, or through the proxy of the environment."""
 
-    def __init__(self, guard: Guard, *, through_proxy: bool) -> None:
+    def __init__(self, guard: AddressGuard, *, through_proxy: bool) -> None:
         self.deadline = Deadline()
-        self._guarded = Network(guard, self.deadline)
-        self._to_proxy = Network(Guard(allow_private=True), self.deadline)
-        self._context = _trusted(ssl.get_default_verify_paths())
-        self._direct = self._transport(None, self._guarded)
-        self._proxies = {
-            scheme: self._transport(proxy, self._to_proxy)
-            for scheme, proxy in (_proxies() if through_proxy else {}).items()
+        self._direct_backend = GuardedBackend(guard, self.deadline)
+        self._proxy_backend = GuardedBackend(AddressGuard(allow_private=True), self.deadline)
+        self._tls_context = _load_tls_context(ssl.get_default_verify_paths())
+        self._direct = self._build_transport(None, self._direct_backend)
+        self._proxied = {
+            scheme: self._build_transport(proxy, self._proxy_backend)
+            for scheme, proxy in (_load_proxies() if through_proxy else {}).items()
         }
 
-    def _transport(self, proxy: str | None, network: Network) -> httpx2.HTTPTransport:
+    def _build_transport(self, proxy: str | None, backend: GuardedBackend) -> httpx2.HTTPTransport:
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
         transport = httpx2.HTTPTransport(
-            verify=self._context, trust_env=False, limits=limits, proxy=proxy
+            verify=self._tls_context, trust_env=False, limits=limits, proxy=proxy
         )
-        transport._pool._network_backend = network
+        transport._pool._network_backend = backend
         return transport
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """The response, its body still unread. Raises httpx2's errors and ReadFailed."""
-        via = self._proxies.get(request.url.scheme)
-        if via is None or _bypassed(request.url.host):
+        proxied = self._proxied.get(request.url.scheme)
+        if proxied is None or _bypasses_proxy(request.url.host):
             return self._direct.handle_request(request)
-        return via.handle_request(request)
+        return proxied.handle_request(request)
 
     def close(self) -> None:
-        """Cut and close every connection."""
-        for network in (self._guarded, self._to_proxy):
-            network.close()
-        for transport in (self._direct, *self._proxies.values()):
+        """Abort and close every connection."""
+        for backend in (self._direct_backend, self._proxy_backend):
+            backend.close()
+        for transport in (self._direct, *self._proxied.values()):
             transport.close()
 
 
 @cache
-def _trusted(_: ssl.DefaultVerifyPaths) -> ssl.SSLContext:
-    """Whose certificates count, by where they lie; kept, since making it takes 20 ms."""
+def _load_tls_context(_: ssl.DefaultVerifyPaths) -> ssl.SSLContext:
+    """The TLS context with the trusted certificates of the environment or the system.
+
+    Cached by the paths of the certificates, since making it takes 20 ms.
+    """
     return httpx2.create_ssl_context(trust_env=True)
 
 
-def _proxies() -> dict[str, str]:
-    """The proxies of the environment or the system by scheme, as curl and requests know them."""
+def _load_proxies() -> dict[str, str]:
+    """The proxy of each scheme, from the environment or the system, as curl and requests do."""
     from urllib.request import getproxies
 
-    known = getproxies()
-    every = known.get("all")
-    found = {scheme: known.get(scheme) or every for scheme in ("http", "https")}
-    return {s: p if "://" in p else f"http://{p}" for s, p in found.items() if p}
+    settings = getproxies()
+    proxies = {scheme: settings.get(scheme) or settings.get("all") for scheme in ("http", "https")}
+    return {s: p if "://" in p else f"http://{p}" for s, p in proxies.items() if p}
 
 
-def _bypassed(host: str) -> bool:
+def _bypasses_proxy(host: str) -> bool:
+    """Whether `no_proxy`, or the system's setting, excludes a host."""
     from urllib.request import proxy_bypass
 
     return bool(proxy_bypass(host))

@@ -1,55 +1,62 @@
-"""What a site's robots.txt lets us read (RFC 9309)."""
+"""Which pages a site's robots.txt allows a program to read (RFC 9309)."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as Late
 
 from agent.errors import ReadFailed
 from agent.outside import spawn
 
-TIMEOUT = 3.0  # seconds for a robots.txt, beside the page itself
-MAX_BYTES = 512_000  # RFC 9309 asks for at least 500 KiB
+ROBOTS_TIMEOUT = 3.0  # seconds; robots.txt is fetched while the page is
+ROBOTS_MAX_BYTES = 512_000  # RFC 9309 asks for at least 500 KiB
 
-#: An origin's robots.txt. Raises ReadFailed where there is none, or where it cannot be had.
-Get = Callable[[str], bytes]
+#: From an origin to the bytes of its robots.txt. Raises ReadFailed where it cannot be fetched.
+FetchRobots = Callable[[str], bytes]
+#: Whether a URL is allowed by one origin's robots.txt.
+UrlFilter = Callable[[str], bool]
 
 
-class Robots:
-    """Knows which pages may be read, from each origin's robots.txt, asked for once.
+class RobotsRules:
+    """The rules of each origin's robots.txt, fetched once for each origin.
 
-    A robots.txt that cannot be had (5xx, time-out, cut connection) allows: RFC 9309 tells crawlers
-    to stay away then, but this reads a page or three that a person asked about, and a server
-    that is down fails the page itself. Crawl-delay is not waited for, for the same reason.
+    A robots.txt that cannot be fetched (5xx, time-out, broken connection) allows every page. RFC
+    9309 tells crawlers to stay away in that case, but this program reads one to three pages on a
+    person's request, and where a server is down the page itself fails. `Crawl-delay` is ignored
+    for the same reason.
     """
 
-    def __init__(self, get: Get, agent: str) -> None:
-        self._get = get
-        self._agent = agent
-        self._rules: dict[str, Future[Callable[[str], bool]]] = {}
+    def __init__(self, fetch: FetchRobots, user_agent: str) -> None:
+        self._fetch = fetch
+        self._user_agent = user_agent
+        self._filters: dict[str, Future[UrlFilter]] = {}
         self._lock = threading.Lock()
 
-    def start(self, origin: str) -> Future[Callable[[str], bool]]:
-        """Ask for an origin's rules without waiting."""
+    def prefetch(self, origin: str) -> Future[UrlFilter]:
+        """Start to fetch an origin's rules, without waiting for them."""
         with self._lock:
-            if origin not in self._rules:
-                self._rules[origin] = spawn(lambda: self._load(origin))
-            return self._rules[origin]
+            if origin not in self._filters:
+                self._filters[origin] = spawn(lambda: self._load_filter(origin))
+            return self._filters[origin]
 
-    def allows(self, origin: str, url: str, seconds: float) -> bool:
-        """Whether a page may be read; waits at most `seconds`, and a little over the time-out."""
+    def is_allowed(self, origin: str, url: str, seconds: float) -> bool:
+        """Whether a page may be read.
+
+        Waits for the rules at most `seconds`, and at most half a second over the time-out. A page
+        is allowed if they have not arrived by then.
+        """
         try:
-            return self.start(origin).result(timeout=min(seconds, TIMEOUT + 0.5))(url)
-        except Late:
+            is_url_allowed = self.prefetch(origin).result(min(seconds, ROBOTS_TIMEOUT + 0.5))
+        except TimeoutError:
             return True
+        return is_url_allowed(url)
 
-    def _load(self, origin: str) -> Callable[[str], bool]:
+    def _load_filter(self, origin: str) -> UrlFilter:
         from protego import Protego
 
         try:
-            rules = Protego.parse(self._get(origin).decode("utf-8", "replace"))
+            rules = Protego.parse(self._fetch(origin).decode("utf-8", "replace"))
         except ReadFailed:
             return lambda url: True
-        return lambda url: bool(rules.can_fetch(url, self._agent))
+        return lambda url: bool(rules.can_fetch(url, self._user_agent))

@@ -1,17 +1,19 @@
-"""Pages that are no page: captchas, consent and login walls, calls for JavaScript."""
+"""Interstitial pages shown instead of content: captchas, consent, login and JavaScript walls."""
 
 from __future__ import annotations
 
 import re
 
-#: A wall says little: Google's captcha page has 1,000 characters. Whoever writes about captchas
-#: writes more, or has none of the marks below. Checked on the walls of data/search, and for false
-#: alarms on data/pages and data/worldcup (none); run test_fetch.py after changing it.
-FEW = 1500
-HEAD = 300_000  # bytes that are searched for marks
+#: Characters of text above which a page is no wall. Google's captcha page has 1,000. An article
+#: about captchas is longer, or matches no pattern below. Checked on the walls of data/search; no
+#: false positive on data/pages and data/worldcup. Run test_walls.py after changing it.
+MAX_WALL_CHARS = 1500
+#: Characters of text up to which the words of a notice make a page a wall.
+MAX_NOTICE_CHARS = 600
+SEARCHED_BYTES = 300_000  # of the HTML, from its beginning
 
-#: In the code of the page, where only a wall has them.
-_CODE = (
+#: Patterns of the HTML source, which only walls match.
+_MARKUP_PATTERNS = (
     (
         "a captcha",
         r"<form[^<>]{0,200}\bid=[\"']?(?:captcha|challenge)-form|captcha-delivery\.com/"
@@ -25,8 +27,8 @@ _CODE = (
         r"|https://consent\.(?:google|youtube)\.com/save|guce\.(?:yahoo|advertising|oath)\.com/consent",
     ),
 )
-#: In the title or as the first words of a page that says hardly anything else.
-_WORDS = (
+#: Patterns of the title, or of a line at the beginning, of a page with hardly any other text.
+_NOTICE_PATTERNS = (
     (
         "a captcha",
         r"(?:verify|confirm|prove)(?: that)? you(?: are|'re|’re) (?:a )?(?:not a robot|human)"
@@ -52,29 +54,31 @@ _WORDS = (
     ),
     ("a login page", r"(?:please )?(?:log|sign) ?in (?:to|or|·|\|)|(?:log|sign) ?in$|login\b"),
 )
-_PASSWORD = re.compile(r"<input[^<>]{0,300}type=[\"']?password", re.IGNORECASE)
-_POLITE = r"(?:(?:please|sorry|error|oops|to continue|we need to)[\s,:!.]+)*"
-BRIEF = 600  # characters: a page with these words and hardly any others is a wall
+_PASSWORD_FIELD = re.compile(r"<input[^<>]{0,300}type=[\"']?password", re.IGNORECASE)
+#: Words that may precede a notice.
+_COURTESY = r"(?:(?:please|sorry|error|oops|to continue|we need to)[\s,:!.]+)*"
 
 
-def wall(body: bytes, title: str, text: str) -> str | None:
-    """What kind of wall an HTML page is; None for a page to read."""
-    if len(text) > FEW:
+def detect_wall(body: bytes, title: str, text: str) -> str | None:
+    """What kind of wall an HTML page is, in words; None for a page with content."""
+    if len(text) > MAX_WALL_CHARS:
         return None
-    html = body[:HEAD].decode("utf-8", "replace")
-    for name, pattern in _CODE:
+    html = body[:SEARCHED_BYTES].decode("utf-8", "replace")
+    for name, pattern in _MARKUP_PATTERNS:
         if re.search(pattern, html, re.IGNORECASE):
             return name
-    for name, pattern in _WORDS if len(text) <= BRIEF else ():
-        if _says(pattern, title, text) and (name != "a login page" or _PASSWORD.search(html)):
+    for name, pattern in _NOTICE_PATTERNS if len(text) <= MAX_NOTICE_CHARS else ():
+        if _begins_with(pattern, title, text) and (
+            name != "a login page" or _PASSWORD_FIELD.search(html)
+        ):
             return name
     return None
 
 
-def _says(pattern: str, title: str, text: str) -> bool:
-    """Whether a title, or a line at the beginning of a page, starts with these words.
+def _begins_with(pattern: str, title: str, text: str) -> bool:
+    """Whether the title, or a line near the beginning of the text, begins with a pattern.
 
-    In the middle of a sentence they are an author's, who writes about walls.
+    In the middle of a sentence the same words are those of an article about walls.
     """
-    start = re.compile(rf"^{_POLITE}(?:{pattern})", re.IGNORECASE | re.MULTILINE)
+    start = re.compile(rf"^{_COURTESY}(?:{pattern})", re.IGNORECASE | re.MULTILINE)
     return bool(start.search(title.strip()) or start.search(text[:300]))

@@ -1,10 +1,11 @@
 """Search providers, and the chain that asks one after the other."""
 
-from agent.sources.search.chain import PROVIDERS, Provider, SearchChain, build
+from agent.sources.search.chain import Provider, SearchChain
+from agent.sources.search.providers import PROVIDERS, build_search_chain
 
 __all__ = [
     "PROVIDERS",
     "Provider",
     "SearchChain",
-    "build",
+    "build_search_chain",
 ]

@@ -1,6 +1,7 @@
-"""A user's files as documents: which files there are, and the title and text of each.
+"""A user's files as documents: the list of files, and title and text of each document.
 
-Foreign failures (a broken PDF, a file that is not text) become `Unreadable`, here and nowhere else.
+This module translates every failure to read a file (a broken PDF, a binary file) to
+`UnreadableFile`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-LIMIT = 50_000_000  # bytes of a file, and of a line of a .jsonl file, which itself has no limit
-WRAPPED = 60  # characters: a shorter line was ended on purpose (a list, an address, a heading)
+MAX_BYTES = 50_000_000  # of a file; of one line where it is a .jsonl file, which has no limit
+MAX_FALLBACK_TITLE = 80  # characters of a row's text, where the row has no title
+#: Characters. A shorter line was not wrapped: it is an item of a list, an address, a heading.
+MIN_WRAPPED_LINE = 60
 
 
 class Document(NamedTuple):
-    """A document: `key` tells it apart from the others of its file (`?row=7`), if there are."""
+    """A document. `key` identifies it in a file of many (`?row=7`); `url` is "" if it has none."""
 
     title: str
     text: str
@@ -26,88 +29,89 @@ class Document(NamedTuple):
     key: str = ""
 
 
-class Unreadable(Exception):
-    """A file that is left out of the corpus, and why."""
+class UnreadableFile(Exception):
+    """A file that is left out of the corpus, with the reason."""
 
 
-def stamps(root: Path) -> dict[str, str]:
-    """The readable files under a folder (or the one file), in order, with size and time of change.
+def scan_files(root: Path) -> dict[str, str]:
+    """The supported files under a folder, in order: relative path -> stamp (size and change time).
 
-    Hidden files and folders are left out, and so is every link that leads out of the folder.
+    A `root` that is a file has the path "". Hidden files and folders are left out, and so are
+    symbolic links to files outside the folder.
     """
     if root.is_file():
-        return {"": _stamp(root)}
-    found: dict[str, str] = {}
+        return {"": _stamp_of(root)}
+    stamps: dict[str, str] = {}
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             file = Path(folder, name)
-            if _wanted(file, root):
-                found[file.relative_to(root).as_posix()] = _stamp(file)
-    return found
+            if _is_supported(file, root):
+                stamps[file.relative_to(root).as_posix()] = _stamp_of(file)
+    return stamps
 
 
-def _wanted(file: Path, root: Path) -> bool:
-    if file.name.startswith(".") or file.suffix.lower() not in _READERS:
+def _is_supported(file: Path, root: Path) -> bool:
+    if file.name.startswith(".") or file.suffix.lower() not in _PARSERS:
         return False
     if file.is_symlink() and not file.resolve().is_relative_to(root.resolve()):
         return False
     return file.is_file()
 
 
-def _stamp(file: Path) -> str:
+def _stamp_of(file: Path) -> str:
     status = file.stat()
     return f"{status.st_size}:{status.st_mtime_ns}"
 
 
-def documents(file: Path, bad: Callable[[int], None]) -> Iterator[Document]:
-    """The documents of a file. Raises Unreadable.
+def read_documents(file: Path, report_bad_rows: Callable[[int], None]) -> Iterator[Document]:
+    """The documents of a file. Raises UnreadableFile.
 
-    `bad` is told how many lines of a .jsonl file were left out, if any.
+    `report_bad_rows` is called with the number of unusable lines of a .jsonl file, if any.
     """
     if file.name.lower().endswith((".jsonl", ".jsonl.gz")):
-        yield from _rows(file, bad)
+        yield from _read_rows(file, report_bad_rows)
         return
-    reader = _READERS.get(file.suffix.lower())
-    if reader is None:
-        raise Unreadable("is not a .md, .txt, .html, .pdf, .jsonl or .jsonl.gz file")
+    parse = _PARSERS.get(file.suffix.lower())
+    if parse is None:
+        raise UnreadableFile("is not a .md, .txt, .html, .pdf, .jsonl or .jsonl.gz file")
     try:
-        if file.stat().st_size > LIMIT:
-            raise Unreadable(f"is larger than {LIMIT // 1_000_000} MB")
-        document = reader(file.read_bytes(), file.stem)
+        if file.stat().st_size > MAX_BYTES:
+            raise UnreadableFile(f"is larger than {MAX_BYTES // 1_000_000} MB")
+        document = parse(file.read_bytes(), file.stem)
     except OSError as error:
-        raise Unreadable(error.strerror or "cannot be read") from None
+        raise UnreadableFile(error.strerror or "cannot be read") from None
     if not document.text.strip():
-        raise Unreadable("holds no text")
+        raise UnreadableFile("holds no text")
     yield document
 
 
-# --- rows --------------------------------------------------------------------------------------
+# --- .jsonl: a document a row ------------------------------------------------------------------
 
 
-def _rows(file: Path, bad: Callable[[int], None]) -> Iterator[Document]:
-    wrong = number = 0
+def _read_rows(file: Path, report_bad_rows: Callable[[int], None]) -> Iterator[Document]:
+    bad_rows = number = 0
     try:
-        with _opened(file) as stream:
-            while line := stream.readline(LIMIT):
+        with _open_rows(file) as stream:
+            while line := stream.readline(MAX_BYTES):
                 number += 1
-                if document := _row(line, number):
+                if document := _parse_row(line, number):
                     yield document
                 elif line.strip():
-                    wrong += 1
-    except (OSError, EOFError) as error:  # a cut .gz file ends here: what came before is kept
+                    bad_rows += 1
+    except (OSError, EOFError) as error:  # a truncated .gz file: the rows before it ends are used
         if number == 0:
-            raise Unreadable(str(error) or "cannot be read") from None
-        wrong += 1
-    if wrong:
-        bad(wrong)
+            raise UnreadableFile(str(error) or "cannot be read") from None
+        bad_rows += 1
+    if bad_rows:
+        report_bad_rows(bad_rows)
 
 
-def _opened(file: Path) -> BinaryIO:
+def _open_rows(file: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(file) if file.name.lower().endswith(".gz") else file.open("rb"))
 
 
-def _row(line: bytes, number: int) -> Document | None:
+def _parse_row(line: bytes, number: int) -> Document | None:
     try:
         row: Any = json.loads(line)
         text = row["text"]
@@ -117,95 +121,99 @@ def _row(line: bytes, number: int) -> Document | None:
         return None
     key = f"?id={row['id']}" if isinstance(row.get("id"), str | int) else f"?row={number}"
     title, url = row.get("title"), row.get("url")
-    shown = title if isinstance(title, str) and title.strip() else text.strip().split("\n")[0][:80]
-    return Document(shown, text, url if isinstance(url, str) else "", key)
+    if not isinstance(title, str) or not title.strip():
+        title = text.strip().split("\n")[0][:MAX_FALLBACK_TITLE]
+    return Document(title, text, url if isinstance(url, str) else "", key)
 
 
 # --- one document a file -----------------------------------------------------------------------
 
-_FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
-#: What begins a line of its own: headings, list items, table rows, quotes, fences, indented code.
-_OWN_LINE = re.compile(r"[ \t]*(?:[#>|*+•‣–-]|\d+[.)]|[A-Za-z][.)]\s|```|~~~|$)|\t| {4}")
+#: A line that never continues the one before it: a heading, list item, table row, quote, fence,
+#: indented code.
+_NEW_BLOCK = re.compile(r"[ \t]*(?:[#>|*+•‣–-]|\d+[.)]|[A-Za-z][.)]\s|```|~~~|$)|\t| {4}")
 
 
-def _decoded(body: bytes) -> str:
-    marked = body.startswith((b"\xff\xfe", b"\xfe\xff"))
+def _decode(body: bytes) -> str:
+    has_utf16_mark = body.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
-        text = body.decode("utf-16" if marked else "utf-8-sig")
+        text = body.decode("utf-16" if has_utf16_mark else "utf-8-sig")
     except UnicodeDecodeError:
-        raise Unreadable("is not UTF-8 text") from None
+        raise UnreadableFile("is not UTF-8 text") from None
     if "\0" in text:
-        raise Unreadable("is not text")
+        raise UnreadableFile("is not text")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def unwrapped(text: str) -> str:
-    """A text whose paragraphs were broken into lines, one line a paragraph again.
+def unwrap_paragraphs(text: str) -> str:
+    """Join the lines of each hard-wrapped paragraph. Only blanks and line breaks change.
 
-    A line break ends a sentence, so that a wrapped one could never be quoted whole.
+    A line break counts as the end of a sentence: a wrapped sentence could never be quoted whole.
     """
     lines: list[str] = []
-    fenced = False
-    last = ""
+    in_code = False
+    previous = ""  # the line before, if the next one may continue it
     for line in text.split("\n"):
-        fence = line.lstrip().startswith(("```", "~~~"))
-        runs_on = len(last) >= WRAPPED and last[-1] not in ".!?:"  # a sentence's end is kept
-        if runs_on and not (fence or fenced or _OWN_LINE.match(line)):
+        is_fence = line.lstrip().startswith(("```", "~~~"))
+        # a line that ends a sentence stays a line of its own
+        is_wrapped = len(previous) >= MIN_WRAPPED_LINE and previous[-1] not in ".!?:"
+        if is_wrapped and not (is_fence or in_code or _NEW_BLOCK.match(line)):
             lines[-1] = f"{lines[-1].rstrip()} {line.strip()}"
         else:
             lines.append(line.rstrip())
-        fenced ^= fence
-        alone = line.lstrip().startswith(("#", "|"))  # a heading or a row of a table
-        last = "" if fence or fenced or alone else line.strip()
+        in_code ^= is_fence
+        is_heading_or_row = line.lstrip().startswith(("#", "|"))
+        previous = "" if is_fence or in_code or is_heading_or_row else line.strip()
     return "\n".join(lines)
 
 
-def _markdown(body: bytes, name: str) -> Document:
-    text = _decoded(body)
+def _parse_markdown(body: bytes, name: str) -> Document:
+    text = _decode(body)
     fields: dict[str, str] = {}
-    if front := _FRONT.match(text):
+    if front := _FRONT_MATTER.match(text):
         text = text[front.end() :]
         pairs = (line.partition(":") for line in front[1].splitlines())
         fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
     heading = _HEADING.search(text)
-    title = fields.get("title") or (heading[1] if heading else _spelled(name))
-    return Document(title, unwrapped(text).strip(), fields.get("url", ""))
+    title = fields.get("title") or (heading[1] if heading else _title_of(name))
+    return Document(title, unwrap_paragraphs(text).strip(), fields.get("url", ""))
 
 
-def _plain(body: bytes, name: str) -> Document:
-    return Document(_spelled(name), unwrapped(_decoded(body)).strip())
+def _parse_text(body: bytes, name: str) -> Document:
+    return Document(_title_of(name), unwrap_paragraphs(_decode(body)).strip())
 
 
-def _spelled(name: str) -> str:
+def _title_of(name: str) -> str:
     """A file name as a title: `travel_policy-2024` is `travel policy 2024`."""
     return re.sub(r"[_\-]+", " ", name).strip() or name
 
 
-def _page(body: bytes, name: str, content_type: str) -> Document:
-    """A web page or a PDF, read as one that was fetched."""
-    from agent.sources.pages.extract import extract  # heavy: only where there is one to read
+def _parse_page(body: bytes, name: str, content_type: str) -> Document:
+    """A web page or a PDF, parsed like one from the web."""
+    from agent.sources.pages.extract import extract  # a heavy import
 
     try:
-        found = extract(body, content_type)
+        page = extract(body, content_type)
     except ValueError as error:
-        raise Unreadable(str(error)) from None
-    return Document(found.title.strip() or _spelled(name), found.text)
+        raise UnreadableFile(str(error)) from None
+    return Document(page.title.strip() or _title_of(name), page.text)
 
 
-def _html(body: bytes, name: str) -> Document:
-    return _page(body, name, "text/html")
+def _parse_html(body: bytes, name: str) -> Document:
+    return _parse_page(body, name, "text/html")
 
 
-def _pdf(body: bytes, name: str) -> Document:
-    document = _page(body, name, "application/pdf")
-    return document._replace(text=unwrapped(document.text))
+def _parse_pdf(body: bytes, name: str) -> Document:
+    document = _parse_page(body, name, "application/pdf")
+    return document._replace(text=unwrap_paragraphs(document.text))
 
 
-_READERS: dict[str, Callable[[bytes, str], Document]] = {
-    ".md": _markdown,
-    ".txt": _plain,
-    ".html": _html,
-    ".htm": _html,
-    ".pdf": _pdf,
+#: File suffix -> the parser of a file's bytes and stem.
+_PARSERS: dict[str, Callable[[bytes, str], Document]] = {
+    ".md": _parse_markdown,
+    ".txt": _parse_text,
+    ".html": _parse_html,
+    ".htm": _parse_html,
+    ".pdf": _parse_pdf,
 }

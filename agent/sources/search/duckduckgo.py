@@ -1,42 +1,44 @@
-"""DuckDuckGo and others through the `ddgs` package: no key needed, and no promise given."""
+"""DuckDuckGo and other engines through the `ddgs` package: no key, and no guarantee."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any
 
 from agent.errors import SearchFailed
-from agent.outside import within
-from agent.sources.search.hits import hit
-from agent.sources.search.options import Options
-from agent.state import Hit
+from agent.outside import run_with_timeout
+from agent.sources.search.hits import parse_hit
+from agent.sources.search.options import SearchOptions
+from agent.state import Hit, Outcome
+from agent.state.clock import utc_today
 
-LIMIT = 25  # results
-TRIES = 3  # on a rate limit
-PAUSE = 1.0  # seconds after the first, doubled after the second
-ENGINE = 5  # seconds for one of its engines
+MAX_RESULTS = 25
+MAX_TRIES = 3  # on a rate limit
+FIRST_PAUSE = 1.0  # seconds after the first try; doubled after each further one
+ENGINE_TIMEOUT = 5  # seconds for one of its engines
 
 
 class DuckDuckGo:
     """Format: https://pypi.org/project/ddgs/, an optional dependency.
 
-    It is asked last: its order is shuffled, and "No results found." is also what it says when it is
-    locked out (deedy5/ddgs#265), so that its emptiness proves nothing. `client` is its class DDGS.
+    It comes last in the chain's default order: it shuffles its results, and it says "No results
+    found." also when it is locked out (deedy5/ddgs#265), so that an empty answer proves nothing.
+    `client` is its class DDGS; None: import it.
     """
 
     name = "duckduckgo"
 
     def __init__(
         self,
-        options: Options | None = None,
+        options: SearchOptions | None = None,
         timeout: float = 20.0,
         client: Callable[..., Any] | None = None,
         pause: Callable[[float], None] = time.sleep,
-        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+        today: Callable[[], date] = utc_today,
     ) -> None:
-        self._options = options or Options()
+        self._options = options or SearchOptions()
         self._timeout = timeout
         self._client = client
         self._pause = pause
@@ -44,61 +46,68 @@ class DuckDuckGo:
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """Pages, best first. Raises SearchFailed."""
-        client = self._client or _installed()
+        client = self._client or _import_client()
         try:
-            found = within(self._timeout, lambda: self._tried(client, query))
+            reply = run_with_timeout(self._timeout, lambda: self._request_rows(client, query))
         except TimeoutError:
-            raise _failed("timeout", f"no answer within {self._timeout:g} s") from None
-        listed = found if isinstance(found, list) else []
+            raise _search_failure("timeout", f"no answer within {self._timeout:g} s") from None
+        rows = reply if isinstance(reply, list) else []
         return tuple(
-            one
-            for row in listed
+            hit
+            for row in rows
             if isinstance(row, dict)
-            for one in hit(row.get("href"), row.get("title"), row.get("body"))
+            for hit in parse_hit(row.get("href"), row.get("title"), row.get("body"))
         )
 
-    def _tried(self, client: Callable[..., Any], query: str) -> object:
-        """The rows; `[]` where there are none. Exceptions are told by name: ddgs is optional."""
-        for attempt in range(TRIES):
+    def _request_rows(self, client: Callable[..., Any], query: str) -> object:
+        """The rows of results, `[]` for none. Retries on a rate limit. Raises SearchFailed.
+
+        Exceptions are told apart by their class names, since ddgs may not be installed.
+        """
+        for attempt in range(MAX_TRIES):
             try:
-                timeout = max(1, min(ENGINE, int(self._timeout)))
-                return client(timeout=timeout).text(**self._asked(query))
+                timeout = max(1, min(ENGINE_TIMEOUT, int(self._timeout)))
+                return client(timeout=timeout).text(**self._parameters(query))
             except Exception as error:
                 kind = type(error).__name__
                 if kind != "RatelimitException":
-                    return _translated(kind, str(error))
-            if attempt < TRIES - 1:
-                self._pause(PAUSE * 2**attempt)
-        raise _failed("rate_limited", f"rate limited {TRIES} times")
+                    return _translate_error(kind, str(error))
+            if attempt < MAX_TRIES - 1:
+                self._pause(FIRST_PAUSE * 2**attempt)
+        raise _search_failure("rate_limited", f"rate limited {MAX_TRIES} times")
 
-    def _asked(self, query: str) -> dict[str, Any]:
-        locale = self._options.locale(query)
+    def _parameters(self, query: str) -> dict[str, Any]:
+        locale = self._options.locale_for(query)
         return {
-            "query": self._options.with_sites(query),
+            "query": self._options.add_site_operators(query),
             "region": f"{locale.gl or 'wt'}-{locale.language}",
-            "timelimit": self._options.span(self._today())[:1] or None,
-            "max_results": min(self._options.max_results, LIMIT),
+            "timelimit": self._options.time_range(self._today())[:1] or None,
+            "max_results": min(self._options.max_results, MAX_RESULTS),
         }
 
 
-def _translated(kind: str, text: str) -> list[object]:
+def _translate_error(kind: str, text: str) -> list[object]:
+    """`[]` for the exception that says "No results"; raises SearchFailed for any other."""
     if "No results" in text:
         return []
     if "timed out" in text or "Timeout" in kind:
-        raise _failed("timeout", "its engines did not answer in time")
-    raise _failed("unavailable", f"its engines failed ({kind})")
+        raise _search_failure("timeout", "its engines did not answer in time")
+    raise _search_failure("unavailable", f"its engines failed ({kind})")
 
 
-def _failed(outcome: Any, detail: str) -> SearchFailed:
+def _search_failure(outcome: Outcome, detail: str) -> SearchFailed:
     return SearchFailed(detail, "Wait a while, or add another provider.", outcome=outcome)
 
 
-def _installed() -> Callable[..., Any]:
-    """The class DDGS. `no_key` where it is not installed: nor does asking again change that."""
+def _import_client() -> Callable[..., Any]:
+    """The class DDGS. Raises SearchFailed where ddgs is not installed.
+
+    The outcome is `no_key`, so that the chain does not retry it in this run.
+    """
     import importlib
 
     try:
-        found: Callable[..., Any] = importlib.import_module("ddgs").DDGS
+        client: Callable[..., Any] = importlib.import_module("ddgs").DDGS
     except ImportError:
         raise SearchFailed("ddgs is not installed", "pip install ddgs", outcome="no_key") from None
-    return found
+    return client

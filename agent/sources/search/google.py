@@ -1,81 +1,91 @@
-"""What Google's result page itself answers, as its resellers SerpAPI and Serper pass it on.
+"""Google's result page as JSON, which its resellers SerpAPI and Serper pass on.
 
-Formats: https://serpapi.com/direct-answer-box-api, https://serpapi.com/knowledge-graph,
-https://serpapi.com/ai-overview; Serper writes the same names in camel case.
+Formats: https://serpapi.com/organic-results, https://serpapi.com/direct-answer-box-api,
+https://serpapi.com/knowledge-graph, https://serpapi.com/ai-overview. Serper writes the same names
+in camel case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
-from agent.sources.search.hits import hit
+from agent.sources.search.hits import parse_hit
 from agent.state import Hit
-from agent.state.plain import dig, rows
+from agent.state.json_data import Json, get_objects, get_path
 
-BLOCKS = 5  # of an AI overview: the rest repeats and would crowd out the results
+MAX_BLOCKS = 5  # of an AI overview: more of them repeat the first and would crowd out the results
 
 
-def answers(body: dict[str, Any]) -> Iterator[Hit]:
+def parse_results(results: Iterable[Json]) -> Iterator[Hit]:
+    """The organic results as hits."""
+    for row in results:
+        yield from parse_hit(row.get("link"), row.get("title"), row.get("snippet"), row.get("date"))
+
+
+def parse_answers(body: Json) -> Iterator[Hit]:
     """The answer box, the knowledge graph and the AI overview, each with its own source link.
 
-    What names no source, or only another search of Google's, is left out: it cannot be cited.
+    One that names no source, or only another Google search, is left out: it cannot be cited.
     """
-    yield from _box(body.get("answer_box") or body.get("answerBox"))
-    yield from _graph(body.get("knowledge_graph") or body.get("knowledgeGraph"))
-    yield from _overview(body.get("ai_overview") or body.get("aiOverview"))
+    yield from _parse_answer_box(body.get("answer_box") or body.get("answerBox"))
+    yield from _parse_knowledge_graph(body.get("knowledge_graph") or body.get("knowledgeGraph"))
+    yield from _parse_ai_overview(body.get("ai_overview") or body.get("aiOverview"))
 
 
-def _box(box: object) -> Iterator[Hit]:
-    links = (("link",), ("organic_result", "link"), ("source", "link"), ("sources", 0, "link"))
-    link = _source(*(dig(box, *path) for path in links))
-    title = dig(box, "organic_result", "title") or dig(box, "title")
-    listed = dig(box, "list")
-    items = listed if isinstance(listed, list) else []
-    texts = (dig(box, "answer") or dig(box, "result"), dig(box, "snippet"), *items)
-    yield from _said(link, title, *texts, day=dig(box, "date"))
+def _parse_answer_box(box: object) -> Iterator[Hit]:
+    paths = (("link",), ("organic_result", "link"), ("source", "link"), ("sources", 0, "link"))
+    link = _first_page_link(*(get_path(box, *path) for path in paths))
+    title = get_path(box, "organic_result", "title") or get_path(box, "title")
+    answer = get_path(box, "answer") or get_path(box, "result")
+    items = get_path(box, "list")
+    texts = (answer, get_path(box, "snippet"), *(items if isinstance(items, list) else ()))
+    yield from _join_to_hit(link, title, *texts, day=get_path(box, "date"))
 
 
-def _graph(graph: object) -> Iterator[Hit]:
-    link = _source(dig(graph, "source", "link"), dig(graph, "descriptionLink"))
-    yield from _said(link, dig(graph, "title"), dig(graph, "description"))
+def _parse_knowledge_graph(graph: object) -> Iterator[Hit]:
+    link = _first_page_link(get_path(graph, "source", "link"), get_path(graph, "descriptionLink"))
+    yield from _join_to_hit(link, get_path(graph, "title"), get_path(graph, "description"))
 
 
-def _overview(overview: object) -> Iterator[Hit]:
+def _parse_ai_overview(overview: object) -> Iterator[Hit]:
     """A hit for each of the first blocks, at the first page that the block refers to.
 
-    The words are Google's, not the page's, and the title says so.
+    The words are Google's and not the page's: the title says so.
     """
-    references = rows(overview, "references")
-    blocks = rows(overview, "text_blocks")
-    if all(_referred(block) is None for block in blocks):  # the overview as a whole has sources
-        blocks = [{"list": blocks, "reference_indexes": [dig(references, 0, "index")]}]
-    for block in blocks[:BLOCKS]:
-        named = [row for row in references if row.get("index") == _referred(block)]
-        items = (item.get("snippet") or item.get("title") for item in rows(block, "list"))
-        title = f"AI overview: {dig(named, 0, 'title') or ''}"
-        yield from _said(_source(dig(named, 0, "link")), title, block.get("snippet"), *items)
+    references = get_objects(overview, "references")
+    blocks = get_objects(overview, "text_blocks")
+    if all(_first_reference(block) is None for block in blocks):  # only the whole has sources
+        blocks = [{"list": blocks, "reference_indexes": [get_path(references, 0, "index")]}]
+    for block in blocks[:MAX_BLOCKS]:
+        index = _first_reference(block)
+        cited = [reference for reference in references if reference.get("index") == index]
+        link = _first_page_link(get_path(cited, 0, "link"))
+        title = f"AI overview: {get_path(cited, 0, 'title') or ''}"
+        items = (item.get("snippet") or item.get("title") for item in get_objects(block, "list"))
+        yield from _join_to_hit(link, title, block.get("snippet"), *items)
 
 
-def _referred(block: object) -> object:
-    """The index of the first reference of a block, which in a list stands at its items."""
-    own = dig(block, "reference_indexes", 0)
-    return dig(block, "list", 0, "reference_indexes", 0) if own is None else own
+def _first_reference(block: object) -> object:
+    """The index of the first reference of a block; a list has them at its items."""
+    index = get_path(block, "reference_indexes", 0)
+    return get_path(block, "list", 0, "reference_indexes", 0) if index is None else index
 
 
-def _said(link: str, title: object, *texts: object, day: object = None) -> Iterator[Hit]:
-    said = ". ".join(text.rstrip(". ") for text in texts if isinstance(text, str) and text.strip())
-    if said:
-        yield from hit(link, title, said, day)
+def _join_to_hit(link: str, title: object, *texts: object, day: object = None) -> Iterator[Hit]:
+    """A hit whose snippet is the texts in a row; none where there is no text."""
+    sentences = [text.rstrip(". ") for text in texts if isinstance(text, str) and text.strip()]
+    if snippet := ". ".join(sentences):
+        yield from parse_hit(link, title, snippet, day)
 
 
-def _source(*links: object) -> str:
-    """The first link to a page that is not one of Google's own searches."""
-    return next((link for link in links if isinstance(link, str) and not _of_google(link)), "")
+def _first_page_link(*links: object) -> str:
+    """The first link that is not a Google search of its own; "" for none."""
+    return next((a for a in links if isinstance(a, str) and not _is_google_search(a)), "")
 
 
-def _of_google(link: str) -> bool:
+def _is_google_search(link: str) -> bool:
+    """Whether a link leads to a search of Google, or is no valid URL."""
     try:
         parts = urlsplit(link)
         return ".google." in f".{parts.hostname or ''}" and parts.path in ("/search", "/url")

@@ -1,67 +1,63 @@
-"""Hits out of whatever a service sent: nothing in a reply is taken to have the right shape."""
+"""Search hits from the replies of services. No reply is trusted to have the documented shape."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import date, datetime
+from datetime import date
 from urllib.parse import urlsplit
 
-from agent.sources.search.options import Options
+from agent.evidence.dates import parse_date
+from agent.sources.search.options import SearchOptions
 from agent.state import Hit
-from agent.state.plain import plain, unmarked
-from agent.state.urls import canonical
+from agent.state.sanitizing import sanitize_line, strip_markup
+from agent.state.urls import canonical_url
 
-URL = 2000  # characters; beyond, it is no address that anyone could cite
-TITLE = 300
-SNIPPET = 1000
-QUERY = 500
+# lengths in characters
+MAX_URL = 2000  # a longer one is of no use in a citation
+MAX_TITLE = 300
+MAX_SNIPPET = 1000
+MAX_QUERY = 500
+MAX_DATE = 40
 
 
-def hit(url: object, title: object, snippet: object, day: object = None) -> Iterator[Hit]:
-    """One hit, or none where there is no address. Texts keep their markup: the chain removes it."""
-    if address := plain(url, URL + 1):
+def parse_hit(url: object, title: object, snippet: object, day: object = None) -> Iterator[Hit]:
+    """Yield one hit, or none where there is no URL. Markup stays: `clean_hits` strips it."""
+    if address := sanitize_line(url, MAX_URL + 1):
         yield Hit(
             url=address,
-            title=plain(title, 10 * TITLE),
-            snippet=plain(snippet, 10 * SNIPPET),
-            date=plain(day, 40) or None,
+            title=sanitize_line(title, 10 * MAX_TITLE),
+            snippet=sanitize_line(snippet, 10 * MAX_SNIPPET),
+            date=sanitize_line(day, MAX_DATE) or None,
         )
 
 
-def tidy(hits: Iterable[Hit], options: Options) -> tuple[Hit, ...]:
-    """The hits that can be read and are wanted, in order, each page once, texts bounded."""
-    kept: dict[str, Hit] = {}
-    for found in hits:
-        if _readable(found.url, options) and not _older(found.date, options.since):
-            clean = {
-                "title": unmarked(found.title, TITLE),
-                "snippet": unmarked(found.snippet, SNIPPET),
+def clean_hits(hits: Iterable[Hit], options: SearchOptions) -> tuple[Hit, ...]:
+    """The hits that are web pages and fit the options, in order, without duplicates or markup."""
+    unique: dict[str, Hit] = {}
+    for hit in hits:
+        if _is_usable(hit.url, options) and not _is_older(hit.date, options.since):
+            texts = {
+                "title": strip_markup(hit.title, MAX_TITLE),
+                "snippet": strip_markup(hit.snippet, MAX_SNIPPET),
             }
-            kept.setdefault(canonical(found.url), found.model_copy(update=clean))
-    return tuple(kept.values())[: options.max_results]
+            unique.setdefault(canonical_url(hit.url), hit.model_copy(update=texts))
+    return tuple(unique.values())[: options.max_results]
 
 
-def _readable(url: str, options: Options) -> bool:
+def _is_usable(url: str, options: SearchOptions) -> bool:
+    """Whether a URL is a valid web address of a permitted host."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
-        known = parts.port != 0  # raises where it is no number
+        is_port_valid = parts.port != 0  # `port` raises ValueError where it is no number
     except ValueError:
         return False
-    fits = known and len(url) <= URL and " " not in url
-    return fits and parts.scheme in ("http", "https") and bool(host) and options.permits(host)
+    is_well_formed = is_port_valid and len(url) <= MAX_URL and " " not in url
+    is_web = parts.scheme in ("http", "https") and bool(host)
+    return is_well_formed and is_web and options.is_permitted(host)
 
 
-def _older(day: str | None, since: date | None) -> bool:
-    """Whether a date is known and too early. `2 days ago` and the like count as unknown."""
-    known = _day(day) if day and since else None
-    return known is not None and since is not None and known < since
-
-
-def _day(text: str) -> date | None:
-    for part, form in ((text[:10], "%Y-%m-%d"), (text, "%b %d, %Y"), (text, "%d %b %Y")):
-        try:
-            return datetime.strptime(part, form).date()
-        except ValueError:
-            continue
-    return None
+def _is_older(day: str | None, since: date | None) -> bool:
+    """Whether a date is known and before `since`. `2 days ago` and the like count as unknown."""
+    parsed = parse_date(day) if day and since else None
+    return parsed is not None and since is not None and parsed < since

@@ -1,4 +1,4 @@
-"""What a user may ask of every search provider alike, and the language that a query is in."""
+"""The options of a search, and the locale of a query."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from agent.state import Frozen
 class Locale(NamedTuple):
     """A language and a country as search services write them, both in lower case.
 
-    `hl` is Google's interface language (`en`, `zh-cn`), `gl` an ISO 3166 country or "".
+    The names are Google's parameters: `hl` is the interface language (`en`, `zh-cn`), `gl` an
+    ISO 3166 country code or "".
     """
 
     hl: str
@@ -27,9 +28,9 @@ class Locale(NamedTuple):
         return self.hl.split("-")[0]
 
 
-#: Script -> locale, in the order in which they are looked for: Japanese is written with Han too,
-#: and Persian and Ukrainian have letters that Arabic and Russian lack.
-SCRIPTS: tuple[tuple[str, Locale], ...] = (
+#: Characters of a script -> locale. The first match wins, so the order counts: Japanese text has
+#: Han characters too; Ukrainian and Persian are told from Russian and Arabic by their own letters.
+LOCALE_BY_SCRIPT: tuple[tuple[str, Locale], ...] = (
     (r"[\u3041-\u3096\u30a1-\u30fa\uff66-\uff9d]", Locale("ja", "jp")),
     (r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]", Locale("ko", "kr")),
     (r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f]", Locale("zh-cn", "cn")),
@@ -46,40 +47,49 @@ SCRIPTS: tuple[tuple[str, Locale], ...] = (
     (r"[\u0530-\u058f]", Locale("hy", "am")),
     (r"[\u10a0-\u10ff]", Locale("ka", "ge")),
 )
-#: Languages whose country is not spelled like them; `de`, `fr`, `it` and most others are.
-COUNTRIES = {locale.language: locale.gl for _, locale in SCRIPTS} | {
+#: Language -> country, where the two codes differ. For most they are equal: `de`, `fr`, `it`.
+COUNTRY_BY_LANGUAGE = {locale.language: locale.gl for _, locale in LOCALE_BY_SCRIPT} | {
     "en": "us", "cs": "cz", "da": "dk", "et": "ee", "ms": "my", "nb": "no", "sl": "si",
     "sq": "al", "sr": "rs", "sv": "se", "vi": "vn",
 }  # fmt: skip
-#: The share of letters from which on a script decides: a name in another script is not a language.
-SHARE = 0.3
+#: The share of non-Latin letters from which their script decides the language of a query. Below it
+#: they are a foreign name in an English query.
+MIN_SCRIPT_SHARE = 0.3
 
 
 def locale_of(text: str, language: str = "") -> Locale:
     """The locale to search in: that of `language` (a BCP 47 tag), else that of the text's script.
 
-    Latin script is taken for English: which of its languages it is, a short query does not tell.
+    Latin script counts as English: a short query does not tell which language it is in.
     """
     tag = language.lower().replace("_", "-").split("-")
-    if re.fullmatch("[a-z]{2,3}", tag[0]):  # it becomes part of a host name
-        region = tag[-1] if len(tag[-1]) == 2 and len(tag) > 1 else ""
-        hl = f"{tag[0]}-{region or 'cn'}" if tag[0] == "zh" else tag[0]
-        return Locale(hl, region or COUNTRIES.get(tag[0], tag[0] if len(tag[0]) == 2 else ""))
+    if re.fullmatch("[a-z]{2,3}", tag[0]):  # strict: it becomes part of a host name
+        return _locale_of_tag(tag)
     letters = sum(map(str.isalpha, text))
-    foreign = len(re.findall(f"[{''.join(pattern[1:-1] for pattern, _ in SCRIPTS)}]", text))
-    if letters and foreign >= SHARE * letters:
-        return next(locale for pattern, locale in SCRIPTS if re.search(pattern, text))
+    non_latin = len(re.findall(f"[{''.join(chars[1:-1] for chars, _ in LOCALE_BY_SCRIPT)}]", text))
+    if letters and non_latin >= MIN_SCRIPT_SHARE * letters:
+        return next(locale for chars, locale in LOCALE_BY_SCRIPT if re.search(chars, text))
     return Locale("en", "us")
 
 
-class Options(Frozen):
-    """What is asked of every provider. Passed on where one can, enforced by the chain where not.
+def _locale_of_tag(tag: list[str]) -> Locale:
+    """The locale of the subtags of a language tag: `["en", "gb"]`."""
+    language = tag[0]
+    region = tag[-1] if len(tag[-1]) == 2 and len(tag) > 1 else ""
+    hl = f"{language}-{region or 'cn'}" if language == "zh" else language
+    country = COUNTRY_BY_LANGUAGE.get(language, language if len(language) == 2 else "")
+    return Locale(hl, region or country)
 
-    `since` is the earliest day of publication; a hit without a date is kept. A domain stands for
-    its subdomains too.
+
+class SearchOptions(Frozen):
+    """The options of a search, the same for every provider.
+
+    A provider gets those that it supports; the chain enforces the dates and domains on every hit.
+    `since` is the earliest day of publication; a hit without a date passes. A domain includes its
+    subdomains.
     """
 
-    language: str = ""  # a BCP 47 tag; empty: that of each query
+    language: str = ""  # a BCP 47 tag; empty: the language of each query
     since: date | None = None
     allow_domains: tuple[str, ...] = ()
     block_domains: tuple[str, ...] = ()
@@ -87,44 +97,46 @@ class Options(Frozen):
 
     @field_validator("allow_domains", "block_domains")
     @classmethod
-    def _bare(cls, domains: tuple[str, ...]) -> tuple[str, ...]:
-        """`https://www.Example.org/x` is a way of saying `example.org`."""
+    def _strip_to_host(cls, domains: tuple[str, ...]) -> tuple[str, ...]:
+        """Reduce each domain to its host: `https://www.Example.org/x` to `example.org`."""
         hosts = (urlsplit(d if "//" in d else f"//{d}").hostname or "" for d in domains)
         return tuple(host.removeprefix("www.").strip(".*") for host in hosts if host)
 
-    def locale(self, query: str) -> Locale:
-        """The locale in which to ask a query."""
+    def locale_for(self, query: str) -> Locale:
+        """The locale to search a query in."""
         return locale_of(query, self.language)
 
-    def with_sites(self, query: str) -> str:
-        """The query with the domains as `site:` operators, which most search engines know."""
+    def add_site_operators(self, query: str) -> str:
+        """The query with the domains as `site:` operators, which most search engines support."""
         allowed = " OR ".join(f"site:{domain}" for domain in self.allow_domains)
         blocked = " ".join(f"-site:{domain}" for domain in self.block_domains)
-        grouped = f"({allowed})" if len(self.allow_domains) > 1 else allowed
-        return " ".join(filter(None, (query, grouped, blocked)))
+        if len(self.allow_domains) > 1:
+            allowed = f"({allowed})"
+        return " ".join(filter(None, (query, allowed, blocked)))
 
-    def google(self, query: str) -> dict[str, str]:
-        """The parameters that Google's own resellers share (`hl`, `gl`, `tbs`)."""
-        hl, gl = self.locale(query)
-        parameters = {"q": self.with_sites(query), "hl": "iw" if hl == "he" else hl}
+    def google_parameters(self, query: str) -> dict[str, str]:
+        """Google's own parameters (`q`, `hl`, `gl`, `tbs`), which its resellers pass on."""
+        hl, gl = self.locale_for(query)
+        hl = "iw" if hl == "he" else hl  # Google's code for Hebrew is the old one
+        parameters = {"q": self.add_site_operators(query), "hl": hl}
         if gl:
             parameters["gl"] = gl
         if self.since:
             parameters["tbs"] = f"cdr:1,cd_min:{self.since:%m/%d/%Y}"
         return parameters
 
-    def span(self, today: date) -> str:
-        """The shortest of `day`, `week`, `month`, `year` that reaches `since`; "" for none."""
+    def time_range(self, today: date) -> str:
+        """The shortest of `day`, `week`, `month`, `year` that reaches `since`; "" if none does."""
         days = (today - self.since).days if self.since else 10**6
-        spans = (("day", 1), ("week", 7), ("month", 28), ("year", 365))
-        return next((name for name, length in spans if days <= length), "")
+        ranges = (("day", 1), ("week", 7), ("month", 28), ("year", 365))
+        return next((name for name, length in ranges if days <= length), "")
 
-    def permits(self, host: str) -> bool:
-        """Whether pages of this host are wanted."""
-        if _under(host, self.block_domains):
+    def is_permitted(self, host: str) -> bool:
+        """Whether the domains permit pages of this host."""
+        if _is_under(host, self.block_domains):
             return False
-        return not self.allow_domains or _under(host, self.allow_domains)
+        return not self.allow_domains or _is_under(host, self.allow_domains)
 
 
-def _under(host: str, domains: tuple[str, ...]) -> bool:
+def _is_under(host: str, domains: tuple[str, ...]) -> bool:
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)

@@ -1,26 +1,26 @@
-"""SearXNG: a metasearch engine that anyone can run: no key needed, but an address."""
+"""SearXNG: a self-hosted metasearch engine. It needs no key, but the address of a server."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime
-from typing import Any
+from datetime import date
 
 from agent.errors import SearchFailed
 from agent.outside.http import Endpoint
-from agent.sources.search.hits import hit
-from agent.sources.search.options import Options
+from agent.sources.search.hits import parse_hit
+from agent.sources.search.options import SearchOptions
 from agent.state import Hit
-from agent.state.plain import dig, rows
+from agent.state.clock import utc_today
+from agent.state.json_data import Json, get_objects, get_path
 
-OFF = "Add json to search.formats in the settings.yml of the SearXNG server."
+ENABLE_JSON = "Add json to search.formats in the settings.yml of the SearXNG server."
 
 
 class SearXNG:
     """Format: https://docs.searxng.org/dev/search_api.html.
 
-    Its time ranges are coarse (day, week, month, year): the shortest that reaches `since` is asked
-    for. No results while engines did not respond is a failure, not an empty answer.
+    `since` becomes the shortest of its time ranges (day, week, month, year) that reaches it. No
+    results while engines did not respond is a failure, not an empty answer.
     """
 
     name = "searxng"
@@ -28,50 +28,51 @@ class SearXNG:
     def __init__(
         self,
         url: str,
-        options: Options | None = None,
+        options: SearchOptions | None = None,
         timeout: float = 20.0,
-        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+        today: Callable[[], date] = utc_today,
     ) -> None:
         self._endpoint = Endpoint(url, "SEARXNG_URL", timeout=timeout)
-        self._options = options or Options()
+        self._options = options or SearchOptions()
         self._today = today
 
     def search(self, query: str) -> tuple[Hit, ...]:
-        """What the engines answer themselves, then pages. Raises SearchFailed."""
+        """The engines' own answers, then pages. Raises SearchFailed."""
         try:
-            body = self._endpoint.call("/search", params=self._asked(query))
+            body = self._endpoint.call("/search", params=self._parameters(query))
         except SearchFailed as failure:
-            off = failure.outcome == "blocked" and failure.message.startswith("HTTP 403")
-            failure.remedy = OFF if off else failure.remedy
+            if failure.outcome == "blocked" and failure.message.startswith("HTTP 403"):
+                failure.remedy = ENABLE_JSON
             raise
-        found = (*_answers(body), *_results(self._endpoint.listed(body, "results")))
-        if not found and body.get("unresponsive_engines"):
-            silent = ", ".join(_silent(body["unresponsive_engines"]))
-            raise self._endpoint.failed("unavailable", f"its engines did not answer: {silent}")
-        return found
+        results = self._endpoint.get_results(body, "results")
+        hits = (*_parse_answers(body), *_parse_results(results))
+        if not hits and body.get("unresponsive_engines"):
+            names = ", ".join(_engine_names(body["unresponsive_engines"]))
+            raise self._endpoint.build_error("unavailable", f"its engines did not answer: {names}")
+        return hits
 
-    def _asked(self, query: str) -> dict[str, str]:
-        asked = {"q": self._options.with_sites(query), "format": "json"}
-        asked["language"] = self._options.locale(query).language
-        span = self._options.span(self._today())
-        return asked | ({"time_range": span} if span else {})
-
-
-def _answers(body: dict[str, Any]) -> Iterator[Hit]:
-    for row in rows(body, "answers"):  # an answer without a source is a string, or has no url
-        yield from hit(row.get("url"), row.get("title"), row.get("answer"))
-    for row in rows(body, "infoboxes"):
-        url = dig(row, "urls", 0, "url")
-        yield from hit(url, row.get("infobox"), row.get("content"))
+    def _parameters(self, query: str) -> dict[str, str]:
+        parameters = {"q": self._options.add_site_operators(query), "format": "json"}
+        parameters["language"] = self._options.locale_for(query).language
+        time_range = self._options.time_range(self._today())
+        return parameters | ({"time_range": time_range} if time_range else {})
 
 
-def _results(listed: list[dict[str, Any]]) -> Iterator[Hit]:
-    for row in listed:
+def _parse_answers(body: Json) -> Iterator[Hit]:
+    for row in get_objects(body, "answers"):  # a string, or no `url`, where there is no source
+        yield from parse_hit(row.get("url"), row.get("title"), row.get("answer"))
+    for row in get_objects(body, "infoboxes"):
+        url = get_path(row, "urls", 0, "url")
+        yield from parse_hit(url, row.get("infobox"), row.get("content"))
+
+
+def _parse_results(results: list[Json]) -> Iterator[Hit]:
+    for row in results:
         day = row.get("publishedDate")
-        yield from hit(row.get("url"), row.get("title"), row.get("content"), day)
+        yield from parse_hit(row.get("url"), row.get("title"), row.get("content"), day)
 
 
-def _silent(engines: object) -> list[str]:
+def _engine_names(engines: object) -> list[str]:
     """The names in a list of `[name, reason]`."""
     listed = engines if isinstance(engines, list) else []
-    return [name for engine in listed if isinstance(name := dig(engine, 0), str)]
+    return [name for engine in listed if isinstance(name := get_path(engine, 0), str)]

@@ -2,52 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from agent.outside.http import Endpoint
-from agent.sources.search.hits import hit
-from agent.sources.search.options import Options
+from agent.sources.search.hits import parse_hit
+from agent.sources.search.keyed_provider import KeyedProvider
 from agent.state import Hit
+from agent.state.json_data import Json
 
 
-class Tavily:
+class Tavily(KeyedProvider):
     """Format: https://docs.tavily.com/documentation/api-reference/endpoint/search.
 
-    At most 20 results. Its own `answer` is not asked for: it names no source.
+    At most 20 results. Its own `answer` is not requested: it names no source.
     """
 
     name = "tavily"
 
-    def __init__(
-        self,
-        key: str,
-        base_url: str = "https://api.tavily.com",
-        options: Options | None = None,
-        timeout: float = 20.0,
-    ) -> None:
-        self._endpoint = Endpoint(base_url, "TAVILY_BASE_URL", "TAVILY_API_KEY", key, timeout)
-        self._options = options or Options()
-
     def search(self, query: str) -> tuple[Hit, ...]:
         """Pages, best first. Raises SearchFailed."""
         headers = {"Authorization": f"Bearer {self._endpoint.secret}"}
-        body = self._endpoint.call("/search", headers=headers, body=self._asked(query))
+        body = self._endpoint.call("/search", headers=headers, body=self._request_body(query))
         if body.get("error") or (body.get("detail") and "results" not in body):
-            raise self._endpoint.refusal(body)
+            raise self._endpoint.error_from_message(body)
         return tuple(
-            one
-            for row in self._endpoint.listed(body, "results")
-            for one in hit(
+            hit
+            for row in self._endpoint.get_results(body, "results")
+            for hit in parse_hit(
                 row.get("url"), row.get("title"), row.get("content"), row.get("published_date")
             )
         )
 
-    def _asked(self, query: str) -> dict[str, Any]:
+    def _request_body(self, query: str) -> Json:
         options = self._options
-        asked = {"query": query, "max_results": options.max_results, "search_depth": "basic"}
+        body = {"query": query, "max_results": options.max_results, "search_depth": "basic"}
         filters = {
             "include_domains": list(options.allow_domains),
             "exclude_domains": list(options.block_domains),
             "start_date": options.since and options.since.isoformat(),
         }
-        return asked | {name: value for name, value in filters.items() if value}
+        return body | {name: value for name, value in filters.items() if value}

@@ -1,22 +1,23 @@
-"""Browse: reads the unseen pages that a step's searches found, and sees what of them helps."""
+"""Browse: reads the best unread results of a round's searches and finds the passages that help."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
+from typing import ClassVar
 
 from pydantic import Field
 
-from agent.evidence import anchor, passages, show, tokens
+from agent.evidence import anchor_quote, estimate_tokens, render_sources, split_passages
 from agent.evidence.citing import Cited
 from agent.outside import Ask, Excerpt, Read, Task
 from agent.state import Browsed, Event, Frozen, Research, Source
-from agent.steps.asking import DATA_RULE, NO_REPLY, asked, failed
-from agent.steps.web_search import read_pages, salvaged
-from agent.strategies.loop.trajectory import looked_for, useful
+from agent.steps.asking import NO_REPLY, failure_event, reply_event
+from agent.steps.prompt_rules import DATA_RULE, escape, render_topic
+from agent.steps.web_search import read_pages, salvage_pages
+from agent.strategies.loop.trajectory import ranking_query, select_useful
 
 
-class Useful(Frozen):
+class UsefulPassages(Frozen):
     """What of some pages helps."""
 
     useful: list[Cited] = Field(
@@ -24,20 +25,14 @@ class Useful(Frozen):
     )
 
 
-class FindUseful(Task[Useful]):
-    """Asks for the passages that help, where the words of question and pages do not meet."""
+class FindUsefulPassages(Task[UsefulPassages]):
+    """Asks for the passages that help, where the topic and the pages have no words in common."""
+
+    name: ClassVar[str] = "browse"
 
     queries: tuple[str, ...] = ()
 
-    @property
-    def name(self) -> str:
-        return "browse"
-
-    @property
-    def answer(self) -> type[Useful]:
-        return Useful
-
-    def system(self) -> str:
+    def system_prompt(self) -> str:
         return (
             "You read pages for somebody who researches a question. Copy the passages that help "
             "to answer it, word for word, in the page's own language, each with the id of its "
@@ -45,60 +40,68 @@ class FindUseful(Task[Useful]):
         )
 
     def prompt(self) -> str:
-        topic = html.escape(self.topic, quote=False)
-        queries = html.escape("; ".join(self.queries), quote=False)
-        return f"{show(self.evidence)}\n<topic>{topic}</topic>\nSearched for: {queries}"
+        queries = escape("; ".join(self.queries))
+        sources = render_sources(self.evidence)
+        return f"{sources}\n{render_topic(self.topic)}\nSearched for: {queries}"
 
 
 class Browse:
-    """Reads at most `pages` unseen results of a round, best first, side by side, each page once.
+    """Reads at most `pages` untried hits of a round in parallel, by rank, each page once.
 
-    What of them helps is a matter of ranking. Only with `ask`, and only where ranking finds nothing
-    (a page in another language), a model is asked for it; its quotes count if they are there.
+    Ranking finds the passages that help. With `ask`, a model is asked for them where ranking finds
+    none (pages in another language than the topic). Its quotes count if the pages contain them.
     """
 
     def __init__(self, read: Read, pages: int, budget: int, ask: Ask | None = None) -> None:
+        """`budget`: tokens of evidence."""
         self._read = read
         self._pages = pages
         self._budget = budget
         self._ask = ask
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        before = len(research.sources)
-        yield from read_pages(self._read, research.unseen(self._pages), research)
-        fresh = research.sources[before:]
-        wanted = looked_for(research.topic, research.current_queries)
-        if self._ask and fresh and not useful(fresh, wanted, self._budget):
-            yield from self._helped(self._ask, fresh, research)
+        source_count = len(research.sources)
+        yield from read_pages(self._read, research.untried_hits_by_rank(self._pages), research)
+        new_sources = research.sources[source_count:]
+        query = ranking_query(research.topic, research.current_queries)
+        if self._ask and new_sources and not select_useful(new_sources, query, self._budget):
+            yield from self._ask_for_passages(self._ask, new_sources, research)
 
     def salvage(self, research: Research) -> Iterator[Event]:
-        """What of the round's pages can be had without reading any more."""
-        yield from salvaged(self._read, research.unseen(self._pages), research)
+        """After a halt: those of the round's pages that need no further reading."""
+        yield from salvage_pages(self._read, research.untried_hits_by_rank(self._pages), research)
 
-    def _helped(self, ask: Ask, sources: tuple[Source, ...], research: Research) -> Iterator[Event]:
-        evidence = tuple(_head(source, self._budget // len(sources)) for source in sources)
-        queries = research.current_queries
-        task = FindUseful(topic=research.topic, evidence=evidence, queries=queries)
+    def _ask_for_passages(
+        self, ask: Ask, sources: tuple[Source, ...], research: Research
+    ) -> Iterator[Event]:
+        budget = self._budget // len(sources)
+        task = FindUsefulPassages(
+            topic=research.topic,
+            evidence=tuple(_excerpt_beginning(source, budget) for source in sources),
+            queries=research.current_queries,
+        )
         try:
             reply = ask(task)
         except NO_REPLY as error:
-            yield failed(task, error, stand_in="")
+            yield failure_event(task, error, stand_in="")
             return
-        yield asked(task, reply)
-        numbered = {source.n: source for source in sources}
-        rows = ((row.quote, numbered.get(row.source)) for row in reply.answer.useful)
-        quotes = (anchor(quote, source) for quote, source in rows if source)
+        yield reply_event(task, reply)
+        by_number = {source.n: source for source in sources}
+        quotes = (
+            anchor_quote(cited.quote, source)
+            for cited in reply.answer.useful
+            if (source := by_number.get(cited.source))
+        )
         yield Browsed(round=research.round, quotes=tuple(dict.fromkeys(filter(None, quotes))))
 
 
-def _head(source: Source, budget: int) -> Excerpt:
-    """The beginning of a page within a budget of tokens."""
-    text = source.page.text
+def _excerpt_beginning(source: Source, budget: int) -> Excerpt:
+    """The beginning of a page within a budget of tokens; at least its first passage."""
+    page = source.page
     shown: list[str] = []
-    for start, end in passages(text):
-        budget -= tokens(text[start:end])
+    for start, end in split_passages(page.text):
+        budget -= estimate_tokens(page.text[start:end])
         if budget < 0 and shown:
             break
-        shown.append(text[start:end])
-    page = source.page
+        shown.append(page.text[start:end])
     return Excerpt(source=source.n, title=page.title, url=page.url, passages=tuple(shown))

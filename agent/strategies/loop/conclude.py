@@ -1,20 +1,20 @@
-"""Conclude: the final answer of the loop, forced from the trajectory when no step is left."""
+"""Conclude: the final answer of the loop, from the trajectory, when no step is left."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from typing import Any
 
 from agent.outside import Ask
 from agent.state import Answered, Event, Research, Warned
-from agent.steps.asking import answered, language_rule
-from agent.steps.synthesize import WriteAnswer, looked
+from agent.steps.asking import ask_with_fallback
+from agent.steps.prompt_rules import language_rule, render_topic
+from agent.steps.synthesize import WriteAnswer, describe_searches
 from agent.strategies.loop import tags
-from agent.strategies.loop.decide import Limits
-from agent.strategies.loop.grounding import grounded
-from agent.strategies.loop.trajectory import trajectory
-from agent.strategies.loop.wording import wording
+from agent.strategies.loop.decide import StepLimits
+from agent.strategies.loop.grounding import ground_answer
+from agent.strategies.loop.trajectory import build_trajectory
+from agent.strategies.loop.wording import wording_for
 
 
 class ForceAnswer(WriteAnswer):
@@ -22,57 +22,60 @@ class ForceAnswer(WriteAnswer):
 
     trajectory: str = ""
 
-    def system(self) -> str:
-        said = wording(self.topic, self.language).final_system.format(words=self.max_words)
-        return f"{said} {language_rule(self.language)}"
+    def system_prompt(self) -> str:
+        wording = wording_for(self.topic, self.language)
+        rules = wording.final_system.format(words=self.max_words)
+        return f"{rules} {language_rule(self.language)}"
 
     def prompt(self) -> str:
-        topic = html.escape(self.topic, quote=False)
-        last = wording(self.topic, self.language).final
-        return f"{self.trajectory}\n\n<topic>{topic}</topic>\n\n{last}"
+        request = wording_for(self.topic, self.language).final
+        return f"{self.trajectory}\n\n{render_topic(self.topic)}\n\n{request}"
 
-    def tagged(self, text: str) -> dict[str, Any] | None:
-        """A reply in the tags of system D."""
-        return {"answer": tags.content(text, "answer") or ""} if tags.begins(text) else None
+    def parse_tagged_reply(self, text: str) -> dict[str, Any] | None:
+        """The answer of a reply in the loop's tag format (`tags.py`)."""
+        if not tags.starts_with_tag(text):
+            return None
+        return {"answer": tags.find_content(text, "answer") or ""}
 
 
 class Conclude:
     """Writes the answer from all that was found. With no sources no model is asked.
 
-    Where no model answers, `stand_in` does; where no source stands behind what is written, an
-    answer that was there before stays, and without one the run says that it found none.
+    Where no model answers, `fallback` does. If no source supports the new answer, an earlier answer
+    stays; if there is none, the run says that it found no answer.
     """
 
-    def __init__(self, ask: Ask, stand_in: Ask, limits: Limits, language: str = "") -> None:
+    def __init__(self, ask: Ask, fallback: Ask, limits: StepLimits, language: str = "") -> None:
         self._ask = ask
-        self._stand_in = stand_in
+        self._fallback = fallback
         self._limits = limits
         self._language = language
 
     def __call__(self, research: Research) -> Iterator[Event]:
         if not research.sources:
-            yield self._unable(research)
+            yield self._abstain(research)
             return
-        draft = yield from answered(self._task(research), self._ask, self._stand_in)
-        sources, words = research.sources, self._limits.words
-        answer, warnings = grounded(draft, sources, research.topic, words)
+        draft = yield from ask_with_fallback(self._build_task(research), self._ask, self._fallback)
+        answer, warnings = ground_answer(
+            draft, research.sources, research.topic, self._limits.max_words
+        )
         if answer.quotes:
             yield from (Warned(message=warning) for warning in warnings)
             yield answer
         elif not research.answer:
-            yield self._unable(research)
+            yield self._abstain(research)
 
-    def _task(self, research: Research) -> ForceAnswer:
-        shown = trajectory(research, self._limits.tokens)
+    def _build_task(self, research: Research) -> ForceAnswer:
+        trajectory = build_trajectory(research, self._limits.trajectory_tokens)
         return ForceAnswer(
             topic=research.topic,
             slots=research.slots,
-            evidence=shown.evidence,
+            evidence=trajectory.evidence,
             language=self._language,
-            trajectory=shown.text,
-            max_words=self._limits.words,
+            trajectory=trajectory.text,
+            max_words=self._limits.max_words,
         )
 
-    def _unable(self, research: Research) -> Answered:
-        said = wording(research.topic, self._language).unable
-        return Answered(text=f"{said} {looked(research)}", quotes=(), claims=())
+    def _abstain(self, research: Research) -> Answered:
+        text = wording_for(research.topic, self._language).unable
+        return Answered(text=f"{text} {describe_searches(research)}", quotes=(), claims=())

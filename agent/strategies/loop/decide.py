@@ -1,27 +1,27 @@
-"""Decide: the next action of the loop, chosen from the whole trajectory."""
+"""Decide: chooses the next action of the loop, to search or to answer, from the trajectory."""
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from agent.errors import FINAL, Halt, ModelFailed
+from agent.errors import NON_RETRYABLE, Halt, ModelFailed
 from agent.evidence import fold
 from agent.evidence.citing import Cited, Draft
 from agent.outside import Ask, Reply, Task
 from agent.state import Decided, Event, Frozen, Halted, Queried, Research, Warned
-from agent.steps.asking import asked, failed, language_rule
-from agent.steps.generate_queries import distinct
+from agent.steps.asking import failure_event, reply_event
+from agent.steps.generate_queries import deduplicate_queries
+from agent.steps.prompt_rules import escape, language_rule, render_topic
 from agent.strategies.loop import tags
-from agent.strategies.loop.grounding import grounded
-from agent.strategies.loop.trajectory import trajectory
-from agent.strategies.loop.wording import Wording, wording
+from agent.strategies.loop.grounding import ground_answer
+from agent.strategies.loop.trajectory import build_trajectory
+from agent.strategies.loop.wording import Wording, wording_for
 
-MOST_QUERIES = 3
+MAX_STEP_QUERIES = 3
 ACTIONS = ("search_web", "return_answer")
 
 
@@ -44,175 +44,178 @@ class Decision(Frozen):
 class ChooseAction(Task[Decision]):
     """Asks for the next action."""
 
+    name: ClassVar[str] = "decide"
+
     trajectory: str = ""
-    queries: tuple[str, ...] = ()  # those that were searched
+    queries: tuple[str, ...] = ()  # of earlier steps
     steps_left: int = 1
     max_words: int = 80
     proposed: str = ""  # an answer that is to be checked before it is returned
 
-    @property
-    def name(self) -> str:
-        return "decide"
-
-    @property
-    def answer(self) -> type[Decision]:
-        return Decision
-
-    def system(self) -> str:
-        said = self._wording.decide_system.format(words=self.max_words)
-        return f"{said} {language_rule(self.language)}"
+    def system_prompt(self) -> str:
+        rules = self._wording.decide_system.format(words=self.max_words)
+        return f"{rules} {language_rule(self.language)}"
 
     def prompt(self) -> str:
-        topic = html.escape(self.topic, quote=False)
-        said = self._wording
-        parts = [self.trajectory or said.nothing_yet, f"<topic>{topic}</topic>"]
+        wording = self._wording
+        parts = [self.trajectory or wording.nothing_yet, render_topic(self.topic)]
         if self.slots:
             names = ", ".join(slot.name for slot in self.slots)
-            parts.append(said.slots.format(names=html.escape(names, quote=False)))
+            parts.append(wording.slots.format(names=escape(names)))
         if self.proposed:
-            parts.append(said.check.format(answer=html.escape(self.proposed, quote=False)))
-        parts.append(said.steps_left.format(steps=self.steps_left))
+            parts.append(wording.check.format(answer=escape(self.proposed)))
+        parts.append(wording.steps_left.format(steps=self.steps_left))
         return "\n\n".join(parts)
 
-    def tagged(self, text: str) -> dict[str, Any] | None:
-        """A reply in the tags of system D; a `<query>` may hold several lines."""
-        if not tags.begins(text):
+    def parse_tagged_reply(self, text: str) -> dict[str, Any] | None:
+        """The decision of a reply in the loop's tag format (`tags.py`)."""
+        if not tags.starts_with_tag(text):
             return None
-        queries = [line for part in tags.contents(text, "query") for line in part.splitlines()]
-        answer = tags.content(text, "answer") or ""
-        action = tags.content(text, "action") or ""
-        return {"action": action, "queries": queries, "answer": answer}
+        return {
+            "action": tags.find_content(text, "action") or "",
+            "queries": "\n".join(tags.find_all_contents(text, "query")).splitlines(),
+            "answer": tags.find_content(text, "answer") or "",
+        }
 
     @property
     def _wording(self) -> Wording:
-        return wording(self.topic, self.language)
+        return wording_for(self.topic, self.language)
 
 
-class Limits(NamedTuple):
-    """How far the loop goes: steps, words of the answer, tokens of the trajectory."""
+class StepLimits(NamedTuple):
+    """The limits of the loop and of its prompts."""
 
-    steps: int
-    words: int
-    tokens: int
+    max_steps: int
+    max_words: int  # of the answer
+    trajectory_tokens: int
 
 
 class Decide:
-    """Chooses to search or to answer. What cannot be done is recorded, and uses up the step.
+    """Chooses to search or to answer. A choice that is impossible is recorded and uses up a step.
 
-    An answer counts if quotes stand behind it: the model's own, or passages that are found to
-    support it. Before anything was read there are none, so the question itself is searched first.
+    An answer counts if it has quotes: those of the reply, or passages that are found to support it.
+    Before any page is read there are none, so then the topic itself is searched instead.
     """
 
-    def __init__(self, ask: Ask, stand_in: Ask, limits: Limits, language: str = "") -> None:
+    def __init__(self, ask: Ask, fallback: Ask, limits: StepLimits, language: str = "") -> None:
         self._ask = ask
-        self._stand_in = stand_in
+        self._fallback = fallback
         self._limits = limits
         self._language = language
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        task = self._task(research)
+        task = self._build_task(research)
         try:
             reply = self._ask(task)
         except Halt as halt:
             yield Halted(reason=halt.message)
             return
         except ModelFailed as error:
-            if error.outcome in FINAL and not research.of(Decided):
+            if error.outcome in NON_RETRYABLE and not research.events_of(Decided):
                 raise
-            yield failed(task, error, stand_in="extractive")
-            reply = self._stand_in(task)
-        yield asked(task, reply)
-        yield from self._taken(reply.answer, research)
+            yield failure_event(task, error, stand_in="extractive")
+            reply = self._fallback(task)
+        yield reply_event(task, reply)
+        yield from self._carry_out(reply.answer, research)
 
-    def again(self, research: Research) -> Iterator[Event]:
-        """A second look at the answer: it stands, is corrected, or is searched for once more.
+    def double_check(self, research: Research) -> Iterator[Event]:
+        """Ask about the answer once more: it is kept, corrected, or searched for again.
 
-        An answer that no quote stands behind, or no usable reply, leaves the first one standing.
+        A correction without quotes, or no usable reply, leaves the first answer as it is.
         """
-        task = self._task(research, research.answer.text if research.answer else "")
+        task = self._build_task(research, research.answer.text if research.answer else "")
         try:
             reply: Reply[Decision] = self._ask(task)
         except Halt as halt:
             yield Halted(reason=halt.message)
             return
         except ModelFailed as error:
-            yield failed(task, error, stand_in="the answer as it was")
+            yield failure_event(task, error, stand_in="the answer as it was")
             return
-        yield asked(task, reply)
-        action = _action(reply.answer.action)
-        left = _steps(research) < self._limits.steps
-        if action == "search_web" and left and _fresh(reply.answer.queries, research):
-            yield from self._searching(reply.answer.queries, research)
+        yield reply_event(task, reply)
+        decision = reply.answer
+        action = _normalize_action(decision.action)
+        has_step_left = _step_count(research) < self._limits.max_steps
+        if action == "search_web" and has_step_left and _new_queries(decision.queries, research):
+            yield from self._search(decision.queries, research)
         elif action == "return_answer":
-            yield from self._answering(reply.answer, research)
+            yield from self._answer(decision, research)
 
-    def _task(self, research: Research, proposed: str = "") -> ChooseAction:
-        shown = trajectory(research, self._limits.tokens)
+    def _build_task(self, research: Research, proposed: str = "") -> ChooseAction:
+        trajectory = build_trajectory(research, self._limits.trajectory_tokens)
         return ChooseAction(
             topic=research.topic,
             slots=research.slots,
-            evidence=shown.evidence,
+            evidence=trajectory.evidence,
             language=self._language,
-            trajectory=shown.text,
+            trajectory=trajectory.text,
             queries=research.queries,
-            steps_left=max(0, self._limits.steps - _steps(research)),
-            max_words=self._limits.words,
+            steps_left=max(0, self._limits.max_steps - _step_count(research)),
+            max_words=self._limits.max_words,
             proposed=proposed,
         )
 
-    def _taken(self, decision: Decision, research: Research) -> Iterator[Event]:
-        action = _action(decision.action)
+    def _carry_out(self, decision: Decision, research: Research) -> Iterator[Event]:
+        action = _normalize_action(decision.action)
         if action == "search_web":
-            yield from self._searching(decision.queries, research)
+            yield from self._search(decision.queries, research)
         elif action == "return_answer" and research.sources:
-            yield from self._answering(decision, research)
+            yield from self._answer(decision, research)
         elif action == "return_answer":
             note = "An answer needs sources: the question itself is searched for."
-            yield from self._searching([research.topic], research, note)
+            yield from self._search([research.topic], research, note)
         else:
-            named = " ".join(decision.action.split())[:60]
-            yield _nothing(research, f'Invalid action "{named}": it must be {" or ".join(ACTIONS)}')
+            name = " ".join(decision.action.split())[:60]
+            yield _no_action(
+                research, f'Invalid action "{name}": it must be {" or ".join(ACTIONS)}'
+            )
 
-    def _searching(self, queries: list[str], research: Research, note: str = "") -> Iterator[Event]:
-        fresh = _fresh(queries, research)
-        if not fresh:
-            given = bool(distinct(queries))
-            reason = "These queries were searched before" if given else "No search query was given"
-            yield _nothing(research, f"{note} {reason}".strip())
+    def _search(self, queries: list[str], research: Research, note: str = "") -> Iterator[Event]:
+        new_queries = _new_queries(queries, research)
+        if not new_queries:
+            has_query = bool(deduplicate_queries(queries))
+            reason = (
+                "These queries were searched before" if has_query else "No search query was given"
+            )
+            yield _no_action(research, f"{note} {reason}".strip())
             return
-        yield Decided(step=_steps(research) + 1, action="search_web", note=note)
-        yield Queried(round=research.round + 1, queries=fresh)
+        yield Decided(step=_step_count(research) + 1, action="search_web", note=note)
+        yield Queried(round=research.round + 1, queries=new_queries)
 
-    def _answering(self, decision: Decision, research: Research) -> Iterator[Event]:
+    def _answer(self, decision: Decision, research: Research) -> Iterator[Event]:
         draft = Draft(answer=decision.answer, citations=decision.citations)
-        words = self._limits.words
-        answer, warnings = grounded(draft, research.sources, research.topic, words)
-        note = "" if answer.quotes else _unfounded(draft)
-        yield Decided(step=_steps(research) + 1, action="return_answer", note=note)
+        answer, warnings = ground_answer(
+            draft, research.sources, research.topic, self._limits.max_words
+        )
+        note = "" if answer.quotes else _no_quote_note(draft)
+        yield Decided(step=_step_count(research) + 1, action="return_answer", note=note)
         if answer.quotes:
             yield from (Warned(message=warning) for warning in warnings)
             yield answer
 
 
-def _fresh(queries: list[str], research: Research) -> tuple[str, ...]:
-    """Those of some queries that were not searched before, as many as a step may have."""
-    before = {fold(query)[0] for query in research.queries}
-    return tuple(q for q in distinct(queries) if fold(q)[0] not in before)[:MOST_QUERIES]
+def _new_queries(queries: list[str], research: Research) -> tuple[str, ...]:
+    """The queries that were not searched before, as many as a step may have."""
+    made = {fold(query) for query in research.queries}
+    new = (query for query in deduplicate_queries(queries) if fold(query) not in made)
+    return tuple(new)[:MAX_STEP_QUERIES]
 
 
-def _unfounded(draft: Draft) -> str:
-    given = bool(draft.answer.strip())
-    return "No source stands behind the answer that was given" if given else "No answer was given"
+def _no_quote_note(draft: Draft) -> str:
+    has_answer = bool(draft.answer.strip())
+    return (
+        "No source stands behind the answer that was given" if has_answer else "No answer was given"
+    )
 
 
-def _steps(research: Research) -> int:
-    return len(research.of(Decided))
+def _step_count(research: Research) -> int:
+    return len(research.events_of(Decided))
 
 
-def _nothing(research: Research, note: str) -> Decided:
-    return Decided(step=_steps(research) + 1, action="none", note=note)
+def _no_action(research: Research, note: str) -> Decided:
+    return Decided(step=_step_count(research) + 1, action="none", note=note)
 
 
-def _action(text: str) -> str:
-    """An action as it is meant: case, blanks and dashes aside."""
+def _normalize_action(text: str) -> str:
+    """An action's name whatever its case, blanks, dashes and quotes: ` Search-Web.` too."""
     return re.sub(r"[\s-]+", "_", text.strip(" \t\n\"'`.").casefold())

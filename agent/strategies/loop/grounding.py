@@ -1,21 +1,22 @@
-"""Grounding: an answer that came without quotes gets them from the sources, by code."""
+"""Grounding: quotes from the sources for an answer that came without valid ones, by ranking."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from agent.checking.bench import Place, checked
-from agent.evidence import passages, rank, sentences, words
-from agent.evidence.citing import MARKERS, Cited, Draft, cited_in, compose
+from agent.checking.bench import QuotePlace, check_by_rules
+from agent.evidence import content_words, rank_texts, split_passages, split_sentences
+from agent.evidence.citing import Cited, Draft, compose_answer
+from agent.evidence.markers import cited_numbers, strip_markers
 from agent.state import Answered, Source
 
-LOOKED_AT = 6  # passages that fit a claim best, which are then checked
-#: No page says these words; what they rest on are the passages that fit the question best.
-_POLAR = frozenset("yes no true false both neither 是 否 不是 有 没有 对 不对".split())
+MAX_CHECKED = 6  # passages, best first, that are checked for whether they support a claim
+#: Answers that no page contains. The passage that fits topic and answer best is their quote.
+_POLAR_ANSWERS = frozenset("yes no true false both neither 是 否 不是 有 没有 对 不对".split())
 
 
-class _Piece(NamedTuple):
+class _Passage(NamedTuple):
     source: Source
     start: int
     end: int
@@ -25,56 +26,71 @@ class _Piece(NamedTuple):
         return self.source.page.text[self.start : self.end]
 
     @property
-    def place(self) -> Place:
+    def text_with_title(self) -> str:
+        return f"{self.source.page.title} {self.text}"
+
+    @property
+    def place(self) -> QuotePlace:
         page = self.source.page
-        return Place(page.text, page.title, self.start, self.end)
+        return QuotePlace(page.text, page.title, self.start, self.end)
 
 
-def grounded(
+def ground_answer(
     draft: Draft, sources: Sequence[Source], topic: str, max_words: int
 ) -> tuple[Answered, tuple[str, ...]]:
-    """`compose`, and where no quote of the draft is on its page, the passages that support it.
+    """The answer of a draft, with warnings, as `compose_answer` returns them.
 
-    With no such passage either, the answer has no quotes: it is none.
+    If no quote of the draft is in its source, passages that support the draft are its quotes. If
+    there is no such passage either, the answer has no quotes, and the caller discards it.
     """
-    answered, warnings = compose(draft, sources, max_words)
-    if answered.quotes or not draft.answer.strip():
-        return answered, warnings
-    return compose(_supported(draft.answer, sources, topic), sources, max_words)
+    answer, warnings = compose_answer(draft, sources, max_words)
+    if answer.quotes or not draft.answer.strip():
+        return answer, warnings
+    return compose_answer(_cite_passages(draft.answer, sources, topic), sources, max_words)
 
 
-def _supported(answer: str, sources: Sequence[Source], topic: str) -> Draft:
+def _cite_passages(answer: str, sources: Sequence[Source], topic: str) -> Draft:
+    """A draft whose sentences cite the passages that support them; empty if none does.
+
+    A sentence with markers is supported by the sources that it cites alone.
+    """
     texts, citations = [], []
-    for start, end in sentences(answer):
-        own = cited_in(answer[start:end])
-        text = " ".join(MARKERS.sub("", answer[start:end]).split())
-        found = list(_support(text, [s for s in sources if s.n in own] or sources, topic))
-        citations += [Cited(source=piece.source.n, quote=piece.text) for piece in found]
-        texts.append(text + "".join(f" [{piece.source.n}]" for piece in found))
+    for start, end in split_sentences(answer):
+        cited = cited_numbers(answer[start:end])
+        text = " ".join(strip_markers(answer[start:end]).split())
+        allowed = [source for source in sources if source.n in cited] or sources
+        if passage := _find_support(text, allowed, topic):
+            citations.append(Cited(source=passage.source.n, quote=passage.text))
+            text += f" [{passage.source.n}]"
+        texts.append(text)
     return Draft(answer=" ".join(texts) if citations else "", citations=citations)
 
 
-def _support(claim: str, sources: Sequence[Source], topic: str) -> Iterator[_Piece]:
-    """The passage that says a claim in answer to the question: a sentence, else a longer one."""
-    polar = claim.casefold().strip(" .!。！") in _POLAR
-    for cut in (sentences, passages):
-        pieces = [_Piece(s, a, b) for s in sources for a, b in cut(s.page.text)]
-        best = _best(pieces, f"{topic} {claim}")
-        for piece in best[:LOOKED_AT]:
-            if polar or _says(piece, claim, topic):
-                yield piece
-                return
+def _find_support(claim: str, sources: Sequence[Source], topic: str) -> _Passage | None:
+    """The best passage that supports a claim: a sentence, else a longer one."""
+    is_polar = claim.casefold().strip(" .!。！") in _POLAR_ANSWERS
+    for split in (split_sentences, split_passages):
+        passages = [
+            _Passage(source, start, end)
+            for source in sources
+            for start, end in split(source.page.text)
+        ]
+        for passage in _rank_passages(passages, f"{topic} {claim}")[:MAX_CHECKED]:
+            if is_polar or _supports(passage, claim, topic):
+                return passage
+    return None
 
 
-def _best(pieces: Sequence[_Piece], wanted: str) -> list[_Piece]:
-    scores = rank([f"{piece.source.page.title} {piece.text}" for piece in pieces], wanted)
-    order = sorted(range(len(pieces)), key=lambda i: -scores[i])
-    return [pieces[i] for i in order if scores[i]]
+def _rank_passages(passages: Sequence[_Passage], query: str) -> list[_Passage]:
+    """The passages that fit a query at all, best first."""
+    scores = rank_texts([passage.text_with_title for passage in passages], query)
+    order = sorted(range(len(passages)), key=lambda i: -scores[i])
+    return [passages[i] for i in order if scores[i]]
 
 
-def _says(piece: _Piece, claim: str, topic: str) -> bool:
-    """Whether a passage supports a claim, and speaks of what is asked."""
-    title = piece.source.page.title
-    asked = set(words(topic)) - set(words(claim))
-    near = not asked or asked & set(words(f"{title} {piece.text}"))
-    return bool(near) and checked(claim, (piece.place,)).verdict == "supported"
+def _supports(passage: _Passage, claim: str, topic: str) -> bool:
+    """Whether a passage supports a claim, and has a word of the topic that the claim has not."""
+    topic_words = set(content_words(topic)) - set(content_words(claim))
+    if topic_words and not topic_words & set(content_words(passage.text_with_title)):
+        return False
+    return check_by_rules(claim, (passage.place,)).verdict == "supported"

@@ -1,18 +1,19 @@
-"""The trajectory: all that a run did and found so far, as the prompts of the loop show it.
+"""The trajectory: what a run did and found so far, as the prompts of the loop show it.
 
-Format: the markers and tags of system D. It never outgrows its budget of tokens: older turns are
-cut first, and what is cut depends on what was found alone.
+Format, for each step: `[Agent Performs Web Searching]` with its queries and its results (`<URL>`,
+`<Title>`, `<Snippet>`), then `[Agent Performs Web Browsing]` with the passages that help inside
+`<Useful Contents>`. The text keeps within a budget of tokens: older steps are cut first. What is
+cut depends on what was found alone, so that prompts are deterministic.
 """
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from agent.evidence import select, show, tokens, words
+from agent.evidence import content_words, estimate_tokens, render_sources, select_passages
 from agent.outside import Excerpt
 from agent.state import (
     Browsed,
@@ -26,163 +27,178 @@ from agent.state import (
     Searched,
     Source,
 )
-from agent.state.urls import canonical
+from agent.state.urls import canonical_url
+from agent.steps.prompt_rules import escape
 
-RESULTS = 0.25  # of the budget: the most that lists of search results take
-OLDER = 0.5  # of the rest: shared evenly by all turns; what is left goes to the newest first
-SNIPPET = 200  # characters of what a search says of a page
-#: Content words of what is looked for that a page must hold to be of use; one is chance.
-NEAR = 2
-NOTHING = "No useful contents found"
+RESULTS_SHARE = 0.25  # of the budget: at most this much for lists of search results
+#: Of the budget for passages: divided evenly among the steps. The rest goes to the newest first.
+EVEN_SHARE = 0.5
+MAX_SNIPPET_CHARS = 200
+#: The least number of the query's content words in a page that helps; one may be a coincidence.
+MIN_SHARED_WORDS = 2
+NO_USEFUL_CONTENTS = "No useful contents found"
 
 
 class Trajectory(NamedTuple):
-    """The text of a prompt, and the passages that stand in it."""
+    """The text for a prompt, and the excerpts that it contains."""
 
     text: str
     evidence: tuple[Excerpt, ...]
 
 
 @dataclass
-class _Turn:
-    """What one step did: what it searched, found and read, or why nothing came of it."""
+class _Step:
+    """What one step of the loop searched, found and read, or why it did not."""
 
     notes: list[str] = field(default_factory=list)
     queries: tuple[str, ...] = ()
-    found: int = 0  # hits
-    hits: list[Hit] = field(default_factory=list)  # those that no turn before had found
+    hit_count: int = 0
+    new_hits: list[Hit] = field(default_factory=list)  # those that no earlier step found
     sources: list[Source] = field(default_factory=list)
     quotes: tuple[Quote, ...] = ()
 
 
-def trajectory(research: Research, budget: int) -> Trajectory:
+def build_trajectory(research: Research, budget: int) -> Trajectory:
     """The trajectory of a run within a budget of tokens."""
-    turns = _turns(research)
-    results = _listed(turns, int(RESULTS * budget))
-    spent = sum(map(tokens, results))
-    evidence = _shared(turns, research.topic, budget - spent)
-    parts = [_told(*of) for of in zip(turns, results, evidence, strict=True)]
+    steps = _group_by_step(research)
+    results = _render_results(steps, int(RESULTS_SHARE * budget))
+    remaining = budget - sum(map(estimate_tokens, results))
+    evidence = _select_contents(steps, research.topic, remaining)
+    parts = [
+        _render_step(step, results_of_step, excerpts)
+        for step, results_of_step, excerpts in zip(steps, results, evidence, strict=True)
+    ]
     shown = (excerpt for excerpts in evidence for excerpt in excerpts)
     return Trajectory("\n\n".join(filter(None, parts)), tuple(shown))
 
 
-def useful(sources: Sequence[Source], wanted: str, budget: int) -> tuple[Excerpt, ...]:
-    """What of some pages helps to find what is wanted, by ranking; nothing of pages that do not."""
-    asked = set(words(wanted))
-    near = min(NEAR, len(asked))
-    helping = [s for s in sources if len(asked & set(words(_whole(s)))) >= near]
-    return select(helping, wanted, budget)
+def select_useful(sources: Sequence[Source], query: str, budget: int) -> tuple[Excerpt, ...]:
+    """The passages that fit a query best, of those pages that share enough words with it."""
+    query_words = set(content_words(query))
+    least = min(MIN_SHARED_WORDS, len(query_words))
+    helpful = [
+        source
+        for source in sources
+        if len(query_words & set(content_words(f"{source.page.title} {source.page.text}"))) >= least
+    ]
+    return select_passages(helpful, query, budget)
 
 
-def looked_for(topic: str, queries: Sequence[str]) -> str:
-    """What passages are ranked by: the question, and what was searched for in its name."""
+def ranking_query(topic: str, queries: Sequence[str]) -> str:
+    """The text by which passages are ranked: the topic and the queries, each once."""
     return " ".join(dict.fromkeys((topic, *queries)))
 
 
-def _whole(source: Source) -> str:
-    return f"{source.page.title} {source.page.text}"
+# --- the steps, from the events ----------------------------------------------------------------
 
 
-# --- what happened ---------------------------------------------------------------------------
-
-
-def _turns(research: Research) -> list[_Turn]:
-    turns: list[_Turn] = [_Turn()]
+def _group_by_step(research: Research) -> list[_Step]:
+    """The events by step; the first one is what came before any decision."""
+    steps: list[_Step] = [_Step()]
     sources = iter(research.sources)
-    listed: set[str] = set()
+    listed_urls: set[str] = set()
     for event in research.events:
-        turn = turns[-1]
+        step = steps[-1]
         match event:
             case Decided():
-                turns.append(_Turn([event.note] if event.note else []))
+                steps.append(_Step([event.note] if event.note else []))
             case Queried():
-                turn.queries = event.queries
-            case Searched(found=found):
-                turn.found += len(found.hits)
-                turn.hits += _unlisted(found.hits, listed)
+                step.queries = event.queries
+            case Searched(found=results):
+                step.hit_count += len(results.hits)
+                step.new_hits += _unlisted_hits(results.hits, listed_urls)
             case Failed(what="search"):
-                turn.notes.append(f"The search failed: {event.subject}")
+                step.notes.append(f"The search failed: {event.subject}")
             case PageRead():
-                turn.sources.append(next(sources))
+                step.sources.append(next(sources))
             case Browsed():
-                turn.quotes = event.quotes
-    return turns
+                step.quotes = event.quotes
+    return steps
 
 
-def _unlisted(hits: Sequence[Hit], listed: set[str]) -> Iterator[Hit]:
+def _unlisted_hits(hits: Sequence[Hit], listed_urls: set[str]) -> Iterator[Hit]:
+    """The hits whose page is not listed yet. Adds their URLs to `listed_urls`."""
     for hit in hits:
-        if (url := canonical(hit.url)) not in listed:
-            listed.add(url)
+        if (url := canonical_url(hit.url)) not in listed_urls:
+            listed_urls.add(url)
             yield hit
 
 
-# --- what is shown of it -----------------------------------------------------------------------
+# --- the text, within the budget ---------------------------------------------------------------
 
 
-def _listed(turns: Sequence[_Turn], budget: int) -> list[str]:
-    """The search results of each turn, newest first within the budget."""
-    lists: list[str] = []
-    for turn in reversed(turns):
-        rows: list[str] = []
-        for row in map(_result, turn.hits):
-            if (cost := tokens(row)) <= budget:
+def _render_results(steps: Sequence[_Step], budget: int) -> list[str]:
+    """The search results of each step, the newest first within the budget."""
+    texts: list[str] = []
+    for step in reversed(steps):
+        results: list[str] = []
+        for result in map(_render_hit, step.new_hits):
+            if (cost := estimate_tokens(result)) <= budget:
                 budget -= cost
-                rows.append(row)
-        lists.append("\n".join(rows))
-    return lists[::-1]
+                results.append(result)
+        texts.append("\n".join(results))
+    return texts[::-1]
 
 
-def _shared(turns: Sequence[_Turn], topic: str, budget: int) -> list[tuple[Excerpt, ...]]:
-    """The useful contents of each turn: an even share for all, and the rest newest first."""
-    browsed = sum(bool(turn.sources) for turn in turns)
-    share = int(OLDER * budget) // (browsed or 1)
-    last = next((turn.queries for turn in reversed(turns) if turn.queries), ())
-    shown: list[tuple[Excerpt, ...]] = []
-    for turn in reversed(turns):
-        browsed -= bool(turn.sources)
-        wanted = looked_for(topic, (*turn.queries, *last))
-        excerpts = _contents(turn, wanted, budget - share * browsed)
-        budget -= tokens(show(excerpts))
-        shown.append(excerpts)
-    return shown[::-1]
+def _select_contents(steps: Sequence[_Step], topic: str, budget: int) -> list[tuple[Excerpt, ...]]:
+    """The useful contents of each step: an even share for each, and the rest newest first."""
+    steps_left = sum(bool(step.sources) for step in steps)
+    share = int(EVEN_SHARE * budget) // (steps_left or 1)
+    last_queries = next((step.queries for step in reversed(steps) if step.queries), ())
+    contents: list[tuple[Excerpt, ...]] = []
+    for step in reversed(steps):
+        steps_left -= bool(step.sources)
+        query = ranking_query(topic, (*step.queries, *last_queries))
+        excerpts = _useful_contents(step, query, budget - share * steps_left)
+        budget -= estimate_tokens(render_sources(excerpts))
+        contents.append(excerpts)
+    return contents[::-1]
 
 
-def _contents(turn: _Turn, wanted: str, budget: int) -> tuple[Excerpt, ...]:
-    named = {quote.source for quote in turn.quotes}
-    helped = [_quoted(source, turn.quotes) for source in turn.sources if source.n in named]
-    return tuple(helped) or useful(turn.sources, wanted, budget)
+def _useful_contents(step: _Step, query: str, budget: int) -> tuple[Excerpt, ...]:
+    """The quotes that a model chose (`Browsed`); without any, the passages that rank best."""
+    quoted_sources = {quote.source for quote in step.quotes}
+    quoted = [
+        _excerpt_quotes(source, step.quotes)
+        for source in step.sources
+        if source.n in quoted_sources
+    ]
+    return tuple(quoted) or select_useful(step.sources, query, budget)
 
 
-def _quoted(source: Source, quotes: Sequence[Quote]) -> Excerpt:
-    own = tuple(quote.text for quote in quotes if quote.source == source.n)
-    return Excerpt(source=source.n, title=source.page.title, url=source.page.url, passages=own)
+def _excerpt_quotes(source: Source, quotes: Sequence[Quote]) -> Excerpt:
+    passages = tuple(quote.text for quote in quotes if quote.source == source.n)
+    return Excerpt(source=source.n, title=source.page.title, url=source.page.url, passages=passages)
 
 
-def _told(turn: _Turn, results: str, evidence: Sequence[Excerpt]) -> str:
-    return "\n".join([*map(_escaped, turn.notes), *_searched(turn, results, evidence)])
+def _render_step(step: _Step, results: str, evidence: Sequence[Excerpt]) -> str:
+    return "\n".join([*map(_escape_line, step.notes), *_render_search(step, results, evidence)])
 
 
-def _searched(turn: _Turn, results: str, evidence: Sequence[Excerpt]) -> Iterator[str]:
-    if not turn.queries:
+def _render_search(step: _Step, results: str, evidence: Sequence[Excerpt]) -> Iterator[str]:
+    if not step.queries:
         return
-    queries = json.dumps(turn.queries, ensure_ascii=False)
-    yield f"[Agent Performs Web Searching]\nSearch Queries: {_escaped(queries)}"
-    if not turn.found:
+    queries = json.dumps(step.queries, ensure_ascii=False)
+    yield f"[Agent Performs Web Searching]\nSearch Queries: {_escape_line(queries)}"
+    if not step.hit_count:
         yield "No search results found"
         return
-    none = "(left out here)" if turn.hits else "nothing that was not found before"
-    yield f"Search Result:\n{results or none}"
+    no_results = "(left out here)" if step.new_hits else "nothing that was not found before"
+    yield f"Search Result:\n{results or no_results}"
     yield "\n[Agent Performs Web Browsing]"
-    yield f"<Useful Contents>\n{show(evidence)}\n</Useful Contents>" if evidence else NOTHING
+    if evidence:
+        yield f"<Useful Contents>\n{render_sources(evidence)}\n</Useful Contents>"
+    else:
+        yield NO_USEFUL_CONTENTS
 
 
-def _result(hit: Hit) -> str:
-    snippet = " ".join(hit.snippet.split())[:SNIPPET]
+def _render_hit(hit: Hit) -> str:
+    snippet = " ".join(hit.snippet.split())[:MAX_SNIPPET_CHARS]
     return (
-        f"<URL>{_escaped(hit.url)}</URL>\n<Title>{_escaped(hit.title)}</Title>\n"
-        f"<Snippet>{_escaped(snippet)}</Snippet>"
+        f"<URL>{_escape_line(hit.url)}</URL>\n<Title>{_escape_line(hit.title)}</Title>\n"
+        f"<Snippet>{_escape_line(snippet)}</Snippet>"
     )
 
 
-def _escaped(text: str) -> str:
-    return html.escape(" ".join(text.split()), quote=False)
+def _escape_line(text: str) -> str:
+    return escape(" ".join(text.split()))

@@ -1,16 +1,22 @@
-"""Draft: a report as a model drafts it, made into one whose every citation stands."""
+"""DraftReport: a report as a model drafts it, reduced to the citations that its sources contain."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from agent.evidence import select, sentences, show
-from agent.evidence.citing import MARKERS, Cited, lost_citations, ordered, quote_of, told
+from agent.evidence import render_sources, select_passages, split_sentences
+from agent.evidence.citing import (
+    Cited,
+    explain_lost_citations,
+    make_answered,
+    order_quotes,
+    quote_of_citation,
+)
+from agent.evidence.markers import strip_markers
 from agent.outside import Ask, Task
 from agent.state import (
     Answered,
@@ -25,20 +31,21 @@ from agent.state import (
     Source,
     Warned,
 )
-from agent.state.plain import plain
-from agent.state.urls import canonical
-from agent.steps.asking import DATA_RULE, answered, language_rule
-from agent.steps.synthesize import nothing_found
-from agent.strategies.report.tool_use import scores
+from agent.state.sanitizing import sanitize_line
+from agent.state.urls import canonical_url
+from agent.steps.asking import ask_with_fallback
+from agent.steps.prompt_rules import DATA_RULE, escape, language_rule, render_topic
+from agent.steps.synthesize import build_abstention
+from agent.strategies.report.tool_calls import credibility_scores
 
-SUMMARY = 5  # sentences of the executive summary, as the design of the report has it
-MOST_THEMES = 12
-MOST_SENTENCES = 30  # of a theme
-LONGEST = 2000  # characters of a sentence
+MAX_SUMMARY_SENTENCES = 5  # as many as the prompt asks for
+MAX_THEMES = 12
+MAX_THEME_SENTENCES = 30
+MAX_TEXT_CHARS = 2000  # of a draft's sentence
 Confidence = Literal["Low", "Medium", "High"]
 
 
-class Sentence(Frozen):
+class DraftSentence(Frozen):
     """A sentence, and the words of sources that it stands on."""
 
     text: str = Field(description="one sentence, without [n]")
@@ -49,16 +56,16 @@ class Theme(Frozen):
     """What the sources say of one theme."""
 
     heading: str
-    sentences: list[Sentence]
+    sentences: list[DraftSentence]
 
 
 class ReportDraft(Frozen):
     """A report as a model drafts it. All empty if the sources do not say."""
 
     title: str = ""
-    summary: list[Sentence] = Field(default_factory=list, description="3 to 5 sentences")
+    summary: list[DraftSentence] = Field(default_factory=list, description="3 to 5 sentences")
     themes: list[Theme] = Field(default_factory=list, description="findings by theme")
-    conflicts: list[Sentence] = Field(
+    conflicts: list[DraftSentence] = Field(
         default_factory=list, description="where sources contradict each other; empty if nowhere"
     )
     confidence: Confidence = "Low"
@@ -68,31 +75,25 @@ class ReportDraft(Frozen):
 
     @field_validator("confidence", mode="before")
     @classmethod
-    def _known(cls, value: Any) -> Any:
+    def _normalize_case(cls, value: Any) -> Any:
         return value.strip().capitalize() if isinstance(value, str) else value
 
 
-class DraftReport(Task[ReportDraft]):
+class WriteReport(Task[ReportDraft]):
     """Asks for the report."""
 
-    queries: tuple[str, ...] = ()  # what was asked on the way: themes are made of the answers
+    name: ClassVar[str] = "draft"
+
+    queries: tuple[str, ...] = ()  # of all rounds; their answers make the themes
     gaps: tuple[str, ...] = ()
-    trust: tuple[str, ...] = ()  # how credible each source is, as `[1] 0.8, an encyclopaedia`
-    kept_away: int = 0  # pages that were blocked
-
-    @property
-    def name(self) -> str:
-        return "draft"
-
-    @property
-    def answer(self) -> type[ReportDraft]:
-        return ReportDraft
+    credibility: tuple[str, ...] = ()  # of each source, as `[1] 0.8, an encyclopaedia`
+    blocked_pages: int = 0
 
     @property
     def temperature(self) -> float:
         return 0.3
 
-    def system(self) -> str:
+    def system_prompt(self) -> str:
         return (
             "You write a research report from sources: a title, a summary of 3 to 5 sentences, "
             "findings grouped by theme (not by query), where sources contradict each other, and "
@@ -103,116 +104,136 @@ class DraftReport(Task[ReportDraft]):
         )
 
     def prompt(self) -> str:
-        lines = [show(self.evidence), f"<topic>{html.escape(self.topic, quote=False)}</topic>"]
-        lists = {"Sub-queries": self.queries, "Gaps found on the way": self.gaps}
-        for title, rows in {**lists, "Credibility of the sources": self.trust}.items():
-            if rows:
-                lines += [f"{title}:", *(f"- {html.escape(row, quote=False)}" for row in rows)]
-        if self.kept_away:
-            lines.append(f"Pages left out for their low credibility: {self.kept_away}")
+        lines = [render_sources(self.evidence), render_topic(self.topic)]
+        lists = {
+            "Sub-queries": self.queries,
+            "Gaps found on the way": self.gaps,
+            "Credibility of the sources": self.credibility,
+        }
+        for title, items in lists.items():
+            if items:
+                lines += [f"{title}:", *(f"- {escape(item)}" for item in items)]
+        if self.blocked_pages:
+            lines.append(f"Pages left out for their low credibility: {self.blocked_pages}")
         return "\n".join(lines)
 
 
-class Draft:
-    """Writes the report; order, numbers and sources are made in code, invented citations dropped.
+class DraftReport:
+    """Writes the report. Citations whose quote is not in their source are dropped.
 
-    With no sources no model is asked. Where no model answers, `stand_in` does.
+    Order, numbers and sources are made in code. With no sources no model is asked. Where no model
+    answers, `fallback` does.
     """
 
-    def __init__(self, ask: Ask, stand_in: Ask, budget: int, language: str = "") -> None:
+    def __init__(self, ask: Ask, fallback: Ask, budget: int, language: str = "") -> None:
+        """`budget`: tokens of evidence."""
         self._ask = ask
-        self._stand_in = stand_in
+        self._fallback = fallback
         self._budget = budget
         self._language = language
 
     def __call__(self, research: Research) -> Iterator[Event]:
         if not research.sources:
-            yield nothing_found(research)
+            yield build_abstention(research)
             return
-        wanted = " ".join((research.topic, *research.queries))
-        task = DraftReport(
+        ranking_query = " ".join((research.topic, *research.queries))
+        task = WriteReport(
             topic=research.topic,
-            evidence=select(research.sources, wanted, self._budget),
+            evidence=select_passages(research.sources, ranking_query, self._budget),
             language=self._language,
             queries=research.queries,
-            gaps=research.doubts.gaps,
-            trust=_trust(research),
-            kept_away=len(research.of(Blocked)),
+            gaps=research.gap_analysis.gaps,
+            credibility=_describe_credibility(research),
+            blocked_pages=len(research.events_of(Blocked)),
         )
-        draft = yield from answered(task, self._ask, self._stand_in)
-        answer, warnings = drafted(draft, research)
+        draft = yield from ask_with_fallback(task, self._ask, self._fallback)
+        answer, warnings = build_report(draft, research)
         yield from (Warned(message=warning) for warning in warnings)
-        yield answer if answer.claims else nothing_found(research)
+        yield answer if answer.claims else build_abstention(research)
 
 
-def _trust(research: Research) -> tuple[str, ...]:
-    known = scores(research)
-    rows = (
-        (s.n, known[key][1]) for s in research.sources if (key := canonical(s.hit.url)) in known
-    )
-    return tuple(f"[{n}] {found.score:g}, {found.reason}" for n, found in rows)
+def _describe_credibility(research: Research) -> tuple[str, ...]:
+    """A line for each source whose credibility is known."""
+    scores = credibility_scores(research)
+    lines: list[str] = []
+    for source in research.sources:
+        if scored := scores.get(canonical_url(source.hit.url)):
+            _, credibility = scored
+            lines.append(f"[{source.n}] {credibility.score:g}, {credibility.reason}")
+    return tuple(lines)
 
 
-# --- from a draft to a report ----------------------------------------------------------------
+# --- from a draft to a report ------------------------------------------------------------------
 
 
-def drafted(draft: ReportDraft, research: Research) -> tuple[Answered, tuple[str, ...]]:
-    """The report of a draft, its claims not yet judged, with warnings about lost citations.
+def build_report(draft: ReportDraft, research: Research) -> tuple[Answered, tuple[str, ...]]:
+    """The report of a draft, its claims not yet checked, and warnings about lost citations.
 
-    A citation counts only if its quote stands on its page; what a sentence stands on then is for
-    the check to say. Titles and headings have no markers of their own.
+    A citation counts only if its source contains the quote. Whether the quote supports the sentence
+    is checked later, by Verify. Markers in titles and headings are removed.
     """
-    made = _Making(research.sources)
-    summary = made.claims(draft.summary, SUMMARY)
+    builder = _ClaimBuilder(research.sources)
+    summary = builder.build_claims(draft.summary, MAX_SUMMARY_SENTENCES)
     themes = tuple(
-        Section(heading=_bare(theme.heading, 200) or research.topic, claims=claims)
-        for theme in draft.themes[:MOST_THEMES]
-        if (claims := made.claims(theme.sentences))
+        Section(heading=_clean_line(theme.heading, 200) or research.topic, claims=claims)
+        for theme in draft.themes[:MAX_THEMES]
+        if (claims := builder.build_claims(theme.sentences))
     )
-    conflicts = made.claims(draft.conflicts)
-    summary = summary or tuple(theme.claims[0] for theme in themes[:SUMMARY]) or conflicts
+    conflicts = builder.build_claims(draft.conflicts)
+    if not summary:
+        summary = tuple(theme.claims[0] for theme in themes[:MAX_SUMMARY_SENTENCES]) or conflicts
     report = Report(
-        title=_bare(draft.title, 200) or research.topic,
+        title=_clean_line(draft.title, 200) or research.topic,
         themes=themes,
         conflicts=conflicts,
         confidence=draft.confidence,
-        rationale=_bare(draft.rationale, 1000),
+        rationale=_clean_line(draft.rationale, 1000),
     )
-    answered = Answered(
-        text=told(summary, ()).text,
-        quotes=ordered(made.quotes),
+    answer = Answered(
+        text=make_answered(summary, ()).text,
+        quotes=order_quotes(builder.quotes),
         claims=summary,
         report=report,
     )
-    return answered, tuple(dict.fromkeys(lost_citations(made.lost, research.sources)))
+    return answer, tuple(dict.fromkeys(explain_lost_citations(builder.lost, research.sources)))
 
 
-class _Making:
-    """Sentences on their way into a report, with the quotes that stand and those that do not."""
+class _ClaimBuilder:
+    """Makes claims of a draft's sentences; collects their quotes and the citations that are lost.
+
+    A citation is lost if its source does not contain the quote.
+    """
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
         self.quotes: list[Quote] = []
         self.lost: list[Cited] = []
 
-    def claims(self, rows: Sequence[Sentence], most: int = MOST_SENTENCES) -> tuple[Claim, ...]:
-        """Sentences as claims that cite what their quotes stand on."""
-        return tuple(islice((claim for row in rows for claim in self._claims(row)), most))
+    def build_claims(
+        self, sentences: Sequence[DraftSentence], limit: int = MAX_THEME_SENTENCES
+    ) -> tuple[Claim, ...]:
+        """At most `limit` claims, each citing the sources of its quotes."""
+        claims = (claim for sentence in sentences for claim in self._split(sentence))
+        return tuple(islice(claims, limit))
 
-    def _claims(self, row: Sentence) -> Iterator[Claim]:
-        """A claim for each sentence of a text: what is true of one must not speak for the next."""
-        text = _bare(row.text, LONGEST)
+    def _split(self, sentence: DraftSentence) -> Iterator[Claim]:
+        """A claim for each sentence of the text, so that each has a verdict of its own."""
+        text = _clean_line(sentence.text, MAX_TEXT_CHARS)
         if not text:
             return
-        found = [(cited, quote_of(cited, self._sources)) for cited in row.citations]
-        quotes = [quote for _, quote in found if quote]
-        self.lost += [cited for cited, quote in found if quote is None and cited not in self.lost]
+        anchored = [
+            (cited, quote_of_citation(cited, self._sources)) for cited in sentence.citations
+        ]
+        quotes = [quote for _, quote in anchored if quote]
+        self.lost += [
+            cited for cited, quote in anchored if quote is None and cited not in self.lost
+        ]
         self.quotes += quotes
-        cites = tuple(dict.fromkeys(quote.source for quote in quotes))
-        for start, end in sentences(text):
-            yield Claim(text=text[start:end], citations=cites)
+        citations = tuple(dict.fromkeys(quote.source for quote in quotes))
+        for start, end in split_sentences(text):
+            yield Claim(text=text[start:end], citations=citations)
 
 
-def _bare(text: str, limit: int) -> str:
-    """A text on one line, without markers of its own: those are ours to set."""
-    return plain(MARKERS.sub("", text), limit)
+def _clean_line(text: str, limit: int) -> str:
+    """A text on one line, without the model's own markers, which are set in code."""
+    return sanitize_line(strip_markers(text), limit)

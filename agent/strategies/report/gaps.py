@@ -1,21 +1,22 @@
-"""Gaps: what the sources leave open of a question, and what would close it."""
+"""DetectGaps: the parts of the topic that the sources leave open, and queries to close them."""
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
+from typing import ClassVar
 
 from pydantic import Field
 
-from agent.evidence import fold, select, show
+from agent.evidence import fold, render_sources, select_passages
 from agent.outside import Ask, Task
 from agent.state import Doubted, Event, Frozen, Research, Searched
-from agent.state.plain import plain
-from agent.steps.asking import DATA_RULE, answered, language_rule
-from agent.steps.generate_queries import distinct
+from agent.state.sanitizing import sanitize_line
+from agent.steps.asking import ask_with_fallback
+from agent.steps.generate_queries import deduplicate_queries
+from agent.steps.prompt_rules import DATA_RULE, escape, language_rule, render_topic
 
-MOST_GAPS = 5
+MAX_GAPS = 5
 #: What models write into a list that they should leave empty.
 _NO_GAP = re.compile(r"(?:none|n/?a|nothing|no\b.*\bgaps?\b.*|无|没有)\W*", re.I)
 
@@ -34,17 +35,11 @@ class Gaps(Frozen):
 class FindGaps(Task[Gaps]):
     """Asks what the evidence leaves open."""
 
-    queries: tuple[str, ...] = ()  # what was planned and searched
+    name: ClassVar[str] = "gaps"
 
-    @property
-    def name(self) -> str:
-        return "gaps"
+    queries: tuple[str, ...] = ()  # those that were planned, and those that were made
 
-    @property
-    def answer(self) -> type[Gaps]:
-        return Gaps
-
-    def system(self) -> str:
+    def system_prompt(self) -> str:
         return (
             "You compare what was found with what was asked. Name the parts of the topic that the "
             "sources leave open, and for each a new web search query that would close it, unlike "
@@ -53,46 +48,47 @@ class FindGaps(Task[Gaps]):
         )
 
     def prompt(self) -> str:
-        made = "".join(f"\n- {html.escape(query, quote=False)}" for query in self.queries)
-        topic = html.escape(self.topic, quote=False)
-        return f"{show(self.evidence)}\n<topic>{topic}</topic>\nQueries made:{made}"
+        queries = "".join(f"\n- {escape(query)}" for query in self.queries)
+        sources = render_sources(self.evidence)
+        return f"{sources}\n{render_topic(self.topic)}\nQueries made:{queries}"
 
 
 class DetectGaps:
-    """Finds the gaps. Without gaps nothing more is searched, whatever else the reply says.
+    """Finds the gaps. If there are none, no query is made, whatever else the reply says.
 
-    Where no model answers, `stand_in` does.
+    Where no model answers, `fallback` does.
     """
 
-    def __init__(self, ask: Ask, stand_in: Ask, budget: int, language: str = "") -> None:
+    def __init__(self, ask: Ask, fallback: Ask, budget: int, language: str = "") -> None:
+        """`budget`: tokens of evidence."""
         self._ask = ask
-        self._stand_in = stand_in
+        self._fallback = fallback
         self._budget = budget
         self._language = language
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        wanted = " ".join((research.topic, *research.queries))
+        ranking_query = " ".join((research.topic, *research.queries))
         task = FindGaps(
             topic=research.topic,
-            evidence=select(research.sources, wanted, self._budget),
+            evidence=select_passages(research.sources, ranking_query, self._budget),
             language=self._language,
-            queries=distinct([*research.queries, *_searched(research)]),
+            queries=deduplicate_queries([*research.queries, *_made_queries(research)]),
         )
-        found = yield from answered(task, self._ask, self._stand_in)
-        named = (plain(gap, 300) for gap in found.gaps)
-        gaps = tuple(gap for gap in named if gap and not _NO_GAP.fullmatch(gap))[:MOST_GAPS]
-        yield Doubted(gaps=gaps, follow_up_queries=_follow_up(gaps, found, research))
+        reply = yield from ask_with_fallback(task, self._ask, self._fallback)
+        lines = (sanitize_line(gap, 300) for gap in reply.gaps)
+        gaps = tuple(line for line in lines if line and not _NO_GAP.fullmatch(line))[:MAX_GAPS]
+        yield Doubted(gaps=gaps, follow_up_queries=_follow_up_queries(gaps, reply, research))
 
 
-def _searched(research: Research) -> list[str]:
-    return [event.found.query for event in research.of(Searched)]
+def _made_queries(research: Research) -> list[str]:
+    return [event.found.query for event in research.events_of(Searched)]
 
 
-def _follow_up(gaps: tuple[str, ...], found: Gaps, research: Research) -> tuple[str, ...]:
-    """Queries that were not made before: the model's, else the gaps themselves."""
-    made = {fold(query)[0] for query in _searched(research)}
-    for queries in (found.follow_up_queries, list(gaps)):
-        fresh = [query for query in distinct(queries) if fold(query)[0] not in made]
-        if gaps and fresh:
-            return tuple(fresh[:MOST_GAPS])
+def _follow_up_queries(gaps: tuple[str, ...], reply: Gaps, research: Research) -> tuple[str, ...]:
+    """Queries that were not made before: the reply's, else the gaps themselves."""
+    made = {fold(query) for query in _made_queries(research)}
+    for queries in (reply.follow_up_queries, list(gaps)):
+        new = [query for query in deduplicate_queries(queries) if fold(query) not in made]
+        if gaps and new:
+            return tuple(new[:MAX_GAPS])
     return ()

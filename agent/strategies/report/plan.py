@@ -1,25 +1,25 @@
-"""Plan: what kind of question it is, and which sub-queries a report must answer, by priority."""
+"""PlanReport: the type of the question, and the sub-queries of a report by priority."""
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field, field_validator
 
-from agent.errors import FINAL, ModelFailed
+from agent.errors import NON_RETRYABLE, ModelFailed
 from agent.evidence import fold
 from agent.outside import Ask, Task
 from agent.state import Event, Frozen, Planned, Queried, Research, SubQuery
-from agent.state.plain import plain
-from agent.steps.asking import NO_REPLY, asked, failed, language_rule
-from agent.steps.generate_queries import distinct
+from agent.state.sanitizing import sanitize_line
+from agent.steps.asking import NO_REPLY, failure_event, reply_event
+from agent.steps.generate_queries import deduplicate_queries
+from agent.steps.prompt_rules import language_rule, render_topic
 
-MOST_SUB_QUERIES = 8
+MAX_SUB_QUERIES = 8
 QuestionType = Literal["factual", "comparative", "exploratory", "technical"]
 Priority = Literal["High", "Medium", "Low"]
-ORDER: dict[str, int] = {"High": 0, "Medium": 1, "Low": 2}
+PRIORITY_ORDER: dict[str, int] = {"High": 0, "Medium": 1, "Low": 2}
 
 
 class PlannedQuery(Frozen):
@@ -31,8 +31,8 @@ class PlannedQuery(Frozen):
 
     @field_validator("priority", mode="before")
     @classmethod
-    def _known(cls, value: Any) -> Any:
-        return _one_of(value, ORDER, "Medium")
+    def _normalize_priority(cls, value: Any) -> Any:
+        return _match_word(value, get_args(Priority), "Medium")
 
 
 class ReportPlan(Frozen):
@@ -48,27 +48,21 @@ class ReportPlan(Frozen):
 
     @field_validator("question_type", mode="before")
     @classmethod
-    def _known(cls, value: Any) -> Any:
-        return _one_of(value, ("factual", "comparative", "exploratory", "technical"), "exploratory")
+    def _normalize_question_type(cls, value: Any) -> Any:
+        return _match_word(value, get_args(QuestionType), "exploratory")
 
 
-def _one_of(value: Any, known: Any, usual: str) -> str:
-    """A word of a closed set, whatever its case; the usual one for any other."""
-    return next((word for word in known if word.casefold() == str(value).casefold()), usual)
+def _match_word(value: Any, words: Sequence[str], default: str) -> str:
+    """The word that a value is, whatever its case; the default for any other value."""
+    return next((word for word in words if word.casefold() == str(value).casefold()), default)
 
 
 class MakePlan(Task[ReportPlan]):
     """Asks for the plan of a report."""
 
-    @property
-    def name(self) -> str:
-        return "plan"
+    name: ClassVar[str] = "plan"
 
-    @property
-    def answer(self) -> type[ReportPlan]:
-        return ReportPlan
-
-    def system(self) -> str:
+    def system_prompt(self) -> str:
         return (
             "You plan the research for a report. Say what type of question it is, how to search "
             "for it, and give 3 to 6 web search queries with their priority and reasoning, so "
@@ -77,13 +71,13 @@ class MakePlan(Task[ReportPlan]):
         )
 
     def prompt(self) -> str:
-        return f"<topic>{html.escape(self.topic, quote=False)}</topic>"
+        return render_topic(self.topic)
 
 
-class Plan:
-    """Plans the first round. An unusable plan is one query, the topic.
+class PlanReport:
+    """Plans the first round. Without a usable plan the topic is the only query.
 
-    A refused key is the caller's error.
+    Raises ModelFailed if the key or the credit of the model fails, since the caller must then act.
     """
 
     def __init__(self, ask: Ask, language: str = "") -> None:
@@ -96,26 +90,28 @@ class Plan:
         try:
             reply = self._ask(task)
         except NO_REPLY as error:
-            if isinstance(error, ModelFailed) and error.outcome in FINAL:
+            if isinstance(error, ModelFailed) and error.outcome in NON_RETRYABLE:
                 raise
-            yield failed(task, error, stand_in="the topic as the only query")
+            yield failure_event(task, error, stand_in="the topic as the only query")
         else:
-            yield asked(task, reply)
+            yield reply_event(task, reply)
             plan = reply.answer
-        yield (planned := _planned(plan, research.topic))
+        planned = _build_plan(plan, research.topic)
+        yield planned
         yield Queried(round=1, queries=tuple(sub.query for sub in planned.sub_queries))
 
 
-def _planned(plan: ReportPlan, topic: str) -> Planned:
-    """The plan with its sub-queries by priority, each once."""
-    rows = sorted(plan.prioritized_sub_queries, key=lambda row: ORDER[row.priority])
-    found: dict[str, SubQuery] = {}
-    for row in rows[:MOST_SUB_QUERIES]:
-        for query in distinct([row.query]):
-            sub = SubQuery(query=query, priority=row.priority, reasoning=plain(row.reasoning, 300))
-            found.setdefault(fold(query)[0], sub)
+def _build_plan(plan: ReportPlan, topic: str) -> Planned:
+    """The event of a plan, with its sub-queries by priority, each once."""
+    rows = sorted(plan.prioritized_sub_queries, key=lambda row: PRIORITY_ORDER[row.priority])
+    sub_queries: dict[str, SubQuery] = {}
+    for row in rows[:MAX_SUB_QUERIES]:
+        reasoning = sanitize_line(row.reasoning, 300)
+        for query in deduplicate_queries([row.query]):  # none if it is blank
+            sub_query = SubQuery(query=query, priority=row.priority, reasoning=reasoning)
+            sub_queries.setdefault(fold(query), sub_query)
     return Planned(
         question_type=plan.question_type,
-        search_strategy=plain(plan.search_strategy, 200),
-        sub_queries=tuple(found.values()) or (SubQuery(query=topic, priority="High"),),
+        search_strategy=sanitize_line(plan.search_strategy, 200),
+        sub_queries=tuple(sub_queries.values()) or (SubQuery(query=topic, priority="High"),),
     )

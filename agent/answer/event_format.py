@@ -1,0 +1,168 @@
+"""The formats of events while a run goes on: text lines, JSON lines, and frames of a stream.
+
+A format of the whole answer is a module `*_format.py` beside this one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from agent.state import (
+    Answered,
+    Asked,
+    Blocked,
+    Browsed,
+    Decided,
+    Doubted,
+    Event,
+    Failed,
+    Finding,
+    Halted,
+    PageRead,
+    Planned,
+    Queried,
+    Reflected,
+    Searched,
+    Started,
+    Verified,
+    Warned,
+)
+from agent.state.sanitizing import sanitize_for_display
+
+#: The types of frames. `report` and `answer`, or `error`, come once; `end` comes last.
+FrameType = Literal[
+    "start",
+    "plan",
+    "thinking",
+    "search",
+    "fetch",
+    "block",
+    "gaps",
+    "slot",
+    "report",
+    "answer",
+    "error",
+    "end",
+]
+MAX_DETAIL_CHARACTERS = 2000  # characters of a frame's detail, except that of `report` and `answer`
+
+
+def format_event_line(event: Event) -> str:
+    """An event as `[EVENT] detail`, on one line."""
+    return f"[{event.type.upper()}] {sanitize_for_display(describe_event(event))}"
+
+
+def describe_event(event: Event) -> str:  # noqa: C901 - one case an event is clearer than a table
+    """The detail of an event, in a few words."""
+    match event:
+        case Started():
+            strategy = f" ({event.strategy}: {event.reason})" if event.reason else ""
+            return event.topic + strategy
+        case Asked():
+            return f"{event.task}: {event.model}"
+        case Planned():
+            queries = " | ".join(f"{sub.query} ({sub.priority})" for sub in event.sub_queries)
+            return f"{event.question_type}, {event.search_strategy}: {queries}"
+        case Queried():
+            return f"round {event.round}: {' | '.join(event.queries)}"
+        case Searched(found=results):
+            return f"{results.query}: {len(results.hits)} hits from {results.provider}"
+        case Decided():
+            return f"step {event.step}: {event.action} {event.note}".rstrip()
+        case Browsed():
+            return f"{len(event.quotes)} helpful passages"
+        case Blocked():
+            return f"{event.hit.url}: credibility {event.score:g}, not above {event.threshold:g}"
+        case Doubted():
+            return " | ".join(event.gaps) or "no gaps"
+        case PageRead(page=page):
+            return f"{page.url} ({len(page.text)} characters, {page.via})"
+        case Reflected():
+            return ", ".join(map(_describe_finding, event.findings))
+        case Answered():
+            return event.text
+        case Verified():
+            counts = Counter(claim.verdict for claim in event.claims)
+            verdicts = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+            return f"{verdicts or 'no claims'}; {len(event.dropped)} dropped"
+        case Failed():
+            return f"{event.what} {event.subject}: {event.message}"
+        case Warned():
+            return event.message
+        case Halted():
+            return event.reason
+
+
+def _describe_finding(finding: Finding) -> str:
+    """`winner=Argentina`; where sources disagree, the alternatives and all weights as well."""
+    value = finding.status if finding.value is None else str(finding.value)
+    alternatives = "".join(f" or {a.value} ({a.weight:g})" for a in finding.alternatives)
+    weight = f" ({finding.weight:g})" if alternatives else ""
+    mark = "?" if finding.status == "conflict" else ""
+    return f"{finding.slot}={value}{mark}{weight}{alternatives}"
+
+
+def format_event_json(event: Event) -> str:
+    """An event as a line of JSON. Of a page's text only the length is in it: `characters`."""
+    value: dict[str, Any] = event.model_dump(mode="json")
+    if isinstance(event, PageRead):
+        value["page"]["text"] = None
+        value["page"]["characters"] = len(event.page.text)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def to_frames(event: Event) -> Iterator[tuple[FrameType, str]]:
+    """The frames of an event, each with its type and a detail in a few words."""
+    if isinstance(event, Answered):
+        return  # the answer object is a frame of its own, at the end of the run
+    if isinstance(event, Reflected):
+        yield from (("slot", _shorten(_describe_slot(finding))) for finding in event.findings)
+        if event.need_more:
+            yield "gaps", _shorten(" | ".join(event.new_queries))
+    else:
+        yield _frame_type(event), _shorten(_describe_in_frame(event))
+
+
+def _describe_slot(finding: Finding) -> str:
+    """`winner: Argentina`; where sources disagree, `winner: Argentina or France (in conflict)`."""
+    values = [finding.value, *(alternative.value for alternative in finding.alternatives)]
+    text = " or ".join(str(value) for value in values if value is not None) or finding.status
+    return f"{finding.slot}: {text}" + (" (in conflict)" if finding.status == "conflict" else "")
+
+
+def _describe_in_frame(event: Event) -> str:
+    """The detail of an event beside the type of its frame."""
+    match event:
+        case Started():
+            return event.topic
+        case Verified():
+            return f"sentences checked: {describe_event(event)}"
+        case Failed(stand_in=stand_in):
+            used = f" Used instead: {stand_in}." if stand_in else ""
+            return f"{event.subject}: {event.message}{used}"
+    return describe_event(event)
+
+
+def _frame_type(event: Event) -> FrameType:
+    match event:
+        case Started():
+            return "start"
+        case Planned() | Queried():
+            return "plan"
+        case Searched() | Failed(what="search"):
+            return "search"
+        case Blocked() | Failed(what="page", outcome="blocked" | "forbidden"):
+            return "block"
+        case Doubted():
+            return "gaps"
+        case PageRead() | Failed(what="page"):
+            return "fetch"
+    return "thinking"
+
+
+def _shorten(text: str) -> str:
+    line = sanitize_for_display(text)
+    return line if len(line) <= MAX_DETAIL_CHARACTERS else line[: MAX_DETAIL_CHARACTERS - 1] + "…"

@@ -1,0 +1,140 @@
+"""The answer object, its JSON Schema, and the validator of that."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from agent.answer.report import ReportAnswer
+from agent.evidence.credibility import Credibility
+from agent.outside.budget import CallUsage
+from agent.state import Alternative, Attempt, Claim, Frozen, Scalar
+
+SCHEMA_URL = "https://json-schema.org/draft/2020-12/schema"
+
+
+class Citation(Frozen):
+    """A quote on its page. `id` is the source's number; a source quoted twice has two citations."""
+
+    id: int
+    title: str
+    url: str
+    quote: str
+    start: int = Field(description="offset of the quote in the stored page text, in characters")
+    end: int
+    match: Literal["exact", "normalized", "none"]
+    link: str = Field(description="opens the page at the quote")
+    page_sha256: str
+    retrieved_at: str
+    via: Literal["page", "snippet"]
+    credibility: Credibility
+
+
+class SlotAnswer(Frozen):
+    """The value of a slot. `citations` are the numbers of all sources that state a value of it.
+
+    Sources that are not cited for an alternative state `value`.
+    """
+
+    value: Scalar | None
+    status: Literal["filled", "missing", "conflict"]
+    citations: tuple[int, ...] = ()
+    confidence: float = Field(ge=0, le=1, description="a scale to sort by, not a probability")
+    weight: float = Field(
+        default=0.0, description="credibility of the independent witnesses, summed"
+    )
+    alternatives: tuple[Alternative, ...] = Field(default=(), description="what is said against it")
+
+
+class SourceCounts(Frozen):
+    """How many pages were found, and what became of them."""
+
+    found: int = 0
+    read: int = 0
+    blocked: int = 0
+    failed: int = 0
+
+
+class Usage(CallUsage):
+    """What the run spent."""
+
+    rounds: int = 0
+    seconds: float = 0.0
+
+
+class RunInfo(Frozen):
+    """Which run this was. `journal` is null where no file could be written.
+
+    `reason` says why `strategy` was chosen. It is empty where the user named the strategy.
+    """
+
+    id: str
+    strategy: str
+    reason: str = ""
+    models: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    started_at: str
+    journal: str | None = None
+
+
+class Error(Frozen):
+    """Why there is no answer, and what the user can do."""
+
+    kind: str
+    message: str
+    remedy: str
+
+
+class Answer(Frozen):
+    """The answer object of a run, however the run ended."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        json_schema_extra={"$schema": SCHEMA_URL, "title": "Answer"},
+        json_schema_serialization_defaults_required=True,
+    )
+
+    schema_version: Literal["1"] = "1"
+    topic: str
+    status: Literal["complete", "partial", "insufficient", "error"]
+    degraded: bool = False
+    answer: str = ""
+    citations: tuple[Citation, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    slots: dict[str, SlotAnswer] = Field(default_factory=dict)
+    report: ReportAnswer | None = Field(
+        default=None,
+        exclude_if=lambda report: report is None,
+        description="with the strategy report only: `claims` are its executive summary",
+    )
+    data: dict[str, Any] | None = Field(
+        default=None,
+        exclude_if=lambda data: data is None,
+        description="with a schema of slots only: their values as one plain object in that schema, "
+        "null where not found",
+    )
+    sources: SourceCounts = SourceCounts()
+    attempts: tuple[Attempt, ...] = ()
+    warnings: tuple[str, ...] = ()
+    usage: Usage = Usage()
+    run: RunInfo | None = None
+    error: Error | None = None
+
+
+def answer_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of the answer object."""
+    return Answer.model_json_schema(mode="serialization")
+
+
+@cache
+def answer_validator() -> Any:
+    """The validator of answer objects: a jsonschema.Draft202012Validator.
+
+    The first call takes a tenth of a second, so a run makes it while it waits for a model.
+    """
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(answer_schema())

@@ -1,0 +1,196 @@
+"""The output file of a batch: JSON Lines with one row per finished topic, appended atomically.
+
+The file is also the checkpoint of the batch: a topic that has a row is not researched again.
+A row is the answer object, preceded by the `id` of its topic. `FILE.batch`, beside the file, holds
+the name of the batch, which is part of the names of its runs. So a new output file starts a new
+batch, whose runs do not resume the journals of an old one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from agent.errors import JournalError, UsageError
+from agent.outside.budget import CallUsage
+from agent.state.json_data import Json
+from agent.state.sanitizing import sanitize_line
+
+
+class BatchRow(NamedTuple):
+    """The index entry of one row."""
+
+    topic_digest: bytes
+    status: str
+    offset: int  # in bytes
+    size: int  # in bytes
+
+
+class OutputFile:
+    """The rows of a batch, in a file that is locked against other writers while this is open.
+
+    Raises UsageError if the file cannot be written or is not the output of a batch, JournalError
+    if another batch is writing it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.index: dict[str, BatchRow] = {}  # by topic id, in the order of the file
+        self.usage = UsageSum()
+        self.status_counts: Counter[str] = Counter()  # rows by the status of their answer
+        _check_regular_file(path)
+        self.batch_name = _load_batch_name(path)
+        self._file = _open_locked(path)
+        self._end = self._load_rows()
+        os.ftruncate(self._file, self._end)  # drops a torn last line: its topic is done again
+
+    def _load_rows(self) -> int:
+        """Index the rows of the file. Return the offset in bytes where the last complete one ends.
+
+        Raises UsageError if a complete line is not a row.
+        """
+        end = 0
+        with os.fdopen(os.dup(self._file), "rb") as file:
+            file.seek(0)
+            for raw in file:
+                if not raw.endswith(b"\n"):
+                    break
+                self._index_row(self._parse_row(raw), end, len(raw))
+                end += len(raw)
+        return end
+
+    def _parse_row(self, raw: bytes) -> Json:
+        try:
+            row = json.loads(raw)
+            if isinstance(row["id"], str | int) and isinstance(row["usage"], dict):
+                return dict(row)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            pass
+        raise UsageError(f"{self.path} holds other things than rows.", "Name another --out.")
+
+    def _index_row(self, row: Json, offset: int, size: int) -> None:
+        topic_id, status = str(row["id"]), row["status"]
+        if replaced := self.index.get(topic_id):
+            self.status_counts[replaced.status] -= 1
+        self.status_counts[status] += 1
+        self.index[topic_id] = BatchRow(topic_digest(row["topic"]), status, offset, size)
+        self.usage.add(row["usage"])
+
+    def append(self, row: Json) -> None:
+        """Append a row and sync it to the disk. Raises OSError."""
+        text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+        # a lone surrogate, which UTF-8 cannot encode, is written as its JSON escape
+        raw = f"{text}\n".encode("utf-8", "backslashreplace")
+        if os.write(self._file, raw) != len(
+            raw
+        ):  # full disk; the torn line is dropped on reopening
+            raise OSError(28, "No space left on device", str(self.path))
+        os.fsync(self._file)
+        self._index_row(row, self._end, len(raw))
+        self._end += len(raw)
+
+    def rewrite(self, ids: Iterable[str]) -> None:
+        """Replace the file atomically by one with the rows of these ids only, in this order.
+
+        The file stays locked throughout: the new one is locked before it is renamed.
+        """
+        part = self.path.with_name(f"{self.path.name}.part")
+        new = lock_file(
+            os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666), part
+        )
+        for row in (self.index[topic_id] for topic_id in ids):
+            os.write(new, os.pread(self._file, row.size, row.offset))
+        os.fsync(new)
+        part.replace(self.path)
+        os.close(self._file)
+        self._file, self.index, self.usage, self.status_counts = new, {}, UsageSum(), Counter()
+        self._end = self._load_rows()
+
+    def close(self) -> None:
+        """Close the file, which unlocks it."""
+        os.close(self._file)
+
+
+class UsageSum:
+    """The summed usage of rows. Its `usd` is None as soon as one price is not known."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._usd: float | None = 0.0
+
+    def add(self, usage: Json) -> None:
+        """Add the `usage` object of a row."""
+        self._counts.update({name: int(usage.get(name) or 0) for name in CallUsage.model_fields})
+        usd = usage.get("usd")
+        self._usd = None if usd is None or self._usd is None else self._usd + usd
+
+    def total(self, in_flight: Iterable[CallUsage] = ()) -> CallUsage:
+        """The sum, including the usage so far of runs that are in flight."""
+        counts = Counter(
+            {name: self._counts[name] for name in CallUsage.model_fields if name != "usd"}
+        )
+        prices = [self._usd]
+        for usage in in_flight:
+            counts.update(usage.model_dump(exclude={"usd"}))
+            prices.append(usage.usd)
+        known = [usd for usd in prices if usd is not None]
+        return CallUsage(**counts, usd=round(sum(known), 6) if len(known) == len(prices) else None)
+
+
+def topic_digest(topic: str) -> bytes:
+    """Eight bytes that identify a topic, whatever its white space."""
+    text = sanitize_line(topic, 100_000)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8]
+
+
+def _check_regular_file(path: Path) -> None:
+    """Raise UsageError if the path exists and is not a regular file: a directory, a device."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is no file.", "Name a file in a directory of your own.")
+
+
+def _open_locked(path: Path) -> int:
+    try:
+        return lock_file(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666), path)
+    except OSError as error:
+        fault = f"{path} cannot be written: {error.strerror}."
+        raise UsageError(fault, "Name a file in a directory of your own.") from None
+
+
+def lock_file(file: int, path: Path) -> int:
+    """Lock a file descriptor against other writers and return it.
+
+    Raises JournalError if another process holds the lock; the descriptor is closed then.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        remedy = "Wait for it to end, or name another --out."
+        raise JournalError(f"{path} is being written by another batch.", remedy) from None
+    return file
+
+
+def _load_batch_name(path: Path) -> str:
+    """The name of the batch, or a new random one, which is written to `FILE.batch`.
+
+    A new name is written before the output file is made, so that no output file ever has the name
+    of an earlier one.
+    """
+    name_file = path.with_name(f"{path.name}.batch")
+    try:
+        if path.exists() and (name := name_file.read_text("ascii").strip()):
+            return name
+    except (OSError, UnicodeDecodeError):
+        pass  # the name is lost: unfinished topics start anew
+    name = os.urandom(6).hex()
+    with suppress(OSError):  # the same error is reported when the output file is opened
+        name_file.write_text(f"{name}\n", "ascii")
+    return name

@@ -1,0 +1,152 @@
+"""The command: its options, and how it runs, fails and ends."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import traceback
+from contextlib import redirect_stdout
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agent import __version__, shell
+from agent.cli import inputs, output
+from agent.errors import AgentError
+
+if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
+    from agent.run import Run
+
+FORMATS = ("json", "markdown", "html")
+EPILOG = """\b
+Examples:
+  research-agent --offline "Who won the 2022 FIFA World Cup?"
+  research-agent --topic "..." --slots founded,founders | jq .slots
+  research-agent --topic "..." --slots-schema company.json | jq .data
+  echo "..." | research-agent - --corpus ~/notes --compact
+  research-agent --topic "..." --format html > answer.html
+
+\b
+Exit status: 0 an answer; 1 could not run; 2 wrong usage; 3 the sources do
+not say; 4 with --strict, an answer with a weakness; 130 interrupted twice.
+"""
+
+
+@shell.door_command(EPILOG)
+@click.argument("question", required=False)
+@click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
+@shell.strategy_option("How to research; auto: by the kind of question.  [default: slots]")
+@shell.depth_option("Rounds, steps, pages, words and caps at once.  [default: normal]")
+@click.option(
+    "--slots", callback=shell.split_commas, help="Facts to find, with commas: winner,score."
+)
+@click.option("--slots-schema", metavar="FILE", help="JSON Schema, or its file: typed slots, data.")
+@shell.llm_option
+@shell.search_option
+@shell.corpus_option
+@shell.offline_option
+@click.option("--max-rounds", type=int, help="Rounds of slots and report, 1 to 10.  [default: 2]")
+@click.option("--max-steps", type=int, help="Decisions of loop, 1 to 20.  [default: 5]")
+@click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")
+@click.option(
+    "--verify",
+    type=click.Choice(["unsure", "all", "rules"]),
+    help="Claims a model judges: those rules leave open, all, none.  [default: unsure]",
+)
+@click.option(
+    "--on-unsupported",
+    type=click.Choice(["drop", "flag"]),
+    help="What becomes of a sentence that nothing supports.  [default: drop]",
+)
+@shell.cap_options(
+    "Time for the whole run.",
+    "Dollars for models.",
+    "Tokens of models, in and out together.",
+    "Outside calls: models, searches and pages together.",
+)
+@click.option("--estimate", is_flag=True, help="The range of price, time and calls, as JSON.")
+@click.option("--resume", metavar="RUN", help="Go on with a run, or begin one of this name.")
+@click.option("--retry-failed", is_flag=True, help="With --resume: ask again what failed.")
+@click.option("--replay", type=shell.PATH, help="Repeat a journal, going nowhere.")
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only pages from this day on.")
+@click.option(
+    "--allow-domain", callback=shell.split_commas, help="Only pages of these sites, with commas."
+)
+@click.option(
+    "--block-domain", callback=shell.split_commas, help="No pages of these sites, with commas."
+)
+@shell.no_cache_option
+@click.option("--lang", help="Language of the answer.  [default: the question's own]")
+@click.option("--format", type=click.Choice(FORMATS), default="json", help="How the answer looks.")
+@click.option("--out", type=shell.PATH, help="Write the answer to this file too.")
+@click.option("--compact", is_flag=True, help="JSON on one line.")
+@click.option("--strict", is_flag=True, help="Exit 4 for partial, degraded, unsupported.")
+@click.option("--verbose", is_flag=True, help="[EVENT] detail lines on stderr.")
+@click.option("--events", is_flag=True, help="Events as JSON lines on stderr.")
+@click.option("--schema", is_flag=True, help="Print the answer's JSON Schema and exit.")
+@click.version_option(__version__, prog_name="research-agent")
+def command(**options: Any) -> int:
+    """Research a question and answer as one JSON object with citations that anyone can verify."""
+    if options["schema"]:
+        return output.print_schema()
+    topic = ""
+    try:
+        topic = inputs.read_topic(options)
+        inputs.require_writable(options["out"])
+        if options["estimate"]:
+            return _print_estimate(topic, options)
+        with redirect_stdout(sys.stderr):  # libraries may print; standard output is the answer's
+            run = _begin_run(topic, options)
+            with shell.interruptible("Stopping; once more to end at once.", run.stop):
+                output.follow(run, options)
+    except AgentError as error:
+        return output.print_failure(topic, error, options)
+    except Exception as error:  # a bug gets an answer object too
+        return output.print_failure(topic, _internal_error(error, options["verbose"]), options)
+    return output.print_answer(run.answer(), options)
+
+
+def _begin_run(topic: str, options: dict[str, Any]) -> Run:
+    from agent.run import research
+
+    return research(topic, inputs.read_settings(options))
+
+
+def _print_estimate(topic: str, options: dict[str, Any]) -> int:
+    from agent.run.estimate import estimate
+    from agent.run.request import clean_topic
+
+    figures = estimate(clean_topic(topic), inputs.read_settings(options))
+    return output.print_text(figures.model_dump_json(indent=2) + "\n")
+
+
+def _internal_error(error: Exception, verbose: bool) -> AgentError:
+    if verbose:
+        traceback.print_exception(error)
+    remedy = "This is a bug: please report it with what --verbose says."
+    return AgentError(f"Internal error: {type(error).__name__}", remedy)
+
+
+def run_cli(arguments: list[str]) -> int:
+    """Run a command line; returns its exit status. Wrong usage gets an answer on stdout too."""
+
+    def refuse(error: click.ClickException) -> int:
+        options: dict[str, Any] = {"out": None, "compact": False, "strict": False}
+        options["format"] = _requested_format(arguments)
+        return output.print_failure("", shell.usage_error(error), options)
+
+    return shell.run_command(command, refuse, arguments)
+
+
+def _requested_format(arguments: list[str]) -> str:
+    """The value of `--format` in a command line that click refused for another reason."""
+    words = [part for argument in arguments for part in argument.split("=", 1)]
+    formats = [word for flag, word in pairwise(words) if flag == "--format" and word in FORMATS]
+    return formats[-1] if formats else "json"
+
+
+def main() -> None:
+    """The console command."""
+    gc.set_threshold(50_000)  # a short process with big imports: collecting costs a tenth of them
+    shell.exit_now(run_cli(sys.argv[1:]))

@@ -1,0 +1,191 @@
+"""Metrics of an evaluation: a text against gold answers, and values with confidence intervals.
+
+Pure functions over texts and numbers, each with the source of its formula.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from statistics import fmean
+
+from agent.evidence import CJK
+from agent.state import Frozen
+
+#: Resamples of the bootstrap. With 2000 the ends of an interval vary by at most a tenth of its
+#: width from seed to seed.
+RESAMPLES = 2000
+CONFIDENCE_LEVEL = 0.95
+YES_OR_NO = frozenset({"yes", "no", "noanswer"})
+Pair = tuple[float, float]  # a question's numerator and denominator in a ratio of sums
+Interval = tuple[float, float]
+
+_ARTICLE = re.compile(r"\b(a|an|the)\b")
+_TOKEN = re.compile(f"[{CJK}]|[^\\s{CJK}]+")
+
+
+# --- a text against gold answers ---------------------------------------------------------------
+
+
+def tokenize(text: str, punctuation: str = "") -> list[str]:
+    """Return the tokens of a normalised text: lower case, without articles and punctuation.
+
+    `punctuation` is what replaces each punctuation character.
+
+    Source: `normalize_answer` of SQuAD (evaluate-v1.1.py) and HotpotQA (hotpot_evaluate_v1.py).
+    As in `mixed_segmentation` of MLQA (mlqa_evaluation_v1.py), each Chinese, Japanese or Korean
+    character is a token, and all of Unicode's punctuation counts. The NFKC normalisation before
+    it, which turns full-width digits into ASCII digits, is an addition of this program.
+    """
+    folded = unicodedata.normalize("NFKC", text).lower()
+    plain = "".join(punctuation if _is_punctuation(char) else char for char in folded)
+    return _TOKEN.findall(_ARTICLE.sub(" ", plain))
+
+
+def _is_punctuation(char: str) -> bool:
+    return char in string.punctuation or unicodedata.category(char).startswith("P")
+
+
+def exact_match(text: str, golds: Sequence[str]) -> float:
+    """Return 1 if a normalised text equals one of the normalised gold answers, else 0.
+
+    Source: exact match of SQuAD (Rajpurkar et al. 2016).
+    """
+    tokens = tokenize(text)
+    return float(any(tokens == tokenize(gold) for gold in golds))
+
+
+def token_f1(text: str, golds: Sequence[str]) -> float:
+    """Return the harmonic mean of token precision and recall, for the best of the gold answers.
+
+    Source: F1 of SQuAD (Rajpurkar et al. 2016), with HotpotQA's rule (Yang et al. 2018) that
+    `yes`, `no` and `noanswer` match only themselves.
+    """
+    return max((_token_f1(tokenize(text), tokenize(gold)) for gold in golds), default=0.0)
+
+
+def _token_f1(tokens: Sequence[str], gold: Sequence[str]) -> float:
+    has_yes_or_no = bool({" ".join(tokens), " ".join(gold)} & YES_OR_NO)
+    common = sum((Counter(tokens) & Counter(gold)).values())
+    if not common or (has_yes_or_no and list(tokens) != list(gold)):
+        return 0.0
+    precision, recall = common / len(tokens), common / len(gold)
+    return 2 * precision * recall / (precision + recall)
+
+
+def contains_gold(text: str, golds: Sequence[str]) -> float:
+    """Return 1 if a gold answer stands in a text at token borders, both normalised, else 0.
+
+    Punctuation may separate two tokens or stand inside one: both readings are tried.
+
+    Source: the lenient match of open-domain question answering, `accuracy` in Mallen et al. 2023
+    (PopQA).
+    """
+    readings = ((gold, punctuation) for gold in golds for punctuation in ("", " "))
+    return float(any(_is_sublist(tokenize(gold, p), tokenize(text, p)) for gold, p in readings))
+
+
+def _is_sublist(part: Sequence[str], whole: Sequence[str]) -> bool:
+    size = len(part)
+    starts = range(len(whole) - size + 1)
+    return bool(size) and any(list(whole[i : i + size]) == list(part) for i in starts)
+
+
+def is_right(text: str, golds: Sequence[str]) -> bool:
+    """Whether a text contains a gold answer or, for yes and no, begins with it."""
+    tokens, gold_texts = tokenize(text), {" ".join(tokenize(gold)) for gold in golds}
+    if gold_texts and gold_texts <= YES_OR_NO:
+        return bool(tokens) and tokens[0] in gold_texts
+    return contains_gold(text, golds) == 1.0
+
+
+# --- values with confidence intervals ----------------------------------------------------------
+
+
+class MetricValue(Frozen):
+    """A metric's value with its confidence interval of 95%; null where it cannot be measured."""
+
+    value: float | None
+    interval: Interval | None
+
+
+NOT_MEASURED = MetricValue(value=None, interval=None)
+
+
+def estimate_ratio(pairs: Sequence[Pair], resamples: int = RESAMPLES) -> MetricValue:
+    """Estimate a ratio of sums over questions, such as supported claims among all claims.
+
+    Questions are resampled, not claims: claims of one answer are not independent of each other.
+    Where all questions have the same ratio, see `estimate_mean`.
+    """
+    pairs = [pair for pair in pairs if pair[1]]
+    if not pairs:
+        return NOT_MEASURED
+    value = _ratio_of_sums(pairs)
+    is_uniform = len({numerator / denominator for numerator, denominator in pairs}) == 1
+    interval = (
+        _exact_interval(value, len(pairs)) if is_uniform else _bootstrap_interval(pairs, resamples)
+    )
+    return MetricValue(value=round(value, 4), interval=interval)
+
+
+def estimate_mean(values: Sequence[float], resamples: int = RESAMPLES) -> MetricValue:
+    """Estimate a mean, with the percentile bootstrap (Efron 1979) of a fixed seed as its interval.
+
+    Equal values have no spread to resample. Where all are 0 or all are 1 the interval is exact
+    (Clopper and Pearson 1934), so that 20 right answers of 20 are no certainty: 0.832 to 1. Where
+    all are equal and neither 0 nor 1, there is no interval.
+    """
+    return estimate_ratio([(value, 1.0) for value in values], resamples)
+
+
+def estimate_difference(
+    ours: Sequence[float], theirs: Sequence[float], resamples: int = RESAMPLES
+) -> MetricValue:
+    """Estimate the mean of paired differences, one per question, with its bootstrap interval.
+
+    Where all pairs differ by the same amount there is no spread to resample, and no interval.
+    """
+    pairs = [(a - b, 1.0) for a, b in zip(ours, theirs, strict=True)]
+    if not pairs:
+        return NOT_MEASURED
+    interval = _bootstrap_interval(pairs, resamples) if len(set(pairs)) > 1 else None
+    return MetricValue(value=round(_ratio_of_sums(pairs), 4), interval=interval)
+
+
+def _ratio_of_sums(pairs: Sequence[Pair]) -> float:
+    return sum(numerator for numerator, _ in pairs) / sum(denominator for _, denominator in pairs)
+
+
+def _exact_interval(value: float, n: int) -> Interval | None:
+    """The interval of Clopper and Pearson for 0 of n and n of n; None for anything between."""
+    edge = ((1 - CONFIDENCE_LEVEL) / 2) ** (1 / n)
+    return {0.0: (0.0, round(1 - edge, 4)), 1.0: (round(edge, 4), 1.0)}.get(value)
+
+
+def _bootstrap_interval(pairs: Sequence[Pair], resamples: int) -> Interval:
+    generator, n = random.Random(0), len(pairs)
+    if all(denominator == 1 for _, denominator in pairs):  # a mean, computed faster
+        values = [numerator for numerator, _ in pairs]
+        estimates = sorted(math.fsum(generator.choices(values, k=n)) / n for _ in range(resamples))
+    else:
+        estimates = sorted(_ratio_of_sums(generator.choices(pairs, k=n)) for _ in range(resamples))
+    tail = round(resamples * (1 - CONFIDENCE_LEVEL) / 2)
+    return round(estimates[tail], 4), round(estimates[-tail - 1], 4)
+
+
+def cohen_kappa(ours: Sequence[str], theirs: Sequence[str]) -> float | None:
+    """Return the agreement of two raters beyond chance; None where chance alone would agree.
+
+    Source: Cohen 1960, "A coefficient of agreement for nominal scales".
+    """
+    n = len(ours)
+    observed = fmean(a == b for a, b in zip(ours, theirs, strict=True))
+    our_counts, their_counts = Counter(ours), Counter(theirs)
+    expected = sum(our_counts[label] * their_counts[label] for label in our_counts) / (n * n)
+    return None if expected == 1 else round((observed - expected) / (1 - expected), 4)

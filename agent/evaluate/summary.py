@@ -1,0 +1,148 @@
+"""The metrics of an arm's trials, and the paired differences between arms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from agent.evaluate.metrics import (
+    MetricValue,
+    contains_gold,
+    estimate_difference,
+    estimate_mean,
+    estimate_ratio,
+    exact_match,
+    token_f1,
+)
+from agent.evaluate.questions import EvaluationQuestion
+from agent.evaluate.trials import Trial
+from agent.state.json_data import Json
+
+Metric = Callable[[str, Sequence[str]], float]  # of a text and its gold answers
+
+
+class TrialRow(NamedTuple):
+    """A question, its trial in one arm, and the judge's label.
+
+    `supported_claims` counts the claims that the judge finds in their quotes; None: not judged.
+    """
+
+    question: EvaluationQuestion
+    trial: Trial
+    label: str  # right, wrong or abstained; failed where there was an error
+    supported_claims: int | None = None
+
+    @property
+    def accuracy(self) -> float:
+        """1 for a right answer, or for an abstention where no answer exists; else 0."""
+        return float(self.label == ("right" if self.question.answers else "abstained"))
+
+    @property
+    def is_answered(self) -> bool:
+        return self.label in ("right", "wrong")
+
+    def score(self, metric: Metric) -> float:
+        """Return a metric of the answer's text; 1 for an abstention where no answer exists."""
+        is_right_abstention = not self.question.answers and self.label == "abstained"
+        return float(metric(self.trial.text, self.question.answers) or is_right_abstention)
+
+
+def summarize_trials(rows: Sequence[TrialRow]) -> Json:
+    """Return all metrics of one arm: sums over questions, and means with intervals of 95%."""
+    answered = [row for row in rows if row.is_answered]
+    usages = [row.trial.answer.usage for row in rows]
+    return {
+        "n": len(rows),
+        "accuracy": _mean([row.accuracy for row in rows]),
+        "answered": len(answered),
+        "abstained": sum(row.label == "abstained" for row in rows),
+        "wrong": sum(not row.accuracy for row in answered),
+        "failed": sum(row.label == "failed" for row in rows),
+        "accuracy_of_answered": _mean([row.accuracy for row in answered]),
+        "exact_match": _mean([row.score(exact_match) for row in rows]),
+        "f1": _mean([row.score(token_f1) for row in rows]),
+        "contains": _mean([row.score(contains_gold) for row in rows]),
+        **_gold_metrics(rows),
+        **_citation_metrics(rows),
+        "seconds": round(math.fsum(usage.seconds for usage in usages), 3),
+        "seconds_median": round(median(usage.seconds for usage in usages), 3),
+        "usd": _sum_usd([usage.usd for usage in usages]),
+        "tokens": sum(row.trial.tokens for row in rows),
+        "llm_calls": sum(usage.llm_calls for usage in usages),
+        "searches": sum(usage.searches for usage in usages),
+        "pages": sum(usage.pages for usage in usages),
+    }
+
+
+def _gold_metrics(rows: Sequence[TrialRow]) -> Json:
+    """The shares of gold pages that searches found, that were read, and that answers cite."""
+    return {
+        f"gold_{name}": _ratio(
+            [(len(getattr(row.trial, name)), len(row.question.gold)) for row in rows]
+        )
+        for name in ("found", "read", "cited")
+    }
+
+
+def _citation_metrics(rows: Sequence[TrialRow]) -> Json:
+    """Citation precision and recall, with statements and citations as in ALCE (Gao et al. 2023).
+
+    Precision: the claims that their citations support, among those that cite. The verdicts are the
+    run's own, by rules or by the model that verified. `citation_precision_judged` takes the
+    judge's verdicts, which sees the quotes alone. Recall: the claims that cite, among all.
+    """
+    claims = [row.trial.answer.claims for row in rows]
+    citing = [[claim for claim in group if claim.citations] for group in claims]
+    supported = [[claim for claim in group if claim.verdict == "supported"] for group in citing]
+    judged = [
+        (row.supported_claims, len(group))
+        for row, group in zip(rows, citing, strict=True)
+        if row.supported_claims is not None
+    ]
+    return {
+        "citation_precision": _ratio(list(zip(map(len, supported), map(len, citing), strict=True))),
+        "citation_precision_judged": _ratio(judged),
+        "citation_recall": _ratio(list(zip(map(len, citing), map(len, claims), strict=True))),
+    }
+
+
+def _sum_usd(prices: Sequence[float | None]) -> float | None:
+    """The sum; None where one of the prices is unknown."""
+    known = [usd for usd in prices if usd is not None]
+    return round(math.fsum(known), 6) if len(known) == len(prices) else None
+
+
+def compare_arms(arms: Sequence[tuple[str, Sequence[TrialRow]]]) -> list[Json]:
+    """Return the paired differences of the first arm and each other one, question by question."""
+    (name, ours), *others = arms
+    return [
+        {"arm": name, "less": other, **_paired_differences(ours, theirs)}
+        for other, theirs in others
+    ]
+
+
+def _paired_differences(ours: Sequence[TrialRow], theirs: Sequence[TrialRow]) -> Json:
+    metrics: dict[str, Callable[[TrialRow], float]] = {
+        "accuracy": lambda row: row.accuracy,
+        "f1": lambda row: row.score(token_f1),
+        "tokens_a_question": lambda row: row.trial.tokens,
+    }
+    differences = {
+        name: _to_json(estimate_difference([metric(r) for r in ours], [metric(r) for r in theirs]))
+        for name, metric in metrics.items()
+    }
+    return {"n": len(ours), **differences}
+
+
+def _mean(values: Sequence[float]) -> Json:
+    return _to_json(estimate_mean(values))
+
+
+def _ratio(pairs: Sequence[tuple[float, float]]) -> Json:
+    return _to_json(estimate_ratio(pairs))
+
+
+def _to_json(value: MetricValue) -> Json:
+    return value.model_dump(mode="json")

@@ -1,0 +1,99 @@
+"""Names in a text, told by their capital letters, or by what stands around them in Chinese."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from agent.evidence.dates import is_year
+from agent.evidence.words import CJK, stop_words, word_lists
+
+#: Capital letters of the Latin, Greek and Cyrillic scripts (`re` has no class for them).
+UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĴĶĹĻĽĿŁŃŅŇŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽȘȚΑ-ΩА-ЯЁ"
+_PARTICLE = r"(?:de|del|della|van|von|der|den|di|da|dos|la|le|bin|ibn|al|el|of|the|y|&)"
+NAME_WORD = rf"[{UPPER}](?:[\w'’&-]|\.(?=\w|\s[{UPPER}]))*"
+NAME = re.compile(rf"\b{NAME_WORD}(?:\s(?:{_PARTICLE}\s){{0,2}}{NAME_WORD})*")
+_CAPITALISED = re.compile(r"\b(?=[^\W\d_a-zà-ÿ])[^\W\d_]{3,}")
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
+
+
+@cache
+def _calendar() -> frozenset[str]:
+    """The names of months and weekdays, which begin with a capital letter and name nobody."""
+    full = (names.split()[0] for names in word_lists()["months"]["en"].split("|"))
+    return frozenset((*full, *_WEEKDAYS.split()))
+
+
+@cache
+def _openers(of: str) -> frozenset[str]:
+    """Words that begin sentences or questions, and no name."""
+    opening = frozenset(word_lists()["leading"][of].split())
+    return opening | stop_words() if of == "sentences" else opening
+
+
+# --- names in prose ----------------------------------------------------------------------------
+
+
+def find_names(text: str) -> list[str]:
+    """The names: runs of capitalised words, without the word that only begins a sentence."""
+    return [text[a:b] for a, b in name_spans(text)] + [
+        m[1] or m[2] for m in _CHINESE_NAME.finditer(text)
+    ]
+
+
+def name_spans(text: str) -> list[tuple[int, int]]:
+    """Where the names stand."""
+    openers = _openers("sentences")
+    spans = []
+    for match in NAME.finditer(text):
+        start, end = match.span()
+        while start < end:  # "The Beatles" is kept as "Beatles": the article is not the name
+            word = re.match(r"[\w'’.&-]+", text[start:end])
+            if not word or word[0].lower() not in openers:
+                break
+            start += word.end()
+            start += len(text[start:end]) - len(text[start:end].lstrip())
+        name = text[start:end].rstrip(".'’-&")
+        name = re.sub(r"['’]s$", "", name)
+        if len(name) > 1 and name.lower() not in _calendar() and name.lower() not in openers:
+            spans.append((start, start + len(name)))
+    return spans
+
+
+#: After a word that introduces one, or before its Latin spelling in brackets.
+_CHINESE_NAME = re.compile(
+    rf"(?:是|为|由|归|来自|[，。；、]|^)((?:(?![是为由归的])[{CJK}·]){{2,10}}?)(?=（[A-Z]|\([A-Z])"
+    rf"|(?:是|由|归)((?:(?![的一])[{CJK}·]){{2,8}}?)(?=队?[，。；、）)]|$)"
+)
+
+
+def chinese_name_spans(text: str) -> list[tuple[int, int]]:
+    """Where the names in Chinese stand that have their Latin spelling behind them."""
+    return [match.span(1) for match in _CHINESE_NAME.finditer(text) if match[1]]
+
+
+def capitalised_words(text: str) -> list[str]:
+    """The words of a text that begin with a capital letter and have three letters or more."""
+    return _CAPITALISED.findall(text)
+
+
+# --- names in a question -----------------------------------------------------------------------
+
+_NAMED = re.compile(
+    rf"\b[{UPPER}][\w'’&.-]*(?:\s+(?:(?:of|the|de|van|von|der|di|da|la|le|and|&)\s+){{0,2}}"
+    rf"[{UPPER}][\w'’&-]*|\s+\d+\b)*"
+)
+_QUOTED = re.compile(r"[\"“”«»《》「」]([^\"“”«»《》「」]{2,80})[\"“”«»《》「」]")
+
+
+def find_question_names(text: str) -> list[str]:
+    """The names in a text, as written: quoted words, and runs of capitalised ones."""
+    found = [match.strip() for match in _QUOTED.findall(text)]
+    for match in _NAMED.finditer(text):
+        pieces = match[0].rstrip(".'’").split()
+        while pieces and pieces[0].lower() in _openers("questions"):
+            pieces.pop(0)
+        name = " ".join(pieces)
+        if len(name) > 1 and not is_year(name):
+            found.append(re.sub(r"['’]s?$", "", name))
+    return list(dict.fromkeys(found))

@@ -1,0 +1,37 @@
+"""How well texts fit a question: BM25 over their content words."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+
+from agent.evidence.words import content_words
+
+
+@lru_cache(maxsize=4096)
+def _count_words(text: str) -> Counter[str]:
+    """The content words of a passage with their counts; cached, since pages are ranked often."""
+    return Counter(content_words(text))
+
+
+def rank_texts(texts: Sequence[str], question: str) -> list[float]:
+    """The BM25 score of each text for a question (k1 1.2, b 0.75), over the given texts.
+
+    Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
+    """
+    bags = [_count_words(text) for text in texts]
+    lengths = [sum(bag.values()) for bag in bags]
+    mean = (sum(lengths) / len(lengths) if lengths else 0) or 1
+    scores = [0.0] * len(texts)
+    for word in dict.fromkeys(
+        content_words(question)
+    ):  # in one order: sums differ in their last bits
+        holding = sum(1 for bag in bags if word in bag)
+        rarity = math.log(1 + (len(bags) - holding + 0.5) / (holding + 0.5))
+        for i, bag in enumerate(bags):
+            if count := bag[word]:
+                length = 0.25 + 0.75 * lengths[i] / mean
+                scores[i] += rarity * count * 2.2 / (count + 1.2 * length)
+    return scores

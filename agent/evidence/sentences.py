@@ -1,0 +1,103 @@
+"""Text cut into sentences and passages.
+
+Every span is a half-open range of character offsets into the text.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+
+from agent.evidence.dates import month_pattern
+
+Span = tuple[int, int]
+
+PASSAGE = 500  # characters: some three sentences, enough to stand alone and few enough to rank
+
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Lt|Col|Gen|Capt|Rev|Hon|No|Nos|Vol|vs|cf|ca|approx|Inc|Ltd|"
+    r"Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|al|etc|e\.g|i\.e|z\.B|bzw|Nr|Abs|Bd|"
+    r"Mt|Ft|Gov|Sen|Rep|Adm|Maj|Sgt|Cmdr|Mme|Mlle|Ave|Blvd|Bros|Dept|"
+    r"bspw|geb|gegr|gest|vgl|Fa|Hrsg|Mio|Mrd|Okt|Dez|Str|Chr)"
+    r"|\b[A-ZÄÖÜ]|\b\w\.\w|\b[du]|\b(?:u\. ?a|d\. ?h)|(?<!\w)[\u0621-\u064a])\.$"
+)
+#: A German ordinal: after an article, or before a month.
+_ORDINAL = re.compile(r"(\b(?:im|vom|zum|zur|der|das|den|dem|des|seit|bis) )?\b\d{1,2}\.$", re.I)
+#: `c. 1850`, `p. 5`, `Fig. 3`; and, letter by letter, `z. B.`, `v. Chr.`
+_BEFORE_NUMBER = re.compile(r"(?<!\d )\b(?:[a-z]|pp|figs?|eqs?|ch|sec|art)\.$", re.I)
+_LETTERED = re.compile(r"\b[a-z]\.$"), re.compile(r"\s?(?:\w\.|Chr\b)")
+#: Quotation marks. A quotation is not cut at a stop within it.
+_QUOTES = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
+QUOTED = 300  # characters, before and after a stop
+#: Matches only where a run of stops begins, so that a long run is scanned once.
+_BORDER = re.compile(
+    r"(?<![.!?…؟۔।])[.!?…؟۔।]++[\"'”’»“‘«)\]]*+(?=\s)|[。！？｡]++[”’」』）]*+(?!と)|\n++"
+)
+
+
+@lru_cache(maxsize=512)
+def split_sentences(text: str) -> tuple[Span, ...]:
+    """The spans of the sentences of a text, without surrounding blanks. A line break ends one."""
+    spans: list[Span] = []
+    start = 0
+    for border in _BORDER.finditer(text):
+        if border[0][0] != "\n" and (
+            _is_quoted(text, start, border.end())
+            or (border[0][0] in ".?!" and _goes_on(text, start, border))
+        ):
+            continue
+        spans.append((start, border.end()))
+        start = border.end()
+    spans.append((start, len(text)))
+    return tuple(span for span in (_trim(text, *s) for s in spans) if span[0] < span[1])
+
+
+def _goes_on(text: str, start: int, border: re.Match[str]) -> bool:
+    """Whether a stop ends no sentence: it is of an abbreviation, an ordinal, a title or a list."""
+    before = text[max(start, border.start() - 12) : border.start() + 1]
+    after = text[border.end() : border.end() + 8].lstrip(" ")[:1]
+    if before[:-1].strip().isdecimal() and start + 12 > border.start():
+        return True  # `1.` of a list
+    if after.isdecimal() and _BEFORE_NUMBER.search(before):
+        return True
+    if _LETTERED[0].search(before) and _LETTERED[1].match(text, border.end()):
+        return True
+    if (ordinal := _ORDINAL.search(before)) and (
+        ordinal[1] or _german_month_pattern().match(text, border.end())
+    ):
+        return True
+    return bool(_ABBREVIATION.search(before)) or after.islower() or after in tuple("|,;:–—/")
+
+
+@cache
+def _german_month_pattern() -> re.Pattern[str]:
+    return re.compile(rf" ?{month_pattern('de')}(?!\w)")
+
+
+def _is_quoted(text: str, start: int, at: int) -> bool:
+    """Whether an offset lies in a quotation that began in its sentence and ends in its line."""
+    said = text[max(start, at - QUOTED) : at]
+    rest = text[at : at + QUOTED].partition("\n")[0]
+    return (said.count('"') % 2 == 1 and '"' in rest) or any(
+        opens in said and closes in rest and said.rfind(opens) > said.rfind(closes)
+        for opens, closes in _QUOTES
+    )
+
+
+def _trim(text: str, start: int, end: int) -> Span:
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), end - len(piece) + len(piece.rstrip())
+
+
+def split_passages(text: str, size: int = PASSAGE) -> tuple[Span, ...]:
+    """The spans of pieces of whole sentences, of about `size` characters each.
+
+    A longer sentence is cut anywhere, so that no piece is longer than twice `size`.
+    """
+    pieces: list[Span] = []
+    for start, end in split_sentences(text):
+        if pieces and end - pieces[-1][0] <= size:
+            pieces[-1] = (pieces[-1][0], end)
+        else:
+            pieces.extend((at, min(at + 2 * size, end)) for at in range(start, end, 2 * size))
+    return tuple(pieces)

@@ -1,0 +1,58 @@
+"""What a language model is to the rest of the program, and what it returns."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from agent.outside import Task
+from agent.state import Frozen
+
+
+class Generation(Frozen):
+    """The text that a model generated, and the tokens that its service counted.
+
+    Tokens of thinking count as output. `problem` says why the text cannot be a whole answer, such
+    as that it is empty or was cut off at the output limit; "" if there is no problem.
+    """
+
+    text: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    problem: str = ""
+
+
+class Model(Protocol):
+    """One model of one provider."""
+
+    provider: str
+    name: str
+
+    def generate(self, task: Task[Any], correction: str) -> Generation:
+        """Answer a task as JSON text; `correction` says why the previous reply was unusable.
+
+        Makes one try. Raises ModelFailed with the outcome of this try.
+        """
+        ...
+
+    def probe(self) -> str:
+        """Say in words whether the model can be asked now, at no cost. Raises ModelFailed."""
+        ...
+
+    def cost_usd(self, generation: Generation) -> float | None:
+        """The cost of a generation in US dollars; None where the price is not known."""
+        ...
+
+    def warm(self) -> None:
+        """Import the libraries and open the connections that the first call needs."""
+        ...
+
+    def close(self) -> None:
+        """Release connections and end calls under way. Can be called twice."""
+        ...
+
+
+def describe_problem(text: str, is_cut_off: bool) -> str:
+    """Why a reply cannot be a whole answer, in words that the model is told; "" if it can."""
+    if is_cut_off:
+        return "the reply was cut off at the output limit; be shorter"
+    return "" if text.strip() else "the reply was empty"

@@ -1,0 +1,60 @@
+"""How long a group of calls is waited for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class WaitLimits:
+    """How long calls are waited for, in seconds. Time spent waiting for rate limits is left out.
+
+    A call that takes longer than `timeout` is given up. After two thirds of a group have ended, the
+    others are given up when they take `patience` longer than those, or twice as long as those,
+    whichever is later.
+    """
+
+    timeout: float
+    patience: float
+    rate_limit_wait: Callable[[], float] = lambda: 0.0  # of all calls of this run so far
+
+
+class GroupDeadline:
+    """When the wait for a group of calls is over.
+
+    `slowest_recalled` returns the seconds of the slowest call that the journal answered. Such a
+    call ends at once here, so it must not make the others seem slow: they get at least as long as
+    it took when it was made.
+    """
+
+    def __init__(
+        self,
+        flights: Sequence[Future[Any]],
+        limits: WaitLimits,
+        slowest_recalled: Callable[[], float],
+    ) -> None:
+        self._flights = flights
+        self._limits = limits
+        self._slowest_recalled = slowest_recalled
+        self._start = self._clock()
+        self._most_ended_after: float | None = None  # seconds until two thirds had ended
+
+    def _clock(self) -> float:
+        return time.monotonic() - self._limits.rate_limit_wait()
+
+    def outcome(self) -> Literal["timeout", "missed", ""]:
+        """The outcome of a call of the group that has not ended by now; "": the wait goes on."""
+        seconds = self._clock() - self._start
+        if seconds > self._limits.timeout:
+            return "timeout"
+        if self._most_ended_after is None:
+            ended, size = sum(flight.done() for flight in self._flights), len(self._flights)
+            if not 3 * ended >= 2 * size > 2:
+                return ""
+            self._most_ended_after = seconds
+        grace = max(self._limits.patience, self._most_ended_after, self._slowest_recalled())
+        return "missed" if seconds > self._most_ended_after + grace else ""

@@ -1,0 +1,216 @@
+"""The audit of an answer: its schema, and every page hash, offset, quote, marker and verdict.
+
+An answer is checked against its journal alone, without a key and without the network. A journal
+that this version wrote is replayed as well: then every other value must be what the replay gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from agent.answer import Answer, Citation, answer_validator
+from agent.answer.markdown_format import report_to_markdown
+from agent.checking.bench import check_by_rules, decide_verdict
+from agent.errors import JournalError
+from agent.evidence.citing import join_claims
+from agent.evidence.links import quote_link
+from agent.evidence.markers import cited_numbers
+from agent.run.journal_evidence import JournalEvidence, read_evidence
+from agent.run.replay import find_replay_differences, replay_answer
+from agent.slots.data import data_differences
+from agent.slots.forms import holds_value
+from agent.state import Claim, Scalar
+from agent.state.json_data import Json
+
+#: Where in the answer object, as a path, and what is wrong there.
+Failure = tuple[str, str]
+
+
+def audit_answer(answer: Json, journal: Path | None = None) -> Json:
+    """`{"ok", "checked", "failures": [{"where", "what"}], "judged_by_model", "replayed"}`.
+
+    Without `journal`, that of the path which the answer names. `replayed` is whether the journal
+    gave the whole answer again, or could have. Raises JournalError if it cannot be read.
+    """
+    if failures := list(find_schema_errors(answer)):
+        return _make_result(failures, [], None, is_replayed=False)
+    typed = Answer.model_validate(answer)
+    if journal is None and typed.run and typed.run.journal:
+        journal = Path(typed.run.journal)
+    with _report_damage(journal):
+        evidence = read_evidence(journal)
+        replay = replay_answer(answer, journal)
+        failures = list(_find_failures(typed, evidence))
+        judged = list(_find_judged_verdicts(typed, evidence))
+    if replay:
+        failures += find_replay_differences(answer, replay, {where for where, _ in failures})
+    return _make_result(failures, judged, typed, is_replayed=replay is not None)
+
+
+def find_schema_errors(answer: Json) -> Iterator[Failure]:
+    """Where an answer object does not keep the JSON Schema, and how."""
+    for error in answer_validator().iter_errors(answer):
+        yield error.json_path, error.message[:300]
+
+
+def _make_result(
+    failures: Sequence[Failure], judged: Sequence[Json], answer: Answer | None, *, is_replayed: bool
+) -> Json:
+    """The result of an audit. `answer` is None if it was not checked any further."""
+    return {
+        "ok": not failures,
+        "checked": {
+            "citations": len(answer.citations) if answer else 0,
+            "claims": len(list(_all_claims(answer))) if answer else 0,
+            "slots": len(answer.slots) if answer else 0,
+            "pages": len({c.page_sha256 for c in answer.citations}) if answer else 0,
+        },
+        "failures": [{"where": where, "what": what} for where, what in failures],
+        "judged_by_model": judged,
+        "replayed": is_replayed,
+    }
+
+
+@contextmanager
+def _report_damage(journal: Path | None) -> Iterator[None]:
+    """Raises JournalError for lines of a shape that this program does not write."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        fault = f"{journal} is damaged ({type(error).__name__})."
+        raise JournalError(fault, "Name another file.") from None
+
+
+def _find_failures(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
+    yield from _check_citations(answer, evidence)
+    yield from _check_markers(answer)
+    yield from _check_claims(answer, evidence)
+    yield from _check_report(answer, evidence)
+    yield from _check_slots(answer, evidence)
+    yield from _check_data(answer, evidence)
+
+
+def _check_citations(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
+    for i, citation in enumerate(answer.citations):
+        where = f"citations[{i}]"
+        pages = evidence.pages.get(citation.page_sha256, [])
+        if not pages:
+            yield f"{where}.page_sha256", "the journal holds no page with this hash"
+        elif pages[0]["text"][citation.start : citation.end] != citation.quote:
+            yield f"{where}.quote", "the page does not hold this quote at these offsets"
+        for field in ("url", "title", "retrieved_at") if pages else ():
+            if getattr(citation, field) not in [page.get(field) for page in pages]:
+                yield f"{where}.{field}", "it is not that of the page in the journal"
+        if pages and citation.link != quote_link(
+            citation.url, pages[0]["text"], citation.start, citation.end
+        ):
+            yield f"{where}.link", "the link does not open this page at this quote"
+        if citation.match == "none":
+            yield f"{where}.match", "a quote that is on no page is cited"
+
+
+def _check_markers(answer: Answer) -> Iterator[Failure]:
+    """Markers of the answer and citations of slots must be numbers of citations."""
+    known = {citation.id for citation in answer.citations}
+    for n in sorted(cited_numbers(answer.answer) - known):
+        yield "answer", f"[{n}] is not among the citations"
+    for name, slot in answer.slots.items():
+        numbers = {n for alternative in slot.alternatives for n in alternative.citations}
+        for n in sorted({*slot.citations, *numbers} - known):
+            yield f"slots.{name}", f"{n} is not among the citations"
+
+
+def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
+    text = join_claims(answer.claims)
+    if (answer.claims or answer.status == "complete") and text != answer.answer:
+        yield "answer", "it is not what its claims say"
+    for where, claim in _all_claims(answer):
+        cited = _cited_by(claim, answer)
+        for n in sorted(set(claim.citations) - {citation.id for citation in cited}):
+            yield where, f"{n} is not among the citations"
+        judged = evidence.verdicts.get(claim.text)
+        if decide_verdict(claim.text, evidence.quote_places(cited), judged) != claim.verdict:
+            yield f"{where}.verdict", f"{claim.verdict} is not what checking it says"
+
+
+def _find_judged_verdicts(answer: Answer, evidence: JournalEvidence) -> Iterator[Json]:
+    """Verdicts that needed a model's judgement, beside those of the rules alone."""
+    for where, claim in _all_claims(answer):
+        rules = check_by_rules(claim.text, evidence.quote_places(_cited_by(claim, answer)))
+        if rules.verdict != claim.verdict:
+            yield {"where": where, "verdict": claim.verdict, "rules": rules.verdict}
+
+
+def _all_claims(answer: Answer) -> Iterator[tuple[str, Claim]]:
+    """The claims of an answer and of its report, each with its path."""
+    report = answer.report
+    groups = {"claims": answer.claims}
+    if report:
+        for i, section in enumerate(report.sections):
+            groups[f"report.sections[{i}].sentences"] = section.sentences
+        groups["report.conflicts"] = report.conflicts
+    for path, claims in groups.items():
+        for i, claim in enumerate(claims):
+            yield f"{path}[{i}]", claim
+
+
+def _cited_by(claim: Claim, answer: Answer) -> list[Citation]:
+    return [citation for citation in answer.citations if citation.id in claim.citations]
+
+
+def _check_report(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
+    """The Markdown must be that of the report's values, the counts those of the answer."""
+    report = answer.report
+    if report is None:
+        return
+    if report.markdown != report_to_markdown(report, answer.claims, answer.citations):
+        yield "report.markdown", "it is not what the report's values and the citations say"
+    methodology, counts = report.methodology, answer.sources
+    if methodology.question != answer.topic:
+        yield "report.methodology.question", "it is not the question of the answer"
+    for query in methodology.searches:
+        if query not in evidence.queries:
+            yield "report.methodology.searches", f"the journal holds no search for: {query}"
+    for field, count in (
+        ("candidates", counts.found),
+        ("analysed", counts.read),
+        ("blocked", counts.blocked),
+        ("failed", counts.failed),
+    ):
+        if getattr(methodology, field) != count:
+            yield f"report.methodology.{field}", f"the answer counts {count}"
+
+
+def _check_slots(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
+    """Every value and every alternative must be in a quote that is cited for it."""
+    for name, slot in answer.slots.items():
+        if (slot.value is None) != (slot.status == "missing"):
+            yield f"slots.{name}.status", f"it is {slot.status}, and its value {slot.value!r}"
+        values = [("", slot.value, slot.citations)]
+        for i, alternative in enumerate(slot.alternatives):
+            values.append((f".alternatives[{i}]", alternative.value, alternative.citations))
+        for path, value, cited in values:
+            if value is not None and not _is_quoted(value, cited, answer, evidence):
+                yield f"slots.{name}{path}.value", "it stands in none of its quotes"
+
+
+def _is_quoted(
+    value: Scalar, cited: Sequence[int], answer: Answer, evidence: JournalEvidence
+) -> bool:
+    return any(
+        holds_value(citation.quote, value, evidence.page_text(citation))
+        for citation in answer.citations
+        if citation.id in cited
+    )
+
+
+def _check_data(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
+    """The plain object must have the values of the slots and keep the schema of the run."""
+    if evidence.slots_schema is not None and answer.data is None:
+        yield "data", "the run had a schema of slots, and there is no data"
+    if answer.data is not None:
+        values = {name: slot.value for name, slot in answer.slots.items()}
+        for path, message in data_differences(answer.data, values, evidence.slots_schema):
+            yield f"data.{path}".rstrip("."), message

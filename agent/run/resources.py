@@ -1,0 +1,87 @@
+"""What the runs of one process share: rate limits, connections to models, the index of a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent.errors import UsageError
+from agent.llm import Model
+from agent.outside.rate_limits import (
+    FileCounterStore,
+    RateLimits,
+    is_writable_folder,
+    parse_rate_limits,
+)
+from agent.run.models import make_models
+from agent.settings import Settings, user_folder
+from agent.sources.sources import open_corpus, open_sources
+
+if TYPE_CHECKING:
+    from agent.sources.search.corpus import Corpus
+
+
+class SharedResources(NamedTuple):
+    """What the runs of one process share. `corpus` is None where the settings name none."""
+
+    limits: RateLimits
+    models: Sequence[Model]
+    corpus: Corpus | None
+
+
+def share_resources(settings: Settings, limits: RateLimits | None = None) -> SharedResources:
+    """Resources for all runs with these settings, for as long as the process lives.
+
+    Without `limits`, those of `open_rate_limits`. Raises UsageError or NotConfigured for settings
+    with which no run could be made.
+    """
+    limits = limits or open_rate_limits(settings)
+    models = [SharedModel(model) for model in make_models(settings)]
+    needs_corpus = settings.offline or settings.corpus is not None
+    corpus = open_corpus(settings) if needs_corpus else None
+    open_sources(settings, corpus=corpus).close()  # raises now for an unknown search provider
+    # else the rate limiter counts the first requests before an import of a second, and they are
+    # sent together after it
+    models[0].warm()
+    return SharedResources(limits, models, corpus)
+
+
+class SharedModel:
+    """A model that many runs share: the end of one run does not close it."""
+
+    def __init__(self, model: Model) -> None:
+        self.provider, self.name = model.provider, model.name
+        self.generate, self.probe = model.generate, model.probe
+        self.cost_usd, self.warm = model.cost_usd, model.warm
+
+    def close(self) -> None:
+        """Do nothing: other runs use the model."""
+
+
+def open_rate_limits(settings: Settings) -> RateLimits:
+    """The rate limits of the providers, counted together with all runs that use this cache folder.
+
+    Raises UsageError for limits that cannot be parsed, are of an unknown provider, or cannot be
+    counted because the folder is not writable.
+    """
+    rates = parse_rate_limits(settings.rate_limits)
+    _check_providers(rates)
+    folder = (settings.cache_dir or user_folder("cache")) / "limits"
+    if rates and not is_writable_folder(folder):
+        remedy = "RATE_LIMITS are counted there: name another folder with CACHE_DIR."
+        raise UsageError(f"{folder} cannot be written.", remedy)
+    window = settings.rate_window
+    return RateLimits(rates, FileCounterStore(folder, rates, window), window)
+
+
+def _check_providers(limits: Iterable[str]) -> None:
+    """Raises UsageError for the limit of an unknown provider, which would have no effect."""
+    names = {name.partition(":")[0] for name in limits}
+    if not names:
+        return
+    from agent.sources.search import PROVIDERS
+
+    known = ["gemini", "openai", *PROVIDERS]
+    for name in sorted(names.difference(known)):
+        fault = f"RATE_LIMITS: there is no provider {name!r}."
+        raise UsageError(fault, f"Choose from: {', '.join(known)}.")

@@ -1,0 +1,94 @@
+"""Answers and errors as HTTP responses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from agent.answer import Answer, build_error_answer, to_json
+from agent.answer.html_format import to_html
+from agent.answer.markdown_format import to_markdown
+from agent.errors import AgentError, JournalError, NotConfigured, UsageError
+from agent.server.openapi import EMPTY_QUESTION
+from agent.serving.live import LiveRun
+
+AnswerFormat = Literal["json", "markdown", "html"]
+RETRY_AFTER = "5"  # seconds
+
+
+def result_body(answer: Answer) -> dict[str, Any]:
+    """The answer object as JSON, with the report as Markdown and the question."""
+    report = answer.report.markdown if answer.report else to_markdown(answer)
+    return answer.model_dump(mode="json") | {"report": report, "question": answer.topic}
+
+
+def answer_response(answer: Answer, live: LiveRun | None = None) -> Response:
+    """An answer, with 200 or the status of its error; `detail` is then the error's message."""
+    status_of = {"usage": 422, "not_configured": 500, "internal": 500}
+    status = status_of.get(answer.error.kind, 502) if answer.error else 200
+    body = result_body(answer) | ({"detail": answer.error.message} if answer.error else {})
+    return JSONResponse(body, status, {"X-Run-ID": live.id} if live else None)
+
+
+def file_response(name: str, answer: Answer, answer_format: AnswerFormat) -> Response:
+    """An answer as a file to download."""
+    to_text, content_type, suffix = {
+        "json": (to_json, "application/json", "json"),
+        "markdown": (to_markdown, "text/markdown; charset=utf-8", "md"),
+        "html": (to_html, "text/html; charset=utf-8", "html"),
+    }[answer_format]
+    headers = {
+        "Content-Type": content_type,
+        "Content-Disposition": f'attachment; filename="{name}.{suffix}"',
+    }
+    return Response(to_text(answer).encode("utf-8", "replace"), headers=headers)
+
+
+# --- handlers of exceptions -----------------------------------------------------------------------
+
+
+async def handle_validation_error(request: Request, error: Exception) -> Response:
+    """422 with where the fault is, but not with what was sent; 400 for a blank question."""
+    assert isinstance(error, RequestValidationError)
+    faults = error.errors()
+    if any(one["loc"][-1] == "question" and not str(one["input"]).strip() for one in faults):
+        return JSONResponse({"detail": EMPTY_QUESTION}, 400)
+    detail = [{name: one[name] for name in ("loc", "msg", "type")} for one in faults]
+    content_type = request.headers.get("content-type", "")
+    is_not_json = faults[0]["loc"] == ("body",) and "json" not in content_type
+    remedy = {"remedy": "Send Content-Type: application/json."} if is_not_json else {}
+    return JSONResponse({"detail": detail, **remedy}, 422)
+
+
+async def handle_http_error(request: Request, error: Exception) -> Response:
+    """The status of the exception; 422 for the 400 of a body that is not even text."""
+    assert isinstance(error, HTTPException)
+    status = 422 if error.status_code == 400 else error.status_code
+    return JSONResponse({"detail": error.detail}, status, error.headers)
+
+
+async def handle_agent_error(request: Request, error: Exception) -> Response:
+    """422 for wrong usage (400 for an empty question), 409 for a journal, else 500."""
+    assert isinstance(error, AgentError)
+    if isinstance(error, NotConfigured):
+        return answer_response(build_error_answer("", error))
+    status = {UsageError: 422, JournalError: 409}.get(type(error), 500)
+    status = 400 if error.message == EMPTY_QUESTION else status
+    return JSONResponse({"detail": error.message, "remedy": error.remedy}, status)
+
+
+def make_busy_handler(
+    count_refusal: Callable[[], None],
+) -> Callable[[Request, Exception], Coroutine[Any, Any, Response]]:
+    """A handler of `Busy`, which counts the refusal: 429 with `Retry-After`."""
+
+    async def handle_busy(_: Request, error: Exception) -> Response:
+        count_refusal()
+        return JSONResponse({"detail": str(error)}, 429, {"Retry-After": RETRY_AFTER})
+
+    return handle_busy

@@ -1,0 +1,91 @@
+"""The body of a request to a server: a question and settings, validated as the settings are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+from pydantic import ConfigDict, Field, StringConstraints, create_model
+
+from agent.run.request import MAX_TOPIC_CHARACTERS
+from agent.settings import Settings
+from agent.state import Frozen
+
+SHORTEST_TOPIC = 3  # characters
+
+#: Settings that a request may set. All others are the server's.
+REQUEST_FIELDS = (
+    "strategy slots slots_schema depth max_rounds max_words max_seconds max_usd max_tokens "
+    "max_calls lang since allow_domains block_domains verify on_unsupported cache"
+).split()
+#: A request may lower these caps of the server, not raise them.
+CAPPED_FIELDS = ("max_seconds", "max_usd", "max_tokens", "max_calls")
+LONGEST_LIST, LONGEST_TEXT = 50, 253  # names; characters: the longest name of a host
+#: Makes the settings of a run from those that its request sets.
+Configure = Callable[[Mapping[str, Any]], Settings]
+
+
+def make_configure(load: Callable[..., Settings], options: Mapping[str, Any]) -> Configure:
+    """What makes the settings of a request: the request's win over a server's options.
+
+    `load` is `load_settings`, which reads the environment and `.env` anew for each request: a key
+    that is added to `.env` counts from the next request on. Raises UsageError as `load` does.
+    """
+    return lambda request: load(**{**options, **request})
+
+
+class ResearchRequest(Frozen):
+    """A question, and how far to go for it. `Question` adds a field for each setting."""
+
+    model_config = ConfigDict(defer_build=False)  # FastAPI cannot wrap a model that is not built
+
+    question: Annotated[
+        str,
+        StringConstraints(
+            strip_whitespace=True, min_length=SHORTEST_TOPIC, max_length=MAX_TOPIC_CHARACTERS
+        ),
+    ]
+    detach: bool = Field(default=False, description="the run goes on when the client goes away")
+
+    def setting_overrides(self, server: Settings) -> dict[str, Any]:
+        """The settings that the request sets; caps are at most those of the server."""
+        fields = self.model_dump(include=set(REQUEST_FIELDS) & Settings.model_fields.keys())
+        overrides = {name: value for name, value in fields.items() if value is not None}
+        for name in set(CAPPED_FIELDS) & overrides.keys():
+            cap = getattr(server, name)
+            overrides[name] = overrides[name] if cap is None else min(overrides[name], cap)
+        return overrides
+
+
+Text = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_TEXT)
+]
+
+
+def _request_field(name: str) -> Any:
+    """A setting as an optional field of the request, with the bounds that it has in `Settings`."""
+    field = Settings.model_fields[name]
+    annotation: Any = field.annotation
+    if annotation == tuple[str, ...]:
+        return (tuple[Text, ...] | None, Field(default=None, max_length=LONGEST_LIST))
+    longest = LONGEST_TEXT if annotation is str else None
+    bounded = Annotated[(annotation, *field.metadata)] if field.metadata else annotation
+    return (bounded | None, Field(default=None, max_length=longest))
+
+
+def _is_requestable(name: str) -> bool:
+    """Whether a request may set it. It may not set a path: it names no file of the server."""
+    field = Settings.model_fields.get(name)
+    return field is not None and Path not in (field.annotation, *get_args(field.annotation))
+
+
+if TYPE_CHECKING:
+    Question = ResearchRequest
+else:
+    Question = create_model(
+        "Question",
+        __base__=ResearchRequest,
+        __doc__="A question, and how far to go for it.",
+        **{name: _request_field(name) for name in REQUEST_FIELDS if _is_requestable(name)},
+    )

@@ -1,0 +1,124 @@
+"""The CSS declarations that a page makes for an element: its attributes and `<style>` elements.
+
+Only simple selectors are matched (`p`, `.note`, `div#top.note`): a tag, classes and IDs of one
+element. External stylesheets are not loaded. Takes linear time on any page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+Element = Any  # lxml has no type hints
+Declarations = dict[str, str]  # from property to value, both in lower case
+
+MAX_CSS_CHARS = 200_000  # of all `<style>` elements of a page
+MAX_RULES = 2000  # of a page
+MAX_RULES_PER_KEY = 20  # that are matched with one element for one class, ID or tag
+MAX_AT_RULES = 4  # around a style rule
+MAX_DECLARATION_CHARS = 5000  # of one block of declarations
+MAX_SELECTOR_CHARS = 2000  # of the selectors of one style rule
+MAX_CLASSES = 50  # of one element
+
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_BRACE = re.compile(r"[{}]")
+_SELECTOR = re.compile(r"([\w-]*)((?:[.#][\w-]+)*)")
+#: At-rules whose content applies on a screen.
+_SCREEN = re.compile(r"@(?:media\s+(?:only\s+)?(?:screen|all)\s*$|supports|layer)", re.I)
+
+
+class StyleRule(NamedTuple):
+    """A simple selector and its declarations."""
+
+    tag: str  # "" for any
+    names: frozenset[str]  # of the selector, as `.class` and `#id`
+    declarations: Declarations
+
+
+class Stylesheet:
+    """The style rules in the `<style>` elements of a page."""
+
+    def __init__(self, tree: Element) -> None:
+        self._rules = _index_rules(_parse_stylesheets(tree))
+
+    def declarations_of(self, element: Element) -> Declarations:
+        """The declarations of all rules that match an element, by the order of the cascade.
+
+        Selectors with more classes and IDs win, and among equal ones the later in the page.
+        """
+        if not self._rules:
+            return {}
+        names = {f".{name}" for name in element.get("class", "").split()[:MAX_CLASSES]}
+        if identity := element.get("id"):
+            names.add(f"#{identity.strip()}")
+        matches = [
+            (len(rule.names), position, rule.declarations)
+            for key in (element.tag, *names)
+            for position, rule in self._rules.get(key, ())
+            if rule.names <= names and rule.tag in ("", element.tag)
+        ]
+        cascaded: Declarations = {}
+        for *_, declarations in sorted(matches, key=lambda match: match[:2]):
+            cascaded.update(declarations)
+        return cascaded
+
+
+def parse_declarations(css: str) -> Declarations:
+    """A block of declarations, or a `style` attribute; the last of a property counts."""
+    declarations = {}
+    for declaration in _COMMENT.sub("", css[:MAX_DECLARATION_CHARS]).split(";"):
+        name, colon, value = declaration.partition(":")
+        if colon:
+            declarations[name.strip().lower()] = value.replace("!important", "").strip().lower()
+    return declarations
+
+
+def inline_declarations(element: Element) -> Declarations:
+    """The declarations of the `style` attribute, and of `bgcolor` and `color`."""
+    declarations = parse_declarations(element.get("style", ""))
+    for attribute, name in (("bgcolor", "background-color"), ("color", "color")):
+        if value := element.get(attribute):
+            declarations.setdefault(name, value.strip().lower())
+    return declarations
+
+
+def _parse_stylesheets(tree: Element) -> Iterator[StyleRule]:
+    """The style rules of a page that apply on a screen and have simple selectors."""
+    css = "\n".join(style.text or "" for style in tree.iter("style"))[:MAX_CSS_CHARS]
+    css = _COMMENT.sub(" ", css)
+    preludes: list[str] = []  # of the open blocks: at-rules around a style rule, and its selectors
+    position = 0
+    for brace in _BRACE.finditer(css):
+        piece, position = css[position : brace.start()], brace.end()
+        if brace[0] == "{":
+            preludes.append(piece.rpartition(";")[2].strip())
+        elif preludes:
+            selectors = preludes.pop()
+            if len(preludes) <= MAX_AT_RULES and all(_SCREEN.match(outer) for outer in preludes):
+                yield from _split_selectors(selectors, parse_declarations(piece))
+
+
+def _split_selectors(selectors: str, declarations: Declarations) -> Iterator[StyleRule]:
+    """One style rule for each simple selector of a list."""
+    for selector in selectors[:MAX_SELECTOR_CHARS].split(","):
+        match = _SELECTOR.fullmatch(selector.strip())
+        if match and declarations and (match[1] or match[2]):
+            names = frozenset(re.findall(r"[.#][\w-]+", match[2]))
+            yield StyleRule(match[1].lower(), names, declarations)
+
+
+def _index_rules(rules: Iterator[StyleRule]) -> Mapping[str, Sequence[tuple[int, StyleRule]]]:
+    """The rules with their positions, by one of their classes and IDs, else by their tag.
+
+    Rules with the same selector are merged at the position of the last.
+    """
+    merged: dict[tuple[str, frozenset[str]], tuple[int, StyleRule]] = {}
+    for position, rule in zip(range(MAX_RULES), rules, strict=False):
+        earlier = merged.get((rule.tag, rule.names), (0, rule))[1].declarations
+        both = rule._replace(declarations={**earlier, **rule.declarations})
+        merged[rule.tag, rule.names] = position, both
+    index: dict[str, list[tuple[int, StyleRule]]] = {}
+    for position, rule in merged.values():
+        index.setdefault(min(rule.names, default=rule.tag), []).append((position, rule))
+    return {key: positioned[-MAX_RULES_PER_KEY:] for key, positioned in index.items()}

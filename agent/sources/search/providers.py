@@ -1,0 +1,83 @@
+"""The table of search providers, and the chain of those that the settings name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agent import USER_AGENT
+from agent.errors import SearchFailed, UsageError
+from agent.outside.rate_limits import RateLimiter
+from agent.settings import Settings
+from agent.sources.search.chain import Provider, SearchChain
+from agent.sources.search.duckduckgo import DuckDuckGo
+from agent.sources.search.exa import Exa
+from agent.sources.search.options import SearchOptions
+from agent.sources.search.searxng import SearXNG
+from agent.sources.search.serpapi import SerpApi
+from agent.sources.search.serper import Serper
+from agent.sources.search.tavily import Tavily
+from agent.sources.search.wikipedia import Wikipedia
+from agent.state import Hit
+
+#: Name in SEARCH_PROVIDERS -> how to build the provider. One that lacks its key is built too: its
+#: `search` says which setting is missing.
+PROVIDERS: dict[str, Callable[[Settings, SearchOptions], Provider]] = {
+    "serpapi": SerpApi.from_settings,
+    "exa": Exa.from_settings,
+    "tavily": Tavily.from_settings,
+    "serper": Serper.from_settings,
+    "duckduckgo": lambda settings, options: DuckDuckGo(options, settings.search_timeout),
+    "wikipedia": lambda settings, options: Wikipedia(
+        settings.wikipedia_base_url,
+        options,
+        settings.search_timeout,
+        settings.user_agent or USER_AGENT,
+    ),
+    "searxng": lambda settings, options: SearXNG(
+        settings.searxng_url, options, settings.search_timeout
+    ),
+}
+
+
+class RateLimitedProvider:
+    """A provider behind a rate limiter."""
+
+    def __init__(self, provider: Provider, rate_limiter: RateLimiter) -> None:
+        self.name = provider.name
+        self.local = getattr(provider, "local", False)
+        self._provider = provider
+        self._rate_limiter = rate_limiter
+
+    def search(self, query: str) -> tuple[Hit, ...]:
+        """Hits, best first. Waits as long as the rate limit demands. Raises SearchFailed."""
+        self._rate_limiter.acquire(self.name)
+        try:
+            return tuple(self._provider.search(query))
+        except SearchFailed as error:
+            self._rate_limiter.report_error(error, self.name)
+            raise
+
+
+def build_search_chain(
+    settings: Settings,
+    options: SearchOptions | None = None,
+    corpus: Provider | None = None,
+    rate_limiter: RateLimiter | None = None,
+) -> SearchChain:
+    """The chain of the providers that the settings name, in their order.
+
+    `options` None: the language of the settings and nothing else. `corpus`: the provider that the
+    name `corpus` stands for. `rate_limiter` None: no rate limits. Raises UsageError for an unknown
+    name.
+    """
+    options = options or SearchOptions(language=settings.lang)
+    factories = PROVIDERS | ({"corpus": lambda *_: corpus} if corpus else {})
+    names = dict.fromkeys(name.lower() for name in settings.search)
+    if unknown := [name for name in names if name not in factories]:
+        hint = " Name its folder with --corpus." if "corpus" in unknown else ""
+        fault = f"There is no search provider {unknown[0]!r}.{hint}"
+        raise UsageError(fault, f"Choose from: {', '.join(factories)}.")
+    providers: list[Provider] = [factories[name](settings, options) for name in names]
+    if rate_limiter:
+        providers = [RateLimitedProvider(provider, rate_limiter) for provider in providers]
+    return SearchChain(providers, options)

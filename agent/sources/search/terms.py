@@ -1,0 +1,49 @@
+"""Text as the full-text index stores it, and the terms of a query that match it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from agent.evidence import CJK
+
+_CJK_RUN = re.compile(f"[{CJK}]+")
+_WORD = re.compile(rf"[{CJK}]+|(?:(?![{CJK}])[^\W_])+")
+
+
+def add_bigrams(text: str) -> str:
+    """Replace each run of Chinese, Japanese or Korean by its bigrams and its last character.
+
+    The tokenizer of SQLite takes such a run for one word. With the last character as a token of its
+    own, every character begins a token, so that a prefix query finds a single one.
+    """
+    normal = unicodedata.normalize("NFKC", text)
+    return _CJK_RUN.sub(lambda run: f" {' '.join(_bigrams(run[0]))} ", normal)
+
+
+def _bigrams(run: str) -> Iterator[str]:
+    return (run[i : i + 2] for i in range(len(run)))
+
+
+def query_terms(query: str, stop_words: frozenset[str]) -> list[str]:
+    """The terms to search for: each content word, quoted, so that it is never read as syntax.
+
+    Stop words stay only where there is nothing else ("The Who").
+    """
+    text = unicodedata.normalize("NFKC", strip_unstorable(query)).casefold()
+    is_stop_word: dict[str, bool] = {}
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if not _CJK_RUN.match(word):
+            is_stop_word[f'"{word}"'] = word in stop_words
+        elif len(word) == 1:
+            is_stop_word[f'"{word}"*'] = False
+        else:
+            is_stop_word |= {f'"{word[i : i + 2]}"': False for i in range(len(word) - 1)}
+    return [term for term, is_stop in is_stop_word.items() if not is_stop] or list(is_stop_word)
+
+
+def strip_unstorable(text: str) -> str:
+    """A text without what UTF-8 or SQLite cannot store: lone surrogates and NUL."""
+    return text.encode("utf-8", "ignore").decode("utf-8").replace("\0", " ")

@@ -1,0 +1,82 @@
+"""The order of the loop's steps, and when it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from agent.state import Decided, Event, Research
+from agent.steps.reflect import Reflect
+from agent.steps.verify import Verify
+from agent.steps.web_search import WebSearchTool
+from agent.strategies.loop.browse import Browse
+from agent.strategies.loop.conclude import Conclude
+from agent.strategies.loop.decide import Decide
+
+
+class LoopSteps(NamedTuple):
+    """The steps of the loop."""
+
+    decide: Decide
+    search: WebSearchTool  # reads no page: `browse` does
+    browse: Browse
+    reflect: Reflect  # only for slots that the caller named
+    conclude: Conclude
+    verify: Verify
+
+
+class LoopStrategy:
+    """Makes at most `max_steps` decisions to search or to answer; then concludes.
+
+    With `double_check` the first answer is checked once more before it is returned.
+    """
+
+    name = "loop"
+
+    def __init__(self, steps: LoopSteps, max_steps: int, double_check: bool = False) -> None:
+        self._steps = steps
+        self._max_steps = max_steps
+        self._double_check = double_check
+
+    def __call__(self, research: Research) -> Iterator[Event]:
+        yield from self._gather(research)
+        if research.slots and research.sources and not research.is_halted:
+            yield from self._steps.reflect(research)
+        if not _has_answer(research):
+            yield from self._steps.conclude(research)
+        yield from self._steps.verify(research)
+
+    def _gather(self, research: Research) -> Iterator[Event]:
+        while len(research.events_of(Decided)) < self._max_steps and not research.is_halted:
+            earlier_rounds = research.round
+            yield from self._decide(research)
+            if research.round > earlier_rounds:
+                yield from self._steps.search(research)
+                yield from self._steps.browse(research)
+            elif _last_action(research) == "return_answer":
+                return
+
+    def _decide(self, research: Research) -> Iterator[Event]:
+        had_answer = research.answer is not None
+        yield from self._steps.decide(research)
+        if self._double_check and not had_answer and research.answer:
+            yield from self._steps.decide.double_check(research)
+
+    def finish(self, research: Research) -> Iterator[Event]:
+        """The best answer from what is known; a model is asked only as far as the budget allows."""
+        yield from self._steps.browse.salvage(research)
+        if research.slots and research.sources and not research.are_findings_current:
+            yield from self._steps.reflect.run_without_model(research)
+        if not research.answer:
+            yield from self._steps.conclude(research)
+        yield from self._steps.verify(research)
+
+
+def _has_answer(research: Research) -> bool:
+    """Whether the last decision was to answer, and an answer with quotes came of it."""
+    return research.answer is not None and _last_action(research) == "return_answer"
+
+
+def _last_action(research: Research) -> str:
+    decisions = research.events_of(Decided)
+    return decisions[-1].action if decisions else ""

@@ -1,0 +1,121 @@
+"""The strategies by name, each built with its steps from the outside calls and the settings.
+
+A new strategy is a builder function here and an entry in `STRATEGIES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agent.outside import Outside
+from agent.settings import Settings
+from agent.steps.generate_queries import GenerateQueries
+from agent.steps.reflect import Reflect
+from agent.steps.synthesize import Synthesize
+from agent.steps.verify import Verify
+from agent.steps.web_search import WebSearchTool
+from agent.strategies import Strategy
+from agent.strategies.baselines import ClosedBook, SingleSearch
+from agent.strategies.loop.browse import Browse
+from agent.strategies.loop.conclude import Conclude
+from agent.strategies.loop.decide import Decide, StepLimits
+from agent.strategies.loop.strategy import LoopSteps, LoopStrategy
+from agent.strategies.recall import Recall
+from agent.strategies.report.draft import DraftReport
+from agent.strategies.report.gaps import DetectGaps
+from agent.strategies.report.gather import Gather, TurnLimits
+from agent.strategies.report.plan import PlanReport
+from agent.strategies.report.strategy import ReportSteps, ReportStrategy
+from agent.strategies.report.tool_use import UseTools
+from agent.strategies.slots import SlotsStrategy
+
+
+def build_strategy(outside: Outside, settings: Settings) -> Strategy:
+    """The strategy that the settings name, or the baseline if they name one."""
+    build = BASELINES.get(settings.baseline) or STRATEGIES[settings.strategy]
+    return build(outside, settings)
+
+
+def _build_slots(outside: Outside, settings: Settings) -> Strategy:
+    ask, tokens, lang = outside.ask, settings.evidence_tokens, settings.lang
+    return SlotsStrategy(
+        GenerateQueries(ask, lang),
+        WebSearchTool(outside.search, outside.read, settings.pages_per_query),
+        Reflect(ask, outside.fallback, tokens, lang),
+        Synthesize(ask, outside.fallback, tokens, settings.max_words, lang),
+        _build_verify(outside, settings),
+        settings.max_rounds,
+    )
+
+
+def _build_loop(outside: Outside, settings: Settings) -> Strategy:
+    ask, tokens, lang = outside.ask, settings.evidence_tokens, settings.lang
+    limits = StepLimits(settings.max_steps, settings.max_words, tokens)
+    steps = LoopSteps(
+        Decide(ask, outside.fallback, limits, lang),
+        WebSearchTool(outside.search, outside.read, pages_per_query=0),
+        Browse(
+            outside.read,
+            settings.pages_per_step,
+            tokens,
+            ask if settings.browse_with_model else None,
+        ),
+        Reflect(ask, outside.fallback, tokens, lang),
+        Conclude(ask, outside.fallback, limits, lang),
+        _build_verify(outside, settings),
+    )
+    return LoopStrategy(steps, settings.max_steps, settings.double_check)
+
+
+def _build_report(outside: Outside, settings: Settings) -> Strategy:
+    ask, tokens, lang = outside.ask, settings.report_tokens, settings.lang
+    rounds = min(settings.max_rounds, settings.max_iterations)  # a round has at least one turn
+    limits = TurnLimits(settings.max_iterations // rounds, settings.pages_per_query, tokens)
+    use_tools = UseTools(outside.search, outside.read, settings.min_credibility)
+    steps = ReportSteps(
+        PlanReport(ask, lang),
+        Gather(ask, outside.fallback, use_tools, limits),
+        DetectGaps(ask, outside.fallback, tokens, lang),
+        Reflect(ask, outside.fallback, tokens, lang),
+        DraftReport(ask, outside.fallback, tokens, lang),
+        _build_verify(outside, settings),
+    )
+    return ReportStrategy(steps, rounds)
+
+
+def _build_closed_book(outside: Outside, settings: Settings) -> Strategy:
+    return ClosedBook(Recall(outside.ask, settings.max_words, settings.lang))
+
+
+def _build_single_search(outside: Outside, settings: Settings) -> Strategy:
+    ask, tokens, lang = outside.ask, settings.evidence_tokens, settings.lang
+    return SingleSearch(
+        WebSearchTool(outside.search, outside.read, settings.pages_per_query),
+        Synthesize(ask, outside.fallback, tokens, settings.max_words, lang),
+        _build_verify(outside, settings),
+    )
+
+
+def _build_verify(outside: Outside, settings: Settings) -> Verify:
+    return Verify(
+        outside.ask,
+        settings.evidence_tokens,
+        settings.lang,
+        mode=settings.verify,
+        on_unsupported=settings.on_unsupported,
+    )
+
+
+StrategyBuilder = Callable[[Outside, Settings], Strategy]
+
+STRATEGIES: dict[str, StrategyBuilder] = {
+    "slots": _build_slots,
+    "loop": _build_loop,
+    "report": _build_report,
+}
+
+#: Only evaluations use these; a user cannot choose one.
+BASELINES: dict[str, StrategyBuilder] = {
+    "closed_book": _build_closed_book,
+    "single_search": _build_single_search,
+}

@@ -1,0 +1,74 @@
+"""What a report's model is told of its tool calls: search results, passages of a page, errors."""
+
+from __future__ import annotations
+
+import html
+import json
+
+from agent.evidence import fold, render_sources, select_passages
+from agent.evidence.credibility import Credibility
+from agent.outside.tools import ToolCall
+from agent.state import Blocked, Failed, Hit, PageRead, Research, Searched
+from agent.state.sanitizing import sanitize_line
+from agent.state.urls import canonical_url
+from agent.steps.prompt_rules import escape
+from agent.strategies.report.tool_calls import (
+    SEARCH,
+    credibility_scores,
+    find_fault,
+    find_page_event,
+    read_page_key,
+    read_query,
+)
+
+PAGE_TOKENS = 750  # of a page that is shown: about 3,000 characters of English
+
+
+def render_result(call: ToolCall, research: Research) -> str:
+    """The result of a call, from what the run knows by now."""
+    if fault := find_fault(call, research):
+        return render_error(fault)
+    if call.name == SEARCH.name:
+        return _render_search(read_query(call), research)
+    return _render_page(read_page_key(call), research)
+
+
+def render_error(message: str) -> str:
+    """An error as the JSON that a model is told."""
+    return escape(json.dumps({"error": message}, ensure_ascii=False))
+
+
+def _render_search(query: str, research: Research) -> str:
+    key, scores = fold(query), credibility_scores(research)
+    for event in research.events_of(Searched):
+        if fold(event.found.query) == key:
+            hits = (_render_hit(hit, scores) for hit in event.found.hits)
+            return "\n".join(hits) or "No results."
+    failures = (
+        event.message
+        for event in research.events_of(Failed)
+        if event.what == "search" and fold(event.subject) == key
+    )
+    reason = next(failures, "it was not made")
+    return render_error(f"no results: {sanitize_line(reason, 300)}")
+
+
+def _render_hit(hit: Hit, scores: dict[str, tuple[Hit, Credibility]]) -> str:
+    """A hit as an element, escaped like a source."""
+    score = scores.get(canonical_url(hit.url))
+    credibility = f' credibility="{score[1].score:g}"' if score else ""
+    head = f'<hit url="{html.escape(hit.url)}" title="{html.escape(hit.title)}"{credibility}>'
+    return f"{head}{escape(hit.snippet)}</hit>"
+
+
+def _render_page(key: str, research: Research) -> str:
+    match find_page_event(key, research):
+        case PageRead():
+            sources = [s for s in research.sources if canonical_url(s.hit.url) == key]
+            ranking_query = " ".join((research.topic, *research.current_queries))
+            return render_sources(select_passages(sources[:1], ranking_query, PAGE_TOKENS))
+        case Blocked(score=score, threshold=threshold):
+            return render_error(f"blocked: its credibility {score:g} is not above {threshold:g}")
+        case Failed(message=message):
+            return render_error(f"the page cannot be read: {sanitize_line(message, 300)}")
+    return render_error("a search has named it only now; call again to read it")

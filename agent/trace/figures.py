@@ -1,0 +1,26 @@
+"""Formats of figures for people: dollars, durations, tokens."""
+
+from __future__ import annotations
+
+
+def format_usd(usd: float | None) -> str:
+    """An amount in dollars: four decimals, or two significant digits below $0.001."""
+    if usd is None:
+        return "price not known"
+    return f"${usd:.4f}" if usd >= 0.001 else f"${usd:.2g}"
+
+
+def format_seconds(seconds: float) -> str:
+    """A duration in seconds, or in milliseconds below a tenth of a second."""
+    return f"{seconds:.1f} s" if seconds >= 0.1 else f"{seconds * 1000:.0f} ms"
+
+
+def format_tokens(tokens: tuple[int, int]) -> str:
+    """Input and output tokens."""
+    return f"{tokens[0]:,} + {tokens[1]:,} tokens"
+
+
+def format_usage(tokens: tuple[int, int], usd: float | None) -> tuple[str, ...]:
+    """Tokens and dollars; nothing if no tokens were used and no dollars spent."""
+    is_used = any(tokens) or usd is None or usd > 0
+    return (format_tokens(tokens), format_usd(usd)) if is_used else ()

@@ -1,0 +1,136 @@
+"""Metrics against values computed by hand, and intervals against known distributions."""
+
+from __future__ import annotations
+
+import random
+from math import comb
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.evaluate.metrics import (
+    MetricValue,
+    cohen_kappa,
+    contains_gold,
+    estimate_difference,
+    estimate_mean,
+    estimate_ratio,
+    exact_match,
+    is_right,
+    token_f1,
+    tokenize,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "golds", "same", "overlap", "held"),
+    [
+        ("The Eiffel Tower!", ["eiffel tower"], 1, 1, 1),
+        # told 5 tokens (born in ulm in 1879), gold 1: precision 1/5, recall 1: 2 * .2 / 1.2
+        ("Born in Ulm, in 1879.", ["Ulm"], 0, 1 / 3, 1),
+        # two of three tokens against two of two: precision 2/3, recall 1: 4/3 / 5/3
+        ("Ada King Lovelace", ["Ada Lovelace"], 0, 4 / 5, 0),
+        ("Ada King Lovelace", ["Byron", "ada king lovelace"], 1, 1, 1),  # the best alias counts
+        ("the the cat cat", ["cat"], 0, 2 / 3, 1),  # a token counts as often as both have it
+        ("yes it is", ["yes"], 0, 0, 1),  # HotpotQA: yes fits only itself
+        ("U.S.", ["us"], 1, 1, 1),
+        ("scored by Messi/Di María", ["Messi"], 0, 0, 1),  # punctuation may part tokens
+        ("Marchand won", ["Mar"], 0, 0, 0),  # not inside a word
+        ("它于１９９７年在北京成立。", ["1997年"], 0, 4 / 11, 1),
+        ("北京市", ["北京"], 0, 4 / 5, 1),
+        ("北京。", ["北京"], 1, 1, 1),
+        ("", ["x"], 0, 0, 0),
+        ("x", [], 0, 0, 0),
+    ],
+)
+def test_measures_by_hand(
+    text: str, golds: list[str], same: float, overlap: float, held: float
+) -> None:
+    assert exact_match(text, golds) == same
+    assert token_f1(text, golds) == pytest.approx(overlap)
+    assert contains_gold(text, golds) == held
+
+
+def test_yes_and_no_are_right_only_as_the_first_word() -> None:
+    assert is_right("Yes, both are.", ["yes"]) and not is_right("No, not yes.", ["yes"])
+    assert not is_right("", ["yes"]) and is_right("It was Ulm [1].", ["Ulm"])
+
+
+@given(st.text(max_size=60), st.text(max_size=20))
+def test_any_texts(text: str, gold: str) -> None:
+    assert exact_match(text, [gold]) <= token_f1(text, [gold]) + 1e-9 or tokenize(text) == []
+    assert 0 <= token_f1(text, [gold]) <= 1 and token_f1(text, [gold]) == pytest.approx(
+        token_f1(gold, [text])
+    )
+
+
+def test_a_ratio_of_sums_by_hand() -> None:
+    figure = estimate_ratio([(1, 2), (3, 3), (0, 0), (0, 1)])  # 4 of 6; one question has no claims
+    assert figure.value == round(4 / 6, 4) and figure.interval and figure.interval[0] == 0
+    assert estimate_ratio([(0, 0)]).value is None and estimate_ratio([]).interval is None
+
+
+def test_an_interval_is_that_of_the_binomial_distribution() -> None:
+    """The bootstrap of k ones in n is Binomial(n, k/n) / n: its ends are known exactly."""
+    n, k = 100, 30
+    upto, ends = 0.0, []
+    for hits in range(n + 1):
+        before, upto = upto, upto + comb(n, hits) * 0.3**hits * 0.7 ** (n - hits)
+        ends += [hits / n for edge in (0.025, 0.975) if before < edge <= upto]
+    figure = estimate_mean([1.0] * k + [0.0] * (n - k))
+    assert figure.value == 0.3 and ends == [0.21, 0.39]
+    assert figure.interval == pytest.approx(ends, abs=0.0101)
+
+
+def test_an_interval_covers_the_truth_as_often_as_it_says() -> None:
+    """300 sets of 40 normal values with mean 0: 95% of the intervals hold 0, give or take 4%."""
+    draw = random.Random(5)
+    sets = [[draw.gauss(0, 1) for _ in range(40)] for _ in range(300)]
+    found = [estimate_mean(values, resamples=200).interval or (1, 1) for values in sets]
+    assert 0.91 <= sum(low <= 0 <= high for low, high in found) / 300 <= 0.985
+    width = sum(high - low for low, high in found) / 300
+    assert width == pytest.approx(2 * 1.96 / 40**0.5, rel=0.06)
+
+
+def test_none_or_all_of_n_is_no_certainty() -> None:
+    assert estimate_mean([1.0] * 20).interval == (
+        0.8316,
+        1.0,
+    )  # Clopper and Pearson: 0.025 ** (1/20)
+    assert estimate_mean([0.0] * 20).interval == (0.0, 0.1684)
+    assert estimate_ratio([(2, 2), (3, 3)]).interval == (
+        0.1581,
+        1.0,
+    )  # two questions, not five claims
+
+
+def test_questions_that_are_alike_have_no_interval() -> None:
+    """A bootstrap would give one of no width: 0.4 of a single question, told as certain."""
+    assert estimate_mean([0.4]).interval is estimate_mean([0.4] * 9).interval is None
+    assert estimate_ratio([(1, 3), (2, 6)]).interval is None
+    assert estimate_difference([1.0] * 5, [0.0] * 5) == MetricValue(value=1.0, interval=None)
+
+
+def test_paired_differences_see_what_unpaired_ones_do_not() -> None:
+    theirs = [float(n % 2) for n in range(60)]
+    ours = [1.0 if n < 12 else value for n, value in enumerate(theirs)]  # six more are right
+    apart = estimate_difference(ours, theirs)
+    assert apart.value == 0.1 and apart.interval and apart.interval[0] > 0
+    mine, other = estimate_mean(ours).interval, estimate_mean(theirs).interval
+    assert mine and other and mine[0] < other[1]  # the two intervals overlap
+    assert (
+        estimate_difference(ours, ours).interval is None
+        and estimate_difference([], []).value is None
+    )
+
+
+def test_figures_are_the_same_each_time() -> None:
+    values = [0.0, 1.0, 1.0, 0.3, 0.9]
+    assert estimate_mean(values) == estimate_mean(values)
+
+
+def test_agreement_beyond_chance_by_hand() -> None:
+    # same 3 of 4; chance: 1/2 * 3/4 + 1/2 * 1/4 = 1/2; kappa (3/4 - 1/2) / (1/2)
+    assert cohen_kappa(["r", "r", "w", "w"], ["r", "r", "r", "w"]) == 0.5
+    assert cohen_kappa(["r"], ["r"]) is None
