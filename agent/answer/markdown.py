@@ -9,9 +9,8 @@ from urllib.parse import quote
 from agent.answer import phrases
 from agent.state import Claim
 from agent.state.sanitizing import sanitize_for_display
-from agent.state.urls import url_scheme
+from agent.state.urls import is_web_url
 
-LINK_SCHEMES = ("http", "https")
 #: What a renderer could take for markup anywhere in a line, in Pandoc, MDX and mathematics too.
 _INLINE_MARKUP = re.compile(
     r"[\\`*_{}\[\]<>|~$&^]"
@@ -53,8 +52,8 @@ def format_autolink(url: str) -> str:
 
 
 def format_link_destination(url: str) -> str:
-    """`<URL>`, with all that could end it percent-encoded, or "" where the URL is not http(s)."""
-    if url_scheme(url) not in LINK_SCHEMES:
+    """`<URL>`, with all that could end it percent-encoded, or "" where it is no web URL."""
+    if not is_web_url(url):
         return ""
     return f"<{quote(url.strip(), _URL_CHARACTERS, errors='replace')}>"
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from agent.checking.numbers import TIMES, date_words, number_key, number_word
-from agent.checking.words import Sentence, Word, common_words, make_word, words_of
-from agent.evidence import CJK, split_sentences, stem, stop_words, strip_accents
+from agent.checking.words import Sentence, Word, common_words, little_words, make_word, words_of
+from agent.evidence import CJK, split_sentences, stem, strip_accents
 from agent.evidence.dates import months
 from agent.evidence.numbers import CHINESE_DIGITS, chinese_value, read_number_words, scales
 
@@ -56,7 +56,7 @@ def read_sentences(text: str) -> tuple[Sentence, ...]:
 def _is_german(text: str) -> bool:
     """Whether a text looks German, in which a capital letter makes no name."""
     words = {strip_accents(word) for word in re.findall(r"[^\W\d_]+", text[:3000])}
-    return len(words & stop_words("de")) > len(words & stop_words("en"))
+    return len(words & little_words("de")) > len(words & little_words("en"))
 
 
 class _Reader:
@@ -149,7 +149,7 @@ class _Reader:
         if (month := months().get(plain)) and self._is_month(at):
             return Word(text, "number", (f"@{month}",))
         bare = plain.removesuffix("'s")
-        little = bare in stop_words("en", "de", "ar") or len(plain) < 2
+        little = bare in little_words("en", "de", "ar") or len(plain) < 2
         if not self._german and self._is_name(at, bare):
             return make_word(text, plain, True, self._is_first(at), False)
         return make_word(text, plain, False, False, little)
@@ -171,7 +171,7 @@ class _Reader:
             return False
         if at or (len(text) > 1 and text.isupper()):
             return True
-        known = plain in stop_words("en") or stem(plain) in common_words()
+        known = plain in little_words("en") or stem(plain) in common_words()
         return not known and not plain.endswith(("ing", "ed", "ly", "s"))
 
     def _is_first(self, at: int) -> bool:

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
-from agent.evidence import stem
+from agent.evidence import stem, stop_words
 
 Kind = Literal["word", "name", "number", "mark"]
 
@@ -101,6 +101,13 @@ def are_alike(word: Word, other: Word) -> bool:
 def search_keys(word: Word) -> tuple[str, ...]:
     """The keys by which a word of a claim is looked for: a sure name only as it is written."""
     return word.also if word.kind == "name" and not word.rough else word.keys
+
+
+@cache
+def little_words(*languages: str) -> frozenset[str]:
+    """The words of languages that say nothing by being found: stop words and, in English, more."""
+    more = words_of("little", "en") if "en" in languages else frozenset[str]()
+    return stop_words(*languages) | more
 
 
 @cache

@@ -67,6 +67,15 @@ def _is_unopened_bracket(char: str, url: str) -> bool:
     return char in _OPENING_BRACKETS and url.count(char) > url.count(_OPENING_BRACKETS[char])
 
 
+def is_web_url(url: str) -> bool:
+    """Whether a string is an http(s) URL with a host."""
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:
+        return False
+    return parts.scheme.lower() in ("http", "https") and bool(parts.hostname)
+
+
 def url_scheme(url: str) -> str:
     """The scheme of a URL in lower case; "" for a string that is no URL."""
     try:
