@@ -18,9 +18,9 @@ _ASKED = re.compile(
 )
 
 
-def find_premise(question: str) -> str:
+def find_premise(topic: str) -> str:
     """What a question such as "why did A win B?" takes for granted: "A win B"; else nothing."""
-    found = _ASKED.match(" ".join(question.split())[:LONGEST])
+    found = _ASKED.match(" ".join(topic.split())[:LONGEST])
     return found[1] if found else ""
 
 

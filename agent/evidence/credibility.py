@@ -51,10 +51,10 @@ OWN = Kind(0.4, "a document of your own")
 GENERAL = Kind(0.4, "a general site")
 
 
-def rate_credibility(question: str, hit: Hit, year: int) -> Credibility:
-    """The credibility of a hit for a question. Dates up to two years before `year` are recent."""
+def rate_credibility(topic: str, hit: Hit, year: int) -> Credibility:
+    """The credibility of a hit for a topic. Dates up to two years before `year` are recent."""
     domain = host_kind(hit.url)
-    relevance = _relevance(question, f"{hit.title} {hit.snippet}")
+    relevance = _relevance(topic, f"{hit.title} {hit.snippet}")
     recency = _recency(f"{hit.date or ''} {hit.snippet}", year)
     score = 0.4 * domain.score + 0.5 * relevance + recency
     return Credibility(
@@ -156,9 +156,9 @@ def _load_patterns(key: str, rows: _Rows) -> list[tuple[re.Pattern[str], Kind]]:
 # --- the other parts ---------------------------------------------------------------------------
 
 
-def _relevance(question: str, text: str) -> float:
-    """Share of the question's content words (bigrams for CJK) that title and snippet hold."""
-    asked = set(content_words(question))
+def _relevance(topic: str, text: str) -> float:
+    """Share of the topic's content words (bigrams for CJK) that title and snippet hold."""
+    asked = set(content_words(topic))
     return len(asked & set(content_words(text))) / len(asked) if asked else 0.0
 
 

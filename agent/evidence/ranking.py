@@ -1,4 +1,4 @@
-"""How well texts fit a question: BM25 over their content words."""
+"""How well texts fit a query: BM25 over their content words."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def _count_words(text: str) -> Counter[str]:
     return Counter(content_words(text))
 
 
-def rank_texts(texts: Sequence[str], question: str) -> list[float]:
-    """The BM25 score of each text for a question (k1 1.2, b 0.75), over the given texts.
+def rank_texts(texts: Sequence[str], query: str) -> list[float]:
+    """The BM25 score of each text for a query (k1 1.2, b 0.75), over the given texts.
 
     Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
     """
@@ -25,9 +25,7 @@ def rank_texts(texts: Sequence[str], question: str) -> list[float]:
     lengths = [sum(bag.values()) for bag in bags]
     mean = (sum(lengths) / len(lengths) if lengths else 0) or 1
     scores = [0.0] * len(texts)
-    for word in dict.fromkeys(
-        content_words(question)
-    ):  # in one order: sums differ in their last bits
+    for word in dict.fromkeys(content_words(query)):  # in one order: sums differ in their last bits
         holding = sum(1 for bag in bags if word in bag)
         rarity = math.log(1 + (len(bags) - holding + 0.5) / (holding + 0.5))
         for i, bag in enumerate(bags):

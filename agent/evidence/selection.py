@@ -21,8 +21,8 @@ LEAST = 20  # tokens; with fewer left, no further passage is considered
 COPIED = 60  # characters; a shorter passage may repeat another one by coincidence
 
 
-def select_passages(sources: Sequence[Source], question: str, budget: int) -> tuple[Excerpt, ...]:
-    """The passages that rank highest for a question within a token budget, grouped by source.
+def select_passages(sources: Sequence[Source], query: str, budget: int) -> tuple[Excerpt, ...]:
+    """The passages that rank highest for a query within a token budget, grouped by source.
 
     - The best passage of each source comes before the second best of any source.
     - Beyond that, a passage that shares no word with the question is left out.
@@ -31,7 +31,7 @@ def select_passages(sources: Sequence[Source], question: str, budget: int) -> tu
       with one text are one witness.
     """
     pieces = [(s, piece) for s in sources for piece in _cut_passages(s.page.text)]
-    scores = _score_passages(pieces, question)
+    scores = _score_passages(pieces, query)
     best: dict[int, float] = {}
     for (source, _), score in zip(pieces, scores, strict=True):
         best[source.n] = max(score, best.get(source.n, 0.0))
@@ -69,7 +69,7 @@ def _folded_sentences(text: str) -> list[str]:
     return [fold(text[start:end]) for start, end in split_sentences(text)]
 
 
-class _Passage(NamedTuple):
+class _PassageSpan(NamedTuple):
     """A passage, and where the heading of its section stands (empty where there is none)."""
 
     start: int
@@ -77,7 +77,7 @@ class _Passage(NamedTuple):
     heading: Span = (0, 0)
 
 
-def _shown_spans(piece: _Passage) -> list[Span]:
+def _shown_spans(piece: _PassageSpan) -> list[Span]:
     """The spans to show of a passage: its heading, if that stands before it, and itself."""
     return [piece.heading, piece[:2]] if 0 < piece.heading[1] <= piece.start else [piece[:2]]
 
@@ -96,13 +96,13 @@ _APPENDIX = re.compile(
 )
 
 
-def _score_passages(pieces: Sequence[tuple[Source, _Passage]], question: str) -> list[float]:
+def _score_passages(pieces: Sequence[tuple[Source, _PassageSpan]], query: str) -> list[float]:
     """The score of each passage: by its words, its heading and title, and its place on the page."""
     shown = [" ".join(s.page.text[a:b] for a, b in _shown_spans(piece)) for s, piece in pieces]
     names = [f"{s.page.title} {text}" for (s, _), text in zip(pieces, shown, strict=True)]
-    scores = rank_texts(names, question)
+    scores = rank_texts(names, query)
     top = max(scores, default=0.0)
-    asked, years = set(content_words(question)), set(find_years(question))
+    asked, years = set(content_words(query)), set(find_years(query))
     fit = []
     for score, (source, piece) in zip(scores, pieces, strict=True):
         heading = source.page.text[slice(*piece.heading)].strip("# ")
@@ -115,9 +115,9 @@ def _score_passages(pieces: Sequence[tuple[Source, _Passage]], question: str) ->
     return fit
 
 
-def _cut_passages(text: str) -> list[_Passage]:
+def _cut_passages(text: str) -> list[_PassageSpan]:
     """Cut a text into passages. A section or table begins a new one, unless the last is small."""
-    pieces: list[_Passage] = []
+    pieces: list[_PassageSpan] = []
     heading = (0, 0)
     spans = split_sentences(text)
     for at, (start, end) in enumerate(spans):
@@ -129,7 +129,7 @@ def _cut_passages(text: str) -> list[_Passage]:
             pieces[-1] = pieces[-1]._replace(end=end)
         else:
             cuts = range(start, end, 2 * PASSAGE)
-            pieces.extend(_Passage(a, min(a + 2 * PASSAGE, end), heading) for a in cuts)
+            pieces.extend(_PassageSpan(a, min(a + 2 * PASSAGE, end), heading) for a in cuts)
     return pieces
 
 
@@ -172,7 +172,7 @@ def is_heading(line: str) -> bool:
 
 
 def _excerpts(
-    sources: Sequence[Source], pieces: list[tuple[Source, _Passage]], same: dict[int, int]
+    sources: Sequence[Source], pieces: list[tuple[Source, _PassageSpan]], same: dict[int, int]
 ) -> tuple[Excerpt, ...]:
     excerpts = []
     for source in sources:
