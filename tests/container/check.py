@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import agent
+
 ROOT = Path(__file__).parents[2]
 IMAGE = "llm-research-agent"
 TOPIC = "Who won the 2022 FIFA World Cup?"
@@ -76,7 +78,7 @@ class Image:
         """The needle that must be there proves that the search can see into layers."""
         archive = self._checkout.parent / "image.tar"
         self._docker("save", "-o", str(archive), IMAGE)
-        there = SECRET.encode(), b"The command line: a question in, one JSON object out"
+        there = SECRET.encode(), str(agent.__doc__).splitlines()[0].encode()
         assert _found_in(archive, there) == [False, True]
         archive.unlink()
         return ""
