@@ -16,7 +16,7 @@ Engine = Literal["atheris", "hypothesis"]
 Execute = Callable[[bytes], None]
 #: One mutation in so many repeats a part of the input, or puts in a word of the format: what is
 #: quadratic shows on long inputs alone, and libFuzzer grows them by single bytes.
-GROWTH = 12
+GROWTH = 24
 _LIBFUZZER_HANDLERS = "segv bus abrt ill fpe int term xfsz usr1 usr2".split()
 
 
@@ -46,6 +46,9 @@ def _read_quietly(target: Target, seed: bytes) -> None:
 def run_atheris(execute: Execute, target: Target, corpus: Path, seconds: float) -> None:
     """Fuzz with libFuzzer; does not return. What reaches new code is added to `corpus`."""
     import atheris
+
+    for n, seed in enumerate(target.seeds):
+        (corpus / f"seed-{n}").write_bytes(seed)
 
     def mutate(data: bytes, most: int, seed: int) -> bytes:
         chance = random.Random(seed)
@@ -102,7 +105,7 @@ def run_hypothesis(execute: Execute, target: Target, corpus: Path, seconds: floa
 
 def read_corpus(target: Target, corpus: Path) -> list[bytes]:
     """The seeds of a target, and what earlier runs have kept."""
-    saved = [file.read_bytes() for file in sorted(corpus.glob("*")) if file.is_file()]
+    saved = [file.read_bytes() for file in sorted(corpus.glob("[!s]*"))]  # all but the seeds
     return [*target.seeds, *saved]
 
 
@@ -127,5 +130,5 @@ def grow(data: bytes, most: int, words: Sequence[bytes], chance: random.Random) 
     piece = data[start:end][:200]
     if words and (not piece or chance.randrange(2)):
         piece = chance.choice(words)
-    times = chance.choice((1, 1, 2, 30, 1000, 20_000))
+    times = chance.choice((1, 1, 1, 2, 2, 30, 30, 1000, 20_000))
     return (data[:start] + piece * times + data[start:])[:most]

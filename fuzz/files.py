@@ -16,6 +16,7 @@ from agent.evaluate.questions import load_questions
 from agent.outside.recording import read_journal
 from agent.run.audit import audit_answer
 from agent.run.journal_evidence import read_evidence
+from agent.run.loop import DAMAGE
 from agent.settings import Settings, make_settings, read_variables
 from agent.slots.patterns import compile_pattern, has_match
 from agent.slots.schema import slots_of
@@ -40,6 +41,7 @@ def _from_file(name: str, read: Callable[[Path], object]) -> Callable[[bytes], o
 
 
 def _read_journal(path: Path) -> None:
+    """`read_evidence` leaves lines of another shape to its callers, which handle `DAMAGE`."""
     recording = read_journal(path)
     parse_calls(recording.calls.values())
     read_evidence(path)
@@ -105,7 +107,7 @@ _JOURNAL_WORDS = (
 journal = Target(
     _from_file("journal.jsonl", _read_journal),
     (_lines("offline.jsonl", 3), _lines("two-round.jsonl", 6), b'{"journal": 1}\n{"halt": "x"}\n'),
-    (AgentError,),
+    (AgentError, *DAMAGE),
     _JOURNAL_WORDS,
     50_000,
 )
@@ -194,6 +196,7 @@ rows = Target(
     (
         b'{"id": "a", "title": "T", "text": "words", "url": "https://a.example/"}\n{"text": "x"}\n',
         gzip.compress(b'{"text": "words"}\n' * 3, mtime=0),
+        gzip.compress(b'{"text": "words"}\n' * 3, mtime=0)[:10] + b"\xff" * 20,  # broken inside
     ),
     (),
     (*JSON_WORDS, b'"text": ', b'"id": ', b"\n"),

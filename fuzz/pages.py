@@ -12,7 +12,7 @@ from tests.hostile_pages import HOSTILE
 
 #: A worker may use as much memory as it has; then its page has failed.
 REFUSALS = (UnreadablePage, MemoryError)
-LONGEST = 300_000
+LONGEST = 100_000
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 

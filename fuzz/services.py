@@ -102,7 +102,9 @@ def _model_target(model: Callable[[], Any], task: Any, *seeds: object) -> Target
         for call in getattr(reply, "calls", ()):
             find_fault(call, Research(topic="See https://a.example/"))
 
-    replies = tuple(json.dumps(seed).encode() for seed in seeds)
+    replies = tuple(
+        seed if isinstance(seed, bytes) else json.dumps(seed).encode() for seed in seeds
+    )
     return Target(read, replies, (ModelFailed,), (*WORDS, *_MODEL_WORDS))
 
 
@@ -165,6 +167,7 @@ openai_tools = _model_target(
     Explore(topic="Who won?"),
     {"choices": [{"message": {"content": None, "tool_calls": [_CALL, _CALL]}}]},
     {"choices": [{"message": {"content": '{"calls": [], "text": "done"}'}}]},
+    {"choices": [{"message": {"tool_calls": [{"function": {"name": "search_web"}}]}}]},
 )
 gemini = _model_target(
     _gemini,
@@ -177,6 +180,8 @@ gemini = _model_target(
     },
     {"promptFeedback": {"blockReason": "SAFETY"}},
     {"error": {"code": 429, "message": "m", "details": [{"retryDelay": "30s"}]}},
+    9999,
+    b"[" * 5000,
 )
 gemini_tools = _model_target(
     _gemini,

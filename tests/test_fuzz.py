@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from fuzz.engines import Engine, find_engine
-from fuzz.target import load_target
 from fuzz.targets import TARGETS
 from fuzz.watch import Limits, Outcome, TargetRun
 
+ROOT = Path(__file__).parents[1]
 
-@pytest.mark.parametrize("name", TARGETS)
-def test_a_target_reads_its_seeds(name: str) -> None:
-    target = load_target(TARGETS[name])
-    for seed in target.seeds:
-        try:
-            target.read(seed)
-        except target.refusals:
-            continue
+
+@pytest.mark.parametrize("module", sorted({place.split(":")[0] for place in TARGETS.values()}))
+def test_each_target_reads_its_seeds(module: str) -> None:
+    """Among them are inputs that were found; in a process: libraries leave sockets open."""
+    names = [name for name, place in TARGETS.items() if place.startswith(f"{module}:")]
+    command = [sys.executable, "-m", "fuzz.again", *names]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace")
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert {line.partition(":")[0] for line in done.stdout.splitlines()} >= set(names)
 
 
 def fuzz(fault: str, engine: Engine, folder: Path) -> Outcome:

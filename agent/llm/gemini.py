@@ -39,6 +39,8 @@ REMEDIES: dict[Outcome, str] = {
     "not_found": "Check GEMINI_MODEL.",
     "unavailable": "Try again later.",
 }
+#: What the SDK raises for a body of another shape: it does not check one before it reads it.
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 #: Seconds to wait for the first request to be sent: the SDK builds its validators then, in 40 ms.
 FIRST_REQUEST_WAIT = 0.3
 #: Finish reasons: the model called a tool in a way that cannot be parsed.
@@ -150,7 +152,7 @@ class Gemini:
         except httpx2.HTTPError as error:
             detail = self._connection.redact(f"Gemini cannot be reached: {error}")
             raise ModelFailed(detail, "Check the network.", outcome="unavailable") from None
-        except ValueError as error:  # the body is not JSON, or not in Gemini's format
+        except UNREADABLE as error:  # the body is not JSON, or not in Gemini's format
             detail = self._connection.redact(f"Gemini answered something else: {error}")[:300]
             remedy = "Check GOOGLE_GEMINI_BASE_URL."
             raise ModelFailed(detail, remedy, outcome="unavailable") from None

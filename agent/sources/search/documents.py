@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
@@ -205,7 +206,11 @@ def _read_rows(file: Path, report_bad_rows: Callable[[int], None]) -> Iterator[D
                     yield document
                 elif line.strip():
                     bad_rows += 1
-    except (OSError, EOFError) as error:  # a truncated .gz file: the rows before it ends are used
+    except (
+        OSError,
+        EOFError,
+        zlib.error,
+    ) as error:  # a cut or broken .gz: the rows before are used
         if number == 0:
             raise UnreadableFile(str(error) or "cannot be read") from None
         bad_rows += 1
