@@ -255,8 +255,8 @@ def load_env_file(folder: Path | None = None) -> None:
     """Put the variables of `.env` into this process's environment; those that are set win.
 
     The file is that of `folder`, else of the working directory; where there is none, nothing
-    happens. Each command calls this once. Raises UsageError, caused by the error of the file,
-    where it cannot be read.
+    happens. A command calls this once, a server for each request. Raises UsageError, caused by the
+    error of the file, where it cannot be read.
     """
     from dotenv import load_dotenv
 
