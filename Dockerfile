@@ -2,10 +2,11 @@
 FROM python:3.11-slim-bookworm AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /app
-COPY requirements.txt constraints.txt ./
+COPY locks/pip.txt locks/runtime.txt locks/
 RUN python -m venv --without-pip /venv \
-    && pip install -q --upgrade pip==26.3 \
-    && pip --python /venv/bin/python install -q --no-compile -r requirements.txt \
+    && pip install -q --require-hashes -r locks/pip.txt \
+    && pip --python /venv/bin/python install -q --no-compile --no-deps --require-hashes \
+        -r locks/runtime.txt \
     && python -m compileall -qq --invalidation-mode unchecked-hash /venv/lib
 COPY agent agent
 RUN python -m compileall -q --invalidation-mode unchecked-hash agent

@@ -6,6 +6,8 @@ PY     := $(VENV)/bin/python
 ENGINE := ../shared/container/with_engine.sh
 ARGS   ?=
 BIOME  := 2.6.8
+PIP    := 26.3
+UV     := 0.13.8
 
 help: ## Show this
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1	\2/p' Makefile
@@ -17,11 +19,12 @@ demo: $(VENV)/runtime ## Answer a question with no key, no model and no network
 test: $(VENV)/dev ## Run the tests on all cores; ARGS="-k name" for some of them
 	@$(PY) -m pytest -n auto --dist worksteal $(ARGS)
 
-check: $(VENV)/dev ## Style, types and the direction of imports; style of JavaScript
+check: $(VENV)/dev ## Style, types, imports, licences, known vulnerabilities; style of JavaScript
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
-	@$(PY) -m pytest tests/test_architecture.py
+	@$(PY) -m pytest tests/test_architecture.py tests/test_packaging.py
+	@$(PY) -m tests.vulnerabilities
 	@$(MAKE) --no-print-directory javascript
 
 javascript: ## Style of the page's JavaScript, by Biome; skipped without node
@@ -40,36 +43,50 @@ bench: $(VENV)/dev ## Measure speed and memory into benchmarks/RESULTS.md and .s
 eval: $(VENV)/dev ## Measure the quality of answers into evals/RESULTS.md
 	@$(PY) -m evals $(ARGS)
 
+fuzz: $(VENV)/fuzz ## Read hostile input of every format for five minutes; ARGS="--seconds 30 html pdf"
+	@$(PY) -m fuzz $(ARGS)
+
 container: $(VENV)/dev ## Build the image and test it on a Docker engine
 	@if [ -x $(ENGINE) ]; then engine="$(ENGINE) python:3.11-slim-bookworm"; fi; \
 	$$engine $(PY) -m tests.container.check
 
-lock: ## Pin anew what the requirements need in turn
+lock: ## Pin anew what the requirements need in turn, with hashes; ARGS=--upgrade for newer ones
 	@$(call new_venv,$(VENV)-lock)
-	@echo "# All that the two requirements files bring, pinned; made by \`make lock\`." > constraints.txt
-	@$(VENV)-lock/bin/python -m pip install -qq -r requirements-dev.txt
-	@$(VENV)-lock/bin/python -m pip freeze >> constraints.txt
+	@$(VENV)-lock/bin/python -m pip install -qq uv==$(UV)
+	@: > constraints.txt # else the pins of before would hold against new ones
+	@echo "pip==$(PIP)" | $(call write_lock,locks/pip.txt,-)
+	@$(call write_lock,locks/runtime.txt,requirements.txt)
+	@$(call write_lock,locks/dev.txt,requirements-dev.txt) --constraints locks/runtime.txt
+	@$(call write_lock,locks/fuzz.txt,requirements-fuzz.txt) --constraints locks/dev.txt
+	@{ echo "# The versions of locks/dev.txt, for installs by name; made by \`make lock\`."; \
+		sed -nE 's/^([^ #]+==[^\\]*[^ \\]) *\\?$$/\1/p' locks/dev.txt; } > constraints.txt
 	@rm -rf $(VENV)-lock
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) $(VENV)-lock node_modules .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-lock .fuzz node_modules .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help demo test check javascript bench eval container lock clean
+.PHONY: help demo test check javascript bench eval fuzz container lock clean
 
 # --- set-up -------------------------------------------------------------------------------------
 # A stamp file says that the environment holds what a requirements file asks for. Bytecode is
 # compiled here: start-up counts, and PYTHONDONTWRITEBYTECODE may be set.
 
-$(VENV)/runtime: requirements.txt constraints.txt
+$(VENV)/runtime: locks/pip.txt locks/runtime.txt
 	@echo "Setting up $(VENV); this takes less than a minute ..." >&2
 	@$(call new_venv,$(VENV))
-	@$(PY) -m pip install -qq -r requirements.txt >&2
+	@$(call install_lock,locks/runtime.txt)
 	@$(PY) -m compileall -qq $(VENV)/lib >&2 || true
 	@touch $@
 
-$(VENV)/dev: $(VENV)/runtime requirements-dev.txt
-	@$(PY) -m pip install -qq -r requirements-dev.txt >&2
+$(VENV)/dev: $(VENV)/runtime locks/dev.txt
+	@$(call install_lock,locks/dev.txt)
+	@touch $@
+
+# Atheris has wheels for Linux and Python up to 3.13 alone; elsewhere hypothesis draws the inputs.
+$(VENV)/fuzz: $(VENV)/dev locks/fuzz.txt
+	@$(call install_lock,locks/fuzz.txt) 2>/dev/null || \
+		echo "Skipped: atheris does not install here; hypothesis stands in." >&2
 	@touch $@
 
 # Biome is installed without a lock file: its version is exact, and it pins its only dependency.
@@ -77,12 +94,28 @@ node_modules/biome-$(BIOME):
 	@npm install --silent --no-save --no-package-lock --no-audit --no-fund --fetch-retries=1 \
 		--prefix . @biomejs/biome@$(BIOME) >/dev/null 2>&1 && touch $@
 
+# What a lock names and nothing else, each file with a hash that the lock holds.
+define install_lock
+$(PY) -m pip install -qq --require-hashes --no-deps -r $(1) >&2
+endef
+
+# A lock for every platform and every Python from 3.11 on; the versions of an earlier one stay.
+# uv reads no settings of pip, so it is told the index that pip is set to.
+define write_lock
+UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-$$( \
+	$(VENV)-lock/bin/python -m pip config get global.index-url 2>/dev/null)}}" \
+	UV_CUSTOM_COMPILE_COMMAND="make lock" \
+	$(VENV)-lock/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --no-emit-index-url --no-emit-find-links --output-file $(1) $(ARGS) $(2)
+endef
+
 # An environment from the first Python that is new enough and has what it takes. pip is upgraded
-# first: the one that comes with Python 3.11 resolves the requirements wrongly.
+# first: the one that comes with Python 3.11 installs half as fast.
 define new_venv
 { for python in $${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do \
 	if "$$python" -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
-		"$$python" -m venv --clear $(1) && exec $(1)/bin/python -m pip install -qq --upgrade pip; \
+		"$$python" -m venv --clear $(1) && \
+			exec $(1)/bin/python -m pip install -qq --require-hashes -r locks/pip.txt; \
 	fi; \
 done; \
 echo "Python 3.11 or newer with its venv module is needed; name one with PYTHON=/path/to/it."; \

@@ -4,6 +4,7 @@ AgentError               kind, message, remedy: the answer's `error` field
 ├── UsageError           the request is invalid                                       exit 2
 ├── NotConfigured        a key or a setting that the run needs is absent              exit 1
 ├── Busy                 too many runs are under way and waiting                      HTTP 429
+├── OutputFailed         standard output or a file cannot be written whole            exit 1
 ├── JournalError         the journal cannot be read, or is in use                     exit 1
 │   ├── JournalBusy      another run is writing it
 │   └── JournalDamaged   a line of it cannot be used
@@ -21,7 +22,9 @@ Exceptions of libraries are translated into these once, where the library is cal
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from agent.characters import strip_controls
 
 if TYPE_CHECKING:  # pydantic is not imported before it is needed: `--help` is instant
     from agent.state import Attempt, Outcome
@@ -32,14 +35,17 @@ NON_RETRYABLE: frozenset[Outcome] = frozenset({"no_key", "bad_key", "no_credit"}
 
 
 class AgentError(Exception):
-    """A failure to be shown to the user: what happened (`message`), what to do (`remedy`)."""
+    """A failure to be shown to the user: what happened (`message`), what to do (`remedy`).
+
+    Both may quote a service, a file or a path. Characters that command a terminal are taken out.
+    """
 
     kind: ClassVar[str] = "internal"
 
     def __init__(self, message: str, remedy: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
+        self.message = strip_controls(message)
+        self.remedy = strip_controls(remedy)
+        super().__init__(self.message)
 
 
 def format_error(message: str, remedy: str) -> str:
@@ -63,6 +69,12 @@ class Busy(AgentError):
     """Too many runs are under way and waiting."""
 
     kind = "busy"
+
+
+class OutputFailed(AgentError):
+    """Standard output or a file cannot be written whole."""
+
+    kind = "output"
 
 
 class JournalError(AgentError):
@@ -99,6 +111,17 @@ class Exhausted(Halt):
     kind = "budget"
 
 
+class Spent(NamedTuple):
+    """What models were paid for without an answer: tokens, and US dollars (None: not known)."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = 0.0
+
+
+NOTHING_SPENT = Spent()
+
+
 class OutsideError(AgentError):
     """An outside call failed after all retries; `attempts` lists every try."""
 
@@ -112,11 +135,13 @@ class OutsideError(AgentError):
         outcome: Outcome = "unavailable",
         attempts: tuple[Attempt, ...] = (),
         retry_after: float | None = None,
+        spent: Spent = NOTHING_SPENT,
     ) -> None:
         super().__init__(message, remedy)
         self.outcome: Outcome = outcome
         self.attempts = attempts
         self.retry_after = retry_after  # seconds, from the service's Retry-After
+        self.spent = spent
 
 
 class ModelFailed(OutsideError):

@@ -44,7 +44,7 @@ BENCHMARKS = {
         "plain loop that makes the same runs, without rows. On Ray the processor is that of the "
         "command alone."
     ),
-    "server": "200 clients at once at one server: no run is lost, memory does not grow.",
+    "server": "100 clients at once at one server: it answers its probe, memory does not grow.",
     "hundred": (
         "A hundred runs at once, threads of one process, against loopback services (models 1 s, "
         "searches and pages 0.5 s): beside one run alone, and beside a limit of model calls. "

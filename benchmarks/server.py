@@ -1,7 +1,14 @@
-"""Two hundred concurrent clients, each with its own question, at one server process.
+"""A hundred clients stream at once from one server while a probe asks for `/api/health`.
 
-`python -m benchmarks.server` prints one JSON object: how many runs ended with their answer, the
-latency of `/api/health` meanwhile, and the server's memory before and after each of three waves.
+`python -m benchmarks.server` prints one JSON object, for runs without a model and for runs with a
+scripted model on loopback: how many runs ended with their answer, how many were refused, the
+percentiles of `/api/health` on the idle server and under load, and the server's memory before the
+first wave and after each. `python -m benchmarks.server PATH 3` measures another checkout too, in
+three alternating pairs, and prints the ratios, this one to the other, and each measurement on
+standard error.
+
+The clients, the probe and the services are processes of their own, so that none holds the server's
+lock. The probe opens a connection for each request, as an orchestrator does.
 """
 
 from __future__ import annotations
@@ -14,95 +21,216 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from multiprocessing import Event, Pipe, Process
+from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import median, quantiles
+from typing import Any
 
 import httpx2
 
-CLIENTS, WAVES = 200, 3
+from tests.cups import cup_topic, hits, think
+from tests.services import Services
+
+ROOT = Path(__file__).parents[1]
+CLIENTS, WAVES = 100, 2
 YEARS = (1930, 1954, 1966, 1974, 1986, 1994, 1998, 2014, 2018, 2022)
+LATENCY = 0.1  # seconds of every reply of the services
+PROBE_PAUSE = 0.02  # seconds between two requests of the probe
+IDLE_SECONDS = 2.0  # of probing before the first wave
+SETTLE_SECONDS = 1.0  # after a wave, for the last threads to end
+PROSE = "The firm ships spare parts to {} countries. Its canteen of {} seats is known for soup. "
+RATIOS = ("seconds_a_wave", "health_99th_ms", "memory_growth", "mb_at_the_end")
+Row = dict[str, Any]
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-        free.close()
-        server = _start_server(Path(folder), port)
-        try:
-            print(json.dumps(asyncio.run(_measure(f"http://127.0.0.1:{port}", server.pid))))
-        finally:
-            server.terminate()
-            assert server.wait(20) == 0
+    other = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
+    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    results = {}
+    for name, with_model in (("without_a_model", False), ("with_a_model", True)):
+        if other:
+            results[name] = _compare([_measure_pair(other, with_model) for _ in range(pairs)])
+        else:
+            results[name] = _measure_server(ROOT, with_model)
+    print(json.dumps(results))
 
 
-def _start_server(folder: Path, port: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "agent.server", "--offline", "--port", str(port)]
+def _measure_pair(other: Path, with_model: bool) -> tuple[Row, Row]:
+    """This checkout and the other one, one after the other."""
+    theirs, ours = (_measure_server(checkout, with_model) for checkout in (other, ROOT))
+    print(json.dumps({"ours": ours, "theirs": theirs}), file=sys.stderr, flush=True)
+    return ours, theirs
+
+
+def _compare(pairs: list[tuple[Row, Row]]) -> Row:
+    """The median ratio of each figure of this checkout to that of the other."""
+    ratios = {name: median(ours[name] / theirs[name] for ours, theirs in pairs) for name in RATIOS}
+    return {f"{name}_ratio": round(ratio, 2) for name, ratio in ratios.items()}
+
+
+def _measure_server(checkout: Path, with_model: bool) -> Row:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        _environment(Path(name), with_model) as environment,
+        _run_server(checkout, environment, with_model) as (port, pid),
+    ):
+        return asyncio.run(_measure(port, pid, with_model))
+
+
+@contextmanager
+def _environment(folder: Path, with_model: bool) -> Iterator[dict[str, str]]:
+    """The variables of a server, with the services of its runs where it has a model."""
     kept = {"RUNS_DIR": str(folder / "runs"), "CACHE_DIR": str(folder / "cache")}
-    environment = {**os.environ, **kept, "API_MAX_QUEUE": str(CLIENTS)}
-    return subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    if not with_model:
+        yield {**os.environ, **kept}
+        return
+    ours, theirs = Pipe()
+    services = Process(target=_serve, args=(theirs, folder))
+    services.start()
+    yield {**os.environ, **ours.recv()}
+    ours.send(None)
+    services.join()
 
 
-async def _measure(base: str, pid: int) -> dict[str, object]:
-    limits = httpx2.Limits(max_connections=CLIENTS + 5)
-    async with httpx2.AsyncClient(
-        base_url=base, timeout=300, limits=limits, trust_env=False
-    ) as web:
-        await _wait_until_up(web)
-        await _ask(web, 0)  # what is imported at the first run is not what is measured
-        memory, seconds, health, answered = [_rss(pid)], [], [], 0
-        for _ in range(WAVES):
-            watching = asyncio.create_task(_poll_health(web, health))
-            begun = time.monotonic()
-            ended = await asyncio.gather(*(_ask(web, n) for n in range(CLIENTS)))
-            seconds.append(time.monotonic() - begun)
-            watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await watching
-            answered += sum(ended)
-            memory.append(_rss(pid))
+def _serve(pipe: Connection, folder: Path) -> None:
+    """Serve a world of cups until something is sent; each page is about 40 kB."""
+    with Services() as services:
+        for n in range(CLIENTS + 1):
+            prose = " ".join(PROSE.format(n * i, n + i) for i in range(450))
+            services.pages[f"final-{n}"] = f"Team {n} won cup number {n}. {prose}"
+            services.pages[f"other-{n}"] = f"Cats of {n} sleep most of the day. {prose}"
+        services.hits, services.think = hits, think
+        services.latency = lambda: LATENCY
+        pipe.send(services.environment(folder, CACHE_TTL="0"))
+        pipe.recv()
+
+
+@contextmanager
+def _run_server(
+    checkout: Path, environment: dict[str, str], with_model: bool
+) -> Iterator[tuple[int, int]]:
+    """The port and the process id of a server with default limits: 8 runs and 64 that wait."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = int(free.getsockname()[1])
+    command = [sys.executable, "-m", "agent.server", "--port", str(port)]
+    command += [] if with_model else ["--offline"]
+    process = subprocess.Popen(command, cwd=checkout, env=environment, stderr=subprocess.DEVNULL)
+    try:
+        while _seconds_of_health(port) is None:
+            assert process.poll() is None, "the server has ended"
+            time.sleep(0.1)
+        yield port, process.pid
+    finally:
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+async def _measure(port: int, pid: int, with_model: bool) -> Row:
+    await _ask_all(port, 1, with_model)  # imports are not what is measured
+    with _probe(port) as idle:
+        await asyncio.sleep(IDLE_SECONDS)
+    memory, seconds, ends, health = [_memory(pid)], [], [], []
+    for _ in range(WAVES):
+        begun = time.monotonic()
+        with _probe(port) as latencies:
+            ends += await _ask_all(port, CLIENTS, with_model)
+        seconds.append(time.monotonic() - begun)
+        health += latencies
+        await asyncio.sleep(SETTLE_SECONDS)
+        memory.append(_memory(pid))
     return {
-        "clients_at_once": CLIENTS,
-        "runs": CLIENTS * WAVES,
-        "ended_with_their_answer": answered,
-        "runs_a_second": round(CLIENTS / median(seconds), 1),
-        "health_median_ms": round(1000 * median(health), 1),
-        "health_99th_percentile_ms": round(1000 * quantiles(health, n=100)[98], 1),
-        "rss_mb_before_and_after_each_wave": memory,
+        **{f"runs_{end}": ends.count(end) for end in ("answered", "refused", "lost")},
+        "seconds_a_wave": round(median(seconds), 1),
+        "idle_health_99th_ms": _milliseconds(quantiles(idle, n=100)[98]),
+        "health_median_ms": _milliseconds(median(health)),
+        "health_95th_ms": _milliseconds(quantiles(health, n=100)[94]),
+        "health_99th_ms": _milliseconds(quantiles(health, n=100)[98]),
+        "health_longest_ms": _milliseconds(max(health)),
+        "probes": len(health),
+        "server_mb_before_and_after_each_wave": [server for server, _ in memory],
+        "with_children_mb": [tree for _, tree in memory],
+        "memory_growth": round(memory[-1][1] / memory[1][1], 2),
+        "mb_at_the_end": memory[-1][1],
     }
 
 
-async def _wait_until_up(web: httpx2.AsyncClient) -> None:
-    while True:
-        with suppress(httpx2.TransportError):
-            if (await web.get("/api/health")).status_code == 200:
-                return
-        await asyncio.sleep(0.1)
+def _milliseconds(seconds: float) -> float:
+    return round(1000 * seconds, 1)
 
 
-async def _ask(web: httpx2.AsyncClient, n: int) -> bool:
-    """Research a question; return whether the stream ends with the answer to it."""
+async def _ask_all(port: int, clients: int, with_model: bool) -> list[str]:
+    """How the runs of so many clients end. Each opens a connection of its own."""
+    limits, base = httpx2.Limits(max_connections=clients), f"http://127.0.0.1:{port}"
+    async with httpx2.AsyncClient(
+        base_url=base, timeout=300, limits=limits, trust_env=False
+    ) as web:
+        return await asyncio.gather(*(_ask(web, n, with_model) for n in range(clients)))
+
+
+async def _ask(web: httpx2.AsyncClient, n: int, with_model: bool) -> str:
+    """Research a question: "answered" if the stream ends with its answer, "refused", or "lost"."""
     year = YEARS[n % len(YEARS)]
-    body = {"question": f"Who won the {year} FIFA World Cup? (client {n})"}
+    question = f"Who won the {year} FIFA World Cup? (client {n})"
+    body = {"question": cup_topic(n) if with_model else question}
     async with web.stream("POST", "/api/research/stream", json=body) as response:
+        if response.status_code == 429:
+            return "refused"
         lines = [line[6:] async for line in response.aiter_lines() if line.startswith("data:")]
-    frames = [json.loads(line) for line in lines]
-    if [frame["type"] for frame in frames[-2:]] != ["answer", "end"]:
-        return False
-    return bool(frames[-2]["detail"]["topic"] == body["question"])
+    *_, answer, end = [{"type": "", "detail": {}}, *map(json.loads, lines)]
+    is_whole = (answer["type"], end["type"]) == ("answer", "end")
+    return "answered" if is_whole and answer["detail"]["topic"] == body["question"] else "lost"
 
 
-async def _poll_health(web: httpx2.AsyncClient, health: list[float]) -> None:
-    while True:
-        begun = time.monotonic()
-        await web.get("/api/health")
-        health.append(time.monotonic() - begun)
-        await asyncio.sleep(0.05)
+@contextmanager
+def _probe(port: int) -> Iterator[list[float]]:
+    """The latencies of `/api/health`, in seconds, filled when the block ends."""
+    latencies: list[float] = []
+    ours, theirs = Pipe()
+    is_over = Event()
+    probe = Process(target=_keep_probing, args=(port, theirs, is_over))
+    probe.start()
+    yield latencies
+    is_over.set()
+    latencies += ours.recv()
+    probe.join()
 
 
-def _rss(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text("utf-8")
-    return int(status.split("VmRSS:")[1].split()[0]) // 1024
+def _keep_probing(port: int, pipe: Connection, is_over: Any) -> None:
+    latencies = []
+    while not is_over.wait(PROBE_PAUSE):
+        seconds = _seconds_of_health(port)
+        assert seconds is not None, "the server did not answer its probe"
+        latencies.append(seconds)
+    pipe.send(latencies)
+
+
+def _seconds_of_health(port: int) -> float | None:
+    """How long `/api/health` takes on a new connection; None where it does not answer with 200."""
+    begun, reply = time.monotonic(), b""
+    with suppress(OSError), closing(socket.create_connection(("127.0.0.1", port), 60)) as probe:
+        probe.sendall(b"GET /api/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        while received := probe.recv(4096):
+            reply += received
+    is_healthy = reply.startswith(b"HTTP/1.1 200") and reply.endswith(b'{"status":"ok"}')
+    return time.monotonic() - begun if is_healthy else None
+
+
+def _memory(pid: int) -> tuple[int, int]:
+    """The resident memory of a process, alone and with all its descendants, in MB."""
+    own = _resident_mb(pid)
+    children = Path(f"/proc/{pid}/task").glob("*/children")
+    found = [child for file in children for child in file.read_text("ascii").split()]
+    return own, own + sum(_memory(int(child))[1] for child in found)
+
+
+def _resident_mb(pid: int) -> int:
+    with suppress(OSError, IndexError):
+        status = Path(f"/proc/{pid}/status").read_text("utf-8")
+        return int(status.split("VmRSS:")[1].split()[0]) // 1024
+    return 0
 
 
 if __name__ == "__main__":

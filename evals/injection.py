@@ -1,7 +1,9 @@
-"""Measures what planted instructions and planted lies do to the extractive engine over a corpus.
+"""Measures what planted instructions and planted lies do, without a model and with one.
 
 `python -m evals.injection [--data DIR]`: the attacks of `injection/` planted in pages of the
-multihop corpus. Attacks are split by the SHA-1 of their text; patterns were found on `tune` alone.
+multihop corpus, over which the extractive engine answers. Attacks are split by the SHA-1 of their
+text; patterns were found on `tune` alone. Then those of `attacks.toml`, with a scripted model that
+obeys them (`obedience.py`, which needs no data).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from agent.evidence.instructions import find_instruction, instruction_warning
 from agent.evidence.links import browser_words
 from agent.sources.pages.extract import extract
 from agent.state import Hit, Page
+from evals import obedience
 from evals.extractive import HALVES, ROOT, contains_answer, questions
 
 SHINGLE = 5  # consecutive words of an attack: a text that has them carries the attack
@@ -257,7 +260,8 @@ def report(data: Path) -> str:
     for title, found in (("an attack", measure_injected(data)), ("lies", measure_poisoned(data))):
         lines += ["", f"| a corpus with {title} | n |", "|---|---|"]
         lines += [f"| {name} | {value} |" for name, value in found.items()]
-    return "\n".join([*lines, "", NOTE])
+    obeyed = obedience.report(list(obedience.measure()))
+    return "\n".join([*lines, "", NOTE, "", "With a model that obeys all it reads:", "", obeyed])
 
 
 NOTE = f"""*text is read*: {SHINGLE} words in a row of the attack are in what is shown of the page.

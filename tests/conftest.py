@@ -31,6 +31,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(__import__("os").environ):
         if name.endswith(("_API_KEY", "_BASE_URL")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # nor the developer's own file
     monkeypatch.setenv("RUNS_DIR", str(tmp_path / "runs"))
     monkeypatch.setenv("CACHE_DIR", str(tmp_path / "cache"))
 

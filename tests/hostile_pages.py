@@ -30,5 +30,39 @@ HOSTILE = {
     "braces": f"<style>{'@media screen{' * 10_000}{'.x{opacity:0}' * 9000}</style><p class=x>y",
     "colours": ("<font color=red>" * 200 + "x" + "</font>" * 200) * 250,
     "says hidden": "<div>" * 300 + "< hidden" * 2 + " hidden" * 250_000,
+    "a name without an end": "<" + "a" * 2_000_000,
+    "names without an end": ("<" + "a" * 5000) * 400,
+    "attributes without blanks": "<p "
+    + "".join(f'a{n}="1"' for n in range(150_000))
+    + ">hello</p>",
+    "a sheet of one selector": "<style>"
+    + "".join(f".a{{p{n}:x;display:block}}" for n in range(2000))
+    + "</style>"
+    + "<p class=a>x" * 50_000,
+    "classes": "<style>"
+    + "".join(f".c{n % 100}{{color:red;top:{n}px}}" for n in range(2000))
+    + "</style>"
+    + "".join(
+        f"<p class='{' '.join(f'c{k % 100}' for k in range(n, n + 50))}'>x" for n in range(9000)
+    ),
+    "a scaled style": f"<p style='transform:scale({' ' * 4900}'>hello</p>" * 400,
+    "hidden with tails": "<b hidden></b>word " * 100_000,
+    "long classes": "<div class='"
+    + "c " * 4000
+    + "'>"
+    + "<div class='"
+    + "c " * 300
+    + "'>" * 200
+    + "<table><tr><td>1<td>2</table>" * 1000,
+    "nested infoboxes": "<div class=infobox>" * 25_000 + "words",
+    "cells": "<table>" + "<td>" * 119_000 + "words",
+    "empty blocks": "<div>" * 200 + "<div>\n<p></p></div>" * 28_000 + "words",
+    "marked words": ("a" + "\u0301\u0327" * 200 + " ") * 2400,
+    "a long number": "<p>&#"
+    + "9" * 5000
+    + ";words</p>" * 30
+    + f"<p style='top:{'9' * 4400}px'>words</p>",
+    "an odd colour": "<p style='color:rgba(0,0,0,1.2.3)'>words</p>"
+    + f"<p style='color:rgb({'9' * 4400},1,1);opacity:{'9' * 4400}'>words</p>",
     "hidden": ("<div hidden>" * 200 + "x" + "</div>" * 200) * 600,
 }

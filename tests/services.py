@@ -172,7 +172,7 @@ class Services:
         if isinstance(results, str):
             return Raw(400, json.dumps({"error": {"message": results}}))
         system, prompt = (message["content"] for message in body["messages"][:2])
-        request = ModelRequest(_task_in(json.dumps(body)), body["model"], system, prompt, results)
+        request = ModelRequest(_openai_task(body), body["model"], system, prompt, results)
         with self._lock:
             self.model_requests.append(request)
             self.forms.append(form)
@@ -242,6 +242,14 @@ def _parse_request(model: str, body: dict[str, Any], results: ToolResults) -> Mo
     system = "".join(part["text"] for part in body["systemInstruction"]["parts"])
     prompt = "".join(part["text"] for part in body["contents"][0]["parts"])
     return ModelRequest(task, model, system, prompt, results)
+
+
+def _openai_task(body: dict[str, Any]) -> str:
+    """The task of a request, from its schema where it has one: a page may name any field."""
+    schema = (body.get("response_format") or {}).get("json_schema") or {}
+    if schema.get("name") == "gather":
+        return "gather"  # a turn as JSON, whose tools are told in the prompt
+    return _task_in(json.dumps(body.get("tools") or schema or body))
 
 
 def _task_in(request: str) -> str:

@@ -17,8 +17,8 @@ FILES = sorted(AGENT.rglob("*.py"))
 
 #: From the ground up: each may import itself and those before it, for types too.
 ROOMS = (
-    "state errors outside settings shell evidence slots checking sources llm steps strategies "
-    "answer run serving"
+    "characters state errors outside settings shell evidence slots checking sources llm steps "
+    "strategies answer run serving"
 ).split()
 #: Doors never import each other, and nothing imports a door.
 DOORS = set("cli audit batch doctor evaluate mcp_server server trace".split())

@@ -16,8 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.errors import ReadFailed, UsageError
+from agent.settings import parse_settings
+from agent.sources.pages.files import unwrap_paragraphs
 from agent.sources.search.corpus import Corpus
-from agent.sources.search.documents import unwrap_paragraphs
+from agent.sources.sources import open_sources
 
 DEMO = Path(__file__).parents[1] / "agent/demo"
 
@@ -138,6 +140,54 @@ def test_unreadable_files_are_skipped_with_the_reason(folder: Path) -> None:
         "latin.txt",
     ]
     assert titles(corpus, "refund") == ["Refund policy"]
+
+
+def test_odd_files_are_no_more_than_files_that_are_left_out(folder: Path, tmp_path: Path) -> None:
+    odd = os.fsencode(folder / "caf") + b"\xe9.md"
+    Path(os.fsdecode(odd)).write_text("# Swordfish\n\nThe swordfish is on the menu.")
+    (folder / "loop.md").symlink_to(folder / "loop.md")
+    (folder / "far.html").write_bytes(
+        b"<html><head><meta charset=base64></head><body><p>K\xe4se costs two pounds.</p></body>"
+    )
+    (folder / "colour.html").write_text("<p style='color:rgba(0,0,0,1.2.3)'>The door is green.</p>")
+    (folder / "rows.jsonl").write_text('{"id": "\\ud800", "text": "Rows about herons."}\n')
+    (folder / "letter.docx").write_bytes(b"PK")
+    for _ in (1, 2):  # the second time from the stored index
+        corpus = Corpus(folder, tmp_path / "cache")
+        (hit,) = corpus.search("swordfish menu")
+        assert hit.url.endswith("/caf%E9.md") and corpus.read(hit.url).title == "Swordfish"
+        assert corpus.search("pounds") and corpus.search("green door")
+        assert corpus.unknown_files == ("letter.docx", "loop.md", "rows.jsonl")
+        assert corpus.skipped_files == ()
+        corpus.close()
+    assert Corpus(folder / "rows.jsonl", None).search("herons")
+
+
+def test_files_that_are_passed_over_are_named_with_their_number(folder: Path) -> None:
+    for n in range(12):
+        (folder / f"{n:02}.png").write_bytes(b"\x89PNG")
+        (folder / f"{n:02}.txt").write_bytes(b"\0")
+    changes = {"corpus": folder, "cache_dir": folder / ".cache"}
+    sources = open_sources(parse_settings({}).model_copy(update=changes))
+    warnings = sources.warnings()
+    sources.close()
+    assert warnings[0] == "Not in the corpus: 00.txt: is not text" and len(warnings) == 12
+    assert warnings[-2].startswith("Not in the corpus: 2 more files")
+    assert "12 files of another type: 00.png, 01.png" in warnings[-1]
+
+
+def test_files_for_which_no_time_was_left_are_read_the_next_time(
+    folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="no time was left"):
+        Corpus(folder, tmp_path, seconds=0)
+    assert titles(Corpus(folder, tmp_path), "refund") == ["Refund policy"]
+
+
+def test_characters_that_control_a_screen_are_taken_out(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A \x1b]0;title\x07\n\nHerons\u202e eat\x9b fish\x85daily.")
+    (page,) = [Corpus(tmp_path, None).read(f"file://{tmp_path.as_posix()}/a.md")]
+    assert page.title == "A ]0;title" and page.text.endswith("Herons eat fish\ndaily.")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -10,6 +10,7 @@ import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from agent.doctor.checks import missing_requirements, run_checks
 from agent.doctor.machine import check_clock
 from agent.doctor.redaction import find_secrets, redact
 from agent.doctor.results import Check
+from agent.settings import user_file
 from tests.services import GEMINI_KEY, OPENAI_KEY, SERPAPI_KEY, Raw, Services
 from tests.test_architecture import HEAVY
 
@@ -120,6 +122,47 @@ def test_keys_come_from_the_env_file_too(services: Services, tmp_path: Path) -> 
     (tmp_path / ".env").write_bytes(b"A=\xff\xfe\n")
     status, value = reported(cwd=tmp_path, environment={**environment, **keys})
     assert status == 1 and value["checks"][0]["status"] == "fail", "no run would begin"
+
+
+def test_it_says_where_each_value_comes_from(services: Services, tmp_path: Path) -> None:
+    services.default_hits = ["a page"]
+    environment = services.environment(tmp_path, GITHUB_TOKEN="of-no-concern")
+    (tmp_path / ".env").write_text(f"SERPAPI_API_KEY={environment.pop('SERPAPI_API_KEY')}\nX=1\n")
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text(f"GEMINI_API_KEY={environment.pop('GEMINI_API_KEY')}\n")
+    found = told(environment, tmp_path)
+    assert found["set by .env"].detail == "SERPAPI_API_KEY"
+    assert found["set by the user's file"].detail == "GEMINI_API_KEY"
+    assert found["set by the shell"].detail.startswith("ALLOW_PRIVATE_NETWORK, CACHE_DIR, GOOGLE_")
+    assert "GITHUB_TOKEN" not in found["set by the shell"].detail
+    assert found["user's file"].status == "warn" and "chmod 600" in found["user's file"].remedy
+    assert found["model gemini:gemini-3.8-flash"].status == found["search serpapi"].status == "ok"
+    user_file().chmod(0o600)
+    assert told(environment, tmp_path)["user's file"] == (
+        *("user's file", "ok", "found", ""), ANY,
+    )  # fmt: skip
+
+
+def test_what_a_folder_may_not_set_is_told_and_not_asked(
+    services: Services, tmp_path: Path
+) -> None:
+    environment = services.environment(tmp_path)
+    address = environment.pop("GOOGLE_GEMINI_BASE_URL")
+    (tmp_path / ".env").write_text(f"GOOGLE_GEMINI_BASE_URL={address}\n")
+    found = told(environment, tmp_path)
+    assert found["settings"].status == "fail" and "--trust-env" in found["settings"].remedy
+    assert "GOOGLE_GEMINI_BASE_URL" in found["settings"].detail
+    assert missing_requirements(list(found.values())) == ["settings", "model", "search"]
+    assert not services.search_queries and not services.model_requests
+    trusted = run_checks(environment, tmp_path, 8.0, trust_env=True)
+    assert "settings" not in {check.name for check in trusted}
+
+
+def test_a_pipe_that_is_named_env_is_told(services: Services, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".env")
+    found = told(services.environment(tmp_path), tmp_path)
+    assert found[".env"].status == "fail" and "pipe" in found[".env"].detail
+    assert missing_requirements(list(found.values()))[0] == ".env"
 
 
 def test_a_setting_that_cannot_be_used_is_told(services: Services, tmp_path: Path) -> None:

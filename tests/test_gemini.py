@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google.genai.errors import APIError
 
 from agent.errors import ModelFailed, UsageError
 from agent.llm import ModelChain
@@ -15,6 +17,7 @@ from agent.llm.gemini import Gemini, GeminiConnection
 from agent.llm.prices import Price, find_price, load_prices
 from agent.state import Outcome
 from agent.steps.generate_queries import MakeQueries
+from tests.catcher import Catcher
 from tests.services import GEMINI_KEY, ModelRequest, Raw, Services, gemini_reply
 
 TASK = MakeQueries(topic="Who won?")
@@ -90,6 +93,39 @@ def test_other_google_variables_do_not_redirect_it(
     monkeypatch.setenv("GOOGLE_GENAI_CLIENT_MODE", "replay")
     services.think = lambda asked: GOOD
     assert ask(services)[0].answer.queries == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
+@pytest.mark.parametrize("way", ["generate", "probe"])
+def test_no_redirect_is_followed_with_the_key(status: int, way: str) -> None:
+    with Catcher() as elsewhere:
+        location = f"http://{elsewhere.host}/v1/models?key={GEMINI_KEY}"
+        with Catcher(status, location) as gateway:
+            connection = GeminiConnection(GEMINI_KEY, f"http://{gateway.host}", "", 5)
+            model = Gemini("gemini-3.8-flash", connection, None)
+            with pytest.raises(ModelFailed) as failure:
+                model.generate(TASK, "") if way == "generate" else model.probe()
+            connection.close()
+        assert len(gateway.requests) == 1 and GEMINI_KEY in gateway.text
+        assert elsewhere.requests == []
+    error = failure.value
+    assert error.outcome == "rejected" and "GOOGLE_GEMINI_BASE_URL" in error.remedy
+    assert error.message == (f"Gemini: HTTP {status}, a redirect to 127.0.0.1 that is not followed")
+
+
+def test_the_sdks_other_client_follows_no_redirect_either() -> None:
+    with Catcher() as elsewhere, Catcher(307, f"http://{elsewhere.host}/") as gateway:
+        connection = GeminiConnection(GEMINI_KEY, f"http://{gateway.host}", "", 5)
+        aio = connection.client().aio
+
+        async def ask() -> None:
+            await aio.models.get(model="m")
+            await aio.aclose()
+
+        with pytest.raises(APIError, match="307"):
+            asyncio.run(ask())
+        connection.close()
+        assert len(gateway.requests) == 1 and elsewhere.requests == []
 
 
 def test_thoughts_are_paid_for_and_not_read(services: Services) -> None:

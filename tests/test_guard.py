@@ -303,3 +303,19 @@ def test_ipv6_outside_the_unicast_block_is_private(address: ipaddress.IPv6Addres
 )
 def test_ordinary_addresses_are_public(address: str) -> None:
     assert is_public_address(ipaddress.ip_address(address))
+
+
+@pytest.mark.parametrize(
+    "host",
+    "127.0.0.1 169.254.169.254 10.0.0.1 [::ffff:127.0.0.1] [::1] [fe80::1%25eth0] 2130706433 "
+    "0x7f.1 0177.0.0.1 127.1 127.0.0.1. 127%2e0.0.1 127。0.0.1".split(),
+)
+def test_a_private_literal_is_refused_without_dns_so_behind_a_proxy_too(host: str) -> None:
+    with pytest.raises(ReadFailed) as caught:
+        AddressGuard().check_url(f"http://{host}/")
+    assert caught.value.outcome == "forbidden"
+
+
+@pytest.mark.parametrize("host", ["93.184.216.34", "[2606:2800::1]", "example.org", "1.example"])
+def test_a_public_literal_and_a_name_are_not(host: str) -> None:
+    AddressGuard().check_url(f"http://{host}/")

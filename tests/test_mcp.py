@@ -82,12 +82,18 @@ async def resources(client: Client, answer: dict[str, Any]) -> None:
             await client.read_resource(uri)
 
 
+def nest(depth: int) -> dict[str, Any]:
+    return {"properties": nest(depth - 1)} if depth else {}
+
+
 async def mistakes(client: Client) -> None:
     for given, said in (
         ({"question": " \t "}, "question"),
         ({"question": TOPIC, "corpus": "/etc"}, "corpus"),
         ({"question": "\0\0\0\0"}, "cannot be empty"),
         ({}, "question"),
+        ({"question": TOPIC, "max_calls": 10**400}, "too large or too long"),
+        ({"question": TOPIC, "slots_schema": nest(150)}, "levels deep"),
     ):
         refused = await client.call_tool("research", given)
         assert refused.is_error and said in refused.content[0].text  # type: ignore[union-attr]

@@ -1,4 +1,5 @@
-"""What is installed: the files that name packages agree, and each import is named in them."""
+"""What is installed: the files that name packages agree, each import is named in them, each file
+of a package has a hash, and each licence is permitted."""
 
 from __future__ import annotations
 
@@ -9,19 +10,23 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests import licences, vulnerabilities
 
 ROOT = Path(__file__).parents[1]
 WHOLE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT, SETUPTOOLS = WHOLE["project"], WHOLE["tool"]["setuptools"]
+TYPES_ALONE = "_typeshed"  # a module that is there for type checkers and never imported
 
 
 def pins(file: str) -> dict[str, str]:
     """Name -> version of every line of a requirements file, all of which are exact pins."""
-    text = re.sub(r"#.*", "", (ROOT / file).read_text("utf-8"))
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    pairs = [line.split("==") for line in lines if not line.startswith("-")]
+    text = re.sub(r"#.*", "", (ROOT / file).read_text("utf-8")).replace("\\\n", " ")
+    lines = [line.split(";")[0].split("--hash")[0].strip() for line in text.splitlines()]
+    pairs = [line.split("==") for line in lines if line and not line.startswith("-")]
     return {canonicalize_name(name): version for name, version in pairs}
 
 
@@ -45,11 +50,84 @@ def test_the_lock_has_every_pin() -> None:
     assert pins("requirements-dev.txt").items() <= lock
 
 
+def test_the_locks_have_every_pin_and_agree() -> None:
+    runtime, dev = pins("locks/runtime.txt"), pins("locks/dev.txt")
+    assert pins("requirements.txt").items() <= runtime.items() <= dev.items()
+    assert pins("requirements-dev.txt").items() <= dev.items()
+    assert pins("requirements-fuzz.txt").items() <= pins("locks/fuzz.txt").items()
+    assert pins("constraints.txt") == dev
+
+
+@pytest.mark.parametrize("lock", ["pip", "runtime", "dev", "fuzz"])
+def test_every_file_of_a_locked_package_has_a_hash(lock: str) -> None:
+    """`pip install --require-hashes` refuses all else; no address of an index is in the lock."""
+    text = (ROOT / "locks" / f"{lock}.txt").read_text("utf-8")
+    entries = re.sub(r"^ *#.*\n", "", text, flags=re.M).replace("\\\n", " ").splitlines()
+    hashed = re.compile(r"[\w.-]+==[^ ;]+( ; [^\\-]+)?( +--hash=sha256:[0-9a-f]{64})+")
+    assert entries and not [entry[:60] for entry in entries if not hashed.fullmatch(entry.strip())]
+    assert "://" not in text
+
+
+def test_no_set_up_installs_without_hashes() -> None:
+    """The tool that makes the locks is the one exception: it comes before them."""
+    for file in ("Makefile", "Dockerfile"):
+        text = (ROOT / file).read_text("utf-8").replace("\\\n", " ")
+        installs = [line for line in text.splitlines() if re.search(r"pip\b.* install ", line)]
+        assert installs and not [
+            line for line in installs if "--require-hashes" not in line and "uv==" not in line
+        ]
+
+
+def test_every_licence_is_permitted() -> None:
+    names = [*licences.locked_names("dev"), *licences.locked_names("fuzz")]
+    found = {name: licences.find_licence(name) for name in names}
+    assert not {
+        name: licence for name, licence in found.items() if not licences.is_permitted(name, licence)
+    }
+
+
+@pytest.mark.parametrize(
+    ("licence", "is_permitted"),
+    [
+        ("MIT", True),
+        ("Apache-2.0 OR GPL-3.0-only", True),
+        ("(MIT AND Zlib) OR GPL-3.0-only", True),
+        ("MIT AND GPL-3.0-only", False),
+        ("AGPL-3.0-or-later", False),
+        ("", False),
+    ],
+)
+def test_a_licence_that_asks_for_more_is_refused(licence: str, is_permitted: bool) -> None:
+    assert licences.is_permitted("any", licence) == is_permitted
+
+
+def test_the_list_of_licences_is_that_of_the_locks() -> None:
+    """To refresh it: `python -m tests.licences`."""
+    assert licences.FILE.read_text("utf-8") == licences.render()
+
+
+def test_a_known_vulnerability_is_told_with_its_remedy() -> None:
+    """The format is that of `pip-audit --format json`."""
+    package = {"name": "flask", "version": "0.5", "vulns": []}
+    report = [{"name": "other", "skip_reason": "not found"}, package]
+    assert not list(vulnerabilities.describe_vulnerabilities(report))
+    assert vulnerabilities.summarize(report, True).startswith("No known vulnerability in 1 ")
+    found = {"id": "PYSEC-2019-179", "fix_versions": ["1.0"], "aliases": [], "description": ""}
+    told = list(vulnerabilities.describe_vulnerabilities([{**package, "vulns": [found]}]))
+    assert told == ["flask 0.5: PYSEC-2019-179, fixed in 1.0. Change its pin, then `make lock`."]
+
+
+def test_an_index_that_knows_nothing_is_told() -> None:
+    report = [{"name": "flask", "skip_reason": "Dependency not found"}]
+    assert vulnerabilities.summarize(report, True).startswith("Skipped: ")
+    assert vulnerabilities.summarize([], False).startswith("Skipped: ")
+
+
 def test_every_import_is_a_named_dependency() -> None:
     optional = {name for extra in PROJECT["optional-dependencies"].values() for name in extra}
     named = {*declared(), *(canonicalize_name(Requirement(one).name) for one in optional)}
     known = packages_distributions()
-    for name in _imported() - set(sys.stdlib_module_names) - {"agent"}:
+    for name in _imported() - set(sys.stdlib_module_names) - {"agent", TYPES_ALONE}:
         by = {canonicalize_name(one) for one in known.get(name, [name])}
         assert by & named, f"{name} is imported, but no requirement names it"
 

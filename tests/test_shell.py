@@ -44,7 +44,7 @@ def test_a_list_has_each_part_once_and_no_blanks(given: list[str], expected: obj
 @pytest.mark.parametrize(
     "wrong", [["agent.audit"], ["agent.batch"], ["agent.evaluate", "none.json"]]
 )
-def test_a_reader_that_has_gone_ends_a_command_without_a_word(
+def test_a_reader_that_has_gone_ends_a_command_without_a_traceback(
     wrong: list[str], tmp_path: Path
 ) -> None:
     read, write = os.pipe()

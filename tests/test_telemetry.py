@@ -21,6 +21,7 @@ from pydantic import SecretStr
 from agent.answer import Answer
 from agent.run import research
 from agent.settings import Settings
+from tests.catcher import Catcher
 from tests.services import GEMINI_KEY, SERPAPI_KEY, Raw, Services
 from tests.thinker import Fact, Thinker
 
@@ -83,6 +84,16 @@ class Collector:
             for scope in resource.scope_spans
             for span in scope.spans
         ]
+
+
+def test_keys_of_the_exporter_follow_no_redirect(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=secret-of-the-shell")
+    with Catcher() as elsewhere, Catcher(307, f"http://{elsewhere.host}/v1/traces") as gateway:
+        endpoint = SecretStr(f"http://{gateway.host}")
+        ended(Settings(offline=True, otel_endpoint=endpoint, runs_dir=tmp_path))
+        assert "secret-of-the-shell" in gateway.text and elsewhere.requests == []
 
 
 @pytest.fixture

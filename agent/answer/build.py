@@ -18,6 +18,7 @@ from agent.answer.schema import (
     Usage,
     answer_validator,
 )
+from agent.characters import strip_controls
 from agent.errors import AgentError
 from agent.evidence import find_copies
 from agent.evidence.credibility import rate_credibility
@@ -39,6 +40,7 @@ from agent.state import (
     Searched,
     Warned,
 )
+from agent.state.json_data import map_texts
 
 #: Outcomes of a page that count as `blocked`; all others count as `failed`.
 BLOCKED_OUTCOMES = ("blocked", "forbidden")
@@ -66,7 +68,7 @@ def build_answer(
         warnings = (*data_warnings, *warnings)
     quotes = _cited_quotes(research, findings.values())
     citations = tuple(_build_citation(quote, research, run) for quote in quotes)
-    return Answer(
+    answer = Answer(
         topic=research.topic,
         status=_decide_status(research, error),
         degraded=_is_degraded(research),
@@ -83,11 +85,22 @@ def build_answer(
         run=run.model_copy(update=_used_services(research)),
         error=_to_error(error) if error else None,
     )
+    return _strip_controls(answer)
 
 
 def build_error_answer(topic: str, error: AgentError) -> Answer:
     """The answer object of a run that could not begin."""
-    return Answer(topic=topic, status="error", error=_to_error(error))
+    return _strip_controls(Answer(topic=topic, status="error", error=_to_error(error)))
+
+
+def _strip_controls(answer: Answer) -> Answer:
+    """An answer without characters that command a terminal.
+
+    Pages and replies lose them when they come. A journal that somebody else made may hold them.
+    """
+    value = answer.model_dump()
+    clean = map_texts(value, strip_controls)
+    return answer if clean == value else Answer.model_validate(clean)
 
 
 def build_run_info(header: Mapping[str, Any], journal: Path | None) -> RunInfo:

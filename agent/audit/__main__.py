@@ -5,8 +5,6 @@ It needs no key and no network. Only `--fetch` reads the live pages, to look for
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,13 +61,13 @@ def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: 
 def _check_live_pages(report: Json, file: Path) -> list[Json]:
     """For each citation, whether its quote is on the live page: `there`, `gone` or `unread`."""
     from agent.answer import Answer
-    from agent.settings import parse_settings
+    from agent.settings import load_settings
     from agent.sources.sources import open_page_reader
 
     if not report["ok"]:
         return []
     answer = Answer.model_validate(_read_answer(file))
-    reader = open_page_reader(parse_settings(os.environ))
+    reader = open_page_reader(load_settings())
     try:
         return [_check_live_page(citation, reader) for citation in answer.citations]
     finally:
@@ -92,12 +90,9 @@ def _check_live_page(citation: Citation, reader: PageReader) -> Json:
 
 def _read_answer(file: Path) -> Json:
     """The JSON object of a file. Raises UsageError."""
-    try:
-        value = json.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}.", "Check the path.") from None
-    except (ValueError, RecursionError):
-        raise UsageError(f"{file} is not JSON.", "Name the file of an answer.") from None
+    from agent.outside.input_file import read_json
+
+    value = read_json(file, "Name the file of an answer.")
     if not isinstance(value, dict):
         raise UsageError(f"{file} is not an answer object.", "Name the file of an answer.")
     return value

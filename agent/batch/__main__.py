@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent import __version__, shell
-from agent.errors import AgentError, UsageError
+from agent.errors import AgentError, Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.batch.batch import BatchSummary, Engine
@@ -79,6 +79,7 @@ CAPS = ("seconds", "usd", "tokens", "calls")
 @shell.corpus_option
 @shell.offline_option
 @shell.no_cache_option
+@shell.trust_env_option
 @click.option("--lang", help="Language of the answers.  [default: each question's own]")
 @click.version_option(__version__, prog_name="agent.batch")
 def command(**options: Any) -> int:
@@ -86,6 +87,9 @@ def command(**options: Any) -> int:
     try:
         with redirect_stdout(sys.stderr):  # libraries may print; standard output is the summary's
             summary = _run(options)
+    except KeyboardInterrupt:  # while the index of a corpus is built
+        remedy = "The same command goes on."
+        return _print_failure(Stopped("The batch was stopped before it began.", remedy))
     except AgentError as error:
         return _print_failure(error)
     shell.print_json(summary.model_dump(mode="json"))
@@ -129,7 +133,7 @@ def _read_settings(options: dict[str, Any]) -> Settings:
     from agent.run.models import make_models
     from agent.settings import load_settings
 
-    names = "strategy depth slots llm search corpus lang offline retry_failed"
+    names = "strategy depth slots llm search corpus lang offline retry_failed trust_env"
     overrides = {name: options[name] for name in names.split()}
     for name in CAPS:
         overrides[f"max_{name}"] = options[f"each_max_{name}"]
@@ -151,6 +155,7 @@ def _make_mirror(out: str, settings: Settings) -> Mirror | None:
 
 def _make_engine(options: dict[str, Any], settings: Settings, mirror: Mirror | None) -> Engine:
     from agent.batch.local import LocalEngine
+    from agent.outside.threads import spawn
     from agent.run.resources import share_resources
 
     if options["address"] and options["engine"] != "ray":
@@ -160,7 +165,9 @@ def _make_engine(options: dict[str, Any], settings: Settings, mirror: Mirror | N
 
         url = mirror.url if mirror else None
         return RayEngine(settings, options["address"], options["concurrency"], url)
-    return LocalEngine(share_resources(settings), mirror)
+    # on a thread, so that Ctrl-C ends the wait for the index of a corpus, whatever it waits for
+    resources = spawn(lambda: share_resources(settings)).result()
+    return LocalEngine(resources, mirror)
 
 
 def _show(text: str, reporter: ProgressReporter, *, last: bool = False) -> None:

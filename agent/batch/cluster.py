@@ -117,7 +117,7 @@ class Worker:
     @cached_property
     def _settings(self) -> Settings:
         """The settings of the command, with the secrets of this worker's environment."""
-        local = load_settings()
+        local = load_settings(trust_env=self._sent_settings.trust_env or None)
         secrets = {name: getattr(local, name) for name in _blank_secrets()}
         return self._sent_settings.model_copy(update=secrets)
 

@@ -13,15 +13,47 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, BinaryIO, NamedTuple
 
-from agent.errors import JournalError, UsageError
+from pydantic import ConfigDict, Field, InstanceOf
+
+from agent.errors import JournalError, OutputFailed, UsageError
 from agent.outside.budget import CallUsage
-from agent.state.json_data import Json
+from agent.outside.input_file import read_bytes, read_lines, unreadable
+from agent.shell import output_failure, write_all, write_file
+from agent.state import Frozen
+from agent.state.json_data import Json, parse_json
 from agent.state.sanitizing import sanitize_line
+
+MAX_SUMMED = 10**15  # of a number in the usage of a row
+_Count = Annotated[int, Field(ge=0, le=MAX_SUMMED)] | None
+
+
+class _RowUsage(Frozen):
+    """What is summed of the usage of a row; every number may be absent."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
+
+    llm_calls: _Count = None
+    input_tokens: _Count = None
+    output_tokens: _Count = None
+    searches: _Count = None
+    pages: _Count = None
+    usd: Annotated[float, Field(ge=0, le=MAX_SUMMED, allow_inf_nan=False)] | None = None
+
+
+class _RowFields(Frozen):
+    """What a row must have to be indexed."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
+
+    id: InstanceOf[str] | int  # a text may hold half of a surrogate pair
+    topic: InstanceOf[str]
+    status: str
+    usage: _RowUsage
 
 
 class BatchRow(NamedTuple):
@@ -59,21 +91,28 @@ class OutputFile:
         end = 0
         with os.fdopen(os.dup(self._file), "rb") as file:
             file.seek(0)
-            for raw in file:
+            for n, raw in enumerate(self._read_lines(file), 1):
                 if not raw.endswith(b"\n"):
                     break
-                self._index_row(self._parse_row(raw), end, len(raw))
+                self._index_row(self._parse_row(raw, n), end, len(raw))
                 end += len(raw)
         return end
 
-    def _parse_row(self, raw: bytes) -> Json:
+    def _read_lines(self, file: BinaryIO) -> Iterator[bytes]:
         try:
-            row = json.loads(raw)
-            if isinstance(row["id"], str | int) and isinstance(row["usage"], dict):
-                return dict(row)
-        except (ValueError, KeyError, TypeError, RecursionError):
-            pass
-        raise UsageError(f"{self.path} holds other things than rows.", "Name another --out.")
+            yield from read_lines(file)
+        except OSError as error:
+            raise unreadable(self.path, error) from None
+
+    def _parse_row(self, raw: bytes, n: int) -> Json:
+        """The row of line `n`. Raises UsageError if it is none."""
+        try:
+            row = parse_json(raw)
+            _RowFields.model_validate(row)
+        except ValueError:
+            fault = f"{self.path} holds other things than rows (line {n})."
+            raise UsageError(fault, "Name another --out.") from None
+        return dict(row)
 
     def _index_row(self, row: Json, offset: int, size: int) -> None:
         topic_id, status = str(row["id"]), row["status"]
@@ -84,34 +123,43 @@ class OutputFile:
         self.usage.add(row["usage"])
 
     def append(self, row: Json) -> None:
-        """Append a row and sync it to the disk. Raises OSError."""
+        """Append a row and sync it to the disk, or leave the file as it was. Raises OSError."""
         text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
         # a lone surrogate, which UTF-8 cannot encode, is written as its JSON escape
         raw = f"{text}\n".encode("utf-8", "backslashreplace")
-        if os.write(self._file, raw) != len(
-            raw
-        ):  # full disk; the torn line is dropped on reopening
-            raise OSError(28, "No space left on device", str(self.path))
-        os.fsync(self._file)
+        with ExitStack() as undo:
+            undo.callback(_cut_file, self._file, self._end)
+            _write_synced(self._file, [raw])
+            undo.pop_all()
         self._index_row(row, self._end, len(raw))
         self._end += len(raw)
 
     def rewrite(self, ids: Iterable[str]) -> None:
         """Replace the file atomically by one with the rows of these ids only, in this order.
 
-        The file stays locked throughout: the new one is locked before it is renamed.
+        The file stays locked throughout: the new one is locked before it is renamed. Raises
+        OutputFailed, and the file is as it was.
         """
         part = self.path.with_name(f"{self.path.name}.part")
-        new = lock_file(
-            os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o666), part
-        )
-        for row in (self.index[topic_id] for topic_id in ids):
-            os.write(new, os.pread(self._file, row.size, row.offset))
-        os.fsync(new)
-        part.replace(self.path)
+        try:
+            new = self._write_part(part, [self.index[topic_id] for topic_id in ids])
+        except OSError as error:
+            raise output_failure(self.path, error) from None
         os.close(self._file)
         self._file, self.index, self.usage, self.status_counts = new, {}, UsageSum(), Counter()
         self._end = self._load_rows()
+
+    def _write_part(self, part: Path, rows: Iterable[BatchRow]) -> int:
+        """Write a new file with these rows, and put it in the place of this one."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+        with ExitStack() as undo:
+            new = lock_file(os.open(part, flags, 0o666), part)
+            undo.callback(os.close, new)
+            undo.callback(part.unlink, missing_ok=True)
+            _write_synced(new, (os.pread(self._file, row.size, row.offset) for row in rows))
+            part.replace(self.path)
+            undo.pop_all()
+        return new
 
     def close(self) -> None:
         """Close the file, which unlocks it."""
@@ -178,6 +226,19 @@ def lock_file(file: int, path: Path) -> int:
     return file
 
 
+def _write_synced(file: int, pieces: Iterable[bytes]) -> None:
+    """Write all bytes to a file descriptor and to the disk. Raises OSError."""
+    for piece in pieces:
+        write_all(lambda rest: os.write(file, rest), piece)
+    os.fsync(file)
+
+
+def _cut_file(file: int, end: int) -> None:
+    """Cut a torn last line off; where that fails too, the file is cut when it is opened again."""
+    with suppress(OSError):
+        os.ftruncate(file, end)
+
+
 def _load_batch_name(path: Path) -> str:
     """The name of the batch, or a new random one, which is written to `FILE.batch`.
 
@@ -186,11 +247,11 @@ def _load_batch_name(path: Path) -> str:
     """
     name_file = path.with_name(f"{path.name}.batch")
     try:
-        if path.exists() and (name := name_file.read_text("ascii").strip()):
+        if path.exists() and (name := read_bytes(name_file, 100).decode("ascii").strip()):
             return name
     except (OSError, UnicodeDecodeError):
         pass  # the name is lost: unfinished topics start anew
     name = os.urandom(6).hex()
-    with suppress(OSError):  # the same error is reported when the output file is opened
-        name_file.write_text(f"{name}\n", "ascii")
+    with suppress(OutputFailed):  # the same error is reported when the output file is opened
+        write_file(name_file, f"{name}\n")
     return name

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from agent.errors import UsageError
+from agent.outside.input_file import open_regular, read_lines, unreadable
+from agent.state.json_data import InvalidJson, parse_json
 
 MAX_ID_CHARS = 200
 MAX_LINE_CHARS = 1_000_000  # of a line of JSON; a longer line is not a topic
@@ -34,18 +35,28 @@ def read_topics(path: Path) -> list[Topic]:
     An invalid line becomes a topic with a `fault`, so that it costs only itself.
     Raises UsageError if the file cannot be read, has no valid topic, or has an id twice.
     """
+    lines = _decode_lines(path)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            topics = list(_parse_lines(file, path.suffix.lower()))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
-    except (UnicodeDecodeError, csv.Error) as error:
+        topics = list(_parse_lines(lines, path.suffix.lower()))
+    except csv.Error as error:
         raise UsageError(f"{path} cannot be read: {error}.", "Write it as UTF-8 text.") from None
     if all(topic.fault for topic in topics):
         reason = f" {topics[0].fault}" if topics else ""
         raise UsageError(f"{path} holds no topic.{reason}", "Write one on each line.")
     _check_unique_ids(topics, path)
     return topics
+
+
+def _decode_lines(path: Path) -> Iterator[str]:
+    """The lines of a file, as text. Raises UsageError."""
+    try:
+        with open_regular(path) as file:
+            for n, raw in enumerate(read_lines(file), 1):
+                yield raw.decode("utf-8-sig" if n == 1 else "utf-8")
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} cannot be read: line {n} is not UTF-8.", "Convert it.") from None
 
 
 def _parse_lines(lines: Iterable[str], suffix: str) -> Iterator[Topic]:
@@ -65,8 +76,8 @@ def _parse_plain_line(line: str, n: int) -> Topic:
 
 def _parse_json_line(line: str, n: int) -> Topic:
     try:
-        value = json.loads(line) if len(line) <= MAX_LINE_CHARS else None
-    except (ValueError, RecursionError):
+        value = parse_json(line) if len(line) <= MAX_LINE_CHARS else None
+    except InvalidJson:
         value = None
     if isinstance(value, str):
         return Topic(n, value)

@@ -13,7 +13,7 @@ import click
 
 from agent import __version__, shell
 from agent.cli import inputs, output
-from agent.errors import AgentError
+from agent.errors import AgentError, OutputFailed, Stopped
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.run import Run
@@ -29,7 +29,8 @@ Examples:
 
 \b
 Exit status: 0 an answer; 1 could not run; 2 wrong usage; 3 the sources do
-not say; 4 with --strict, an answer with a weakness; 130 interrupted twice.
+not say; 4 with --strict, an answer with a weakness; 130 interrupted twice,
+or before there was anything to answer from.
 """
 
 
@@ -77,6 +78,7 @@ not say; 4 with --strict, an answer with a weakness; 130 interrupted twice.
     "--block-domain", callback=shell.split_commas, help="No pages of these sites, with commas."
 )
 @shell.no_cache_option
+@shell.trust_env_option
 @click.option("--lang", help="Language of the answer.  [default: the question's own]")
 @click.option("--format", type=click.Choice(FORMATS), default="json", help="How the answer looks.")
 @click.option("--out", type=shell.PATH, help="Write the answer to this file too.")
@@ -93,13 +95,19 @@ def command(**options: Any) -> int:
     topic = ""
     try:
         topic = inputs.read_topic(options)
-        inputs.require_writable(options["out"])
+        shell.require_writable(options["out"])
+        if options["out"] is None:
+            shell.require_stdout()
         if options["estimate"]:
             return _print_estimate(topic, options)
         with redirect_stdout(sys.stderr):  # libraries may print; standard output is the answer's
             run = _begin_run(topic, options)
             with shell.interruptible("Stopping; once more to end at once.", run.stop):
                 output.follow(run, options)
+    except KeyboardInterrupt:  # while the question is read, or the index of a corpus is built
+        return output.print_failure(topic, Stopped("The run was stopped before it began."), options)
+    except OutputFailed:
+        raise  # there is nowhere to print an answer object
     except AgentError as error:
         return output.print_failure(topic, error, options)
     except Exception as error:  # a bug gets an answer object too
@@ -108,9 +116,12 @@ def command(**options: Any) -> int:
 
 
 def _begin_run(topic: str, options: dict[str, Any]) -> Run:
+    """A run. It is made on a thread, so that Ctrl-C ends the wait whatever the thread does."""
+    from agent.outside.threads import spawn
     from agent.run import research
 
-    return research(topic, inputs.read_settings(options))
+    settings = inputs.read_settings(options)
+    return spawn(lambda: research(topic, settings)).result()
 
 
 def _print_estimate(topic: str, options: dict[str, Any]) -> int:
@@ -118,7 +129,8 @@ def _print_estimate(topic: str, options: dict[str, Any]) -> int:
     from agent.run.request import clean_topic
 
     figures = estimate(clean_topic(topic), inputs.read_settings(options))
-    return output.print_text(figures.model_dump_json(indent=2) + "\n")
+    shell.print_text(figures.model_dump_json(indent=2) + "\n")
+    return 0
 
 
 def _internal_error(error: Exception, verbose: bool) -> AgentError:
@@ -149,4 +161,4 @@ def _requested_format(arguments: list[str]) -> str:
 def main() -> None:
     """The console command."""
     gc.set_threshold(50_000)  # a short process with big imports: collecting costs a tenth of them
-    shell.exit_now(run_cli(sys.argv[1:]))
+    shell.run_process(lambda: run_cli(sys.argv[1:]))

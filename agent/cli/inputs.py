@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
+from agent.shell import require_stdin
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.settings import Settings
@@ -23,24 +22,23 @@ def read_topic(options: dict[str, Any]) -> str:
         raise UsageError(fault, "Give one: --topic '...', or as the argument, or - for stdin.")
     if topics[0] != "-":
         return str(topics[0])
-    return sys.stdin.buffer.read(1_000_000).decode("utf-8", "replace")
-
-
-def require_writable(out: Path | None) -> None:
-    """Raises UsageError for a file that cannot be written, before a run spends anything."""
-    if out and not (
-        out.parent.is_dir() and os.access(out if out.exists() else out.parent, os.W_OK)
-    ):
-        raise UsageError(f"{out} cannot be written.", "Name a file in a directory of your own.")
+    try:
+        return str(require_stdin().read(1_000_000).decode("utf-8", "replace"))
+    except OSError as error:
+        fault = f"Standard input cannot be read: {error.strerror}."
+        raise UsageError(fault, "Give --topic '...', or the question as the argument.") from None
 
 
 def read_settings(options: dict[str, Any]) -> Settings:
-    """Settings from the environment, `.env` and the options, which win. Raises UsageError."""
-    from agent.settings import load_env_file, parse_settings
+    """Settings from the environment, `.env` and the options, which win.
 
-    load_env_file()
+    Raises UsageError, NotConfigured.
+    """
+    from agent.settings import load_settings
+
     names = "strategy depth slots llm search corpus max_rounds max_steps max_words lang verify "
-    names += "on_unsupported resume replay retry_failed max_seconds max_usd max_tokens max_calls"
+    names += "on_unsupported resume replay retry_failed max_seconds max_usd max_tokens max_calls "
+    names += "trust_env"
     overrides = {name: options[name] for name in names.split()}
     overrides["offline"] = options["offline"]
     overrides["slots_schema"] = _read_slots_schema(options["slots_schema"])
@@ -48,20 +46,20 @@ def read_settings(options: dict[str, Any]) -> Settings:
     overrides["allow_domains"] = options["allow_domain"]
     overrides["block_domains"] = options["block_domain"]
     overrides["cache"] = False if options["no_cache"] else None
-    return parse_settings(os.environ, **overrides)
+    return load_settings(**overrides)
 
 
 def _read_slots_schema(text_or_file: str | None) -> Any:
     """The JSON Schema of typed slots, given as the JSON itself or as the name of its file."""
-    import json
+    from agent.outside.input_file import read_json
+    from agent.state.json_data import InvalidJson, parse_json
 
+    remedy = "Name a file with a JSON Schema of an object."
     if text_or_file is None:
         return None
+    if text_or_file.lstrip()[:1] != "{":
+        return read_json(Path(text_or_file), remedy)
     try:
-        is_json = text_or_file.lstrip()[:1] == "{"
-        return json.loads(text_or_file if is_json else Path(text_or_file).read_text("utf-8"))
-    except OSError as error:
-        fault = f"{text_or_file} cannot be read: {error.strerror}."
-    except (ValueError, RecursionError) as error:
-        fault = f"It is not JSON: {str(error)[:100]}."
-    raise UsageError(f"--slots-schema: {fault}", "Name a file with a JSON Schema of an object.")
+        return parse_json(text_or_file)
+    except InvalidJson as error:
+        raise UsageError(f"--slots-schema: It is not JSON: {error}.", remedy) from None

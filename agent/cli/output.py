@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent.errors import AgentError, UsageError
+from agent import shell
+from agent.errors import AgentError, OutputFailed, format_error
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.answer import Answer
@@ -50,19 +51,40 @@ def _with_progress_line(run: Run) -> Iterator[Event]:
 
 
 def print_answer(answer: Answer, options: dict[str, Any]) -> int:
-    """Print an answer, and write it to the file of `--out`; returns the exit status."""
+    """Print an answer, and write it to the file of `--out`; returns the exit status.
+
+    Raises OutputFailed, after the file was written.
+    """
     text = _format_answer(answer, options)
-    out: Path | None = options["out"]
-    if out:
-        try:
-            out.write_text(text, encoding="utf-8")
-        except OSError as error:
-            click.echo(f"{out} could not be written: {error.strerror}", err=True)
-            print_text(text)
-            return 1
+    is_kept = _write_out(options["out"], text)
     if answer.error:
         click.echo(f"Error: {answer.error.message}\n{answer.error.remedy}", err=True)
-    return print_text(text) or _exit_status(answer, options["strict"])
+    try:
+        shell.print_text(text)
+    except OutputFailed as error:
+        raise _with_other_place(error, answer, options["out"] if is_kept else None) from None
+    return _exit_status(answer, options["strict"]) if is_kept else 1
+
+
+def _write_out(out: Path | None, text: str) -> bool:
+    """Write the file of `--out`, if there is one; whether it holds the whole text now."""
+    if out:
+        try:
+            shell.write_file(out, text)
+        except OutputFailed as error:
+            click.echo(f"Error: {format_error(error.message, error.remedy)}", err=True)
+            return False
+    return True
+
+
+def _with_other_place(error: OutputFailed, answer: Answer, out: Path | None) -> OutputFailed:
+    """The error of an answer that could not be printed, with the place where it still is."""
+    if out:
+        return OutputFailed(error.message, f"{out} holds it.")
+    if answer.run and answer.run.journal:
+        remedy = f"It is not lost: print it again with --replay {answer.run.journal}"
+        return OutputFailed(error.message, remedy)
+    return error
 
 
 def print_failure(topic: str, error: AgentError, options: dict[str, Any]) -> int:
@@ -90,7 +112,7 @@ def _format_answer(answer: Answer, options: dict[str, Any]) -> str:
 
 def _exit_status(answer: Answer, strict: bool) -> int:
     if answer.error:
-        return 2 if answer.error.kind == UsageError.kind else 1
+        return shell.exit_status_of(answer.error.kind)
     if answer.status == "insufficient":
         return 3
     is_weak = answer.status == "partial" or answer.degraded
@@ -104,15 +126,5 @@ def print_schema() -> int:
 
     from agent.answer import answer_schema
 
-    return print_text(json.dumps(answer_schema(), indent=2) + "\n")
-
-
-def print_text(text: str) -> int:
-    """Write to standard output; returns 1 if nobody reads it any more or the disk is full."""
-    try:
-        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-        sys.stdout.flush()
-    except OSError as error:
-        click.echo(f"The answer could not be written: {error.strerror}", err=True)
-        return 1
+    shell.print_text(json.dumps(answer_schema(), indent=2) + "\n")
     return 0

@@ -25,8 +25,9 @@ Examples:
 
 @shell.door_command(EPILOG)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
+@shell.trust_env_option
 @click.version_option(__version__, prog_name="agent.doctor")
-def command(as_json: bool) -> int:
+def command(as_json: bool, trust_env: bool | None) -> int:
     """Say what is set, what answers and what to fix, within ten seconds.
 
     Each search provider that has its key is asked one small query; models are looked up, which
@@ -35,10 +36,10 @@ def command(as_json: bool) -> int:
     from agent.doctor.checks import missing_requirements, run_checks
 
     with redirect_stdout(sys.stderr):  # libraries may print; standard output is the report's
-        checks = run_checks(os.environ, Path.cwd())
+        checks = run_checks(os.environ, Path(), trust_env=trust_env)
     missing = missing_requirements(checks)
     text = _format_json(checks, missing) if as_json else _format_table(checks, missing)
-    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    shell.print_text(text)
     return 1 if missing else 0
 
 

@@ -8,45 +8,80 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from pathlib import Path
 
-from agent.doctor.machine import check_dotenv, machine_checks
+from agent.doctor.files import check_dotenv, check_user_file, origin_checks
+from agent.doctor.machine import machine_checks
 from agent.doctor.redaction import find_secrets, redact
 from agent.doctor.results import Check, Job, Result, make_error_result
 from agent.doctor.services import service_checks
-from agent.errors import AgentError, UsageError
+from agent.errors import AgentError
 from agent.outside import spawn
-from agent.settings import parse_settings
+from agent.settings import (
+    KNOWN_VARIABLES,
+    Variable,
+    export_to_libraries,
+    make_settings,
+    read_variables,
+)
 
 DEADLINE = 10.0  # seconds for all checks
+CONFIGURATION = (".env", "user's file", "settings")  # checks without which no run begins
 SERVICE_TIMEOUT = 7.0  # seconds for one service: below DEADLINE, so that its own error is reported
 
 
 def run_checks(
-    environment: Mapping[str, str], folder: Path, deadline: float = DEADLINE
+    shell: Mapping[str, str],
+    folder: Path,
+    deadline: float = DEADLINE,
+    trust_env: bool | None = None,
 ) -> list[Check]:
     """Run all checks and return their results in a fixed order, with secrets redacted.
 
-    The `.env` of the folder is loaded into the process first. `deadline`: seconds for all checks.
+    `shell`: the variables of the shell; those of the user's file and of the folder's `.env` are
+    read. `deadline`: seconds for all checks.
     """
     ends_at = time.monotonic() + deadline
-    dotenv_result = check_dotenv(folder, environment)
-    jobs: dict[str, Job] = {".env": lambda: dotenv_result, **machine_checks(environment)}
+    variables, jobs = _read_files(shell, folder)
+    values = {**shell, **{name: variable.value for name, variable in variables.items()}}
+    jobs |= machine_checks(values)
     try:
-        settings = parse_settings(
-            environment, llm_timeout=SERVICE_TIMEOUT, search_timeout=SERVICE_TIMEOUT
+        settings = make_settings(
+            variables,
+            folder,
+            trust_env=trust_env,
+            llm_timeout=SERVICE_TIMEOUT,
+            search_timeout=SERVICE_TIMEOUT,
         )
-    except UsageError as error:
+    except AgentError as error:
         settings_result = make_error_result(error)
         jobs["settings"] = lambda: settings_result
     else:
+        export_to_libraries(variables)
         jobs |= service_checks(settings)
-    return redact(_run_jobs(jobs, ends_at), find_secrets(environment))
+    return redact(_run_jobs(jobs, ends_at), find_secrets(values))
+
+
+def _read_files(
+    shell: Mapping[str, str], folder: Path
+) -> tuple[dict[str, Variable], dict[str, Job]]:
+    """The variables, those of the shell alone where a file cannot be read; and what is told."""
+    dotenv_result = check_dotenv(folder, shell)
+    try:
+        variables = read_variables(shell, folder)
+    except AgentError:
+        variables = {name: Variable(value, "shell") for name, value in shell.items()}
+        variables = {name: variables[name] for name in KNOWN_VARIABLES if name in variables}
+    return variables, {
+        ".env": lambda: dotenv_result,
+        "user's file": check_user_file,
+        **origin_checks(variables),
+    }
 
 
 def missing_requirements(checks: Sequence[Check]) -> list[str]:
-    """What prevents any research now, of `.env`, `settings`, `model`, `search`; empty: nothing."""
+    """What prevents any research now: files, settings, `model`, `search`; empty: nothing."""
     usable = {check.name.split()[0] for check in checks if check.status == "ok"}
     needed = [kind for kind in ("model", "search") if kind not in usable]
-    broken = [c.name for c in checks if c.status == "fail" and c.name in (".env", "settings")]
+    broken = [c.name for c in checks if c.status == "fail" and c.name in CONFIGURATION]
     return broken + needed
 
 

@@ -1,4 +1,4 @@
-"""Checks of the machine, without network: `.env`, variables, packages and clock."""
+"""Checks of the machine, without network: variables, packages and clock."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 from agent import __version__
 from agent.doctor.results import Job, Result
-from agent.errors import UsageError
-from agent.settings import load_env_file
 from agent.state.clock import format_utc
 
 EARLIEST_DATE = datetime(2026, 1, 1, tzinfo=UTC)  # before this program was written
@@ -23,22 +20,6 @@ PACKAGES = (
     "google-genai google-search-results requests httpx2 trafilatura lxml pypdfium2 pydantic "
     "jsonschema"
 ).split()
-
-
-def check_dotenv(folder: Path, environment: Mapping[str, str]) -> Result:
-    """Load the `.env` of a folder into the process."""
-    file = folder / ".env"
-    if not file.exists():
-        detail = "none in this directory; the shell's variables count"
-        if any(environment.get(f"{name}_API_KEY") for name in KEYS):
-            return Result("ok", detail)
-        return Result("warn", detail, "Copy .env.example to .env and fill in your keys.")
-    try:
-        load_env_file(folder)
-    except UsageError as error:
-        fault = type(error.__cause__).__name__
-        return Result("fail", f"it cannot be read ({fault})", "Write it as UTF-8.")
-    return Result("ok", "found")
 
 
 def machine_checks(environment: Mapping[str, str]) -> dict[str, Job]:

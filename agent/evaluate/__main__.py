@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent import __version__, shell
-from agent.errors import AgentError
+from agent.errors import AgentError, Stopped
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.evaluate.evaluation import Evaluation, EvaluationPlan
@@ -48,6 +48,7 @@ def _split_each(
 )
 @click.option("--corpus", type=shell.PATH, help="Search and read only this.")
 @click.option("--offline", is_flag=True, help="No model and no network.")
+@shell.trust_env_option
 @click.option("--baselines/--no-baselines", default=True, help="Memory alone, and one search.")
 @click.option("--judge", help="The model that judges: gemini or openai:MODEL.  [default: rules]")
 @click.option("--judge-sample", type=shell.PATH, help="Answers labelled by hand.")
@@ -81,12 +82,18 @@ def command(**options: Any) -> int:
             _evaluate(evaluation, len(plan.questions), options["predictions"])
         results = evaluation.build_results()
         _write_results(results, plan, options)
+    except KeyboardInterrupt:
+        return _print_failure(Stopped("The evaluation was stopped.", "Go on with --results DIR."))
     except AgentError as error:
-        shell.print_json({"error": shell.error_fields(error)})
-        shell.print_error(error)
-        return shell.exit_status(error)
+        return _print_failure(error)
     shell.print_json(results)
     return 0
+
+
+def _print_failure(error: AgentError) -> int:
+    shell.print_error(error)
+    shell.print_json({"error": shell.error_fields(error)})
+    return shell.exit_status(error)
 
 
 def _make_plan(options: dict[str, Any]) -> EvaluationPlan:
@@ -96,7 +103,7 @@ def _make_plan(options: dict[str, Any]) -> EvaluationPlan:
     from agent.evaluate.judge import SAMPLE_FILE, Judge, load_sample
     from agent.evaluate.questions import load_questions
 
-    names = "search corpus offline max_seconds max_usd max_tokens max_calls max_words"
+    names = "search corpus offline trust_env max_seconds max_usd max_tokens max_calls max_words"
     questions = load_questions(options["questions"])
     arms = build_arms(
         options["strategy"] or (),

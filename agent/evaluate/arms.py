@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
 from agent.run.models import make_models
-from agent.settings import SHAPING_FIELDS, Settings, load_env_file, parse_settings
+from agent.settings import SHAPING_FIELDS, Settings, load_settings
 from agent.state import Frozen
 
 #: The time limit of a question in the experiment in docs/evaluation.md.
@@ -55,7 +54,6 @@ def build_arms(
     Where none is named, the settings of the environment are the only arm. `options` are settings
     that all arms share. Raises UsageError, NotConfigured.
     """
-    load_env_file()
     combinations = product(strategies or [""], depths or [""], model_orders or [()])
     arms = [
         _build_arm(strategy, depth, tuple(llm), options) for strategy, depth, llm in combinations
@@ -66,7 +64,7 @@ def build_arms(
 
 def _build_arm(strategy: str, depth: str, llm: tuple[str, ...], options: Mapping[str, Any]) -> Arm:
     chosen = {"strategy": strategy or None, "depth": depth or None, "llm": llm or None}
-    settings = parse_settings(os.environ, **options, **chosen)
+    settings = load_settings(**options, **chosen)
     seconds = min(settings.max_seconds or MAX_QUESTION_SECONDS, MAX_QUESTION_SECONDS)
     return Arm(
         name=", ".join(filter(None, (settings.strategy, depth, "+".join(llm)))),

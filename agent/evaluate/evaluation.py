@@ -76,7 +76,8 @@ class Evaluation:
 
     def __iter__(self) -> Iterator[list[TrialRow]]:
         """Yield the rows of each question as it ends, one per arm."""
-        open_sources(self._plan.arms[0].settings).close()  # builds the index of a corpus
+        # builds the index of a corpus, on a thread, so that Ctrl-C ends the wait for it
+        spawn(lambda: open_sources(self._plan.arms[0].settings).close()).result()
         numbered = list(enumerate(self._plan.questions))
         for (n, _), rows in map_concurrently(self._run_question, numbered, self._plan.concurrency):
             self._rows |= {(n, row.trial.arm): row for row in rows}

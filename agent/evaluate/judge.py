@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError, field_validator
+from pydantic import Field, TypeAdapter, field_validator
 
 from agent.answer import Answer
 from agent.errors import ModelFailed, UsageError
@@ -18,6 +17,7 @@ from agent.evaluate.questions import EvaluationQuestion
 from agent.evidence.markers import strip_markers
 from agent.outside import Excerpt, Task
 from agent.outside.budget import CallUsage, sum_usage
+from agent.outside.input_file import read_text
 from agent.outside.journal import Journal
 from agent.run.calls import compose_calls
 from agent.run.models import make_models
@@ -25,6 +25,7 @@ from agent.settings import Settings
 from agent.sources.sources import NO_SOURCES
 from agent.state import Frozen
 from agent.state.clock import utc_now
+from agent.state.json_data import parse_json
 from agent.steps.verify import JudgeClaims
 
 Label = Literal["right", "wrong", "abstained"]
@@ -169,9 +170,9 @@ def load_sample(path: Path = SAMPLE_FILE) -> tuple[LabelledAnswer, ...]:
     if not path.exists():
         return ()
     try:
-        rows = [json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()]
+        rows = [parse_json(line) for line in read_text(path).split("\n") if line.strip()]
         return TypeAdapter(tuple[LabelledAnswer, ...]).validate_python(rows)
-    except (OSError, ValueError, ValidationError) as error:
+    except ValueError as error:
         fault = f"{path} cannot be used: {str(error)[:200]}"
         raise UsageError(fault, "Rows of question, gold, answer, label.") from None
 

@@ -15,19 +15,21 @@ import ast
 import csv
 import hashlib
 import io
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from agent.errors import UsageError
+from agent.outside.input_file import read_text
 from agent.state import Frozen
+from agent.state.json_data import InvalidJson, parse_json
 
 MAX_BYTES = 500_000_000  # ten times HotpotQA's fullwiki file
 PROMPT_FIELDS = ("prompt", "question", "problem")
 ANSWER_FIELDS = ("answers", "answer")
 GOLD_FIELDS = ("gold", "supporting_facts", "wiki_links")
 MAX_ANSWER_CHARACTERS = 2000
+MAX_GOLD_CHARACTERS = 100_000  # of a list of gold pages as text
 ROW_REMEDY = (
     "Each row needs `prompt` or `question`, and `answer` or `answers`; see docs/evaluation.md."
 )
@@ -52,21 +54,10 @@ class EvaluationQuestion(Frozen):
 
 def load_questions(path: Path) -> tuple[EvaluationQuestion, ...]:
     """Load the questions of a file, in its order. Raises UsageError that names the unusable row."""
-    rows = _parse_rows(path, _read_text(path))
+    rows = _parse_rows(path, read_text(path, MAX_BYTES))
     if not rows:
         raise UsageError(f"{path} holds no questions.", ROW_REMEDY)
     return tuple(_build_question(path, n, row) for n, row in enumerate(rows, 1))
-
-
-def _read_text(path: Path) -> str:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path} is larger than {MAX_BYTES} bytes.", "Take a part of it.")
-        return path.read_text("utf-8-sig")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path} is not UTF-8 text.", "Convert it to UTF-8.") from None
 
 
 def _parse_rows(path: Path, text: str) -> list[Any]:
@@ -78,15 +69,15 @@ def _parse_rows(path: Path, text: str) -> list[Any]:
             raise UsageError(f"{path} is not a table: {error}.", ROW_REMEDY) from None
     try:
         return _parse_json(text)
-    except (ValueError, RecursionError) as error:
-        fault = f"{path} is neither JSON nor JSON lines: {str(error)[:100]}."
+    except InvalidJson as error:
+        fault = f"{path} is neither JSON nor JSON lines, {str(error)[:100]}."
         raise UsageError(fault, ROW_REMEDY) from None
 
 
 def _parse_json(text: str) -> list[Any]:
     """Parse a JSON list, or JSON lines."""
     if text.lstrip()[:1] == "[":
-        rows = json.loads(text)
+        rows = parse_json(text)
         return rows if isinstance(rows, list) else []
     lines = enumerate(text.split("\n"), 1)  # not splitlines(): U+2028 may stand inside a string
     return [_parse_line(line, n) for n, line in lines if line.strip()]
@@ -94,9 +85,9 @@ def _parse_json(text: str) -> list[Any]:
 
 def _parse_line(line: str, n: int) -> Any:
     try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{error.msg} in line {n}") from None
+        return parse_json(line)
+    except InvalidJson as error:
+        raise InvalidJson(f"in line {n}: {error}") from None
 
 
 def _build_question(path: Path, n: int, row: Any) -> EvaluationQuestion:
@@ -133,8 +124,8 @@ def _parse_gold(value: Any) -> tuple[str, ...]:
     """Return gold pages from a list of titles, `[[title, sentence]]`, or a list in a text."""
     if isinstance(value, str):
         try:
-            value = ast.literal_eval(value)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            value = ast.literal_eval(value[:MAX_GOLD_CHARACTERS])
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             value = [value]
     if not isinstance(value, list):
         return ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,6 +16,7 @@ from agent.evaluate.questions import EvaluationQuestion
 from agent.evidence.markers import strip_markers
 from agent.run import research
 from agent.settings import Settings
+from agent.shell import write_file
 from agent.state import Frozen
 from agent.state.urls import canonical_url
 
@@ -116,12 +116,10 @@ def load_trial(path: Path) -> Trial | None:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a file completely or not at all. Raises UsageError."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write a file and its folder, completely or not at all. Raises UsageError, OutputFailed."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
     except OSError as error:
         fault = f"{path} cannot be written: {error.strerror}."
         raise UsageError(fault, "Name a place of your own with room, and go on.") from None
+    write_file(path, text)

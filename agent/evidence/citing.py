@@ -15,6 +15,8 @@ from agent.evidence.words import count_words
 from agent.state import Answered, Claim, Frozen, Quote, Source
 
 MOST_EXPLAINED = 5  # dropped citations, or sentences, that get a warning each
+LONGEST_DRAFT = 300_000  # characters: as many as models write at most
+MOST_CLAIMS = 200  # of an answer
 
 
 class Cited(Frozen):
@@ -40,13 +42,13 @@ class Draft(Frozen):
 
 
 #: Markers that stand after the full stop of their sentence.
-_LATE = re.compile(r"([.!?。！？]+[)\"'”’»」』]*)[ \t]*((?:\[\d+\][ \t]*)+)")
+_LATE = re.compile(r"(?<![.!?。！？])([.!?。！？]+[)\"'”’»」』]*)[ \t]*((?:\[\d{1,9}\][ \t]*)+)")
 #: A Markdown link. Its words stay, its address goes: only a citation gives an address.
 _LINKED = re.compile(r"!?\[((?:[^\[\]\n]|\[\^?\d{1,4}\]){0,300})\]\([^()\s]{0,2000}\)")
-_HEADING = re.compile(r"^\s*#{1,6}\s.*$", re.M)
-_ITEM = re.compile(r"^\s*[-*+•‣–]\s+", re.M)
-_NUMBERED = re.compile(r"^\s*(\d{1,2})[.)]\s+", re.M)
-_END = re.compile(r"[.!?。！？]+[)\"'”’»」』]*$|$")
+_HEADING = re.compile(r"^[^\S\n]*#{1,6}\s.*$", re.M)
+_ITEM = re.compile(r"^[^\S\n]*[-*+•‣–]\s+", re.M)
+_NUMBERED = re.compile(r"^[^\S\n]*(\d{1,2})[.)]\s+", re.M)
+_END = re.compile(r"(?<![.!?。！？])[.!?。！？]+[)\"'”’»」』]*$|$")
 
 
 def compose_answer(
@@ -59,15 +61,18 @@ def compose_answer(
     """
     anchored = [quote_of_citation(cited, sources) for cited in draft.citations]
     quotes = order_quotes(quote for quote in anchored if quote)
-    text = _place_markers(draft.answer, {quote.source for quote in quotes})
+    text = _place_markers(draft.answer[:LONGEST_DRAFT], {quote.source for quote in quotes})
     claims: dict[Claim, None] = {}
     over: list[Claim] = []
+    words = 0
     for claim in (_make_claim(sentence, quotes) for sentence in _sentence_texts(text)):
-        length = sum(count_words(kept.text) for kept in (*claims, claim))
-        if claims and max_words and (over or length > max_words):
+        length = words + count_words(claim.text)
+        full = len(claims) >= MOST_CLAIMS or (max_words and (over or length > max_words))
+        if claims and full:
             over.append(claim)
-        elif any(char.isalnum() for char in claim.text):
-            claims.setdefault(claim)
+        elif any(char.isalnum() for char in claim.text) and claim not in claims:
+            claims[claim] = None
+            words = length
     lost = [c for c, quote in zip(draft.citations, anchored, strict=True) if quote is None]
     return make_answered(tuple(claims), quotes), (
         *explain_lost_citations(lost, sources),

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from agent.evidence.words import normalize
 from agent.state import Hit, Page
 
 MOST = 1_000_000  # characters of a text that are searched
@@ -64,7 +65,7 @@ def _fold_lines(text: str) -> str:
     text = re.sub(r"[^\S\n]+", " ", text.translate(_PLAIN).lower())
     if text.isascii():
         return text
-    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return "".join(c for c in normalize("NFKD", text) if not unicodedata.combining(c))
 
 
 def _excerpt_around(text: str, start: int, end: int) -> str:

@@ -10,14 +10,14 @@ unique on the page, and the last.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 from urllib.parse import quote as percent
 
 from agent.evidence import CJK, Span, is_heading
+from agent.evidence.words import normalize
 
 #: The least number of words to name, if the quote has so many. Fewer are often found in a menu
 #: above the text, more run into footnotes. Found by `python -m evals.links`.
@@ -25,6 +25,8 @@ FIRST, LAST = 4, 2
 MOST = 12  # words
 LETTERS = 5  # the least length of unique words: a shorter cell is found elsewhere on the page
 NEAR = 200  # characters before and after a quote that are searched for its neighbours
+MOST_RUNS = 60  # of a quote, or before it, that are looked for on the page
+LONGEST = 5000  # characters of a quote within which the words to name are
 AHEAD = 800  # characters before a quote from which it is still in view, in a table
 
 #: Places in stored text where the page may have a block border, a line break or a footnote.
@@ -81,7 +83,7 @@ def choose_fragment(text: str, start: int, end: int) -> TextFragment | None:
     These are its first words that occur once on the page, else words that occur once together with
     their neighbours. A heading does not count as unique: the page's table of contents names it too.
     """
-    runs = list(_block_runs(text, start, end))
+    runs = list(islice(_block_runs(text, start, min(end, start + LONGEST)), MOST_RUNS))
     if not runs:
         return None
     page = browser_words(text)
@@ -133,7 +135,8 @@ def _fragment_with_neighbours(text: str, runs: Sequence[Sequence[Span]]) -> Text
             return TextFragment(words, None, None, right)
     start = runs[0][0][0]
     before = [
-        _unique_prefix(page, text, run) for run in _block_runs(text, max(0, start - AHEAD), start)
+        _unique_prefix(page, text, run)
+        for run in list(_block_runs(text, max(0, start - AHEAD), start))[-MOST_RUNS:]
     ]
     found = [words for words in before if words]
     last = runs[-1][-MOST:]
@@ -190,8 +193,8 @@ def _block_runs(text: str, start: int, end: int) -> Iterator[list[Span]]:
             yield run
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def browser_words(text: str) -> str:
     """A text as a browser compares it: words without case, accents and punctuation."""
-    bare = _MARK.sub("", unicodedata.normalize("NFKD", text)).casefold()
+    bare = _MARK.sub("", normalize("NFKD", text)).casefold()
     return f" {' '.join(_WORDS.findall(bare))} "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 MOST_RANGED = 20  # sources that `[1-9]` may name
-MARKER = re.compile(r"\[(\d+)\]")
+MARKER = re.compile(r"\[(\d{1,9})\]")
 #: What models write for `[1]`: `[1, 2]`, `[1-3]`, `[1 and 2]`, `[source 1]`, `[^1]`, `【1】`.
 _ANY_MARKER = re.compile(
     r"\s?[\[【［〔]\s*(?:\^|sources?\s)?\s*"

@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from agent.evidence.dates import is_year
-from agent.evidence.words import CJK, stop_words, word_lists
+from agent.evidence.words import CJK, LONGEST_SENTENCE, stop_words, word_lists
 
 #: Capital letters of the Latin, Greek and Cyrillic scripts (`re` has no class for them).
 UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĴĶĹĻĽĿŁŃŅŇŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽȘȚΑ-ΩА-ЯЁ"
@@ -35,7 +35,8 @@ def _openers(of: str) -> frozenset[str]:
 
 
 def find_names(text: str) -> list[str]:
-    """The names: runs of capitalised words, without the word that only begins a sentence."""
+    """The names of a sentence: runs of capitalised words, but no word that only begins it."""
+    text = text[:LONGEST_SENTENCE]
     return [text[a:b] for a, b in name_spans(text)] + [
         m[1] or m[2] for m in _CHINESE_NAME.finditer(text)
     ]
@@ -45,7 +46,7 @@ def name_spans(text: str) -> list[tuple[int, int]]:
     """Where the names stand."""
     openers = _openers("sentences")
     spans = []
-    for match in NAME.finditer(text):
+    for match in NAME.finditer(text[:LONGEST_SENTENCE]):
         start, end = match.span()
         while start < end:  # "The Beatles" is kept as "Beatles": the article is not the name
             word = re.match(r"[\w'’.&-]+", text[start:end])
@@ -69,7 +70,8 @@ _CHINESE_NAME = re.compile(
 
 def chinese_name_spans(text: str) -> list[tuple[int, int]]:
     """Where the names in Chinese stand that have their Latin spelling behind them."""
-    return [match.span(1) for match in _CHINESE_NAME.finditer(text) if match[1]]
+    found = _CHINESE_NAME.finditer(text[:LONGEST_SENTENCE])
+    return [match.span(1) for match in found if match[1]]
 
 
 def capitalised_words(text: str) -> list[str]:
@@ -87,7 +89,8 @@ _QUOTED = re.compile(r"[\"“”«»《》「」]([^\"“”«»《》「」]{2,
 
 
 def find_question_names(text: str) -> list[str]:
-    """The names in a text, as written: quoted words, and runs of capitalised ones."""
+    """The names in a question, as written: quoted words, and runs of capitalised ones."""
+    text = text[:LONGEST_SENTENCE]
     found = [match.strip() for match in _QUOTED.findall(text)]
     for match in _NAMED.finditer(text):
         pieces = match[0].rstrip(".'’").split()

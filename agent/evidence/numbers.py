@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 
 from agent.evidence.dates import date_spans
 from agent.evidence.scores import score_spans
-from agent.evidence.words import word_lists
+from agent.evidence.words import LONGEST_SENTENCE, word_lists
 
 # --- numbers in words --------------------------------------------------------------------------
 
@@ -100,6 +102,10 @@ def digit_readings(text: str) -> list[float]:
     return [bare] if "," in text else [decimal, bare]
 
 
+MOST_NUMBERS = 100_000  # of a text
+_GOES_ON = re.compile(r"[.,]?\d|\+\d")
+
+
 @cache
 def _number_pattern() -> re.Pattern[str]:
     return re.compile(
@@ -109,11 +115,17 @@ def _number_pattern() -> re.Pattern[str]:
 
 
 def read_numbers(text: str) -> Iterator[tuple[int | float, tuple[int, int]]]:
-    """The numbers in digits of a text in lower case, and where each stands."""
-    for match in _number_pattern().finditer(text):
-        if not re.match(r"[.,]?\d|\+\d", text[match.end() :]):
-            digits = re.sub(r"\D", "", match[2])
-            number = float(digits + (match[3] or "")) * scales().get(match[4] or "", 1)
+    """The numbers in digits of a text in lower case, and where each stands.
+
+    Numbers that no float can hold, of 309 digits and more, are left out; so are those that follow
+    `MOST_NUMBERS` others.
+    """
+    for match in islice(_number_pattern().finditer(text), MOST_NUMBERS):
+        if _GOES_ON.match(text, match.end()):
+            continue
+        digits = re.sub(r"\D", "", match[2])
+        number = float(digits + (match[3] or "")) * scales().get(match[4] or "", 1)
+        if math.isfinite(number):
             number = -number if match[1] else number
             yield int(number) if number == int(number) else number, match.span()
 
@@ -128,14 +140,17 @@ def number_values(text: str) -> set[int | float]:
 
 # --- numbers as they stand ---------------------------------------------------------------------
 
+#: How many digits, full stops and commas one number may have between its first and last digit.
+LONG = "0,60"
+
 
 @cache
 def _quantity_pattern() -> re.Pattern[str]:
     words = "|".join((*cardinals(), "hundred", "thousand", "million", "billion", "half"))
     return re.compile(
-        rf"[$€£¥]?(?<![\w.])\d(?:[\d,.]*\d)?(?![a-zA-Z\d])"
+        rf"[$€£¥]?(?<![\w.])\d(?:[\d,.]{{{LONG}}}\d)?(?![a-zA-Z\d])"
         rf"|\b(?:{words})(?:[- ](?:{words}))*\b"
-        r"|[一二两三四五六七八九十百千万亿]+(?=[个名次座米年天])",
+        r"|[一二两三四五六七八九十百千万亿]{1,20}(?=[个名次座米年天])",
         re.I,
     )
 
@@ -148,24 +163,26 @@ _UNIT = re.compile(
     r"kronor|pounds?|times?|goals?|GB|MB|litres?|liters?|m|cm|mm|g)\b)|[米吨年天公里个名次颗]+)+"
 )
 _MONEY = re.compile(
-    r"(?:US|A|C)?[$€£¥]\s?\d[\d,.]*\d?(?:\s?(?:k|m|bn|million|billion|thousand)\b)?"
-    r"|\b\d[\d,.]*\d?\s(?:(?:thousand|million|billion)\s)?(?:Swedish |US )?"
-    r"(?:dollars|euros?|pounds|kronor|USD|EUR|GBP|CHF|yen|yuan)\b|\d[\d,.]*(?:万|亿)?(?:元|美元|欧元)",
+    rf"(?:US|A|C)?[$€£¥]\s?\d[\d,.]{{{LONG}}}\d?(?:\s?(?:k|m|bn|million|billion|thousand)\b)?"
+    rf"|\b\d[\d,.]{{{LONG}}}\d?\s(?:(?:thousand|million|billion)\s)?(?:Swedish |US )?"
+    r"(?:dollars|euros?|pounds|kronor|USD|EUR|GBP|CHF|yen|yuan)\b"
+    rf"|\d[\d,.]{{{LONG}}}(?:万|亿)?(?:元|美元|欧元)",
     re.I,
 )
 
 
 def find_numbers(text: str) -> list[str]:
-    """The numbers in a text with the unit that follows; none of a date or a score."""
-    taken = date_spans(text) + score_spans(text)
+    """The numbers in a sentence with the unit that follows; none of a date or a score."""
+    text = text[:LONGEST_SENTENCE]
+    taken = {at for span in date_spans(text) + score_spans(text) for at in range(*span)}
     found = []
     for match in _quantity_pattern().finditer(text):
-        if not any(start <= match.start() < end for start, end in taken):
+        if match.start() not in taken:
             unit = _UNIT.match(text, match.end())
             found.append(text[match.start() : unit.end() if unit else match.end()].rstrip(".,"))
     return found
 
 
 def find_amounts(text: str) -> list[str]:
-    """The amounts of money in a text."""
-    return [match[0].rstrip(".,") for match in _MONEY.finditer(text)]
+    """The amounts of money in a sentence."""
+    return [m[0].rstrip(".,") for m in _MONEY.finditer(text[:LONGEST_SENTENCE])]

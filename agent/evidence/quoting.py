@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from agent.evidence.ranking import rank_texts
+from agent.evidence.ranking import rank_texts, ranked_length
 from agent.evidence.sentences import PASSAGE, Span, split_passages, split_sentences
 from agent.evidence.words import CJK, fold, fold_with_offsets
 from agent.state import Quote, Source
@@ -46,8 +46,9 @@ def nearest_passage(quote: str, source: Source) -> str:
 
 def closest_sentences(claim: str, sources: Sequence[Source], most: int = 10) -> list[Quote]:
     """The sentences of sources that rank highest for a claim, best first."""
+    length = ranked_length(sources)
     near = _best_spans(
-        claim, [(s, span) for s in sources for span in split_passages(s.page.text)], most
+        claim, [(s, span) for s in sources for span in split_passages(s.page.text[:length])], most
     )
     found = _best_spans(
         claim,

@@ -8,12 +8,30 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from agent.evidence.words import content_words
+from agent.state import Source
+
+MOST_RANKED = 2_000_000  # characters of all sources: some forty long articles
 
 
 @lru_cache(maxsize=4096)
 def _count_words(text: str) -> Counter[str]:
     """The content words of a passage with their counts; cached, since pages are ranked often."""
     return Counter(content_words(text))
+
+
+def ranked_length(sources: Sequence[Source]) -> int:
+    """How many characters of each source are ranked, so that all are `MOST_RANKED` at most.
+
+    Only the longest sources are cut.
+    """
+    left = MOST_RANKED
+    lengths = sorted(len(source.page.text) for source in sources)
+    for n, length in enumerate(lengths):
+        share = left // (len(lengths) - n)
+        if length > share:
+            return share
+        left -= length
+    return MOST_RANKED
 
 
 def rank_texts(texts: Sequence[str], query: str) -> list[float]:

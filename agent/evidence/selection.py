@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from agent.evidence.dates import find_years
-from agent.evidence.ranking import rank_texts
+from agent.evidence.ranking import rank_texts, ranked_length
 from agent.evidence.scores import is_score
 from agent.evidence.sentences import PASSAGE, Span, split_sentences
 from agent.evidence.tokens import estimate_tokens
@@ -30,7 +31,8 @@ def select_passages(sources: Sequence[Source], query: str, budget: int) -> tuple
     - A passage whose every sentence another source has already shown is left out: several sites
       with one text are one witness.
     """
-    pieces = [(s, piece) for s in sources for piece in _cut_passages(s.page.text)]
+    most = ranked_length(sources)
+    pieces = [(s, piece) for s in sources for piece in _cut_passages(s.page.text[:most])]
     scores = _score_passages(pieces, query)
     best: dict[int, float] = {}
     for (source, _), score in zip(pieces, scores, strict=True):
@@ -40,12 +42,17 @@ def select_passages(sources: Sequence[Source], query: str, budget: int) -> tuple
         key=lambda i: (scores[i] < best[pieces[i][0].n], -scores[i], pieces[i][0].n, pieces[i][1]),
     )
     chosen: list[int] = []
+    shown_sources: set[int] = set()
     shown_by: dict[str, int] = {}  # the source that shows each sentence
     same: dict[int, int] = {}
     for i in order:
         source, piece = pieces[i]
-        shown = any(pieces[j][0].n == source.n for j in chosen)
+        shown = source.n in shown_sources
         if budget < LEAST or (shown and not scores[i]):
+            continue
+        text = source.page.text
+        cost = sum(estimate_tokens(text[a:b]) for a, b in _shown_spans(piece))
+        if shown and cost > budget:
             continue
         own = _folded_sentences(source.page.text[piece.start : piece.end])
         long = piece.end - piece.start >= COPIED
@@ -54,13 +61,11 @@ def select_passages(sources: Sequence[Source], query: str, budget: int) -> tuple
                 budget -= HEADER
                 same[source.n] = shown_by[own[0]]
             continue
-        text = source.page.text
-        cost = sum(estimate_tokens(text[a:b]) for a, b in _shown_spans(piece)) + (
-            0 if shown else HEADER
-        )
+        cost += 0 if shown else HEADER
         if cost <= budget:
             budget -= cost
             chosen.append(i)
+            shown_sources.add(source.n)
             shown_by |= {sentence: source.n for sentence in own if sentence not in shown_by}
     return _excerpts(sources, [pieces[i] for i in sorted(chosen)], same)
 
@@ -115,6 +120,7 @@ def _score_passages(pieces: Sequence[tuple[Source, _PassageSpan]], query: str) -
     return fit
 
 
+@lru_cache(maxsize=64)
 def _cut_passages(text: str) -> list[_PassageSpan]:
     """Cut a text into passages. A section or table begins a new one, unless the last is small."""
     pieces: list[_PassageSpan] = []

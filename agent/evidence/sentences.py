@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from itertools import islice
 
 from agent.evidence.dates import month_pattern
 
@@ -29,18 +30,24 @@ _LETTERED = re.compile(r"\b[a-z]\.$"), re.compile(r"\s?(?:\w\.|Chr\b)")
 #: Quotation marks. A quotation is not cut at a stop within it.
 _QUOTES = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
 QUOTED = 300  # characters, before and after a stop
+MOST_BORDERS = 50_000  # of a text, three times as many as the longest page of prose has
+LONGEST = 10_000  # characters of a sentence; a longer one is a list or an attack, and is cut
 #: Matches only where a run of stops begins, so that a long run is scanned once.
 _BORDER = re.compile(
     r"(?<![.!?…؟۔।])[.!?…؟۔।]++[\"'”’»“‘«)\]]*+(?=\s)|[。！？｡]++[”’」』）]*+(?!と)|\n++"
 )
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def split_sentences(text: str) -> tuple[Span, ...]:
-    """The spans of the sentences of a text, without surrounding blanks. A line break ends one."""
+    """The spans of the sentences of a text, without surrounding blanks. A line break ends one.
+
+    A sentence is cut after `LONGEST` characters. After `MOST_BORDERS` stops and line breaks the
+    rest of the text is cut like that alone.
+    """
     spans: list[Span] = []
     start = 0
-    for border in _BORDER.finditer(text):
+    for border in islice(_BORDER.finditer(text), MOST_BORDERS):
         if border[0][0] != "\n" and (
             _is_quoted(text, start, border.end())
             or (border[0][0] in ".?!" and _goes_on(text, start, border))
@@ -49,7 +56,8 @@ def split_sentences(text: str) -> tuple[Span, ...]:
         spans.append((start, border.end()))
         start = border.end()
     spans.append((start, len(text)))
-    return tuple(span for span in (_trim(text, *s) for s in spans) if span[0] < span[1])
+    cut = ((at, min(at + LONGEST, end)) for a, end in spans for at in range(a, end, LONGEST))
+    return tuple(span for span in (_trim(text, *s) for s in cut) if span[0] < span[1])
 
 
 def _goes_on(text: str, start: int, border: re.Match[str]) -> bool:

@@ -5,15 +5,23 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from array import array
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 #: Characters of Chinese, Japanese and Korean, for a class of a regular expression. They are
 #: written without spaces between words.
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _CJK = re.compile(f"[{CJK}]")
 _WORD = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
+#: Marks that follow one letter, and punctuation in a row: sorting long runs of marks takes time
+#: that grows by their square. Thirty are left, as in Unicode's stream-safe format (UAX 15).
+_LONG_RUN = re.compile(r"([^\w\s]{30})[^\w\s]+")
+
+LONGEST_TEXT = 1_000_000  # characters of a text whose words are read; no stored page is longer
+LONGEST_SENTENCE = 10_000  # characters of a sentence in which names, dates and numbers are found
 
 
 @cache
@@ -29,13 +37,26 @@ def stop_words(*languages: str) -> frozenset[str]:
     return frozenset(word for tag in languages or ("en",) for word in lists[tag].split())
 
 
+def normalize(form: Literal["NFKC", "NFKD"], text: str) -> str:
+    """A text in a Unicode normal form, in linear time, for reading its words; no offsets hold.
+
+    Beyond `LONGEST_TEXT` characters it is cut, and so are runs of marks and of punctuation.
+    """
+    if len(text) > LONGEST_TEXT:
+        text = text[:LONGEST_TEXT]
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFKD", _LONG_RUN.sub(r"\1", text))[:LONGEST_TEXT]
+    return apart if form == "NFKD" else unicodedata.normalize("NFC", apart)
+
+
 def content_words(text: str) -> list[str]:
     """The words of a text that are no English stop words, folded and stemmed, in order.
 
     A run of Chinese, Japanese or Korean gives its bigrams: these have no spaces between words.
     """
     found: list[str] = []
-    for match in _WORD.finditer(unicodedata.normalize("NFKC", text).casefold().translate(_ALIKE)):
+    for match in _WORD.finditer(normalize("NFKC", text).casefold().translate(_ALIKE)):
         word = match[0]
         if _CJK.match(word):
             found.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
@@ -75,7 +96,9 @@ _ALIKE = str.maketrans(
         **dict.fromkeys('‘’‚‛′`´“”„‟″«»「」『』"', "'"),
         **dict.fromkeys("‐‑‒–—―−", "-"),
         # nothing to be seen: zero-width characters, marks of direction
-        **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff\u00ad", ""),
+        **dict.fromkeys("\u180e\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f", ""),
+        # variants of a character
+        **dict.fromkeys(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))), ""),
         **dict.fromkeys(
             "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069", ""
         ),
@@ -86,23 +109,44 @@ _ALIKE = str.maketrans(
 _ARABIC_LETTERS = str.maketrans("\u0623\u0625\u0622\u0649\u0629", "\u0627\u0627\u0627\u064a\u0647")
 
 
-@lru_cache(maxsize=256)
-def fold_with_offsets(text: str) -> tuple[str, tuple[int, ...]]:
+@lru_cache(maxsize=64)
+def fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
     """A text with case, width, blanks, quotes and dashes made alike.
 
-    The second value holds, for each character of the folded text, its offset in the text.
+    The second value holds, for each character of the folded text, its offset in the text. Of a
+    text that gives more than `MOST_FOLDED` characters the rest is left out.
     """
     folded: list[str] = []
-    origin: list[int] = []
-    for i, char in enumerate(text):
-        piece = unicodedata.normalize("NFKC", char).casefold().translate(_ALIKE)
-        if piece.isspace():
-            if not folded or folded[-1] == " ":
+    origin = array("I")
+    blank = True  # no blank at the beginning, nor after another
+    for i, piece in enumerate(map(_FOLDED.__getitem__, text)):
+        if piece == " ":
+            if blank:
                 continue
-            piece = " "
-        folded.extend(piece)
-        origin.extend([i] * len(piece))
-    return "".join(folded), tuple(origin)
+        elif len(piece) != 1:
+            if len(folded) > MOST_FOLDED:
+                break
+            folded.extend(piece)
+            origin.extend([i] * len(piece))
+            blank = blank if not piece else piece[-1] == " "
+            continue
+        blank = piece == " "
+        folded.append(piece)
+        origin.append(i)
+    return "".join(folded), origin
+
+
+class _FoldedCharacters(dict[str, str]):
+    """What each character is when it is folded; any blank is one space."""
+
+    def __missing__(self, char: str) -> str:
+        piece = unicodedata.normalize("NFKC", char).casefold().translate(_ALIKE)
+        self[char] = " " if piece.isspace() else piece
+        return self[char]
+
+
+_FOLDED = _FoldedCharacters()
+MOST_FOLDED = 3_000_000  # characters
 
 
 def fold(text: str) -> str:
@@ -113,6 +157,6 @@ def fold(text: str) -> str:
 @lru_cache(maxsize=20_000)
 def strip_accents(text: str) -> str:
     """A text without case, accents and vowel signs; the forms of an Arabic letter become one."""
-    letters = unicodedata.normalize("NFKD", text.translate(_ARABIC_LETTERS)).casefold()
+    letters = normalize("NFKD", text.translate(_ARABIC_LETTERS)).casefold()
     bare = "".join(char for char in letters if not unicodedata.combining(char))
     return bare.replace("\u0640", "").translate(_ARABIC_LETTERS)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic
 
-from agent.errors import NON_RETRYABLE, ModelFailed
+from agent.errors import NON_RETRYABLE, ModelFailed, Spent
 from agent.llm.model import Generation, Model
 from agent.llm.replies import parse_reply
 from agent.outside import AnswerT, Reply, Task, run_with_timeout
@@ -20,6 +20,7 @@ _RETRYABLE: frozenset[Outcome] = frozenset({"rate_limited", "unavailable", "time
 #: Outcomes after which the next model is asked. After any other (an unusable reply, a safety
 #: block) the task fails, and its step decides what to do without an answer.
 _FALLBACK_OUTCOMES: frozenset[Outcome] = _RETRYABLE | NON_RETRYABLE | {"rejected", "not_found"}
+MIN_REPLY_TOKENS = 200  # a model that may write less is not asked again
 MAX_RETRY_WAIT = 60.0  # seconds; a service that asks for a longer wait is not retried
 
 
@@ -35,11 +36,14 @@ class ModelChain:
         may_retry: Callable[[], bool] = lambda: True,
         acquire: Callable[[Model, Task[Any]], None] = lambda *_: None,
         on_failure: Callable[[Model, ModelFailed], None] = lambda *_: None,
+        limit_reply: Callable[[Model, Task[Any], Spent], int | None] = lambda *_: None,
     ) -> None:
         """`timeout` and `retry_waits` are seconds: a try's time limit, the wait before each retry.
 
         `may_retry` says whether one more request may be made. `acquire` waits until a request may
         be sent; that wait is not part of a try's time. `on_failure` is told each failed try.
+        `limit_reply` says how many tokens a reply may have, after what the task has spent so far;
+        None: no limit.
         """
         self._all_models = tuple(models)
         self._models = list(models)
@@ -49,6 +53,7 @@ class ModelChain:
         self._may_retry = may_retry
         self._acquire = acquire
         self._on_failure = on_failure
+        self._limit_reply = limit_reply
 
     def warm(self) -> None:
         """Warm the model that will be asked first."""
@@ -89,6 +94,7 @@ class ModelChain:
             last_error.remedy,
             outcome=last_error.outcome,
             attempts=tuple(attempts.recorded),
+            spent=attempts.total_cost,
         )
 
     def _drop(self, failed: Model, error: ModelFailed) -> None:
@@ -108,7 +114,7 @@ class ModelChain:
         """One model's valid answer. After an unusable reply it is asked once more, told why."""
         correction = ""
         for is_first in (True, False):
-            if not (is_first or self._may_retry()):
+            if not is_first and not (self._may_reply(model, attempts) and self._may_retry()):
                 break
             generation = self._generate_with_retries(model, attempts, correction)
             attempts.add_cost(model, generation)
@@ -125,6 +131,11 @@ class ModelChain:
             "Try again, or another model with --llm.",
             outcome="invalid",
         )
+
+    def _may_reply(self, model: Model, attempts: _TaskAttempts[AnswerT]) -> bool:
+        """Whether enough is left of the budget for another reply."""
+        limit = self._limit_reply(model, attempts.task, attempts.total_cost)
+        return limit is None or limit >= MIN_REPLY_TOKENS
 
     def _generate_with_retries(
         self, model: Model, attempts: _TaskAttempts[AnswerT], correction: str
@@ -148,11 +159,11 @@ class ModelChain:
     ) -> Generation:
         """One try, within the time limit. A failure is recorded and raised."""
         self._acquire(model, attempts.task)
+        limit = self._limit_reply(model, attempts.task, attempts.total_cost)
+        task = attempts.task.model_copy(update={"max_reply_tokens": limit})
         attempts.start_clock()
         try:
-            return run_with_timeout(
-                self._timeout, lambda: model.generate(attempts.task, correction)
-            )
+            return run_with_timeout(self._timeout, lambda: model.generate(task, correction))
         except TimeoutError:
             error = ModelFailed(
                 f"{model.name} did not answer within {self._timeout:g} s",
@@ -193,13 +204,20 @@ class _TaskAttempts(Generic[AnswerT]):
     def add_cost(self, model: Model, generation: Generation) -> None:
         self._costs.append((generation, model.cost_usd(generation)))
 
-    def build_reply(self, model: Model, answer: AnswerT) -> Reply[AnswerT]:
+    @property
+    def total_cost(self) -> Spent:
+        """What all replies so far cost."""
         prices = [usd for _, usd in self._costs if usd is not None]
-        return Reply[AnswerT](
-            answer=answer,
-            model=model.name,
+        return Spent(
             input_tokens=sum(generation.input_tokens for generation, _ in self._costs),
             output_tokens=sum(generation.output_tokens for generation, _ in self._costs),
             usd=math.fsum(prices) if len(prices) == len(self._costs) else None,
+        )
+
+    def build_reply(self, model: Model, answer: AnswerT) -> Reply[AnswerT]:
+        return Reply[AnswerT](
+            answer=answer,
+            model=model.name,
             attempts=tuple(self.recorded),
+            **self.total_cost._asdict(),
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.errors import ModelFailed
@@ -16,7 +16,7 @@ from agent.llm.gemini_turns import build_contents, extract_text, extract_turn_js
 from agent.llm.model import Generation, describe_problem
 from agent.llm.prices import Price, generation_cost_usd
 from agent.outside import Task
-from agent.outside.http import parse_retry_after
+from agent.outside.http import describe_redirect, parse_retry_after
 from agent.state import Outcome
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ REMEDIES: dict[Outcome, str] = {
     "not_found": "Check GEMINI_MODEL.",
     "unavailable": "Try again later.",
 }
+#: What the SDK raises for a body of another shape: it does not check one before it reads it.
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 #: Seconds to wait for the first request to be sent: the SDK builds its validators then, in 40 ms.
 FIRST_REQUEST_WAIT = 0.3
 #: Finish reasons: the model called a tool in a way that cannot be parsed.
@@ -81,14 +83,15 @@ class GeminiConnection:
         from google.genai import Client, types
         from google.genai.client import DebugConfig
 
-        ssl_context = httpx2.create_ssl_context()  # shared by the SDK's clients: 20 ms each
+        # one TLS context for the SDK's clients: 20 ms each; a redirect would get the key
+        shared = {"verify": httpx2.create_ssl_context(), "follow_redirects": False}
         options = types.HttpOptions(
             base_url=self._base_url or None,
             api_version=self._api_version or None,
             timeout=int(self._timeout * 1000),
             retry_options=types.HttpRetryOptions(attempts=1),
-            client_args={"verify": ssl_context, "event_hooks": {"request": [self._mark_sent]}},
-            async_client_args={"verify": ssl_context},
+            client_args={**shared, "event_hooks": {"request": [self._mark_sent]}},
+            async_client_args=shared,
         )
         no_replay = DebugConfig(client_mode=None, replays_directory=None, replay_id=None)
         return Client(
@@ -149,7 +152,7 @@ class Gemini:
         except httpx2.HTTPError as error:
             detail = self._connection.redact(f"Gemini cannot be reached: {error}")
             raise ModelFailed(detail, "Check the network.", outcome="unavailable") from None
-        except ValueError as error:  # the body is not JSON, or not in Gemini's format
+        except UNREADABLE as error:  # the body is not JSON, or not in Gemini's format
             detail = self._connection.redact(f"Gemini answered something else: {error}")[:300]
             remedy = "Check GOOGLE_GEMINI_BASE_URL."
             raise ModelFailed(detail, remedy, outcome="unavailable") from None
@@ -166,11 +169,15 @@ class Gemini:
         return client.models.generate_content(model=self.name, contents=contents, config=config)
 
     def _translate(self, error: APIError) -> ModelFailed:
-        outcome = _outcome_of(error)
-        detail = self._connection.redact(f"Gemini: {error.code} {error.message or error.status}")
+        outcome, remedy = _outcome_of(error), ""
+        said = f"{error.code} {error.message or error.status}"
+        if error.code and 300 <= error.code < 400:
+            said = f"HTTP {error.code}, {describe_redirect(_headers_of(error).get('location'))}"
+            remedy = "Set GOOGLE_GEMINI_BASE_URL to the address that answers."
+        detail = self._connection.redact(f"Gemini: {said}")
         return ModelFailed(
             detail[:300],
-            REMEDIES.get(outcome, ""),
+            REMEDIES.get(outcome, remedy),
             outcome=outcome,
             retry_after=_retry_after_of(error),
         )
@@ -236,10 +243,13 @@ def _outcome_of(error: APIError) -> Outcome:
     return OUTCOME_BY_STATUS.get(error.code or 0, "rejected")
 
 
+def _headers_of(error: APIError) -> Mapping[str, str]:
+    return getattr(error.response, "headers", None) or {}
+
+
 def _retry_after_of(error: APIError) -> float | None:
     """Seconds to wait, from `Retry-After` (seconds or a date), else from google.rpc.RetryInfo."""
-    headers = getattr(error.response, "headers", None) or {}
-    from_header = parse_retry_after(headers.get("retry-after"), time.time())
+    from_header = parse_retry_after(_headers_of(error).get("retry-after"), time.time())
     if from_header is not None:
         return from_header
     return parse_retry_after(

@@ -22,16 +22,17 @@ def response_config(task: Task[Any]) -> dict[str, Any]:
     """
     from google.genai import types
 
+    limit = {"max_output_tokens": task.max_reply_tokens} if task.max_reply_tokens else {}
     if not task.tools:
         schema = strip_titles(task.answer_type.model_json_schema())
-        return {"response_mime_type": "application/json", "response_json_schema": schema}
+        return {"response_mime_type": "application/json", "response_json_schema": schema, **limit}
     declarations = [
         types.FunctionDeclaration(
             name=tool.name, description=tool.description, parameters_json_schema=tool.parameters
         )
         for tool in task.tools
     ]
-    return {"tools": [types.Tool(function_declarations=declarations)]}
+    return {"tools": [types.Tool(function_declarations=declarations)], **limit}
 
 
 def build_contents(task: Task[Any], model: str, correction: str) -> list[Content]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from pydantic import field_validator
+
 from agent.outside import Task
 from agent.state import Frozen
+
+MAX_TOKENS = 10**10  # of one reply: no service counts so many
 
 
 class Generation(Frozen):
@@ -19,6 +23,11 @@ class Generation(Frozen):
     input_tokens: int = 0
     output_tokens: int = 0
     problem: str = ""
+
+    @field_validator("input_tokens", "output_tokens")
+    @classmethod
+    def _limit_count(cls, count: int) -> int:
+        return min(max(count, 0), MAX_TOKENS)
 
 
 class Model(Protocol):

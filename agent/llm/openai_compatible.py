@@ -23,6 +23,8 @@ from agent.outside.http import Endpoint
 from agent.outside.tools import describe_tools
 from agent.state.json_data import get_path
 
+#: The names of the limit on a reply's tokens. Most servers know the first alone.
+LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
 SCHEMA_FORMS = ("json_schema", "json_object", "prompt")
 
 
@@ -40,6 +42,7 @@ class OpenAICompatible:
         self._schema_form = 0  # index into SCHEMA_FORMS
         self._accepts_tools = True  # if not, tools are described in the prompt
         self._accepts_temperature = True
+        self._limit_name = LIMIT_NAMES[0]  # which OpenAI's newest models refuse
         self._endpoint = Endpoint(
             base_url,
             "OPENAI_BASE_URL",
@@ -57,7 +60,7 @@ class OpenAICompatible:
             try:
                 return self._generate(task, correction)
             except ModelFailed as error:
-                if error.outcome != "rejected" or not self._drop_option(task):
+                if error.outcome != "rejected" or not self._drop_option(task, error.message):
                     raise
 
     def _generate(self, task: Task[Any], correction: str) -> Generation:
@@ -68,9 +71,11 @@ class OpenAICompatible:
             self._post_chat(self._build_json_body(task, correction)), extract_text
         )
 
-    def _drop_option(self, task: Task[Any]) -> bool:
+    def _drop_option(self, task: Task[Any], message: str) -> bool:
         """Leave out the next option that the server may have refused; False if none is left."""
-        if task.tools and self._accepts_tools:
+        if task.max_reply_tokens and LIMIT_NAMES[0] in message and self._limit_name in message:
+            self._limit_name = LIMIT_NAMES[1]
+        elif task.tools and self._accepts_tools:
             self._accepts_tools = False
         elif task.temperature is not None and self._accepts_temperature:
             self._accepts_temperature = False
@@ -104,7 +109,8 @@ class OpenAICompatible:
         messages = _opening_messages(task, prompt) + replay_messages(own_exchanges)
         if correction:
             messages.append({"role": "user", "content": request_correction(correction)})
-        return {"model": self.name, "messages": messages, "tools": declare_tools(task.tools)}
+        body = {"model": self.name, "messages": messages, "tools": declare_tools(task.tools)}
+        return body | self._reply_limit(task)
 
     def _build_json_body(self, task: Task[Any], correction: str) -> dict[str, Any]:
         """A request whose reply is JSON; tools and earlier exchanges are text in the prompt."""
@@ -118,6 +124,7 @@ class OpenAICompatible:
         if correction:
             prompt += f"\n\n{request_correction(correction)}"
         body: dict[str, Any] = {"model": self.name, "messages": _opening_messages(task, prompt)}
+        body |= self._reply_limit(task)
         if task.temperature is not None and self._accepts_temperature:
             body["temperature"] = task.temperature
         if form == "json_schema":
@@ -126,6 +133,10 @@ class OpenAICompatible:
         elif form == "json_object":
             body["response_format"] = {"type": "json_object"}
         return body
+
+    def _reply_limit(self, task: Task[Any]) -> dict[str, Any]:
+        """The option that bounds the tokens of a reply, where the task has such a bound."""
+        return {self._limit_name: task.max_reply_tokens} if task.max_reply_tokens else {}
 
     def cost_usd(self, generation: Generation) -> float | None:
         """US dollars; None where the price or the tokens are not known."""

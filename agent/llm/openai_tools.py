@@ -100,7 +100,7 @@ def _to_tool_call(call: dict[str, Any]) -> dict[str, Any]:
 
 def _with_valid_arguments(call: dict[str, Any]) -> dict[str, Any]:
     """A call that can be sent back: some servers refuse a history with invalid arguments."""
-    if _parse_arguments(call) is not None and isinstance(call["function"]["arguments"], str):
+    if _parse_arguments(call) is not None and isinstance(call["function"].get("arguments"), str):
         return call
     arguments = json.dumps(_parse_arguments(call) or {})
     return {**call, "function": {**call["function"], "arguments": arguments}}

@@ -6,7 +6,6 @@ The built-in prices are in `prices.json` beside this file. A user's file of the 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -15,17 +14,20 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from agent.errors import UsageError
 from agent.llm.model import Generation
+from agent.outside.input_file import read_json
 from agent.state import Frozen
 
 BUILT_IN_PRICES = Path(__file__).with_name("prices.json")
+MAX_USD = 1e6  # per million tokens; a model costs a few dollars
+FORMAT_REMEDY = 'Write {"MODEL": [{"from": "2026-01-31", "input": 0.5, "output": 2}]}.'
 
 
 class Price(Frozen):
     """US dollars per million tokens, from a date on; tokens of thinking count as output."""
 
     since: date = Field(alias="from")
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
+    input: float = Field(ge=0, le=MAX_USD)
+    output: float = Field(ge=0, le=MAX_USD)
 
     def cost_usd(self, input_tokens: int, output_tokens: int) -> float:
         """The cost of a call in US dollars."""
@@ -44,16 +46,16 @@ def load_prices(user_file: Path | None) -> PriceTable:
     if user_file:
         try:
             prices.update(_read_file(user_file))
-        except (OSError, ValueError) as error:
-            fault = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
-            remedy = 'Write {"MODEL": [{"from": "2026-01-31", "input": 0.5, "output": 2}]}.'
-            raise UsageError(f"PRICES_FILE {user_file}: {fault}", remedy) from None
+        except UsageError as error:
+            raise UsageError(f"PRICES_FILE {error.message}", error.remedy) from None
+        except ValidationError as error:
+            fault = f"PRICES_FILE {user_file}: {error.errors()[0]['msg']}"
+            raise UsageError(fault, FORMAT_REMEDY) from None
     return prices
 
 
 def _read_file(file: Path) -> dict[str, list[Price]]:
-    raw = json.loads(file.read_text("utf-8"))
-    return TypeAdapter(dict[str, list[Price]]).validate_python(raw)
+    return TypeAdapter(dict[str, list[Price]]).validate_python(read_json(file, FORMAT_REMEDY))
 
 
 def find_price(prices: PriceTable, model: str, day: date) -> Price | None:

@@ -1,15 +1,20 @@
-"""Replies of models, parsed and validated as the answer of their task."""
+"""Replies of models, parsed and validated as the answer of their task.
+
+Every reply passes here, calls of tools too, so here characters that command a terminal are taken
+out of what a model says.
+"""
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 from pydantic import ValidationError
 
+from agent.characters import strip_controls
 from agent.llm.model import Generation
 from agent.outside import AnswerT, Task
+from agent.state.json_data import InvalidJson, map_texts, parse_first_json
 
 MAX_REPLY_CHARS = 200_000  # a longer reply is no answer to any of our tasks
 _CODE_FENCE = re.compile(r"^\s*```[a-zA-Z]*\s*\n?|\n?\s*```\s*$")
@@ -26,8 +31,18 @@ def parse_reply(generation: Generation, task: Task[AnswerT]) -> AnswerT:
     if len(generation.text) > MAX_REPLY_CHARS:
         raise ValueError(f"the reply is longer than {MAX_REPLY_CHARS} characters")
     text = _CODE_FENCE.sub("", generation.text)
-    value = task.parse_tagged_reply(text)
-    return _validate(_parse_json(text) if value is None else value, task.answer_type)
+    value = task.parse_tagged_reply(strip_controls(text))
+    return _validate(_clean(_parse_json(text) if value is None else value), task.answer_type)
+
+
+def _clean(value: Any) -> Any:
+    """A reply's JSON without characters that command a terminal.
+
+    `verbatim` of a turn stays as it is: it goes back to the model's service, which may have signed
+    it, and nowhere else.
+    """
+    clean = map_texts(value, strip_controls)
+    return {**clean, "verbatim": value["verbatim"]} if "verbatim" in value else clean
 
 
 def _parse_json(text: str) -> Any:
@@ -36,10 +51,9 @@ def _parse_json(text: str) -> Any:
     if begin < 0:
         raise ValueError("the reply holds no JSON object")
     try:
-        value, _ = json.JSONDecoder().raw_decode(text, begin)
-    except (json.JSONDecodeError, RecursionError) as error:
+        return parse_first_json(text, begin)
+    except InvalidJson as error:
         raise ValueError(f"the reply is not valid JSON: {error}") from None
-    return value
 
 
 def _validate(value: Any, answer_type: type[AnswerT]) -> AnswerT:

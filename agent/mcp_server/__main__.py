@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+import select
+import signal
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -38,6 +41,9 @@ def command(http: bool, host: str, port: int, **options: Any) -> int:
 
 def _serve(http: bool, host: str, port: int, options: dict[str, Any]) -> int:
     shell.require_extra("mcp", "mcp", "uvicorn")
+    if not http:
+        shell.require_stdin()
+        shell.require_stdout()
     from agent.mcp_server.tools import Tools
     from agent.serving import logs, serve
     from agent.serving.request import make_configure
@@ -59,16 +65,37 @@ def _serve(http: bool, host: str, port: int, options: dict[str, Any]) -> int:
 
 
 def _serve_stdio(server: Server[Any]) -> None:
-    """Serve over standard input and output until the client closes them."""
+    """Serve over standard input and output until the client closes them, or Ctrl-C.
+
+    Runs under way stay in their journals when the client goes away or a signal comes.
+    """
     import asyncio
 
     from mcp.server.stdio import stdio_server
+
+    from agent.outside.threads import spawn
 
     async def serve() -> None:
         async with stdio_server() as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
+    client = os.dup(1)  # while it serves, `stdio_server` turns 1 into standard error
+    spawn(lambda: _exit_without_reader(client))
+    # asyncio would wait for the thread that reads standard input, which only its end wakes
+    signal.signal(signal.SIGINT, _interrupt)
     asyncio.run(serve())
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _exit_without_reader(descriptor: int) -> None:
+    """Wait until nobody reads a pipe any more, and end the process; a file has no reader."""
+    gone = select.poll()
+    gone.register(descriptor, 0)
+    gone.poll()
+    shell.exit_now(1)
 
 
 def main() -> None:

@@ -16,10 +16,11 @@ from pydantic import ValidationError
 
 from agent import __version__
 from agent.answer import Answer, answer_schema, to_json
-from agent.errors import AgentError, format_error
+from agent.errors import AgentError, UsageError, format_error
 from agent.run.audit import audit_answer
 from agent.serving.request import Configure, Question
 from agent.serving.runs import MAX_LISTED, Runs
+from agent.state.json_data import parse_json
 
 Context = ServerRequestContext[Any]
 URI_PREFIX = "research://runs/"
@@ -110,7 +111,7 @@ class Tools:
 
     async def _research(self, ctx: Context, arguments: dict[str, Any]) -> Answer:
         """Run to the end and report the frames as progress; cancelling the call stops the run."""
-        question = Question.model_validate(arguments)
+        question = Question.model_validate(_read_again(arguments))
         overrides = question.setting_overrides(self._configure({}))
         settings = self._configure(overrides | {"request_id": _request_id_of(ctx)})
         live = await asyncio.to_thread(self._runs.begin, question.question, settings)
@@ -128,7 +129,7 @@ class Tools:
 
         The journal's path in the answer is not read: it may name any file.
         """
-        answer = arguments.get("answer")
+        answer = _read_again(arguments).get("answer")
         if not isinstance(answer, dict):
             raise AgentError("`answer` is not an answer object.", "Give what `research` returned.")
         run = answer.get("run")
@@ -174,6 +175,17 @@ class Tools:
         text = to_json(live.answer)
         content = types.TextResourceContents(uri=uri, text=text, mime_type="application/json")
         return types.ReadResourceResult(contents=[content])
+
+
+def _read_again(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, if they are JSON as `parse_json` reads it: the SDK reads any depth and number.
+
+    Raises UsageError.
+    """
+    try:
+        return dict(parse_json(json.dumps(arguments)))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"The arguments cannot be read: {error}.", "Send less at once.") from None
 
 
 def _request_id_of(ctx: Context) -> str:

@@ -30,6 +30,13 @@ class Cost(Frozen):
     usd: float = 0.0
 
 
+class Left(Frozen):
+    """What a model call under way may use of tokens and US dollars; None: no cap."""
+
+    tokens: int | None = None
+    usd: float | None = None
+
+
 class Caps(Frozen):
     """The caps of a run; None: no cap. `seconds` counts from the start of this process' part."""
 
@@ -95,6 +102,16 @@ class Budget:
             return False
         return True
 
+    def left_for_call(self, *, last: bool = False) -> Left:
+        """What is left for a model call that was reserved, beside what is held back."""
+        usage, held_back = self._usage(), Cost() if last else self._answer_cost
+        tokens, usd = usage.input_tokens + usage.output_tokens, usage.usd or 0.0
+        caps = self._caps
+        return Left(
+            tokens=None if caps.tokens is None else caps.tokens - tokens - held_back.tokens,
+            usd=None if caps.usd is None else caps.usd - usd - held_back.usd,
+        )
+
     def check_time(self, *, last: bool = False) -> None:
         """Raises Exhausted if the time for gathering is up; with `last`, that for the answer."""
         if self._caps.seconds is None:
@@ -117,11 +134,14 @@ class Budget:
 
 
 def sum_usage(calls: Iterable[Json]) -> CallUsage:
-    """The usage of finished calls, from their journal lines. The extractive engine is no model."""
+    """The usage of finished calls, from their journal lines. The extractive engine is no model.
+
+    Replies that could not be used count, too.
+    """
     by_kind: dict[str, list[Json]] = {"ask": [], "search": [], "read": []}
     for call in tuple(calls):
         by_kind[call["call"]].append(call)
-    replies = [call["response"] for call in by_kind["ask"] if "response" in call]
+    replies = [_paid_part(call) for call in by_kind["ask"]]
     prices = [reply["usd"] for reply in replies]
     return CallUsage(
         llm_calls=sum(_count_model_calls(call) for call in by_kind["ask"]),
@@ -131,6 +151,13 @@ def sum_usage(calls: Iterable[Json]) -> CallUsage:
         searches=len(by_kind["search"]),
         pages=sum("response" in call for call in by_kind["read"]),
     )
+
+
+def _paid_part(call: Json) -> Json:
+    """The tokens and the dollars of a recorded model call, whether or not it gave an answer."""
+    unpaid: Json = {"input_tokens": 0, "output_tokens": 0, "usd": 0.0}
+    paid: Json = call.get("response") or call["error"]
+    return unpaid | paid
 
 
 def _count_model_calls(call: Json) -> int:

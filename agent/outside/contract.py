@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
+from pydantic import Field
+
 from agent.errors import OutsideError
 from agent.outside.tools import Exchange, Tool
 from agent.state import Attempt, Frozen, Page, SearchResults, Slot
 
+MAX_TOKENS = 10**12  # of one reply: no service counts so many, so they can be summed
 AnswerT = TypeVar("AnswerT", bound=Frozen)
 RequestT = TypeVar("RequestT", contravariant=True)
 ResponseT = TypeVar("ResponseT")
@@ -54,6 +57,7 @@ class Task(Frozen, Generic[AnswerT]):
     evidence: tuple[Excerpt, ...] = ()
     language: str = ""  # a BCP 47 tag; empty: the language of the topic
     exchanges: tuple[Exchange, ...] = ()  # turns with tools so far; the answer is then a `Turn`
+    max_reply_tokens: int | None = None  # thoughts included; None: as many as the model will
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -101,9 +105,9 @@ class Reply(Frozen, Generic[AnswerT]):
 
     answer: AnswerT
     model: str
-    input_tokens: int = 0
-    output_tokens: int = 0
-    usd: float | None = None
+    input_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
+    output_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
+    usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     attempts: tuple[Attempt, ...] = ()
 
 

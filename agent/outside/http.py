@@ -6,7 +6,6 @@ decided here, but in `agent/sources/search/chain.py` and `agent/llm/chain.py`.
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Mapping
@@ -15,12 +14,12 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, urlsplit
 
 from agent.errors import OutsideError, SearchFailed
 from agent.outside.threads import run_with_timeout
 from agent.state import Outcome
-from agent.state.json_data import Json, get_objects, get_path
+from agent.state.json_data import InvalidJson, Json, get_objects, get_path, parse_json
 from agent.state.sanitizing import strip_markup
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 MAX_BYTES = 5_000_000  # of a reply, decompressed; the largest one recorded has 150 kB
 CONNECT_TIMEOUT = 5.0  # seconds
 MAX_DETAIL = 200  # characters of an error message of a service
+MAX_HOST = 100  # characters of a host's name in it
 
 #: HTTP status -> outcome; any other 4xx is `rejected`. 432 and 433 are Tavily's limits.
 OUTCOMES_BY_STATUS: dict[int, Outcome] = {
@@ -164,7 +164,8 @@ class Endpoint:
             outcome = _outcome_from_text(message) or outcome
         if outcome == "bad_key" and not self.key_name:
             outcome = "blocked"
-        detail = f"HTTP {status}" + (", a redirect that is not followed" if status < 400 else "")
+        redirect = f", {describe_redirect(headers.get('Location'))}" if status < 400 else ""
+        detail = f"HTTP {status}{redirect}"
         detail += f": {message}" if message else ""
         retry_after = parse_retry_after(headers.get("Retry-After"), time.time())
         return self.build_error(outcome, detail, retry_after)
@@ -197,6 +198,16 @@ def find_error_message(body: object) -> str:
     return next((text for text in messages if isinstance(text, str) and text), "")
 
 
+def describe_redirect(location: str | None) -> str:
+    """A refused redirect in words, with the host of its `Location`: the rest may hold the key."""
+    try:
+        host = urlsplit(location or "").hostname
+    except ValueError:
+        host = None
+    to_host = f" to {host[:MAX_HOST]}" if host else ""
+    return f"a redirect{to_host} that is not followed"
+
+
 def parse_retry_after(value: str | None, now: float) -> float | None:
     """Seconds to wait, from a `Retry-After` header in seconds or as a date (RFC 9110, 10.2.3).
 
@@ -222,10 +233,10 @@ def _outcome_from_text(message: str) -> Outcome | None:
 
 
 def _parse_json(data: bytes) -> object:
-    """The JSON value; None for bytes that are no JSON."""
+    """The JSON value; None for bytes that are no JSON, or more than `parse_json` reads."""
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError):
+        return parse_json(data)
+    except InvalidJson:
         return None
 
 

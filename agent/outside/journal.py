@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent.errors import JournalBusy, JournalError
+from agent.outside.input_file import require_regular
 from agent.outside.recording import VERSION, read_journal
 from agent.state.json_data import Json
 
@@ -71,7 +72,7 @@ class Journal:
                 _lock_file(file, path)
                 undo.pop_all()
         except OSError as error:
-            if path.exists():  # perhaps another process made it a moment ago
+            if os.path.exists(path):  # noqa: PTH110  perhaps another process made it a moment ago
                 remedy = "Resume it when no other run writes it, or name another."
                 raise JournalError(f"{path} exists already.", remedy) from None
             journal._give_up_file(path, error)
@@ -89,14 +90,13 @@ class Journal:
         that failed. Raises JournalError if the file is no journal, of a newer version, or in use by
         another process.
         """
-        if not path.exists():
+        if not os.path.exists(path):  # noqa: PTH110  (`Path.exists` raises for a long name)
             return cls.begin(path, header)
         with ExitStack() as undo:
             file = undo.enter_context(_open_existing(path))
             _lock_file(file, path)
             recording = read_journal(path, {"journal": VERSION, **header})
-            file.truncate(recording.end)
-            file.seek(0, os.SEEK_END)
+            _cut_off(file, path, recording.end)
             undo.pop_all()
         elapsed = recording.ended_at
         recording.forget("failed" if retry_failed else "refused")
@@ -203,10 +203,24 @@ def _open_file(path: Path, mode: Literal["x", "r+"]) -> TextIOWrapper:
 def _open_existing(path: Path) -> TextIOWrapper:
     """Open a journal file to go on with it. Raises JournalError if it cannot be written."""
     try:
+        require_regular(path)
         return _open_file(path, "r+")
     except OSError as error:
-        fault = f"{path} cannot be written: {error.strerror}."
-        raise JournalError(fault, "To look at it only, use --replay.") from None
+        raise _unwritable(path, error) from None
+
+
+def _cut_off(file: TextIOWrapper, path: Path, end: int) -> None:
+    """Cut a journal off after its last complete line. Raises JournalError."""
+    try:
+        file.truncate(end)
+        file.seek(0, os.SEEK_END)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> JournalError:
+    fault = f"{path} cannot be written: {error.strerror}."
+    return JournalError(fault, "To look at it only, use --replay.")
 
 
 def _lock_file(file: TextIOWrapper, path: Path) -> None:

@@ -7,6 +7,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+from pydantic import Field
+
 from agent.errors import (
     AgentError,
     Halt,
@@ -16,12 +18,15 @@ from agent.errors import (
     OutsideError,
     ReadFailed,
     SearchFailed,
+    Spent,
     Stopped,
 )
+from agent.outside.contract import MAX_TOKENS
 from agent.outside.deadline import GroupDeadline, WaitLimits
 from agent.outside.journal import Journal, call_key
+from agent.outside.recording import CallLine
 from agent.outside.threads import spawn
-from agent.state import Attempt
+from agent.state import Attempt, Frozen, Outcome
 from agent.state.json_data import Json
 
 #: What a failed call of each kind raises.
@@ -33,6 +38,19 @@ ERROR_CLASSES: dict[str, type[OutsideError]] = {
 STOPPED = "The run was stopped before it ended; the answer comes from what had been read."
 Req = TypeVar("Req")
 Res = TypeVar("Res")
+
+
+class RecordedError(Frozen):
+    """How a failed call is written in a journal."""
+
+    outcome: Outcome
+    message: str
+    remedy: str
+    attempts: tuple[Attempt, ...]
+    #: Of replies that could not be used; not written where there were none.
+    input_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
+    output_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
+    usd: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
 
 
 @dataclass(frozen=True)
@@ -89,9 +107,8 @@ class RecordedCall(Generic[Req, Res]):
                 return flight
             future: Future[Res] = Future()
             self._journal.in_flight[key] = future
-        line = self._journal.find_call(key)
-        if line is not None:
-            self._recall(request, body, line, future)
+        if self._recall(request, body, key, future):
+            pass
         elif self._journal.is_replay:
             future.set_exception(self._missing_call_error(body))
         elif halt := self._check_permitted(request):
@@ -229,26 +246,41 @@ class RecordedCall(Generic[Req, Res]):
         else:
             future.set_result(result)
 
-    def _recall(self, request: Req, body: Json, line: Json, future: Future[Res]) -> None:
-        """Answer a call from the journal. Its line may be edited, or from another version."""
+    def _recall(self, request: Req, body: Json, key: str, future: Future[Res]) -> bool:
+        """Answer a call from the journal; False where it does not hold the call.
+
+        Its line may be edited, or from another version.
+        """
         try:
-            finish = self._decode_line(request, line)
-        except (ValueError, TypeError, KeyError):
+            if (line := self._journal.find_call(key)) is None:
+                return False
+            recorded = CallLine.model_validate(line)
+            result, finish = self._decode_result(request, recorded)
+        except JournalDamaged as error:
+            future.set_exception(error)
+        except (ValueError, TypeError, LookupError, AttributeError):
             call = _describe_call(self._form.kind, body)
             message = f"The journal's line of this call cannot be used: {call}"
             future.set_exception(JournalDamaged(message, "Remove that line and --resume the run."))
         else:
-            seconds = float(line.get("seconds", 0.0))
-            self._slowest_recalled = max(self._slowest_recalled, seconds)
-            self._settle(future, line, finish, write=False)
+            self._slowest_recalled = max(self._slowest_recalled, recorded.seconds)
+            # no more of the line than was validated: others compute with it
+            line = {"call": self._form.kind, "key": key, "request": body, **result}
+            timing = recorded.model_dump(include={"began", "seconds", "late"}, exclude_unset=True)
+            self._settle(future, line | timing, finish, write=False)
+        return True
 
-    def _decode_line(self, request: Req, line: Json) -> Callable[[], Res]:
-        """A function that returns the recorded response, or raises the recorded error."""
-        if "error" in line:
-            return _raiser(_decode_error(self._form.kind, line["error"]))
-        response = self._form.decode_response(request, line["response"])
+    def _decode_result(self, request: Req, line: CallLine) -> tuple[Json, Callable[[], Res]]:
+        """What a line says came of a call, as it is written, and as a function.
+
+        The function returns the recorded response, or raises the recorded error.
+        """
+        if "error" in line.model_fields_set:
+            error = _decode_error(self._form.kind, line.error)
+            return {"error": _encode_error(error)}, _raiser(error)
+        response = self._form.decode_response(request, line.response)
         self._hooks.on_recall(response)
-        return lambda: response
+        return {"response": self._form.encode_response(response)}, lambda: response
 
     def _key_of(self, request: Req) -> str:
         return call_key(self._form.kind, self._form.encode_request(request))
@@ -269,18 +301,23 @@ def _raiser(error: OutsideError) -> Callable[[], Any]:
 
 
 def _encode_error(error: OutsideError) -> Json:
-    return {
-        "outcome": error.outcome,
-        "message": error.message,
-        "remedy": error.remedy,
-        "attempts": [attempt.model_dump(mode="json") for attempt in error.attempts],
-    }
+    recorded = RecordedError(
+        outcome=error.outcome,
+        message=error.message,
+        remedy=error.remedy,
+        attempts=error.attempts,
+        **error.spent._asdict(),
+    )
+    unpaid = set() if any(error.spent) else set(Spent._fields)
+    return recorded.model_dump(mode="json", exclude=unpaid)
 
 
 def _decode_error(kind: str, error: Json) -> OutsideError:
+    recorded = RecordedError.model_validate(error)
     return ERROR_CLASSES[kind](
-        error["message"],
-        error["remedy"],
-        outcome=error["outcome"],
-        attempts=tuple(Attempt.model_validate(attempt) for attempt in error["attempts"]),
+        recorded.message,
+        recorded.remedy,
+        outcome=recorded.outcome,
+        attempts=recorded.attempts,
+        spent=Spent(recorded.input_tokens, recorded.output_tokens, recorded.usd),
     )

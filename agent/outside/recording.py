@@ -3,21 +3,69 @@
 The file has JSON lines. The first is the header: the version of the format, what the run was asked,
 and when. Every other line is a finished call, or `{"halt": reason}` where gathering ended early; an
 empty reason says that the run went on after that.
+
+A journal may be anybody's. `JournalHeader`, `CallLine` and `HaltLine` say what a line may be; what
+a call returned is validated when it is recalled.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import weakref
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Literal, NamedTuple
+from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
 
-from agent.errors import NON_RETRYABLE, JournalError
-from agent.state.json_data import Json
+from pydantic import ConfigDict, Field, ValidationError
+
+from agent.errors import NON_RETRYABLE, JournalDamaged, JournalError
+from agent.outside.input_file import open_regular, read_lines
+from agent.state import Frozen
+from agent.state.json_data import Json, get_path, parse_json
 
 VERSION = 1  # of the format
+MAX_CALLS = 500_000  # in one file; the index of so many takes 200 MB
+_Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+
+
+class _Line(Frozen):
+    """A line of a journal. Fields that this version does not know are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
+
+
+class JournalHeader(_Line):
+    """The first line: the version of the format, and the run. A journal of a judge has no run."""
+
+    journal: int = Field(ge=1, le=VERSION)
+    run: str = ""
+    version: str = ""  # of the program
+    topic: str = ""
+    strategy: str = ""
+    reason: str = ""  # why this strategy was chosen
+    at: str = Field(default="", pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{2,20}Z?)?)?$")
+    request: str = ""  # the name of a server's request
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+class CallLine(_Line):
+    """A finished call. Times are seconds of the run; journals of older versions have no `began`."""
+
+    call: str
+    key: str
+    request: dict[str, Any] = Field(default_factory=dict)
+    began: _Seconds = 0.0
+    seconds: _Seconds = 0.0
+    late: bool = False
+    response: Any = None
+    error: Any = None
+
+
+class HaltLine(_Line):
+    """Gathering ended early, for this reason; an empty one says that the run went on."""
+
+    halt: str
 
 
 class LineSpan(NamedTuple):
@@ -45,8 +93,12 @@ class CallIndex(Mapping[str, Json]):
 
     def __getitem__(self, key: str) -> Json:
         span = self.spans[key]
-        line: Json = json.loads(os.pread(self._file, span.size, span.start))
-        return line
+        try:
+            line: Json = parse_json(os.pread(self._file, span.size, span.start))
+            return line
+        except (OSError, ValueError):
+            fault = "The journal was changed while it was being read."
+            raise JournalDamaged(fault, "Read it again when nobody writes it.") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.spans)
@@ -80,59 +132,103 @@ class Recording(NamedTuple):
 def has_header(path: Path) -> bool:
     """Whether a file has a complete first line."""
     try:
-        with path.open("rb") as file:
-            return file.readline().endswith(b"\n")
+        with open_regular(path) as file:
+            return next(read_lines(file), b"").endswith(b"\n")
     except OSError:
         return False
+
+
+def read_header(path: Path) -> JournalHeader:
+    """Read the first line of a journal alone. Raises JournalError."""
+    with _translate_faults(path), open_regular(path) as file:
+        return JournalHeader.model_validate(_parse_header(next(read_lines(file), b""), path))
 
 
 def read_journal(path: Path, header: Json | None = None) -> Recording:
     """Read a journal file. An incomplete last line is ignored.
 
     `header` is used where not even the first line is complete. Raises JournalError if the file
-    cannot be read, is no journal, or is of a newer version.
+    cannot be read, is no journal, or is of a newer version; it names the line.
     """
+    with _translate_faults(path), open_regular(path) as file:
+        return _parse_lines(file, header, path)
+
+
+@contextmanager
+def _translate_faults(path: Path) -> Iterator[None]:
     try:
-        with path.open("rb") as file:
-            recording = _parse_lines(file, header)
-            version = recording.header["journal"]
-            is_newer = version > VERSION
+        yield
     except OSError as error:
         raise JournalError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
-    except (ValueError, TypeError, KeyError):
-        raise JournalError(f"{path} is not a journal of a run.", "Name another file.") from None
-    if is_newer:
-        fault = f"{path} was written by a newer version of this program (format {version})."
-        raise JournalError(fault, "Update this program.")
-    return recording
 
 
-def _parse_lines(file: BinaryIO, default_header: Json | None) -> Recording:
+def _parse_lines(file: BinaryIO, default_header: Json | None, path: Path) -> Recording:
     """Parse line by line, so that at most one line is in memory."""
     spans: dict[str, LineSpan] = {}
     header: Json | None = None
     halt, resumed, end = "", False, 0
-    for raw in file:
+    for n, raw in enumerate(read_lines(file), 1):
         if not raw.endswith(b"\n"):
             break
-        line = json.loads(raw)
         if header is None:
-            header = line
-        elif "halt" not in line:
-            spans[line["key"]] = _span_of(line, end, len(raw))
-        elif not (halt := line["halt"]):  # the run went on: its late calls count from now on
+            header = _parse_header(raw, path)
+        elif isinstance(line := _parse_line(raw, path, n), CallLine):
+            spans[line.key] = _span_of(line, end, len(raw))
+            if len(spans) > MAX_CALLS:
+                raise _line_error(path, n, f"it has more than {MAX_CALLS:,} calls")
+        elif not (halt := line.halt):  # the run went on: its late calls count from now on
             resumed = True
             spans = {key: span._replace(late=False) for key, span in spans.items()}
         end += len(raw)
     header = default_header if header is None else header
     if header is None:
-        raise ValueError("an empty file")
+        raise _line_error(path, 1, "it is empty")
     return Recording(header, CallIndex(file.fileno(), spans), halt, resumed, end)
 
 
-def _span_of(line: Json, start: int, size: int) -> LineSpan:
+def _parse_header(raw: bytes, path: Path) -> Json:
+    """The first line, valid, with all its fields. Raises JournalError."""
+    try:
+        header = parse_json(raw)
+        if _is_newer(header):
+            fault = f"{path} was written by a newer version of this program."
+            raise JournalError(fault, "Update this program.")
+        JournalHeader.model_validate(header)
+    except ValueError as error:
+        raise _line_error(path, 1, _describe_fault(error)) from None
+    return dict(header)
+
+
+def _is_newer(header: object) -> bool:
+    version = get_path(header, "journal")
+    return type(version) is int and version > VERSION
+
+
+def _parse_line(raw: bytes, path: Path, n: int) -> CallLine | HaltLine:
+    """Any other line, valid. Raises JournalError that names it."""
+    try:
+        line = parse_json(raw)
+        is_halt = isinstance(line, dict) and "halt" in line
+        return (HaltLine if is_halt else CallLine).model_validate(line)
+    except ValueError as error:
+        raise _line_error(path, n, _describe_fault(error)) from None
+
+
+def _describe_fault(error: ValueError) -> str:
+    """What is wrong with a line, without its content."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_input=False, include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))[:60]}: {first['msg']}".lstrip(": ")
+
+
+def _line_error(path: Path, n: int, fault: str) -> JournalError:
+    remedy = "Name another file." if n == 1 else "Remove that line, or name another file."
+    return JournalError(f"{path} is not a journal of a run (line {n}: {fault}).", remedy)
+
+
+def _span_of(line: CallLine, start: int, size: int) -> LineSpan:
     """The span of a call's line, of `size` bytes from `start`."""
-    ended_at = float(line.get("began", 0.0)) + float(line.get("seconds", 0.0))
-    error = line.get("error")
-    refused = isinstance(error, dict) and error.get("outcome") in NON_RETRYABLE
-    return LineSpan(start, size, "error" in line, refused, bool(line.get("late")), ended_at)
+    refused = get_path(line.error, "outcome") in tuple(NON_RETRYABLE)
+    has_failed = "error" in line.model_fields_set
+    return LineSpan(start, size, has_failed, refused, line.late, line.began + line.seconds)

@@ -6,9 +6,12 @@ that this version wrote is replayed as well: then every other value must be what
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from agent.answer import Answer, Citation, answer_validator
 from agent.answer.markdown_format import report_to_markdown
@@ -18,11 +21,12 @@ from agent.evidence.citing import join_claims
 from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers
 from agent.run.journal_evidence import JournalEvidence, read_evidence
+from agent.run.loop import DAMAGE
 from agent.run.replay import find_replay_differences, replay_answer
 from agent.slots.data import data_differences
 from agent.slots.forms import holds_value
 from agent.state import Claim, Scalar
-from agent.state.json_data import Json
+from agent.state.json_data import Json, parse_json
 
 #: Where in the answer object, as a path, and what is wrong there.
 Failure = tuple[str, str]
@@ -50,9 +54,23 @@ def audit_answer(answer: Json, journal: Path | None = None) -> Json:
 
 
 def find_schema_errors(answer: Json) -> Iterator[Failure]:
-    """Where an answer object does not keep the JSON Schema, and how."""
-    for error in answer_validator().iter_errors(answer):
-        yield error.json_path, error.message[:300]
+    """Where an answer object does not keep the JSON Schema, or the limits of JSON, and how."""
+    try:
+        parse_json(json.dumps(answer))
+    except (ValueError, TypeError, RecursionError) as error:
+        yield "$", str(error)[:300]
+        return
+    failures = [(e.json_path, e.message[:300]) for e in answer_validator().iter_errors(answer)]
+    yield from failures or _find_invalid_values(answer)
+
+
+def _find_invalid_values(answer: Json) -> Iterator[Failure]:
+    """What the schema cannot tell: a text that is no Unicode, for example."""
+    try:
+        Answer.model_validate(answer)
+    except ValidationError as error:
+        for row in error.errors():
+            yield ".".join(("$", *map(str, row["loc"]))), row["msg"]
 
 
 def _make_result(
@@ -78,8 +96,8 @@ def _report_damage(journal: Path | None) -> Iterator[None]:
     """Raises JournalError for lines of a shape that this program does not write."""
     try:
         yield
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        fault = f"{journal} is damaged ({type(error).__name__})."
+    except DAMAGE as error:
+        fault = f"{journal} holds what this program does not write ({type(error).__name__})."
         raise JournalError(fault, "Name another file.") from None
 
 

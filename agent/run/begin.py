@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from agent import __version__
 from agent.errors import JournalError, UsageError
 from agent.outside.journal import Journal
 from agent.outside.rate_limits import RateLimiter, no_rate_limits
-from agent.outside.recording import has_header, read_journal
+from agent.outside.recording import JournalHeader, has_header, read_journal
 from agent.run.loop import Run
 from agent.run.models import make_models
 from agent.run.parts import make_parts
@@ -21,6 +22,11 @@ from agent.settings import SHAPING_FIELDS, Settings, load_settings, user_folder
 from agent.sources.sources import NO_SOURCES, Sources, open_sources
 from agent.state.clock import utc_now
 from agent.state.json_data import Json
+
+#: Of `max_seconds`, for reading the files of a corpus; files that are left are read by later runs.
+CORPUS_TIME_SHARE = 0.5
+MIN_DEDUCTED_SECONDS = 0.5
+MAX_SLOT_CHARS = 100_000  # of the names of all slots in a journal's header
 
 
 def research(
@@ -54,13 +60,24 @@ def research(
     rate_limiter = RateLimiter(resources.limits if resources else open_rate_limits(settings))
     models = resources.models if resources else make_models(settings)
     corpus = resources.corpus if resources else None
-    sources = wrap_sources(open_sources(settings, rate_limiter, corpus))
+    began = time.monotonic()
+    corpus_seconds = settings.max_seconds and CORPUS_TIME_SHARE * settings.max_seconds
+    sources = wrap_sources(open_sources(settings, rate_limiter, corpus, corpus_seconds))
+    settings = _deduct_seconds(settings, time.monotonic() - began)
     # the journal is opened last, so that a run which cannot be made leaves no file
     if settings.resume:
         journal = Journal.resume(path, header, retry_failed=settings.retry_failed)
     else:
         journal = Journal.begin(path, header)
     return Run(make_parts(settings, journal, models, sources, rate_limiter), slots)
+
+
+def _deduct_seconds(settings: Settings, seconds: float) -> Settings:
+    """The settings without the time that reading a corpus took, if it took any worth a word."""
+    if settings.max_seconds is None or seconds < MIN_DEDUCTED_SECONDS:
+        return settings
+    left = round(max(settings.max_seconds - seconds, 0.1), 1)
+    return settings.model_copy(update={"max_seconds": left})
 
 
 def _replay(topic: str, settings: Settings, path: Path) -> Run:
@@ -109,15 +126,20 @@ def _restore_settings(topic: str, settings: Settings, header: Json) -> Settings:
 
     Raises JournalError for the header of no run, UsageError for a run about another topic.
     """
-    if not all(isinstance(header.get(name), str) for name in ("run", "topic", "strategy", "at")):
+    try:
+        recorded = JournalHeader.model_validate(header)
+        recorded_topic = clean_topic(recorded.topic)
+        original = Settings.model_validate(recorded.settings)
+        slots = requested_slots(original)
+    except (ValueError, TypeError, UsageError):
+        fault = "The journal's first line is not that of a run: its settings cannot be used."
+        raise JournalError(fault, "Name another file, or begin anew.") from None
+    is_of_run = recorded.run and recorded.strategy and recorded.at
+    if not is_of_run or sum(len(slot.name) for slot in slots) > MAX_SLOT_CHARS:
         raise JournalError("The journal's first line is not that of a run.", "Name another file.")
-    if topic.strip() and clean_topic(topic) != header["topic"]:
+    if topic.strip() and clean_topic(topic) != recorded_topic:
         raise UsageError(
-            f"That run is about another question: {header['topic']}",
+            f"That run is about another question: {recorded_topic}",
             "Leave the question out, or give the run another name.",
         )
-    try:
-        original = Settings.model_validate(header.get("settings", {}))
-    except ValueError:
-        raise JournalError("The journal's settings cannot be used.", "Begin anew.") from None
     return settings.model_copy(update={name: getattr(original, name) for name in SHAPING_FIELDS})

@@ -6,14 +6,24 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from pydantic import SecretStr
+
+from agent.errors import Spent
 from agent.llm import Model, ModelChain
 from agent.outside import AnswerT, Outside, Reply, Task, spawn
 from agent.outside.budget import Budget, Caps, sum_usage
 from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal
+from agent.outside.query_guard import QueryGuard
 from agent.outside.rate_limits import RateLimiter
 from agent.outside.recorded_call import CallFormat, CallHooks, RecordedCall
-from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_cost, estimate_task_tokens
+from agent.run.costs import (
+    PROMPT_FRAME_TOKENS,
+    REPLY_TOKENS,
+    estimate_cost,
+    estimate_task_tokens,
+    limit_reply,
+)
 from agent.run.models import answer_extractively
 from agent.run.resources import open_rate_limits
 from agent.settings import Settings
@@ -40,7 +50,7 @@ def compose_calls(
     """Compose the three calls of a run, each with what wraps it, the outermost first:
 
     ask:    journal(budget(fallback and retry(rate limit(model))))
-    search: journal(budget(cache(fallback(rate limit(provider)))))
+    search: journal(budget(query guard(cache(fallback(rate limit(provider))))))
     read:   journal(budget(cache(page reader)))
 
     The sources come with their cache, fallback and limits. Replies of models are never cached.
@@ -50,9 +60,16 @@ def compose_calls(
     budget = _make_budget(settings, journal, models)
     recorder = CallRecorder(journal, budget, settings.patience, rate_limiter.seconds_waited)
     chain = _make_chain(settings, models, budget, rate_limiter)
+    guard = QueryGuard(_secrets_of(settings))
+    recorded_ask = recorder.record_ask(chain, models)
     warm_up = spawn(chain.warm)
 
+    def ask(task: Task[AnswerT]) -> Reply[AnswerT]:
+        guard.watch(task)
+        return recorded_ask(task)
+
     def search(query: str) -> SearchResults:
+        guard.check(query)
         # the first reply takes longest, so the model's import and its request go first
         wait([warm_up], timeout=WARM_UP_TIMEOUT)
         return sources.search(query)
@@ -66,7 +83,7 @@ def compose_calls(
         sources.close()
 
     return Outside(
-        recorder.record_ask(chain, models),
+        ask,
         answer_extractively,
         recorder.record_source(
             "search", search, SearchResults, _query_request, 2 * settings.search_timeout
@@ -76,6 +93,12 @@ def compose_calls(
         close,
         sources.warnings,
     )
+
+
+def _secrets_of(settings: Settings) -> list[str]:
+    """The keys that the settings hold."""
+    values = (getattr(settings, name) for name in type(settings).model_fields)
+    return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
 
 
 def _make_budget(settings: Settings, journal: Journal, models: Sequence[Model]) -> Budget:
@@ -101,6 +124,10 @@ def _make_chain(
             longest = estimate_task_tokens(task) + REPLY_TOKENS
             rate_limiter.acquire(model.provider, model.name, longest)
 
+    def limit(model: Model, task: Task[Any], spent: Spent) -> int | None:
+        left = budget.left_for_call(last=task.name in ANSWER_TASKS)
+        return limit_reply(model, estimate_task_tokens(task), left, spent)
+
     return ModelChain(
         models,
         settings.llm_timeout,
@@ -110,6 +137,7 @@ def _make_chain(
         on_failure=lambda model, error: rate_limiter.report_error(
             error, model.provider, model.name
         ),
+        limit_reply=limit,
     )
 
 

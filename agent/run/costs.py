@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from agent.errors import Spent
 from agent.evidence import estimate_tokens
 from agent.llm import Generation, Model
 from agent.outside import Task
-from agent.outside.budget import Cost
+from agent.outside.budget import Cost, Left
 from agent.outside.tools import render_transcript
 
 PROMPT_FRAME_TOKENS = 700  # of a prompt around its evidence: instructions, topic, slots, schema
@@ -32,3 +33,26 @@ def estimate_cost(models: Sequence[Model], prompt_tokens: int) -> Cost:
         return Cost()
     longest = Generation(text="", input_tokens=prompt_tokens, output_tokens=REPLY_TOKENS)
     return Cost(tokens=prompt_tokens + REPLY_TOKENS, usd=models[0].cost_usd(longest) or 0.0)
+
+
+def limit_reply(model: Model, prompt_tokens: int, left: Left, spent: Spent) -> int | None:
+    """How many tokens a reply may have so that no cap is passed, at least one; None: no cap.
+
+    `spent`: what the task has used already, which `left` does not know yet.
+    """
+    limits: list[float] = []
+    if left.tokens is not None:
+        limits.append(left.tokens - spent.input_tokens - spent.output_tokens - prompt_tokens)
+    if left.usd is not None and (price := _output_price(model, prompt_tokens)):
+        prompt_usd = model.cost_usd(Generation(text="", input_tokens=prompt_tokens)) or 0.0
+        limits.append((left.usd - (spent.usd or 0.0) - prompt_usd) / price)
+    return max(1, math.floor(min(limits))) if limits else None
+
+
+def _output_price(model: Model, prompt_tokens: int) -> float:
+    """US dollars for a token of a reply; 0 if that is not known."""
+    costs = [
+        model.cost_usd(Generation(text="", input_tokens=prompt_tokens, output_tokens=count)) or 0.0
+        for count in (0, 1_000_000)
+    ]
+    return (costs[1] - costs[0]) / 1e6

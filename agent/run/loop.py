@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from agent.errors import AgentError, Halt, Stopped
+from agent.errors import AgentError, Halt, JournalDamaged, Stopped
 from agent.outside.budget import CallUsage, sum_usage
 from agent.outside.threads import spawn
 from agent.run.parts import RunParts
@@ -16,6 +16,9 @@ from agent.state import Event, Halted, Research, Slot, Started, Warned
 
 if TYPE_CHECKING:  # imported where it is used: the first model call goes out before
     from agent.answer import Answer, SlotAnswer, Usage
+
+#: What code raises that meets a recorded value of another shape than it takes.
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 class Run:
@@ -43,6 +46,8 @@ class Run:
                 yield self.research.grow(event)
         except AgentError as error:
             self._error = error
+        except DAMAGE as error:
+            self._error = self._damage_error(error)
         finally:
             self._journal.close()
             self._outside.close()
@@ -71,12 +76,31 @@ class Run:
             if message and message not in reported:
                 yield Warned(message=message)
 
+    def _damage_error(self, error: Exception) -> AgentError:
+        """The error for a journal of another shape than this program writes.
+
+        Raises the exception again where no call came from a journal: then it is a bug.
+        """
+        if not self._journal.recalled_count:
+            raise error
+        fault = f"The journal holds what this program does not write ({type(error).__name__})."
+        remedy = "Begin anew. If this program wrote the journal, it is a bug: please report it."
+        return JournalDamaged(fault, remedy)
+
     def answer(self) -> Answer:
         """The answer object, which holds the error if there was one. Runs the run if needed."""
-        from agent.answer import build_answer, build_run_info
+        from agent.answer import build_error_answer
 
         if not self._is_started:
             deque(self, maxlen=0)
+        try:
+            return self._build_answer()
+        except DAMAGE as error:
+            return build_error_answer(self.research.topic, self._damage_error(error))
+
+    def _build_answer(self) -> Answer:
+        from agent.answer import build_answer, build_run_info
+
         return build_answer(
             self.research,
             usage=self.usage(),

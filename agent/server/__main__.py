@@ -38,6 +38,7 @@ def command(host: str, port: int, **options: Any) -> int:
 
 def _serve(host: str, port: int, options: dict[str, Any]) -> int:
     shell.require_extra("server", "fastapi", "uvicorn", "prometheus_client")
+    from agent.outside.threads import spawn
     from agent.server.app import make_server
     from agent.serving import logs, serve
     from agent.serving.request import make_configure
@@ -46,7 +47,8 @@ def _serve(host: str, port: int, options: dict[str, Any]) -> int:
 
     configure = make_configure(load_settings, options)
     settings = configure({})
-    open_sources(settings).close()  # raises what cannot be searched, and indexes a corpus
+    # raises what cannot be searched, and indexes a corpus; on a thread, so that Ctrl-C ends it
+    spawn(lambda: open_sources(settings).close()).result()
     app, runs = make_server(host, configure)
     logs.configure_logging(settings.api_log)
     return serve.serve(app, runs, host, port)

@@ -20,6 +20,7 @@ from agent.answer import Answer
 from agent.errors import AgentError, Busy
 from agent.run.models import make_models
 from agent.server import body, responses
+from agent.server.json_route import JsonRoute
 from agent.server.metrics import CONTENT_TYPE, Metrics
 from agent.server.openapi import (
     FAILED_SERVICES,
@@ -53,11 +54,13 @@ class Backend:
 
     async def begin(self, request: Request, question: Question) -> LiveRun:
         """Begin a run for a request. Raises AgentError."""
+        return await run_in_threadpool(self._begin, question, request.state.request_id)
+
+    def _begin(self, question: Question, request_id: str) -> LiveRun:
+        """Begin a run; it reads files, so an event loop must not call it."""
         overrides = question.setting_overrides(self.settings)
-        settings = self.configure(overrides | {"request_id": request.state.request_id})
-        return await run_in_threadpool(
-            self.runs.begin, question.question, settings, detached=question.detach
-        )
+        settings = self.configure(overrides | {"request_id": request_id})
+        return self.runs.begin(question.question, settings, detached=question.detach)
 
     async def find(self, name: str) -> LiveRun:
         """The run of a name, of this process or an earlier one. Raises HTTPException 404."""
@@ -94,6 +97,7 @@ def create_app(backend: Backend) -> FastAPI:
             Busy: responses.make_busy_handler(backend.metrics.count_refusal),
         },
     )
+    app.router.route_class = JsonRoute
     _add_ui_routes(app)
     _add_status_routes(app, backend)
     _add_research_routes(app, backend)

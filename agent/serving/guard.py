@@ -26,6 +26,9 @@ from agent.state.sanitizing import sanitize_for_display
 MAX_BODY = 65_536  # bytes: a question of 2,000 characters as JSON escapes, and the other fields
 BODY_SECONDS = 10.0  # time for a body to arrive
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+HOST = re.compile(
+    r"(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[^:\[\]]*))(?::(?P<port>[0-9]{1,5}))?"
+)
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -85,7 +88,10 @@ class AccessGuard:
     def _find_refusal(self, path: str, headers: Headers) -> ASGIApp | None:
         """The response to a request that is refused; None where it is not."""
         host, origin = _host_name(headers.get("host", "")), headers.get("origin")
-        if self._policy.hosts and host not in self._policy.hosts:
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # a proxy may take the other length, and then read our requests differently than we do
+            return _refusal_response(400, "The body has two lengths.", {"Connection": "close"})
+        if not self._is_named(host, headers):
             return _refusal_response(
                 421, "This server is not asked by this name. Name it in API_HOSTS."
             )
@@ -97,6 +103,12 @@ class AccessGuard:
         if int(headers.get("content-length", "0")) > self._max_body:
             return _refusal_response(413, _too_long_message(self._max_body))
         return None
+
+    def _is_named(self, host: str, headers: Headers) -> bool:
+        """Whether the name that is asked for is the server's, or at least a name."""
+        if self._policy.hosts:
+            return host in self._policy.hosts
+        return bool(host) or not headers.get("host")
 
     def _is_open(self, path: str) -> bool:
         """Whether a path needs no token: the page, which asks for the token, and the probes."""
@@ -169,8 +181,10 @@ def _choose_request_id(header: str) -> str:
 
 def _host_name(host: str) -> str:
     """The name in a Host header in lower case, without port and brackets; "" for a wrong one."""
-    match = re.fullmatch(r"\[([0-9a-fA-F:.]+)\](?::\d+)?|([^:\[\]]*)(?::\d+)?", host)
-    return (match[1] or match[2] or "").lower() if match else ""
+    match = HOST.fullmatch(host)
+    if not match or int(match["port"] or 0) > 65_535:
+        return ""
+    return (match["address"] or match["name"]).lower()
 
 
 def _add_headers(message: Message, request_id: str) -> None:

@@ -5,7 +5,6 @@ Both servers share it. A run of an earlier process is replayed from its journal.
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 import time
@@ -18,13 +17,14 @@ from pathlib import Path
 
 from agent.errors import AgentError, Busy, JournalError, Stopped
 from agent.outside import spawn
-from agent.outside.recording import read_journal
+from agent.outside.recording import read_header, read_journal
 from agent.run.begin import journal_path, new_run_name
 from agent.run.models import make_models
 from agent.run.request import clean_topic, requested_slots
 from agent.serving.live import LiveRun, RunSummary
 from agent.settings import Settings
 from agent.state.clock import utc_now
+from agent.state.sanitizing import sanitize_for_display
 
 MAX_KEPT = 64  # finished runs that stay in memory; the journals of others are read
 MAX_LISTED = 200
@@ -41,6 +41,7 @@ class Runs:
         self, settings: Settings, on_end: Callable[[LiveRun], None] = lambda _: None
     ) -> None:
         self._settings = settings
+        self.on_idle: Callable[[], None] = lambda: None  # the last running one has ended
         self._on_end = on_end
         self._folder = journal_path(settings, "any").parent
         self._lock = threading.Lock()
@@ -95,7 +96,10 @@ class Runs:
             self._keep(live)
             if self._queue and not self._closed:
                 self._start(self._queue.popleft())
+            is_idle = not self._running
         self._on_end(live)
+        if is_idle:
+            self.on_idle()
 
     def _keep(self, live: LiveRun) -> None:
         self._finished[live.id] = live
@@ -189,17 +193,18 @@ def _newest_journals(folder: Path, limit: int) -> list[Path]:
 def _read_summary(path: Path) -> RunSummary | None:
     """A run from the header of its journal; None if the file is no journal."""
     try:
-        with path.open("rb") as file:
-            header = json.loads(file.readline(100_000))
-        return RunSummary(
-            id=path.stem,
-            question=header["topic"],
-            state="past",
-            started_at=header["at"],
-            request_id=str(header.get("request", "")),
-        )
-    except (OSError, ValueError, TypeError, KeyError):
+        header = read_header(path)
+    except JournalError:
         return None
+    if not (header.topic and header.at):
+        return None
+    return RunSummary(
+        id=path.stem,
+        question=sanitize_for_display(header.topic),
+        state="past",
+        started_at=header.at,
+        request_id=header.request,
+    )
 
 
 def _replay_journal(path: Path, settings: Settings) -> LiveRun:
@@ -214,7 +219,4 @@ def _replay_journal(path: Path, settings: Settings) -> LiveRun:
         live.run()
     except AgentError as error:
         live.fail(error)
-    except (ValueError, KeyError, TypeError) as error:  # a line of another shape
-        fault = f"The journal of {path.stem} is damaged ({type(error).__name__})."
-        raise JournalError(fault, "Ask for another run.") from None
     return live

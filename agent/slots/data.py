@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from agent.slots.patterns import validator_class
 from agent.slots.schema import resolve_schema
 from agent.state import Finding, Scalar
 
@@ -59,7 +60,7 @@ def schema_faults(schema: JsonValue, data: JsonValue) -> Iterator[tuple[str, str
     """The path and the reason of each violation of the schema; null is allowed everywhere."""
     from jsonschema import Draft202012Validator
 
-    validator = Draft202012Validator(
+    validator = validator_class()(
         resolve_schema(schema), format_checker=Draft202012Validator.FORMAT_CHECKER
     )
     for error in validator.iter_errors(data):

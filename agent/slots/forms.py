@@ -112,9 +112,9 @@ def _keeps_limits(value: Scalar, form: Form) -> bool:
     """Whether a value keeps the limits that the schema sets."""
     if not form.limits:
         return True
-    from jsonschema import Draft202012Validator
+    from agent.slots.patterns import validator_class
 
-    return bool(Draft202012Validator(form.limits).is_valid(value))
+    return bool(validator_class()(form.limits).is_valid(value))
 
 
 # --- what a text holds -------------------------------------------------------------------------

@@ -173,7 +173,7 @@ def _join_values(value: Any) -> str:
 
 _MINUTE = r"(?<!\d)\d{1,3}(?:\+\d{1,2})?(?=\s?(?:['′’](?!\w)|(?:st|nd|rd|th)\b|\.?\s?min|分))"
 _BETWEEN = re.compile(r"[;,()\n'′’:|]|\band\b|\bpen\b|\bo\.?g\b")
-_LIST = re.compile(r"\s*(?:[,;、\n]|\band\b|&)\s*")
+_LIST = re.compile(r"(?<!\s)\s*(?:[,;、\n]|\band\b|&)\s*")
 
 
 def _split_item(path: Path, value: Any, below: Sequence[Slot]) -> Iterator[tuple[Path, str]]:
@@ -203,11 +203,14 @@ def named_numbers(text: str) -> list[NamedNumber]:
         return [NamedNumber(name) for name in _LIST.split(text) if name.strip()]
     found: list[NamedNumber] = []
     last = ""
-    for match in re.finditer(rf"([^\d]*?)({_MINUTE})", text):
-        names = [name for name in _BETWEEN.split(match[1]) if _is_name(name)]
+    end = 0
+    for match in re.finditer(_MINUTE, text):
+        before = re.split(r"\d", text[end : match.start()])[-1]
+        end = match.end()
+        names = [name for name in _BETWEEN.split(before) if _is_name(name)]
         last = names[-1].strip(" .-–") if names else last
         if last:
-            found.append(NamedNumber(last, match[2]))
+            found.append(NamedNumber(last, match[0]))
     return found
 
 

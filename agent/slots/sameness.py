@@ -12,7 +12,7 @@ from agent.evidence.numbers import number_values
 from agent.evidence.scores import read_scores
 from agent.state import Scalar
 
-_LIST = re.compile(r"\s*(?:[,;、]|\band\b|\bund\b|\bet\b|&|和)\s*")
+_LIST = re.compile(r"(?<!\s)\s*(?:[,;、]|\band\b|\bund\b|\bet\b|&|和)\s*")
 #: Words that make another thing of a name: South Korea is not Korea, nor Pelé Jr. his father.
 _OTHER = frozenset(
     "north south east west northern southern eastern western new old equatorial republic "

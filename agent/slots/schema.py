@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent.errors import UsageError
+from agent.slots.patterns import compile_pattern
 from agent.state import Form, Slot
 from agent.state.json_data import Json, get_path
 from agent.state.sanitizing import sanitize_line
@@ -21,8 +22,9 @@ LONGEST = 100_000  # characters of a schema
 DEEPEST = 8  # levels of objects and lists
 MOST_NODES = 500  # with every `$ref` put in its place
 MOST_LEAVES = 100
-LONGEST_PATTERN = 200  # characters
+GREATEST = 1e300  # of a number in a limit: floats end soon after it
 
+REMEDY = "Give a JSON Schema of an object with scalars, objects and lists of either."
 _ABOUT = frozenset(
     "$schema $id $defs definitions $comment title default examples deprecated".split()
 )
@@ -36,8 +38,6 @@ LIMITS = frozenset(
 _OF_LEAF = LIMITS | {"enum", "const", "format"}
 _CHOICES = ("anyOf", "oneOf", "allOf")
 _ALIKE = {"object": _OF_OBJECT, "array": _OF_LIST}
-#: A repeated group that itself repeats or chooses: matching it can take exponential time.
-_SLOW = re.compile(r"\([^)]*[+*|}][^)]*\)\)*\s*[+*{]|\\[1-9]")
 
 
 def resolve_schema(schema: Any) -> Json:
@@ -51,7 +51,7 @@ def resolve_schema(schema: Any) -> Json:
     try:
         if not isinstance(schema, dict) or len(json.dumps(schema)) > LONGEST:
             raise _schema_error("#", f"it is not an object of at most {LONGEST:,} characters")
-        Draft202012Validator.check_schema(schema)
+        Draft202012Validator.check_schema(schema, format_checker=None)  # patterns: _check_leaf
     except SchemaError as error:
         raise _schema_error(
             _format_place(error.absolute_path), sanitize_line(error.message, 200)
@@ -171,15 +171,13 @@ class _Resolver:
 
 
 def _check_leaf(node: Json, place: str) -> Json:
-    pattern = node.get("pattern", "")
-    if len(pattern) > LONGEST_PATTERN or _SLOW.search(pattern):
-        raise _schema_error(
-            place, "this pattern could take too long: no repetition within repetition"
-        )
     try:
-        re.compile(pattern)
-    except re.error as error:
-        raise _schema_error(place, f"pattern: {error}") from None
+        compile_pattern(node.get("pattern", ""))
+    except UsageError as error:
+        raise _schema_error(place, error.message, error.remedy) from None
+    numbers = [node[key] for key in LIMITS & set(node) if not isinstance(node[key], str)]
+    if not all(-GREATEST <= number <= GREATEST for number in numbers):
+        raise _schema_error(place, f"a limit is no number up to {GREATEST:g}")
     if any(isinstance(option, dict | list) for option in node.get("enum", [node.get("const")])):
         raise _schema_error(place, "enum and const of scalars only")
     return node
@@ -215,8 +213,5 @@ def _format_place(path: Any) -> str:
     return "/".join(["#", *map(str, path)])
 
 
-def _schema_error(place: str, why: str) -> UsageError:
-    return UsageError(
-        f"--slots-schema, at {place[:200]}: {why}.",
-        "Give a JSON Schema of an object with scalars, objects and lists of either.",
-    )
+def _schema_error(place: str, why: str, remedy: str = REMEDY) -> UsageError:
+    return UsageError(f"--slots-schema, at {place[:200]}: {why}.", remedy)

@@ -12,12 +12,13 @@ from agent.outside.rate_limits import RateLimiter
 from agent.settings import Settings, user_folder
 from agent.state import Page, SearchResults
 from agent.state.clock import utc_now
+from agent.state.sanitizing import sanitize_for_display
 
 if TYPE_CHECKING:
     from agent.sources.pages.fetch import PageReader
     from agent.sources.search.corpus import Corpus
 
-MAX_SKIPPED_SHOWN = 10  # files of a corpus that a warning names as unreadable
+MAX_SKIPPED_SHOWN = 10  # files of a corpus that warnings name as unreadable, and as unknown
 
 Search = Callable[[str], SearchResults]
 Read = Callable[[str], Page]
@@ -46,29 +47,38 @@ NO_SOURCES = Sources(_refuse_call, _refuse_call, _do_nothing, _do_nothing, tuple
 
 
 def open_sources(
-    settings: Settings, rate_limiter: RateLimiter | None = None, corpus: Corpus | None = None
+    settings: Settings,
+    rate_limiter: RateLimiter | None = None,
+    corpus: Corpus | None = None,
+    seconds: float | None = None,
 ) -> Sources:
     """The sources that the settings name. Close them.
 
     They are the web, if the settings name no corpus; the web and the corpus, if `corpus` is one of
     the search providers; else the corpus alone. `offline` allows a corpus only, by default the
     demo's. `corpus` is the corpus of the settings where it is already open; closing the sources
-    leaves it open. Raises UsageError.
+    leaves it open. `seconds`: for reading the files of a corpus that is not open. Raises
+    UsageError.
     """
     if settings.corpus is None and not settings.offline:
         return _open_web(settings, rate_limiter)
-    opened = corpus or open_corpus(settings)
+    opened = corpus or open_corpus(settings, seconds)
     if "corpus" in settings.search and not settings.offline:
         return _open_web(settings, rate_limiter, opened)
-    return _corpus_sources(opened, _do_nothing if corpus else opened.close)
+    # of the demo's folder, which is ours, nobody wants to hear what else lies in it
+    warnings = _corpus_warnings(opened) if settings.corpus else ()
+    return _corpus_sources(opened, warnings, _do_nothing if corpus else opened.close)
 
 
-def open_corpus(settings: Settings) -> Corpus:
-    """The corpus of the settings, or else the demo's, with its index up to date. Close it."""
+def open_corpus(settings: Settings, seconds: float | None = None) -> Corpus:
+    """The corpus of the settings, or else the demo's, with its index up to date. Close it.
+
+    `seconds`: after which no more files are read.
+    """
     from agent.sources.search.corpus import Corpus
 
     path = settings.corpus or Path(__file__).parents[1] / "demo"
-    return Corpus(path, settings.cache_dir or user_folder("cache"))
+    return Corpus(path, settings.cache_dir or user_folder("cache"), seconds)
 
 
 def open_page_reader(settings: Settings) -> PageReader:
@@ -85,14 +95,28 @@ def open_page_reader(settings: Settings) -> PageReader:
     )
 
 
-def _corpus_sources(corpus: Corpus, close: Callable[[], None]) -> Sources:
+def _corpus_sources(
+    corpus: Corpus, warnings: tuple[str, ...], close: Callable[[], None]
+) -> Sources:
     """A corpus alone: no query leaves the machine, so none can give a private document away."""
     from agent.sources.search import SearchChain
 
-    skipped = corpus.skipped_files[:MAX_SKIPPED_SHOWN]
-    warnings = tuple(f"Not in the corpus: {reason}" for reason in skipped)
     search = _with_time(SearchChain([corpus]))
     return Sources(search, corpus.read, _do_nothing, close, lambda: warnings)
+
+
+def _corpus_warnings(corpus: Corpus) -> tuple[str, ...]:
+    """The files that are not in a corpus: each unreadable one, and the others in one line."""
+    skipped, unknown = corpus.skipped_files, corpus.unknown_files
+    warnings = [f"Not in the corpus: {reason}" for reason in skipped[:MAX_SKIPPED_SHOWN]]
+    if more := len(skipped) - len(warnings):
+        warnings.append(f"Not in the corpus: {more} more files that cannot be read in whole.")
+    if unknown:
+        names = ", ".join(unknown[:MAX_SKIPPED_SHOWN])
+        more_names = ", ..." if len(unknown) > MAX_SKIPPED_SHOWN else ""
+        count = f"{len(unknown)} file{'s' if len(unknown) > 1 else ''} of another type"
+        warnings.append(f"Not in the corpus: {count}: {names}{more_names}")
+    return tuple(map(sanitize_for_display, warnings))
 
 
 def _open_web(
@@ -111,7 +135,8 @@ def _open_web(
     reader = open_page_reader(settings)
     search = _with_time(build_search_chain(settings, options, corpus, rate_limiter))
     read = _corpus_or_web(corpus, reader) if corpus else reader
-    web = Sources(search, read, reader.warm, reader.close, tuple)
+    warnings = _corpus_warnings(corpus) if corpus else ()
+    web = Sources(search, read, reader.warm, reader.close, lambda: warnings)
     is_cached = settings.cache and settings.cache_ttl and not corpus
     return _with_cache(settings, web) if is_cached else web
 

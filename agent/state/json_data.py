@@ -1,11 +1,106 @@
-"""JSON as Python has it: the type of an object, and access to values inside untrusted JSON."""
+"""JSON as Python has it: its parser, the type of an object, access to values of untrusted JSON."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import math
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 #: A JSON object.
 Json = dict[str, Any]
+
+MAX_DEPTH = 100  # levels of lists and objects; an answer has 8, a turn with tools some more
+MAX_NUMBER_CHARS = 400  # a finite number in full has 309 digits at most
+
+
+class InvalidJson(ValueError):
+    """A text that is not JSON, or more than this program reads; the message says why and where."""
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text; bytes are UTF-8. Raises InvalidJson, and nothing else.
+
+    As `json.loads`, with limits: at most MAX_DEPTH levels, numbers that a float can hold, no NaN
+    and no Infinity. Of a key that occurs twice, the last value counts. The caller bounds the size.
+    """
+    return _parse(lambda: _DECODER.decode(text if isinstance(text, str) else _decode(text)))
+
+
+def parse_first_json(text: str, start: int) -> Any:
+    """The value of the JSON that begins at an offset; what follows it is ignored.
+
+    Limits and errors are those of `parse_json`.
+    """
+    return _parse(lambda: _DECODER.raw_decode(text, start)[0])
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8-sig", "surrogatepass")  # as `json.loads`
+
+
+def _parse(decode: Callable[[], Any]) -> Any:
+    try:
+        value = decode()
+    except RecursionError:
+        raise _depth_error() from None
+    except UnicodeDecodeError as error:
+        raise InvalidJson(f"it is not UTF-8 text (byte {error.start})") from None
+    except ValueError as error:
+        raise InvalidJson(str(error)) from None
+    _check_depth(value)
+    return value
+
+
+def _check_depth(value: Any) -> None:
+    """Raises InvalidJson for a value of more than MAX_DEPTH levels. It does not recurse."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(MAX_DEPTH):
+        children = [
+            child
+            for node in level
+            for child in (node.values() if isinstance(node, dict) else node)
+            if isinstance(child, dict | list)
+        ]
+        level = children
+    if level:
+        raise _depth_error()
+
+
+def _depth_error() -> InvalidJson:
+    return InvalidJson(f"it is nested more than {MAX_DEPTH} levels deep")
+
+
+def _parse_integer(digits: str) -> int:
+    _parse_float(digits)  # so that each integer can become a float without an OverflowError
+    return int(digits)
+
+
+def _parse_float(digits: str) -> float:
+    number = float(digits) if len(digits) <= MAX_NUMBER_CHARS else math.inf
+    if math.isinf(number):
+        raise InvalidJson(f"the number {digits[:20]}... is too large or too long")
+    return number
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise InvalidJson(f"{name} is not a number of JSON")
+
+
+_DECODER = json.JSONDecoder(
+    parse_int=_parse_integer, parse_float=_parse_float, parse_constant=_refuse_constant
+)
+
+
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with every text in it changed, keys too. At most MAX_DEPTH levels deep."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {change(key): map_texts(child, change) for key, child in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map_texts(child, change) for child in value)
+    return value
 
 
 def get_path(value: object, *keys: str | int) -> Any:

@@ -6,6 +6,8 @@ import html
 import re
 import unicodedata
 
+from agent.characters import strip_controls
+
 _TAG = re.compile(r"<!--.{0,500}?-->|</?[a-zA-Z][^<>]{0,500}>", re.DOTALL)
 _JOINERS = "\u200c\u200d"
 
@@ -14,12 +16,13 @@ def sanitize_line(text: object, limit: int) -> str:
     """One line of at most `limit` characters, cut at a word; "" for anything but a string.
 
     Control characters, line separators and lone surrogates become blanks, and runs of blanks one.
+    Characters that change the direction of the text are left out, as `strip_controls` does.
     """
     if not isinstance(text, str):
         return ""
     head = text[: 20 * limit]  # leaves room for markup and blanks, and bounds the work
     clean = "".join(" " if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in head)
-    line = " ".join(clean.split())
+    line = " ".join(strip_controls(clean).split())
     if len(line) <= limit:
         return line
     cut = line[:limit].rstrip() if line[limit] == " " else line[:limit].rpartition(" ")[0]

@@ -95,7 +95,7 @@ def _render_claims(claims: Sequence[Claim]) -> str:
 
 
 #: A claim as `_render_claims` writes it: its number and its text.
-_CLAIM_ELEMENT = re.compile(r'^<claim id="(\d+)"[^>]*>(.*)</claim>$', re.M)
+_CLAIM_ELEMENT = re.compile(r'^<claim id="(\d+)"[^>\n]*>(.*)</claim>$', re.M)
 
 
 # --- the step ----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,16 +45,16 @@ def command(run: str, file: Path | None) -> int:
     finish too; 1 the journal cannot be read; 2 wrong usage.
     """
     try:
+        shell.require_writable(file)
         with redirect_stdout(sys.stderr):  # libraries may print; standard output is the tree's
             trace = load_trace(_read_settings(), run)
             text = _format_page(trace) if file else "".join(_format_tree(trace))
         if file:
-            _write(file, text)
+            shell.write_file(file, text)
     except AgentError as error:
         return _print_failure(error)
     if not file:
-        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-        sys.stdout.flush()
+        shell.print_text(text)
     return 0
 
 
@@ -69,11 +69,12 @@ def _print_failure(error: AgentError) -> int:
 
 def _read_settings() -> Settings:
     """The settings, which say where journals are. A trace does not need a readable `.env`."""
-    from agent.settings import load_env_file, parse_settings
+    from agent.settings import load_settings, parse_settings
 
-    with suppress(UsageError):
-        load_env_file()
-    return parse_settings(os.environ)
+    try:
+        return load_settings()
+    except UsageError:
+        return parse_settings(os.environ)
 
 
 def load_trace(settings: Settings, name: str) -> Trace:
@@ -86,13 +87,9 @@ def load_trace(settings: Settings, name: str) -> Trace:
 
     path = journal_path(settings, name)
     recording = read_journal(path)
-    try:
-        again = research("", settings.model_copy(update={"resume": "", "replay": path}))
-        events = list(again)
-        answer = again.answer()
-    except (ValueError, KeyError, TypeError) as error:  # a line of another shape
-        fault = f"{path} is damaged ({type(error).__name__})."
-        raise JournalError(fault, "Name another run.") from None
+    again = research("", settings.model_copy(update={"resume": "", "replay": path}))
+    events = list(again)
+    answer = again.answer()
     if answer.error and answer.error.kind == JournalDamaged.kind:
         raise JournalError(answer.error.message, answer.error.remedy)
     return Trace(
@@ -117,14 +114,6 @@ def _unfinished_reason(answer: Answer) -> str:
         return ""
     message = answer.error.message.rstrip(".")
     return f"{message}. The run crashed, was stopped, or is still going."
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        fault = f"{file} cannot be written: {error.strerror}."
-        raise UsageError(fault, "Name a file in a directory of your own.") from None
 
 
 def _format_page(trace: Trace) -> str:

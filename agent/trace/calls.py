@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from agent.state.json_data import Json, get_path
+from agent.state.json_data import Json, get_objects, get_path
 
 SUBJECT_KEYS = {"ask": "task", "search": "query", "read": "url"}  # in the request, by kind of call
 
@@ -44,8 +44,8 @@ def parse_calls(lines: Iterable[Json]) -> list[TracedCall]:
 
 def _parse_call(line: Json, default_start: float) -> TracedCall:
     kind = str(line.get("call"))
-    result = line.get("response") or line.get("error") or {}
-    attempts = tuple(row for row in get_path(result, "attempts") or () if isinstance(row, dict))
+    result = line.get("response") or line.get("error")
+    attempts = tuple(get_objects(result, "attempts"))
     last_tried = attempts[-1].get("provider", "") if attempts else ""
     service = get_path(result, "model" if kind == "ask" else "provider")
     input_tokens, output_tokens = (
@@ -61,15 +61,14 @@ def _parse_call(line: Json, default_start: float) -> TracedCall:
         start=_parse_number(line["began"]) if "began" in line else default_start,
         seconds=_parse_number(line.get("seconds")),
         tokens=(input_tokens, output_tokens),
-        usd=None if usd is None and "model" in result else _parse_number(usd),
+        usd=None if usd is None and get_path(result, "model") is not None else _parse_number(usd),
         attempts=attempts,
     )
 
 
 def _parse_number(value: object) -> float:
     """A number that can be drawn; 0 for what is not a number, not finite, negative or huge."""
-    is_number = isinstance(value, int | float) and math.isfinite(value) and 0 <= value < 1e9
-    return float(value) if is_number and isinstance(value, int | float) else 0.0
+    return float(value) if isinstance(value, int | float) and 0 <= value < 1e9 else 0.0
 
 
 class CallCost(NamedTuple):

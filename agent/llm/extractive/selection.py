@@ -306,9 +306,6 @@ def _named_words(question: ParsedQuestion) -> list[set[str]]:
 
 
 def _all_words(some: Iterable[ScoredLine]) -> set[str]:
-    bag: set[str] = set()
-    for s in some:
-        bag.update(
-            content_words(s.line.text), content_words(s.line.title), content_words(s.line.heading)
-        )
-    return bag
+    lines = (s.line for s in some)
+    texts = {text for line in lines for text in (line.text, line.title, line.heading)}
+    return {word for text in texts for word in content_words(text)}  # many lines have one title

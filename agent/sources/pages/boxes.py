@@ -55,8 +55,11 @@ def find_boxes(body: Element) -> list[Element]:
     tables = list(islice(body.iter("table"), MAX_TABLES))
     nesting_tables = {outer for table in tables for outer in table.iterancestors("table")}
     found: dict[Element, None] = {}
+    navigation: dict[Element, bool] = {}
     for element in [*body.xpath(_INFOBOXES)[:MAX_TABLES], *tables]:
-        if element in nesting_tables or _is_inside(element, found) or not _holds_data(element):
+        if element in nesting_tables or _is_inside(element, found):
+            continue
+        if _is_navigation(element, navigation) or not _holds_data(element):
             continue
         found[_include_surroundings(element, body)] = None
     boxes = [box for box in found if not any(outer in found for outer in box.iterancestors())]
@@ -76,8 +79,8 @@ def _is_inside(element: Element, boxes: dict[Element, None]) -> bool:
 
 
 def _holds_data(element: Element) -> bool:
-    """Whether a table or an infobox holds data, and neither layout, navigation nor prose."""
-    if element.get("role") == "presentation" or _is_navigation(element):
+    """Whether a table or an infobox holds data, and neither layout nor prose."""
+    if element.get("role") == "presentation":
         return False
     if element.xpath(_HAS_PROSE):
         return False
@@ -87,14 +90,28 @@ def _holds_data(element: Element) -> bool:
     return _text_length(element, 5 * MAX_CELL_CHARS) <= 5 * MAX_CELL_CHARS
 
 
-def _is_navigation(element: Element) -> bool:
-    """Whether an element is, or is inside, a block of navigation, a footer or a form."""
-    for node in (element, *element.iterancestors()):
-        if node.tag in ("nav", "footer", "form") or node.get("role") == "navigation":
-            return True
-        if not _NAVIGATION_CLASSES.isdisjoint(node.get("class", "").lower().split()):
-            return True
-    return False
+def _is_navigation(element: Element, known: dict[Element, bool]) -> bool:
+    """Whether an element is, or is inside, a block of navigation, a footer or a form.
+
+    `known` gets the result for the element and those around it.
+    """
+    around: list[Element] = []
+    node, found = element, False
+    while node is not None and not found:
+        if node in known:
+            found = known[node]
+            break
+        around.append(node)
+        found = _is_navigation_block(node)
+        node = node.getparent()
+    known.update(dict.fromkeys(around, found))
+    return found
+
+
+def _is_navigation_block(node: Element) -> bool:
+    if node.tag in ("nav", "footer", "form") or node.get("role") == "navigation":
+        return True
+    return not _NAVIGATION_CLASSES.isdisjoint(node.get("class", "").lower().split())
 
 
 def _include_surroundings(element: Element, body: Element) -> Element:

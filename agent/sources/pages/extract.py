@@ -17,12 +17,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
+from agent.characters import strip_controls
 from agent.sources.pages import sniff
-from agent.state import Outcome
+
+if TYPE_CHECKING:
+    from agent.state import Outcome  # not imported by a worker: it would import pydantic
 
 MAX_TEXT = 1_000_000  # characters
+#: Seconds of processor time for a page in HTML. The slowest honest one measured takes 1.3; run
+#: benchmarks/pages.py after changing it.
+MAX_HTML_SECONDS = 4
+MAX_SLOW_HTML = 2_000_000  # characters of a page that took longer
+MAX_RAW_TITLE = 10_000  # characters of a title, before blanks are taken out
+#: Gets title and text of each part of a body that is ready before the whole.
+OnPart = Callable[[str, str], None]
 
 
 class UnreadablePage(ValueError):
@@ -40,14 +51,24 @@ class PageText(NamedTuple):
     text: str
 
 
+def ignore_part(title: str, text: str) -> None:
+    """Do nothing with a part of a body."""
+
+
 def extract(
-    body: bytes, content_type: str = "", url: str = "", *, kind: sniff.MediaKind | None = None
+    body: bytes,
+    content_type: str = "",
+    url: str = "",
+    *,
+    kind: sniff.MediaKind | None = None,
+    on_part: OnPart = ignore_part,
 ) -> PageText:
     """Title and text of a body in any format.
 
     The text is as `normalize_text` makes it, one line a paragraph or table row, at most a million
-    characters. `kind` is what `detect_kind` found, where the caller has asked it already. Raises
-    UnreadablePage with the reason: an unknown format, an encrypted or broken PDF, no text.
+    characters. `kind` is what `detect_kind` found, where the caller has asked it already. `on_part`
+    gets title and text of each page of a PDF as soon as it is read. Raises UnreadablePage with the
+    reason: an unknown format, an encrypted or broken PDF, no text.
     """
     kind = kind or sniff.detect_kind(body, content_type)
     if kind == "binary":
@@ -55,32 +76,49 @@ def extract(
         reason = f"it is neither a page nor a PDF nor text ({declared_type})"
         raise UnreadablePage(reason, "unsupported")
     if kind == "pdf":
-        title, text = _extract_pdf(body)
+        title, text = _extract_pdf(body, on_part)
     else:
         title, text = _extract_decoded(kind, sniff.decode(body, content_type), url)
     text = normalize_text(text)
     if not text:
         raise UnreadablePage("it has no text", "empty")
-    return PageText(normalize_text(title).replace("\n", " ")[:300], text)
+    return PageText(normalize_title(title), text)
 
 
-def _extract_pdf(body: bytes) -> tuple[str, str]:
+def normalize_title(title: str) -> str:
+    """A title in the form of `normalize_text`, on one line of at most 300 characters."""
+    return normalize_text(title[:MAX_RAW_TITLE]).replace("\n", " ")[:300]
+
+
+def _extract_pdf(body: bytes, on_part: OnPart) -> tuple[str, str]:
     from agent.sources.pages.pdf import extract_pdf
 
     try:
-        return extract_pdf(body)
+        return extract_pdf(
+            body, lambda title, text: on_part(normalize_title(title), normalize_text(text))
+        )
     except ValueError as error:
         raise UnreadablePage(f"it is {error}", "invalid") from None
 
 
 def _extract_decoded(kind: sniff.MediaKind, text: str, url: str) -> tuple[str, str]:
     if kind == "html":
-        from agent.sources.pages.html import extract_html
-
-        return extract_html(text, url)
+        return _extract_html(text, url)
     if kind == "xml":
         return _extract_xml(text)
     return _find_markdown_title(text) if kind == "text" else "", text
+
+
+def _extract_html(html: str, url: str) -> tuple[str, str]:
+    """Title and text of a page; one that is too slow to understand keeps all its words."""
+    from agent.sources.pages.cpu_limit import OverCpuLimit, limit_cpu
+    from agent.sources.pages.html import extract_html, strip_tags
+
+    try:
+        with limit_cpu(MAX_HTML_SECONDS):
+            return extract_html(html, url)
+    except OverCpuLimit:
+        return "", strip_tags(html[:MAX_SLOW_HTML])
 
 
 _MARKDOWN_TITLE = re.compile(
@@ -99,13 +137,11 @@ def _extract_xml(text: str) -> tuple[str, str]:
 
     Tags are removed twice, since the items of a feed often hold escaped HTML.
     """
-    from html import unescape
-
     title = re.search(r"<title[^<>]*>(?:<!\[CDATA\[)?([^<]*)", text[:20_000])
     content = re.sub(r"<!\[CDATA\[|\]\]>", "", text)
     for _ in range(2):
-        content = unescape(re.sub(r"<[^<>]*>", "\n", content))
-    return unescape(title[1]) if title else "", content
+        content = sniff.unescape_entities(re.sub(r"<[^<>]*>", "\n", content))
+    return sniff.unescape_entities(title[1]) if title else "", content
 
 
 def warm() -> None:
@@ -117,14 +153,9 @@ def warm() -> None:
     html.silence_trafilatura()
 
 
-#: Control and format characters. Among them are zero-width characters, which hide words, changes
-#: of direction, which change the order of words on screen, and halves of surrogate pairs.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
-)
 _BLANKS = re.compile(r"[^\S\n]+")
-_LONG_WORD = re.compile(r"\S{1000,}")
+#: What may be combining marks: no letter is one.
+_MARKS = re.compile(r"[^\w\s]{31,}")
 #: Combining marks in a row: the limit of the Stream-Safe Text Format (Unicode Annex 15).
 MAX_COMBINING_MARKS = 30
 
@@ -132,19 +163,18 @@ MAX_COMBINING_MARKS = 30
 def normalize_text(text: str) -> str:
     """A text in the form in which it is stored and quoted.
 
-    It is in NFC, has no control characters, single blanks, no blank lines, and at most a million
-    characters.
+    It is in NFC, has no character that `strip_controls` takes out, single blanks, no blank lines,
+    and at most a million characters.
     """
-    text = re.sub("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", "\n", text)
-    text = _INVISIBLE.sub("", text)
+    text = strip_controls(text)
     if not text.isascii():
-        text = unicodedata.normalize("NFC", _LONG_WORD.sub(_limit_combining_marks, text))
+        text = unicodedata.normalize("NFC", _MARKS.sub(_limit_combining_marks, text))
     lines = (line.strip() for line in _BLANKS.sub(" ", text).split("\n"))
     return "\n".join(filter(None, lines))[:MAX_TEXT].strip()
 
 
 def _limit_combining_marks(match: re.Match[str]) -> str:
-    """A long word with bounded runs of combining marks, which NFC sorts in quadratic time."""
+    """Characters with bounded runs of combining marks, which NFC sorts in quadratic time."""
     chars: list[str] = []
     run_length = 0
     for char in match[0]:

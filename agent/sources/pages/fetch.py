@@ -11,6 +11,7 @@ from agent.errors import ReadFailed
 from agent.sources.pages.download import Downloader, DownloadLimits, FetchedBody, host_of
 from agent.sources.pages.guard import AddressGuard
 from agent.sources.pages.robots import ROBOTS_MAX_BYTES, ROBOTS_TIMEOUT, RobotsRules
+from agent.sources.pages.worker_pool import Body, BodyReader
 from agent.state import Page
 from agent.state.clock import format_utc
 
@@ -20,8 +21,8 @@ class PageReader:
 
     Only public IP addresses are connected to (`guard.py`) unless `allow_private_network`. With
     `through_proxy` the proxy of the environment is used where there is one. The proxy resolves the
-    host names, so the proxy itself must refuse private networks; here only schemes, ports and host
-    names are still checked, and no IP addresses.
+    host names, so the proxy itself must refuse names of private networks; here schemes, ports,
+    names of this machine and IP addresses in URLs are still checked.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class PageReader:
         self._downloader = Downloader(guard, user_agent, now, through_proxy=through_proxy)
         rules = RobotsRules(self._fetch_robots_txt, user_agent.split("/")[0])
         self._policy = _RobotsPolicy(rules if respect_robots else None)
+        self._bodies = BodyReader()
 
     def __call__(self, url: str) -> Page:
         """Read a page: follow redirects, extract its title and text.
@@ -56,21 +58,37 @@ class PageReader:
         `rejected`.
         """
         body = self._downloader.get(url.strip(), self._limits, self._policy)
-        title, text = _extract_text(body)
+        title, text = self._extract_text(body)
         return Page.from_text(body.url, title or host_of(body.url), text, format_utc(self._now()))
 
+    def _extract_text(self, body: FetchedBody) -> tuple[str, str]:
+        """Title and text of a body, by a worker. Raises ReadFailed."""
+        from agent.sources.pages import reading, sniff
+
+        host = host_of(body.url)
+        if body.is_truncated and sniff.detect_kind(body.data, body.content_type) == "pdf":
+            raise ReadFailed(
+                f"{host}: the PDF is larger than {len(body.data):,} bytes.",
+                "Raise PAGE_MAX_BYTES to read it.",
+                outcome="unsupported",
+            )
+        try:
+            title, text, _ = self._bodies.read(Body(body.data, body.content_type, body.url))
+        except reading.UnreadablePage as error:
+            raise ReadFailed(f"{host}: {error}.", outcome=error.outcome) from None
+        return title, text
+
     def warm(self) -> None:
-        """Make the imports and the TLS context before the first page needs them (0.3 s)."""
+        """Start the process that reads, and make what connecting needs, before the first page."""
+        self._bodies.warm()
         import protego  # noqa: F401
 
-        from agent.sources.pages import extract
-
         self._downloader.open_transport()
-        extract.warm()
 
     def close(self) -> None:
         """Abort every connection; reads under way raise ReadFailed. Can be called twice."""
         self._downloader.close()
+        self._bodies.close()
 
     def _fetch_robots_txt(self, origin: str) -> bytes:
         limits = DownloadLimits(ROBOTS_TIMEOUT, ROBOTS_MAX_BYTES)
@@ -105,27 +123,3 @@ def _origin_of(url: str) -> str:
     """Scheme, host and port of a URL, without credentials."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-
-
-def _extract_text(body: FetchedBody) -> tuple[str, str]:
-    """Title and text of a body. Raises ReadFailed."""
-    from agent.sources.pages import extract, sniff, walls
-
-    host = host_of(body.url)
-    kind = sniff.detect_kind(body.data, body.content_type)
-    if kind == "pdf" and body.is_truncated:
-        raise ReadFailed(
-            f"{host}: the PDF is larger than {len(body.data):,} bytes.",
-            "Raise PAGE_MAX_BYTES to read it.",
-            outcome="unsupported",
-        )
-    title, text, failure = "", "", None
-    try:
-        title, text = extract.extract(body.data, body.content_type, body.url, kind=kind)
-    except extract.UnreadablePage as error:
-        failure = error
-    if kind == "html" and (wall := walls.detect_wall(body.data, title, text)):
-        raise ReadFailed(f"{host}: it shows {wall} instead of a page.", outcome="blocked")
-    if failure is not None:
-        raise ReadFailed(f"{host}: {failure}.", outcome=failure.outcome)
-    return title, text

@@ -7,9 +7,11 @@ redirects, unusual spellings of an address and DNS rebinding cannot get around i
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
+import unicodedata
 from collections.abc import Callable
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from agent.errors import ReadFailed
 
@@ -30,6 +32,8 @@ NAT64 = ipaddress.IPv6Network("64:ff9b::/96")  # RFC 6052: the last 32 bits are 
 SPECIAL_PURPOSE_V6 = tuple(
     ipaddress.IPv6Network(block) for block in "2001::/23 2001:db8::/32 2002::/16 3fff::/20".split()
 )
+
+_DOTS = re.compile("[\u3002\uff0e\uff61]")  # that international names are written with
 
 REMEDY = "Set ALLOW_PRIVATE_NETWORK=1 to read pages of your own network."
 
@@ -67,6 +71,23 @@ def is_local_name(host: str) -> bool:
     return name == "localhost" or name.endswith((".localhost", ".localdomain"))
 
 
+def parse_literal(host: str) -> Address | None:
+    """The IP address that a host spells out, also as C libraries read it (`0x7f.1`), else None.
+
+    An address with a scope is one of the local link, whatever it says.
+    """
+    name = _DOTS.sub(".", unicodedata.normalize("NFKC", unquote(host))).strip("[]").rstrip(".")
+    try:
+        address, _, scope = name.partition("%")
+        return ipaddress.ip_address("fe80::1" if scope else address)
+    except ValueError:
+        pass
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(name))
+    except (OSError, ValueError):  # a ValueError for what is not ASCII, or has a NUL
+        return None
+
+
 class AddressGuard:
     """Decides what may be connected to.
 
@@ -88,7 +109,7 @@ class AddressGuard:
         self._resolve = resolver
 
     def check_url(self, url: str) -> None:
-        """Make the checks that need no DNS: scheme, credentials, port, names of this machine.
+        """Make the checks that need no DNS: scheme, credentials, port, this machine, IP addresses.
 
         Raises ReadFailed, `forbidden`.
         """
@@ -114,6 +135,10 @@ class AddressGuard:
             raise _build_refusal(host, f"port {port} is not one of the web's", REMEDY)
         if is_local_name(host):
             raise _build_refusal(host, "it names this machine", REMEDY)
+        address = parse_literal(host)
+        is_allowed = (str(address), port or default_port) in self._allowed
+        if address is not None and not is_allowed and not is_public_address(address):
+            raise _build_refusal(host, "it is not on the public internet", REMEDY)
 
     def resolve_and_check(self, host: str, port: int) -> list[str]:
         """The IP addresses of a host name, all of which may be connected to.

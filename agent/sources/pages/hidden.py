@@ -29,18 +29,23 @@ MIN_SIZE = 2  # pixels of a font, and of the height or width of a box that clips
 #: Properties by which a stylesheet may hide a whole page until a script shows it.
 _FADE_IN_PROPERTIES = {"display", "visibility", "opacity"}
 
-_LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(px|r?em|pt|%|v[wh]|ch|cm|in)?")
+_LENGTH = re.compile(
+    r"(-?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40}))(px|r?em|pt|%|v[wh]|ch|cm|in)?"
+)
 _PIXELS_PER_UNIT = {"em": 16.0, "rem": 16.0, "pt": 1.33, "ch": 8.0, "cm": 38.0, "in": 96.0}
 _CLIPPED_TO_NOTHING = re.compile(
     r"rect\(\s*[01](?:px)?\W+[01](?:px)?\W+[01](?:px)?\W+[01](?:px)?\s*\)|inset\((?:50|100)%"
     r"|circle\(0|polygon\(0(?:px)?[ ]0(?:px)?\s*(?:,\s*0(?:px)?[ ]0(?:px)?\s*)+\)"
 )
 _TRANSFORM = re.compile(
-    r"scale(?:3d|[xy])?\(\s*0?\.?0*\s*[,)]|translate(?:3d|[xy])?\(\s*(-?\d+)(px|r?em|%|vw)?"
+    r"scale(?:3d|[xy])?\(\s*+0?\.?0*+\s*+[,)]|translate(?:3d|[xy])?\(\s*+(-?[0-9]{1,40})(px|r?em|%|vw)?"
 )
-_RGB = re.compile(r"rgba?\(\s*(\d+)[\s,]+(\d+)[\s,]+(\d+)(?:[\s,/]+([\d.]+%?))?\s*\)")
+_RGB = re.compile(
+    r"rgba?\(\s*([0-9]{1,40})[\s,]+([0-9]{1,40})[\s,]+([0-9]{1,40})(?:[\s,/]+([0-9.]{1,40}%?))?\s*\)"
+)
 _HSL_BLACK_OR_WHITE = re.compile(r"hsla?\(\s*[\d.]+(?:deg)?[\s,]+[\d.]+%[\s,]+(0|100)%")
 _SIZE_IN_FONT = re.compile(r"(?:^|\s)(0|[\d.]+(?:px|r?em|pt))(?=[\s/])")
+_ALPHA = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 _NAMED_COLOURS = {"white": "#ffffff", "black": "#000000"}
 
 
@@ -72,7 +77,8 @@ def find_hidden_elements(tree: Element) -> list[Element]:
             _is_invisible(style) or _is_camouflaged(colours[element], style, backgrounds[element])
         ):
             continue
-        final = style if inline else _without_fade_in(style)
+        is_inline = bool(inline) or ":" in element.get("style", "")
+        final = style if is_inline else _without_fade_in(style)
         if _is_invisible(final) or element.xpath("string-length()") < half_of_text:
             hidden[element] = True
     return [element for element, is_outermost in hidden.items() if is_outermost]
@@ -192,5 +198,6 @@ def _normalize_colour(value: str) -> str:
 
 def _parse_alpha(text: str) -> float:
     """An alpha value, such as `.5` or `50%`, as a number from 0 to 1."""
-    number = float(text.rstrip("%")[:6].rstrip(".") or 0)
+    match = _ALPHA.match(text)
+    number = float(match[0]) if match else 0.0
     return number / 100 if text.endswith("%") else number

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Literal
 
 MediaKind = Literal["html", "pdf", "json", "xml", "text", "binary"]
 
 SNIFFED_BYTES = 4096  # from the beginning of a body
+GUESSED_BYTES = 65_536  # from which an encoding is guessed
 _HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body|title|meta)[\s/>]", re.IGNORECASE)
 _TAG = re.compile(rb"\s*<(?:!--|[a-z!])", re.IGNORECASE)
 _XML = re.compile(rb"\s*<(?:\?xml\s|rss[\s>]|feed[\s>])", re.IGNORECASE)
@@ -17,6 +19,7 @@ _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "
 #: Escape sequences of stateful encodings (ISO-2022, HZ). Their bytes are valid UTF-8, and yet
 #: mean other characters.
 _STATEFUL_ENCODING = re.compile(rb"\x1b[$(]|~\{")
+_LONG_ENTITY = re.compile(r"&#(?:[xX][0-9a-fA-F]{40,}|[0-9]{40,});?")
 
 
 def detect_kind(body: bytes, content_type: str = "") -> MediaKind:
@@ -57,10 +60,29 @@ def decode(body: bytes, content_type: str = "") -> str:
         text = _decode_utf8(body)
         if text is not None:
             return text
+    return _decode_declared(body, content_type)
+
+
+def _decode_declared(body: bytes, content_type: str) -> str:
+    """The text by the encoding that the header or the page declares, else by a guess.
+
+    Some names are of codecs that make no text (`base64`), or of other use (`idna`): they count as
+    none, and so does one that cannot decode the body.
+    """
     from w3lib.encoding import html_to_unicode
 
-    _, text = html_to_unicode(content_type or None, body, auto_detect_fun=_guess_encoding)
-    return str(text)
+    try:
+        _, text = html_to_unicode(content_type or None, body, auto_detect_fun=_guess_encoding)
+        return str(text)
+    except (LookupError, ValueError, AssertionError):
+        return body.decode(_guess_encoding(body), "replace")
+
+
+def unescape_entities(text: str) -> str:
+    """The text with its HTML entities decoded. A number of more digits than any character has is
+    one that no character has: Python refuses to read thousands of digits.
+    """
+    return unescape(_LONG_ENTITY.sub("\ufffd", text))
 
 
 def _decode_utf8(body: bytes) -> str | None:
@@ -74,8 +96,8 @@ def _decode_utf8(body: bytes) -> str | None:
 
 
 def _guess_encoding(body: bytes) -> str:
-    """The most probable encoding, from the frequencies of characters in the first 64 KB."""
+    """The most probable encoding, from the frequencies of characters at the beginning."""
     from charset_normalizer import from_bytes
 
-    best = from_bytes(body[:65536]).best()
+    best = from_bytes(body[:GUESSED_BYTES]).best()
     return best.encoding if best else "cp1252"

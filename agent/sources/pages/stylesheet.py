@@ -16,10 +16,19 @@ Declarations = dict[str, str]  # from property to value, both in lower case
 MAX_CSS_CHARS = 200_000  # of all `<style>` elements of a page
 MAX_RULES = 2000  # of a page
 MAX_RULES_PER_KEY = 20  # that are matched with one element for one class, ID or tag
+MAX_MATCHES = 200_000  # of a rule with an element, on a page; later elements have no rules
 MAX_AT_RULES = 4  # around a style rule
 MAX_DECLARATION_CHARS = 5000  # of one block of declarations
 MAX_SELECTOR_CHARS = 2000  # of the selectors of one style rule
 MAX_CLASSES = 50  # of one element
+MAX_ATTRIBUTE_CHARS = 4000  # of the `class` of one element
+#: The properties that can hide an element or its text; no other is kept (`hidden.py`).
+PROPERTIES = frozenset(
+    "-webkit-text-fill-color background background-clip background-color background-image bottom "
+    "clip clip-path color content-visibility display filter font font-size height inset left "
+    "margin-left margin-top max-height max-width opacity overflow overflow-x overflow-y position "
+    "right scale text-indent top transform translate visibility width".split()
+)
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _BRACE = re.compile(r"[{}]")
@@ -41,6 +50,8 @@ class Stylesheet:
 
     def __init__(self, tree: Element) -> None:
         self._rules = _index_rules(_parse_stylesheets(tree))
+        self._matches_left = MAX_MATCHES
+        self._cascades: dict[tuple[str, frozenset[str]], Declarations] = {}
 
     def declarations_of(self, element: Element) -> Declarations:
         """The declarations of all rules that match an element, by the order of the cascade.
@@ -49,15 +60,26 @@ class Stylesheet:
         """
         if not self._rules:
             return {}
-        names = {f".{name}" for name in element.get("class", "").split()[:MAX_CLASSES]}
-        if identity := element.get("id"):
+        classes = element.get("class", "")[:MAX_ATTRIBUTE_CHARS].split()[:MAX_CLASSES]
+        names = {f".{name}" for name in classes}
+        if identity := element.get("id", "")[:MAX_ATTRIBUTE_CHARS]:
             names.add(f"#{identity.strip()}")
+        key = element.tag, frozenset(names)
+        if key not in self._cascades:
+            self._cascades[key] = self._cascade(*key)
+        return self._cascades[key]
+
+    def _cascade(self, tag: str, names: frozenset[str]) -> Declarations:
+        """The declarations for a tag with classes and IDs."""
+        if self._matches_left <= 0:
+            return {}
         matches = [
             (len(rule.names), position, rule.declarations)
-            for key in (element.tag, *names)
+            for key in (tag, *names)
             for position, rule in self._rules.get(key, ())
-            if rule.names <= names and rule.tag in ("", element.tag)
+            if rule.names <= names and rule.tag in ("", tag)
         ]
+        self._matches_left -= 1 + len(matches)
         cascaded: Declarations = {}
         for *_, declarations in sorted(matches, key=lambda match: match[:2]):
             cascaded.update(declarations)
@@ -65,12 +87,12 @@ class Stylesheet:
 
 
 def parse_declarations(css: str) -> Declarations:
-    """A block of declarations, or a `style` attribute; the last of a property counts."""
+    """The PROPERTIES in a block of declarations or a `style` attribute; the last of each counts."""
     declarations = {}
     for declaration in _COMMENT.sub("", css[:MAX_DECLARATION_CHARS]).split(";"):
         name, colon, value = declaration.partition(":")
-        if colon:
-            declarations[name.strip().lower()] = value.replace("!important", "").strip().lower()
+        if colon and (name := name.strip().lower()) in PROPERTIES:
+            declarations[name] = value.replace("!important", "").strip().lower()
     return declarations
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,29 +29,40 @@ class Corpus:
 
     The constructor builds or updates the index. For tens of thousands of documents this takes
     seconds the first time, milliseconds later. `cache_dir` is the folder of the index file; None:
-    in memory. Thread-safe. Raises UsageError when there is nothing to read.
+    in memory. `seconds`: after which no more files are read; those left are read the next time.
+    Thread-safe. Raises UsageError when there is nothing to read.
     """
 
     name = "corpus"
     local = True  # the search chain leaves its hits as they are
 
-    def __init__(self, path: Path, cache_dir: Path | None) -> None:
+    def __init__(self, path: Path, cache_dir: Path | None, seconds: float | None = None) -> None:
+        deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         root = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - links stay unresolved
         if not root.exists():
             raise UsageError(f"The corpus {path} does not exist.", "Check the path of --corpus.")
-        name = f"corpus-{hashlib.sha256(str(root).encode()).hexdigest()[:16]}.sqlite"
-        self._index = CorpusIndex(root, cache_dir / name if cache_dir else None)
+        name = f"corpus-{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.sqlite"
+        self._index = CorpusIndex(root, cache_dir / name if cache_dir else None, deadline)
         if not self._index.size:
             raise UsageError(
-                f"The corpus {path} holds no readable document.",
+                f"The corpus {path} holds no readable document{self._first_fault()}.",
                 "Give a folder of .md, .txt, .html or .pdf files, or a .jsonl file of rows with "
                 'a "title" and a "text".',
             )
+
+    def _first_fault(self) -> str:
+        """Why the first file that was not read was not, for a message; "" if there is none."""
+        return f" ({self.skipped_files[0]})" if self.skipped_files else ""
 
     @property
     def skipped_files(self) -> tuple[str, ...]:
         """The files that could not be read in whole, each with the reason."""
         return self._index.skipped_files
+
+    @property
+    def unknown_files(self) -> tuple[str, ...]:
+        """The files of the folder that are no documents: of another type, or no regular files."""
+        return self._index.unknown_files
 
     @property
     def size(self) -> int:

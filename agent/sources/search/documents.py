@@ -1,7 +1,7 @@
 """A user's files as documents: the list of files, and title and text of each document.
 
-This module translates every failure to read a file (a broken PDF, a binary file) to
-`UnreadableFile`.
+A worker reads the files (`agent/sources/pages/worker_pool.py`), rows of .jsonl files aside. This
+module translates every failure to read a file (a broken PDF, a binary file) to `UnreadableFile`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,22 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+import stat
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from agent.characters import strip_controls
+from agent.sources.pages.files import FILE_PARSERS
+from agent.sources.pages.reading import BodyText, UnreadablePage
+from agent.sources.pages.worker_pool import Body, BodyReader
+
 MAX_BYTES = 50_000_000  # of a file; of one line where it is a .jsonl file, which has no limit
 MAX_FALLBACK_TITLE = 80  # characters of a row's text, where the row has no title
-#: Characters. A shorter line was not wrapped: it is an item of a list, an address, a heading.
-MIN_WRAPPED_LINE = 60
+MAX_BATCH, MAX_BATCH_BYTES = 100, 2_000_000  # files and bytes that a worker gets at once
+SUFFIXES = frozenset(FILE_PARSERS)  # of the files of a folder that are read
 
 
 class Document(NamedTuple):
@@ -33,57 +41,159 @@ class UnreadableFile(Exception):
     """A file that is left out of the corpus, with the reason."""
 
 
-def scan_files(root: Path) -> dict[str, str]:
-    """The supported files under a folder, in order: relative path -> stamp (size and change time).
+#: A file's bytes for a worker, or why it has none; None for a file of rows, which is read in place.
+Content = Body | UnreadableFile | None
 
-    A `root` that is a file has the path "". Hidden files and folders are left out, and so are
+
+class OutOfTime(Exception):
+    """The time for the corpus was over before all of a file was read."""
+
+
+class FileScan(NamedTuple):
+    """The files of a corpus, by a name that can be stored: the path relative to the folder."""
+
+    files: dict[str, Path]
+    stamps: dict[str, str]  # size and change time
+    unknown: tuple[str, ...]  # files that are no documents, by their suffix or their kind
+
+
+def scan_files(root: Path) -> FileScan:
+    """The files under a folder, in order.
+
+    A `root` that is a file has the name "". Hidden files and folders are left out, and so are
     symbolic links to files outside the folder.
     """
     if root.is_file():
-        return {"": _stamp_of(root)}
-    stamps: dict[str, str] = {}
+        return FileScan({"": root}, {"": _stamp_of(root)}, ())
+    scan = FileScan({}, {}, ())
+    unknown: list[str] = []
+    real_root = os.path.realpath(root)
+    for file in _walk_files(root):
+        name = storable_name(file.relative_to(root))
+        if stamp := _stamp_of(file) if _is_supported(file, real_root) else "":
+            scan.files[name], scan.stamps[name] = file, stamp
+        else:
+            unknown.append(name)
+    return scan._replace(unknown=tuple(unknown))
+
+
+def _walk_files(root: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            file = Path(folder, name)
-            if _is_supported(file, root):
-                stamps[file.relative_to(root).as_posix()] = _stamp_of(file)
-    return stamps
+        yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))
 
 
-def _is_supported(file: Path, root: Path) -> bool:
-    if file.name.startswith(".") or file.suffix.lower() not in _PARSERS:
+def storable_name(path: Path) -> str:
+    """A path as text; bytes of a name that is not UTF-8 are written as `\\xff`."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
+
+
+def _is_supported(file: Path, real_root: str) -> bool:
+    """Whether a file is of a kind that is read, and not a link to a file outside the folder."""
+    if file.suffix.lower() not in SUFFIXES:
         return False
-    if file.is_symlink() and not file.resolve().is_relative_to(root.resolve()):
-        return False
-    return file.is_file()
+    if not file.is_symlink():
+        return True
+    return Path(os.path.realpath(file)).is_relative_to(real_root)
 
 
 def _stamp_of(file: Path) -> str:
-    status = file.stat()
-    return f"{status.st_size}:{status.st_mtime_ns}"
-
-
-def read_documents(file: Path, report_bad_rows: Callable[[int], None]) -> Iterator[Document]:
-    """The documents of a file. Raises UnreadableFile.
-
-    `report_bad_rows` is called with the number of unusable lines of a .jsonl file, if any.
-    """
-    if file.name.lower().endswith((".jsonl", ".jsonl.gz")):
-        yield from _read_rows(file, report_bad_rows)
-        return
-    parse = _PARSERS.get(file.suffix.lower())
-    if parse is None:
-        raise UnreadableFile("is not a .md, .txt, .html, .pdf, .jsonl or .jsonl.gz file")
+    """Size and change time of a regular file; "" for anything else, or if it cannot be asked."""
     try:
-        if file.stat().st_size > MAX_BYTES:
-            raise UnreadableFile(f"is larger than {MAX_BYTES // 1_000_000} MB")
-        document = parse(file.read_bytes(), file.stem)
+        status = file.stat()
+    except OSError:  # it has just gone, or is a link to nowhere
+        return ""
+    return f"{status.st_size}:{status.st_mtime_ns}" if stat.S_ISREG(status.st_mode) else ""
+
+
+class FileReader(NamedTuple):
+    """Reads the files of a corpus, until a time on the monotonic clock."""
+
+    bodies: BodyReader
+    deadline: float = float("inf")
+
+    def read_files(
+        self, files: Iterable[Path], report_bad_rows: Callable[[int], None]
+    ) -> Iterator[Iterator[Document]]:
+        """The documents of each file, in order. Each iterator raises UnreadableFile, OutOfTime.
+
+        A worker reads the files, a batch at a time. `report_bad_rows` is called with the number of
+        unusable lines of a .jsonl file, if any.
+        """
+        for batch in self._load_batches(files):
+            contents = [content for _, content in batch if isinstance(content, Body)]
+            outcomes = self.bodies.read_all(contents, self.deadline)
+            for file, content in batch:
+                yield self._read_documents(file, content, outcomes, report_bad_rows)
+
+    def _load_batches(self, files: Iterable[Path]) -> Iterator[list[tuple[Path, Content]]]:
+        batch: list[tuple[Path, Content]] = []
+        size = 0
+        for file in files:
+            content = None if self._is_over() else _load(file)
+            batch.append((file, content))
+            size += len(content.data) if isinstance(content, Body) else 0
+            if size > MAX_BATCH_BYTES or len(batch) >= MAX_BATCH:
+                yield batch
+                batch, size = [], 0
+        yield batch
+
+    def _read_documents(
+        self,
+        file: Path,
+        content: Content,
+        outcomes: Iterator[BodyText | UnreadablePage],
+        report_bad_rows: Callable[[int], None],
+    ) -> Iterator[Document]:
+        """The documents of one file; `outcomes` begins with its own, if it has one."""
+        self._check_time()
+        if isinstance(content, UnreadableFile):
+            raise content
+        if isinstance(content, Body):
+            yield _make_document(file, next(outcomes))
+            return
+        for document in _read_rows(file, report_bad_rows):
+            yield document
+            self._check_time()
+
+    def _is_over(self) -> bool:
+        return time.monotonic() > self.deadline
+
+    def _check_time(self) -> None:
+        if self._is_over():
+            raise OutOfTime
+
+
+def _load(file: Path) -> Content:
+    """What a worker needs of a file; None for a file of rows."""
+    if file.name.lower().endswith((".jsonl", ".jsonl.gz")):
+        return None
+    suffix = file.suffix.lower()
+    if suffix not in SUFFIXES:
+        return UnreadableFile("is not a .md, .txt, .html, .pdf, .jsonl or .jsonl.gz file")
+    try:
+        with file.open("rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if size > MAX_BYTES:
+                return UnreadableFile(f"is larger than {MAX_BYTES // 1_000_000} MB")
+            return Body(stream.read(size), suffix=suffix)
     except OSError as error:
-        raise UnreadableFile(error.strerror or "cannot be read") from None
-    if not document.text.strip():
+        return UnreadableFile(error.strerror or "cannot be read")
+
+
+def _make_document(file: Path, outcome: BodyText | UnreadablePage) -> Document:
+    if isinstance(outcome, UnreadablePage):
+        raise UnreadableFile(str(outcome))
+    title, text, url = outcome
+    text = strip_controls(text)
+    if not text.strip():
         raise UnreadableFile("holds no text")
-    yield document
+    return Document(strip_controls(title).strip() or _title_of(file.stem), text, url)
+
+
+def _title_of(name: str) -> str:
+    """A file name as a title: `travel_policy-2024` is `travel policy 2024`."""
+    return re.sub(r"[_\-]+", " ", storable_name(Path(name))).strip() or name
 
 
 # --- .jsonl: a document a row ------------------------------------------------------------------
@@ -99,7 +209,11 @@ def _read_rows(file: Path, report_bad_rows: Callable[[int], None]) -> Iterator[D
                     yield document
                 elif line.strip():
                     bad_rows += 1
-    except (OSError, EOFError) as error:  # a truncated .gz file: the rows before it ends are used
+    except (
+        OSError,
+        EOFError,
+        zlib.error,
+    ) as error:  # a cut or broken .gz: the rows before are used
         if number == 0:
             raise UnreadableFile(str(error) or "cannot be read") from None
         bad_rows += 1
@@ -117,103 +231,12 @@ def _parse_row(line: bytes, number: int) -> Document | None:
         text = row["text"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    if not isinstance(text, str) or not text.strip():
+    text = strip_controls(text) if isinstance(text, str) else ""
+    if not text.strip():
         return None
     key = f"?id={row['id']}" if isinstance(row.get("id"), str | int) else f"?row={number}"
     title, url = row.get("title"), row.get("url")
-    if not isinstance(title, str) or not title.strip():
+    title = strip_controls(title) if isinstance(title, str) else ""
+    if not title.strip():
         title = text.strip().split("\n")[0][:MAX_FALLBACK_TITLE]
     return Document(title, text, url if isinstance(url, str) else "", key)
-
-
-# --- one document a file -----------------------------------------------------------------------
-
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_HEADING = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
-#: A line that never continues the one before it: a heading, list item, table row, quote, fence,
-#: indented code.
-_NEW_BLOCK = re.compile(r"[ \t]*(?:[#>|*+•‣–-]|\d+[.)]|[A-Za-z][.)]\s|```|~~~|$)|\t| {4}")
-
-
-def _decode(body: bytes) -> str:
-    has_utf16_mark = body.startswith((b"\xff\xfe", b"\xfe\xff"))
-    try:
-        text = body.decode("utf-16" if has_utf16_mark else "utf-8-sig")
-    except UnicodeDecodeError:
-        raise UnreadableFile("is not UTF-8 text") from None
-    if "\0" in text:
-        raise UnreadableFile("is not text")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def unwrap_paragraphs(text: str) -> str:
-    """Join the lines of each hard-wrapped paragraph. Only blanks and line breaks change.
-
-    A line break counts as the end of a sentence: a wrapped sentence could never be quoted whole.
-    """
-    lines: list[str] = []
-    in_code = False
-    previous = ""  # the line before, if the next one may continue it
-    for line in text.split("\n"):
-        is_fence = line.lstrip().startswith(("```", "~~~"))
-        # a line that ends a sentence stays a line of its own
-        is_wrapped = len(previous) >= MIN_WRAPPED_LINE and previous[-1] not in ".!?:"
-        if is_wrapped and not (is_fence or in_code or _NEW_BLOCK.match(line)):
-            lines[-1] = f"{lines[-1].rstrip()} {line.strip()}"
-        else:
-            lines.append(line.rstrip())
-        in_code ^= is_fence
-        is_heading_or_row = line.lstrip().startswith(("#", "|"))
-        previous = "" if is_fence or in_code or is_heading_or_row else line.strip()
-    return "\n".join(lines)
-
-
-def _parse_markdown(body: bytes, name: str) -> Document:
-    text = _decode(body)
-    fields: dict[str, str] = {}
-    if front := _FRONT_MATTER.match(text):
-        text = text[front.end() :]
-        pairs = (line.partition(":") for line in front[1].splitlines())
-        fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
-    heading = _HEADING.search(text)
-    title = fields.get("title") or (heading[1] if heading else _title_of(name))
-    return Document(title, unwrap_paragraphs(text).strip(), fields.get("url", ""))
-
-
-def _parse_text(body: bytes, name: str) -> Document:
-    return Document(_title_of(name), unwrap_paragraphs(_decode(body)).strip())
-
-
-def _title_of(name: str) -> str:
-    """A file name as a title: `travel_policy-2024` is `travel policy 2024`."""
-    return re.sub(r"[_\-]+", " ", name).strip() or name
-
-
-def _parse_page(body: bytes, name: str, content_type: str) -> Document:
-    """A web page or a PDF, parsed like one from the web."""
-    from agent.sources.pages.extract import extract  # a heavy import
-
-    try:
-        page = extract(body, content_type)
-    except ValueError as error:
-        raise UnreadableFile(str(error)) from None
-    return Document(page.title.strip() or _title_of(name), page.text)
-
-
-def _parse_html(body: bytes, name: str) -> Document:
-    return _parse_page(body, name, "text/html")
-
-
-def _parse_pdf(body: bytes, name: str) -> Document:
-    document = _parse_page(body, name, "application/pdf")
-    return document._replace(text=unwrap_paragraphs(document.text))
-
-
-#: File suffix -> the parser of a file's bytes and stem.
-_PARSERS: dict[str, Callable[[bytes, str], Document]] = {
-    ".md": _parse_markdown,
-    ".txt": _parse_text,
-    ".html": _parse_html,
-    ".htm": _parse_html,
-    ".pdf": _parse_pdf,
-}

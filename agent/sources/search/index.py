@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.sources.search.documents import scan_files
+from agent.sources.pages.worker_pool import BodyReader
+from agent.sources.search.documents import FileReader, scan_files
 from agent.sources.search.indexing import is_up_to_date, update_index
 
 LOCK_TIMEOUT = 60.0  # seconds to wait for another process that is building the same index
@@ -30,12 +31,15 @@ class Match(NamedTuple):
 class CorpusIndex:
     """The index of a folder or a file. `file` is where it is stored; None: in memory.
 
-    Thread-safe. Raises OSError when the folder itself cannot be listed.
+    `deadline`: on the monotonic clock, after which no more files are read. Thread-safe. Raises
+    OSError when the folder itself cannot be listed.
     """
 
-    def __init__(self, root: Path, file: Path | None) -> None:
+    def __init__(self, root: Path, file: Path | None, deadline: float = float("inf")) -> None:
         self._root = root
         self._file = file
+        self._deadline = deadline
+        self.unknown_files: tuple[str, ...] = ()  # files of the folder that are no documents
         self._lock = threading.Lock()
         self._db = self._open()
 
@@ -124,9 +128,10 @@ class CorpusIndex:
     def _update(self, db: sqlite3.Connection) -> sqlite3.Connection:
         """The connection, with the index up to date; closed on any failure."""
         try:
-            stamps = scan_files(self._root)
-            if not is_up_to_date(db, stamps):
-                update_index(db, self._root, stamps)
+            scan = scan_files(self._root)
+            self.unknown_files = scan.unknown
+            if not is_up_to_date(db, scan.stamps):
+                update_index(db, scan, FileReader(BodyReader(), self._deadline))
         except BaseException:
             db.close()
             raise

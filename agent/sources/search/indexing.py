@@ -5,17 +5,25 @@ An update is one transaction: a process that starts meanwhile waits for it and f
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 from agent.evidence import split_passages
-from agent.sources.search.documents import Document, UnreadableFile, read_documents
+from agent.sources.search.documents import (
+    Document,
+    FileReader,
+    FileScan,
+    OutOfTime,
+    UnreadableFile,
+)
 from agent.sources.search.terms import add_bigrams, strip_unstorable
 from agent.state.values import hash_text
 
 #: Of all that an index file holds. Raise it with any change to how text is cut or normalized.
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 CHUNK_CHARS = 1500  # a chunk is the part of a document that is matched and ranked on its own
 
 _SCHEMA = """
@@ -37,20 +45,25 @@ def is_up_to_date(db: sqlite3.Connection, stamps: dict[str, str]) -> bool:
     return _has_index(db) and _read_stamps(db) == stamps
 
 
-def update_index(db: sqlite3.Connection, root: Path, stamps: dict[str, str]) -> None:
-    """Create the index where there is none; remove and add the files whose stamps differ."""
+def update_index(db: sqlite3.Connection, scan: FileScan, reader: FileReader) -> None:
+    """Create the index where there is none; remove and add the files whose stamps differ.
+
+    Files for which the reader has no time are read the next time.
+    """
     db.execute("BEGIN IMMEDIATE")
     if not _has_index(db):
         for statement in _SCHEMA.split(";"):
             db.execute(statement)
         db.execute(f"PRAGMA user_version = {INDEX_VERSION}")
     indexed = _read_stamps(db)
-    unchanged = {path for path, stamp in stamps.items() if indexed.get(path) == stamp}
+    unchanged = {path for path, stamp in scan.stamps.items() if indexed.get(path) == stamp}
     for path in indexed.keys() - unchanged:
         _remove_file(db, path)
-    for path, stamp in stamps.items():
-        if path not in unchanged:
-            _add_file(db, root, path, stamp)
+    changed = [path for path in scan.stamps if path not in unchanged]
+    bad_rows: list[int] = []
+    files = reader.read_files((scan.files[path] for path in changed), bad_rows.append)
+    for path, documents in zip(changed, files, strict=True):
+        _add_file(db, scan, path, documents, bad_rows)
     db.execute("COMMIT")
 
 
@@ -81,15 +94,25 @@ def _remove_file(db: sqlite3.Connection, path: str) -> None:
     db.execute("DELETE FROM files WHERE path = ?", (path,))
 
 
-def _add_file(db: sqlite3.Connection, root: Path, path: str, stamp: str) -> None:
-    file = root / path if path else root
-    reasons: list[str] = []
+def _add_file(
+    db: sqlite3.Connection,
+    scan: FileScan,
+    path: str,
+    documents: Iterator[Document],
+    bad_rows: list[int],
+) -> None:
+    """Add the documents of a file; `bad_rows` gets the number of its unusable rows, if any."""
+    stamp, fault = scan.stamps[path], ""
     try:
-        for document in read_documents(file, lambda n: reasons.append(f"{n} unusable rows")):
-            _add_document(db, file, path, document)
+        for document in documents:
+            _add_document(db, scan.files[path], path, document)
     except UnreadableFile as error:
-        reasons.append(str(error))
-    db.execute("INSERT INTO files VALUES (?, ?, ?)", (path, stamp, "; ".join(reasons)))
+        fault = str(error)
+    except OutOfTime:
+        stamp, fault = "", "no time was left to read all of it"  # no file has this stamp
+    faults = [*(f"{count} unusable rows" for count in bad_rows), *filter(None, [fault])]
+    bad_rows.clear()
+    db.execute("INSERT INTO files VALUES (?, ?, ?)", (path, stamp, "; ".join(faults)))
 
 
 def _add_document(db: sqlite3.Connection, file: Path, path: str, document: Document) -> None:
@@ -98,9 +121,10 @@ def _add_document(db: sqlite3.Connection, file: Path, path: str, document: Docum
     The URLs are its own, that of its file, and that of its file with a hash of the text. Where all
     are taken, it is a duplicate and left out.
     """
-    title = strip_unstorable(" ".join(document.title.split()))
-    text = strip_unstorable(document.text)
-    file_url = f"file://{quote(file.as_posix())}{quote(document.key, safe='?=')}"
+    title = " ".join(document.title.split())
+    text = document.text
+    key = quote(document.key, safe="?=", errors="replace")
+    file_url = f"file://{quote(os.fsencode(file.as_posix()))}{key}"
     urls = (strip_unstorable(document.url.strip()), file_url, f"{file_url}#{hash_text(text)[:16]}")
     for url in filter(None, urls):
         cursor = db.execute(

@@ -9,6 +9,7 @@ from agent.checking.bench import QuotePlace, check_by_rules
 from agent.evidence import content_words, rank_texts, split_passages, split_sentences
 from agent.evidence.citing import Cited, Draft, compose_answer
 from agent.evidence.markers import cited_numbers, strip_markers
+from agent.evidence.words import count_words
 from agent.state import Answered, Source
 
 MAX_CHECKED = 6  # passages, best first, that are checked for whether they support a claim
@@ -46,20 +47,27 @@ def ground_answer(
     answer, warnings = compose_answer(draft, sources, max_words)
     if answer.quotes or not draft.answer.strip():
         return answer, warnings
-    return compose_answer(_cite_passages(draft.answer, sources, topic), sources, max_words)
+    cited = _cite_passages(draft.answer, sources, topic, max_words)
+    return compose_answer(cited, sources, max_words)
 
 
-def _cite_passages(answer: str, sources: Sequence[Source], topic: str) -> Draft:
+def _cite_passages(answer: str, sources: Sequence[Source], topic: str, max_words: int) -> Draft:
     """A draft whose sentences cite the passages that support them; empty if none does.
 
-    A sentence with markers is supported by the sources that it cites alone.
+    A sentence with markers is supported by the sources that it cites alone. No passage is searched
+    for beyond `max_words` words, nor twice for one sentence: a reply may be of any length.
     """
-    texts, citations = [], []
+    texts: list[str] = []
+    citations: list[Cited] = []
+    words_left, tried = max_words, set[str]()
     for start, end in split_sentences(answer):
         cited = cited_numbers(answer[start:end])
         text = " ".join(strip_markers(answer[start:end]).split())
         allowed = [source for source in sources if source.n in cited] or sources
-        if passage := _find_support(text, allowed, topic):
+        is_new = words_left > 0 and text not in tried
+        tried.add(text)
+        words_left -= count_words(text) if is_new else 0
+        if is_new and (passage := _find_support(text, allowed, topic)):
             citations.append(Cited(source=passage.source.n, quote=passage.text))
             text += f" [{passage.source.n}]"
         texts.append(text)

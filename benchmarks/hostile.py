@@ -1,0 +1,224 @@
+"""How long each function that reads a page's, a model's or a user's text takes for hostile text.
+
+`python -m benchmarks.hostile [characters]` gives each function two million characters of each
+shape, one process for each pair, and prints a row for each function: its slowest shape and the
+processor seconds that it took. `--all` prints every pair. The status is 1 if one takes more than
+two seconds. `tests/test_hostile_text.py` runs the same pairs on less text.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.hostile_shapes import SHAPES
+
+SIZE = 2_000_000  # characters
+MOST = 2.0  # seconds
+PATIENCE = 10.0  # seconds, after which a pair is ended
+
+Reader = Callable[[str], Any]
+
+
+def readers() -> dict[str, Reader]:
+    """Each function under measure, with the text in the place where a stranger's text arrives."""
+    from agent import evidence
+    from agent.checking.bench import QuotePlace, check_by_rules
+    from agent.checking.premise import denies_premise, find_premise
+    from agent.checking.rules import check_claim, find_turning_word
+    from agent.evidence import citing, dates, instructions, links, markers, names, numbers, scores
+    from agent.llm.extractive import finders
+    from agent.llm.extractive.engine import Extractive
+    from agent.llm.extractive.lines import quotable_lines
+    from agent.llm.extractive.question import parse_question
+    from agent.llm.extractive.ranking import score_lines
+    from agent.outside import Excerpt
+    from agent.slots import forms, grounding, rows, sameness
+    from agent.state import Slot
+    from agent.state.sanitizing import sanitize_line, strip_markup
+    from agent.steps.synthesize import WriteAnswer
+    from agent.strategies.choice import strategy_for_topic
+    from agent.strategies.loop.tags import find_all_contents
+    from agent.strategies.registry import STRATEGIES
+
+    topic = "Who won the 2022 final, Argentina or France, and when was the bridge opened?"
+    plain = "The bridge was opened in 1904 by Anna Quill. " * 40
+    claim = "The bridge was opened in 1904 by Anna Quill."
+    long = Slot(name="goals")
+
+    def answer(text: str) -> Any:
+        shown = evidence.select_passages([_source(text)], topic, 8000)
+        task = WriteAnswer(topic=topic, slots=(Slot(name="winner"),), evidence=shown)
+        return Extractive().generate(task, "")
+
+    def place(text: str) -> QuotePlace:
+        return QuotePlace(text, "A title", len(text) // 2, len(text) // 2 + 200)
+
+    def excerpt(text: str) -> Excerpt:
+        return Excerpt(source=1, title=text[:500], url="https://a.b/", passages=(text[:40_000],))
+
+    made: dict[str, Reader] = {
+        "split_sentences": evidence.split_sentences,
+        "split_passages": evidence.split_passages,
+        "content_words": evidence.content_words,
+        "rank_texts": lambda text: evidence.rank_texts([text, plain], topic),
+        "rank_texts (query)": lambda text: evidence.rank_texts([plain, claim], text),
+        "fold": evidence.fold,
+        "strip_accents": evidence.strip_accents,
+        "estimate_tokens": evidence.estimate_tokens,
+        "is_heading": evidence.is_heading,
+        "find_copies": lambda text: evidence.find_copies([_source(text, n) for n in (1, 2)]),
+        "select_passages": lambda text: evidence.select_passages([_source(text)], topic, 8000),
+        "render_sources": lambda text: evidence.render_sources([excerpt(text)]),
+        "anchor_quote (page)": lambda text: evidence.anchor_quote(
+            "not there at all", _source(text)
+        ),
+        "anchor_quote (own words)": lambda text: evidence.anchor_quote(
+            text[-500:].lower() + "x", _source(text)
+        ),
+        "anchor_quote (quote)": lambda text: evidence.anchor_quote(text, _source(plain)),
+        "nearest_passage": lambda text: evidence.nearest_passage(claim, _source(text)),
+        "nearest_passage (quote)": lambda text: evidence.nearest_passage(text, _source(plain)),
+        "closest_sentences": lambda text: evidence.closest_sentences(claim, [_source(text)]),
+        "sentences_around": lambda text: evidence.sentences_around(text, len(text) // 2),
+        "antecedent_of": lambda text: evidence.antecedent_of(text, len(text) // 2),
+        "count_words": evidence.words.count_words,
+        "find_names": names.find_names,
+        "find_question_names": names.find_question_names,
+        "capitalised_words": names.capitalised_words,
+        "find_dates": dates.find_dates,
+        "iso_dates": lambda text: list(dates.iso_dates(text, any_order=True)),
+        "complete_dates": lambda text: dates.complete_dates(text, "1904"),
+        "names_month": dates.names_month,
+        "find_years": dates.find_years,
+        "find_numbers": numbers.find_numbers,
+        "find_amounts": numbers.find_amounts,
+        "read_numbers": lambda text: list(numbers.read_numbers(text.casefold())),
+        "number_values": numbers.number_values,
+        "find_scores": scores.find_scores,
+        "read_scores": scores.read_scores,
+        "is_score": scores.is_score,
+        "find_places": finders.find_places,
+        "find_instruction": instructions.find_instruction,
+        "normalize_markers": markers.normalize_markers,
+        "strip_markers": markers.strip_markers,
+        "cited_numbers": markers.cited_numbers,
+        "quote_link": lambda text: links.quote_link(
+            "https://a.b/", text, len(text) // 2, len(text) // 2 + 200
+        ),
+        "quote_link (long)": lambda text: links.quote_link("https://a.b/", text),
+        "compose_answer": lambda text: citing.compose_answer(
+            citing.Draft(answer=text), [_source(plain)]
+        ),
+        "compose_answer (citation)": lambda text: citing.compose_answer(
+            citing.Draft(answer=claim, citations=[citing.Cited(source=1, quote=text)]),
+            [_source(plain)],
+        ),
+        "compose_answer (page)": lambda text: citing.compose_answer(
+            citing.Draft(answer=claim, citations=[citing.Cited(source=1, quote=claim)]),
+            [_source(text)],
+        ),
+        "check_claim (claim)": lambda text: check_claim(text, [plain]),
+        "check_claim (quote)": lambda text: check_claim(claim, [text]),
+        "check_claim (both)": lambda text: check_claim(text, [text]),
+        "check_by_rules (page)": lambda text: check_by_rules(claim, (place(text),)),
+        "find_turning_word": find_turning_word,
+        "find_premise": find_premise,
+        "denies_premise": lambda text: denies_premise("France win the cup", text),
+        "to_typed": lambda text: forms.to_typed(text, long),
+        "holds_value (text)": lambda text: forms.holds_value(text, "Anna Quill 1904", text),
+        "holds_value (number)": lambda text: forms.holds_value(text, 1904),
+        "holds_value (date)": lambda text: forms.holds_value(text, "1904-05-12", text),
+        "ground_rows": lambda text: grounding.ground_rows(
+            [rows.SlotValue(name="goals", value="not there", source=1, quote=text)],
+            [long],
+            [_source(text)],
+        ),
+        "leaf_rows": lambda text: rows.leaf_rows(
+            [rows.SlotValue(name=text, value=text)],
+            [Slot(name="goals[].scorer"), Slot(name="goals[].minute")],
+        ),
+        "leaf_rows (value)": lambda text: rows.leaf_rows(
+            [rows.SlotValue(name="goals", value=text)],
+            [Slot(name="goals[].scorer"), Slot(name="goals[].minute")],
+        ),
+        "same_value": lambda text: sameness.same_value(text[:1000], text[1:1001]),
+        "is_swapped_score": lambda text: sameness.is_swapped_score("3-2", text, "2-3", text),
+        "parse_question": parse_question,
+        "strategy_for_topic": lambda text: strategy_for_topic(text[:2000], STRATEGIES, slots=False),
+        "quotable_lines": lambda text: quotable_lines([excerpt(text)]),
+        "score_lines": lambda text: score_lines(
+            quotable_lines([excerpt(text)]), parse_question(topic)
+        ),
+        "the engine's answer": answer,
+        "sanitize_line": lambda text: sanitize_line(text, 500),
+        "strip_markup": lambda text: strip_markup(text, 500),
+        "find_all_contents": lambda text: find_all_contents(text, "answer"),
+    }
+    return made
+
+
+def _source(text: str, n: int = 1) -> Any:
+    from agent.state import Hit, Page, Source
+
+    url = f"https://example.org/{n}"
+    shown = text.encode("utf-8", "replace").decode()  # no lone surrogates, as pages are stored
+    page = Page.from_text(url, "A title", shown, "2026-01-01T00:00:00Z")
+    return Source(n=n, page=page, hit=Hit(url=url, title="A title"))
+
+
+def measure(reader: Reader, text: str) -> tuple[float, str]:
+    """The processor seconds that a function takes for a text, and the error that it raises.
+
+    In a process of its own. Infinite if it does not end.
+    """
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe()
+    child = fork.Process(target=_measure, args=(reader, text, theirs))
+    child.start()
+    theirs.close()
+    found = ours.recv() if ours.poll(PATIENCE) else (float("inf"), "")
+    child.kill()
+    child.join()
+    return found
+
+
+def _measure(reader: Reader, text: str, pipe: Any) -> None:
+    began, fault = time.process_time(), ""
+    try:
+        reader(text)
+    except Exception as error:
+        fault = f"{type(error).__name__}: {error}"[:100]
+    pipe.send((time.process_time() - began, fault))
+
+
+def main() -> int:
+    """Print the table; 1 if a pair is too slow, or raises."""
+    given = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
+    size = next((int(one) for one in given if one.isdecimal()), SIZE)
+    wanted = [one for one in given if not one.isdecimal()]
+    rows = [
+        _print_row(name, reader, size)
+        for name, reader in readers().items()
+        if not wanted or any(part in name for part in wanted)
+    ]
+    return int(not all(rows))
+
+
+def _print_row(name: str, reader: Reader, size: int) -> bool:
+    """Measure a function and print its row; whether it is fast enough for every shape."""
+    found = {shape: measure(reader, make(size)) for shape, make in SHAPES.items()}
+    ranked = sorted(found.items(), key=lambda row: (-bool(row[1][1]), -row[1][0]))
+    most = max(0.1, MOST * size / SIZE)
+    bad = [row for row in ranked if row[1][1] or row[1][0] > most]
+    shown = ranked if "--all" in sys.argv else bad[:12] or ranked[:1]
+    told = "; ".join(f"{shape} {row[0]:.2f} {row[1]}".strip() for shape, row in shown)
+    print(f"{name:28} {told}", flush=True)
+    return not bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,193 @@
+"""The process that reads: killed at its deadline, started anew, without keys or connections."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agent.errors import ReadFailed
+from agent.sources.pages.extract import UnreadablePage, extract
+from agent.sources.pages.files import FILE_PARSERS
+from agent.sources.pages.worker_pool import Body, BodyReader, WorkerPool
+from tests.page_server import html, wait_for
+
+ROOT = Path(__file__).parents[1]
+PAGE = Body(html(), "text/html", "https://example.org/")
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
+
+
+@pytest.fixture
+def pool() -> Iterator[WorkerPool]:
+    one = WorkerPool(size=1)
+    yield one
+    one.close()
+
+
+def pid_of(pool: WorkerPool) -> int:
+    with pool.borrow(time.monotonic() + 10) as worker:
+        return worker.pid
+
+
+def start(work: Callable[[], object]) -> tuple[threading.Thread, list[Exception]]:
+    """Run on a thread; the list gets what it raises."""
+    caught: list[Exception] = []
+
+    def run() -> None:
+        try:
+            work()
+        except (UnreadablePage, ReadFailed) as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, caught
+
+
+def test_a_worker_gives_what_extraction_gives(pool: WorkerPool, data: Path) -> None:
+    reader = BodyReader(pool)
+    pdf = (data / "pdf" / "multi_page.pdf").read_bytes()
+    for body in (PAGE, Body(pdf), Body(b"# A title\n\nWords.", "text/markdown")):
+        found = extract(body.data, body.content_type, body.url)
+        assert reader.read(body) == (found.title, found.text, "")
+
+
+def test_a_worker_that_hangs_is_killed_at_the_deadline_and_costs_one_page(
+    pool: WorkerPool,
+) -> None:
+    BodyReader(pool).read(PAGE)
+    first = pid_of(pool)
+    os.kill(first, signal.SIGSTOP)  # it would never answer
+    with pytest.raises(UnreadablePage, match="too long") as caught:
+        BodyReader(pool, timeout=0.2).read(PAGE)
+    assert caught.value.outcome == "timeout"
+    assert BodyReader(pool).read(PAGE).title == "A page" and pid_of(pool) != first
+
+
+def test_a_worker_that_ends_costs_one_page_of_many(pool: WorkerPool) -> None:
+    BodyReader(pool).read(PAGE)
+    first = pid_of(pool)
+    os.kill(first, signal.SIGSTOP)
+    thread, caught = start(lambda: BodyReader(pool).read(PAGE))
+    os.kill(first, signal.SIGSEGV)
+    os.kill(first, signal.SIGCONT)
+    thread.join(10)
+    assert not thread.is_alive()
+    assert not caught or "ended the process that reads" in str(caught[0])
+    assert [found.title for found in BodyReader(pool).read_all([PAGE] * 3)] == ["A page"] * 3
+
+
+def test_closing_ends_what_is_read(pool: WorkerPool) -> None:
+    reader = BodyReader(pool)
+    reader.read(PAGE)
+    os.kill(pid_of(pool), signal.SIGSTOP)
+    thread, caught = start(lambda: reader.read(PAGE))
+    assert wait_for(lambda: bool(reader._busy))
+    reader.close()
+    reader.close()
+    thread.join(10)
+    assert not thread.is_alive() and isinstance(caught[0], ReadFailed)
+    with pytest.raises(ReadFailed, match="closed"):
+        reader.read(PAGE)
+    assert BodyReader(pool).read(PAGE).title == "A page"  # others go on
+
+
+def test_a_worker_that_ended_while_it_was_idle_costs_nothing(pool: WorkerPool) -> None:
+    reader = BodyReader(pool)
+    for number in (signal.SIGALRM, signal.SIGKILL):  # SIGALRM: it has been idle for a minute
+        reader.read(PAGE)
+        with pool.borrow(time.monotonic() + 10) as worker:
+            os.kill(worker.pid, number)
+            assert wait_for(lambda: not worker.is_alive())
+        assert reader.read(PAGE).title == "A page"
+
+
+def test_more_workers_start_only_where_one_is_busy() -> None:
+    pool = WorkerPool(size=2)
+    until = time.monotonic() + 20
+    with pool.borrow(until) as first, pool.borrow(until) as second:
+        assert first.pid != second.pid
+        with pytest.raises(TimeoutError), pool.borrow(time.monotonic() + 0.05):
+            pass
+    pool.close()
+
+
+@LINUX
+def test_a_worker_has_no_key_no_connection_and_limits(
+    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "a key")
+    monkeypatch.setenv("PYTHONSTARTUP", "/tmp/a.py")
+    BodyReader(pool).read(PAGE)
+    process = Path(f"/proc/{pid_of(pool)}")
+    assert (process / "environ").read_bytes() == b""
+    links = {os.readlink(link).partition(":")[0] for link in (process / "fd").iterdir()}  # noqa: PTH115
+    assert links == {"pipe", "/dev/null"}
+    limits = (process / "limits").read_text().splitlines()
+    for name in ("Max address space", "Max file size", "Max cpu time"):
+        assert not [
+            line for line in limits if line.startswith(name) and line.split()[3] == "unlimited"
+        ]
+
+
+def test_a_script_without_a_main_guard_runs_once(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import sys; sys.path.append({str(ROOT)!r}); print('once')\n"
+        "from agent.sources.pages.worker_pool import Body, BodyReader\n"
+        "print(BodyReader().read(Body(b'# Title', suffix='.md')).title)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", script], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("once\nTitle\n", "")
+
+
+@LINUX
+def test_no_worker_outlives_the_program(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, time; from agent.sources.pages.worker_pool import *\n"
+        "pool = WorkerPool(); BodyReader(pool).read(Body(b'# Title', suffix='.md'))\n"
+        "with pool.borrow(time.monotonic() + 9) as worker: print(worker.pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    process = Path(f"/proc/{int(done.stdout)}/cmdline")
+    assert wait_for(lambda: not process.exists() or not process.read_bytes())  # gone, or a zombie
+
+
+SUFFIXES = st.sampled_from(["", *FILE_PARSERS])
+TYPES = st.sampled_from(["", "text/html", "text/html; charset=base64", "text/plain; charset=idna"])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.one_of(
+        st.binary(max_size=200), st.binary(max_size=200).map(lambda tail: b"%PDF-1.4\n" + tail)
+    ),
+    TYPES,
+    SUFFIXES,
+)
+def test_no_body_ends_a_worker(data: bytes, content_type: str, suffix: str) -> None:
+    try:
+        found = BodyReader().read(Body(data, content_type, "https://a.example/", suffix))
+    except UnreadablePage as error:
+        assert str(error) and "ended the process" not in str(error)
+    else:
+        assert all(isinstance(part, str) for part in found)
+
+
+@pytest.mark.parametrize("name", ["base64", "idna", "undefined"])
+def test_an_encoding_that_makes_no_text_is_none(name: str) -> None:
+    page = f"<html><head><meta charset={name}></head><body><p>Käse und Brot</p></body>"
+    found = BodyReader().read(Body(page.encode("cp1252"), f"text/html; charset={name}"))
+    assert "und Brot" in found.text
