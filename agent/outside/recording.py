@@ -46,6 +46,7 @@ class JournalHeader(_Line):
     reason: str = ""  # why this strategy was chosen
     at: str = Field(default="", pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{2,20}Z?)?)?$")
     request: str = ""  # the name of a server's request
+    warnings: list[str] = Field(default_factory=list)  # about sources that were not used
     settings: dict[str, Any] = Field(default_factory=dict)
 
 

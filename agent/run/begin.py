@@ -50,7 +50,8 @@ def research(
     if settings.replay:
         return _replay(topic, settings, settings.replay)
     path = journal_path(settings, settings.resume or new_run_name())
-    if settings.resume and has_header(path):
+    goes_on = bool(settings.resume) and has_header(path)
+    if goes_on:
         header = read_journal(path).header
         settings = _restore_settings(topic, settings, header)
     else:
@@ -64,12 +65,19 @@ def research(
     corpus_seconds = settings.max_seconds and CORPUS_TIME_SHARE * settings.max_seconds
     sources = wrap_sources(open_sources(settings, rate_limiter, corpus, corpus_seconds))
     settings = _deduct_seconds(settings, time.monotonic() - began)
+    header |= {} if goes_on else _describe_unused(sources)
     # the journal is opened last, so that a run which cannot be made leaves no file
     if settings.resume:
         journal = Journal.resume(path, header, retry_failed=settings.retry_failed)
     else:
         journal = Journal.begin(path, header)
     return Run(make_parts(settings, journal, models, sources, rate_limiter), slots)
+
+
+def _describe_unused(sources: Sources) -> Json:
+    """What the header says of sources that are not used: a replay, which opens none, repeats it."""
+    warnings = [warning for warning in sources.warnings() if warning]
+    return {"warnings": warnings} if warnings else {}
 
 
 def _deduct_seconds(settings: Settings, seconds: float) -> Settings:

@@ -72,7 +72,9 @@ class Run:
     def _new_warnings(self) -> Iterator[Event]:
         """Warnings of the journal and the sources that are not among the events yet."""
         reported = {event.message for event in self.research.events_of(Warned)}
-        for message in (self._journal.problem, *self._outside.warnings()):
+        recorded = map(str, self._journal.header.get("warnings", ()))
+        found = (self._journal.problem, *recorded, *self._outside.warnings())
+        for message in dict.fromkeys(found):
             if message and message not in reported:
                 yield Warned(message=message)
 
