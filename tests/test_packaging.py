@@ -4,11 +4,17 @@ of a package has a hash, and each licence is permitted."""
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
+import threading
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -86,6 +92,14 @@ def test_every_licence_is_permitted() -> None:
     }
 
 
+def test_the_program_itself_installs_nothing_under_the_gpl() -> None:
+    """Such a package is a tool for development at most: it is run, not linked and not shipped."""
+    names = licences.locked_names("runtime")
+    assert names and not [name for name in names if "GPL" in licences.find_licence(name)]
+    tools = [name for name in licences.EXCEPTIONS if "GPL" in licences.find_licence(name)]
+    assert all("not linked, not shipped" in licences.EXCEPTIONS[name][1] for name in tools)
+
+
 @pytest.mark.parametrize(
     ("licence", "is_permitted"),
     [
@@ -115,6 +129,65 @@ def test_a_known_vulnerability_is_told_with_its_remedy() -> None:
     found = {"id": "PYSEC-2019-179", "fix_versions": ["1.0"], "aliases": [], "description": ""}
     told = list(vulnerabilities.describe_vulnerabilities([{**package, "vulns": [found]}]))
     assert told == ["flask 0.5: PYSEC-2019-179, fixed in 1.0. Change its pin, then `make lock`."]
+
+
+FAULT = {
+    "id": "PYSEC-2019-179",
+    "affected": [
+        {
+            "package": {"name": "flask", "ecosystem": "PyPI"},
+            "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"fixed": "1.0"}]}],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "reply", "status", "told"),
+    [
+        ("flask", {"vulns": [FAULT]}, 1, "flask 0.5: PYSEC-2019-179, fixed in 1.0. Change its pin"),
+        ("django", {}, 0, "No known vulnerability in 1 packages."),
+        ("werkzeug", None, 0, "Skipped: the package index tells nothing"),
+    ],
+)
+def test_the_audit_of_a_lock_fails_on_a_known_vulnerability(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    reply: dict[str, Any] | None,
+    status: int,
+    told: str,
+) -> None:
+    """pip-audit itself, with a service on loopback that speaks as OSV does, or is out of order."""
+    lock = tmp_path / "lock.txt"
+    lock.write_text(f"{name}==0.5 --hash=sha256:{'0' * 64}\n")
+    with _serve_reply(reply) as url:
+        options = ["-s", "osv", "--osv-url", url, "--cache-dir", str(tmp_path / "cache")]
+        assert vulnerabilities.main(options, [str(lock)]) == status
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(told)
+
+
+@contextmanager
+def _serve_reply(reply: dict[str, Any] | None) -> Iterator[str]:
+    """The address of a service that gives each request this reply; None: status 503."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            body = json.dumps(reply).encode()
+            self.send_response(503 if reply is None else 200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1/query"
+        server.shutdown()
 
 
 def test_an_index_that_knows_nothing_is_told() -> None:
@@ -163,3 +236,14 @@ def test_the_example_environment_sets_nothing() -> None:
     """Copied as it is, also by `docker run --env-file`, it changes no default."""
     lines = (ROOT / ".env.example").read_text("utf-8").splitlines()
     assert all(line.endswith("=") for line in lines if line and not line.startswith("#"))
+
+
+def test_every_promise_of_security_names_tests_that_exist() -> None:
+    text = (ROOT / "SECURITY.md").read_text("utf-8")
+    promises = text.split("## What is promised")[1].split("##")[0].split("\n- **")[1:]
+    code = "".join(file.read_text("utf-8") for file in (ROOT / "tests").glob("test_*.py"))
+    existing = set(re.findall(r"^def (test_\w+)", code, re.M))
+    for promise in promises:
+        named = set(re.findall(r"`(test_\w+)`", promise))
+        assert named and named <= existing, (promise[:60], named - existing)
+    assert len(promises) > 7

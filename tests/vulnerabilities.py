@@ -1,4 +1,8 @@
-"""`make check`: no version in the locks has a known vulnerability, as far as the index tells."""
+"""`make check`: no version in the locks has a known vulnerability, as far as the index tells.
+
+Where it tells nothing, another service may: `python -m tests.vulnerabilities -s osv`. The options
+are those of pip-audit.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +16,21 @@ LOCKS = ("locks/dev.txt", "locks/fuzz.txt", "locks/pip.txt")
 MOST_SECONDS = 120  # for each lock; an index that does not answer at all must not stop `make check`
 
 
-def main() -> int:
+def main(options: Sequence[str] = (), locks: Sequence[str] = LOCKS) -> int:
     """Audit every lock. Returns 1 if a vulnerability is known; 0 too where nothing can be known."""
-    reports = [_audit(lock) for lock in LOCKS]
+    reports = [_audit(lock, options) for lock in locks]
     packages = [package for report in reports if report for package in report["dependencies"]]
     lines = list(describe_vulnerabilities(packages))
     print("\n".join(lines) if lines else summarize(packages, all(reports)))
     return 1 if lines else 0
 
 
-def _audit(lock: str) -> Any:
+def _audit(lock: str, options: Sequence[str]) -> Any:
     """The report of pip-audit on a lock; None where it has no data."""
     command = [sys.executable, "-m", "pip_audit", "-r", lock, "--require-hashes", "--disable-pip"]
-    options = ["--format", "json", "--progress-spinner", "off", "--timeout", "10"]
+    command += ["--format", "json", "--progress-spinner", "off", "--timeout", "10", *options]
     try:
-        done = subprocess.run([*command, *options], capture_output=True, timeout=MOST_SECONDS)
+        done = subprocess.run(command, capture_output=True, timeout=MOST_SECONDS)
         return json.loads(done.stdout)
     except (subprocess.TimeoutExpired, ValueError):
         return None
@@ -55,4 +59,4 @@ def summarize(packages: Sequence[dict[str, Any]], is_complete: bool) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

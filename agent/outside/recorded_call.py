@@ -26,6 +26,7 @@ from agent.outside.deadline import GroupDeadline, WaitLimits
 from agent.outside.journal import Journal, call_key
 from agent.outside.recording import CallLine
 from agent.outside.threads import spawn
+from agent.outside.turns import TURNS
 from agent.state import Attempt, Frozen, Outcome
 from agent.state.json_data import Json
 
@@ -168,12 +169,13 @@ class RecordedCall(Generic[Req, Res]):
         group = [flight for _, flight in flights]
         deadline = GroupDeadline(group, self._limits, lambda: self._slowest_recalled)
         for request, flight in flights:
-            while (
-                not flight.done()
-                and not deadline.outcome()
-                and not self._ended_at_halt(request, requests)
-            ):
-                wait([flight], timeout=0.05, return_when=FIRST_COMPLETED)
+            with TURNS.give():
+                while (
+                    not flight.done()
+                    and not deadline.outcome()
+                    and not self._ended_at_halt(request, requests)
+                ):
+                    wait([flight], timeout=0.05, return_when=FIRST_COMPLETED)
             if not flight.done():
                 self._give_up(request, flight, deadline.outcome())
             try:

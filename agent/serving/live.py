@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from agent.answer.event_format import FrameType, to_frames
 from agent.answer.markdown_format import to_markdown
 from agent.errors import AgentError, format_error
+from agent.outside.turns import TURNS
 from agent.run import Run, research
 from agent.settings import Settings
 from agent.state import Frozen
@@ -97,20 +98,25 @@ class LiveRun:
 
     def run(self) -> None:
         """Run to the end. Raises AgentError if it cannot begin."""
-        started = last = time.monotonic()
+        started = time.monotonic()
         run = research(self._summary.question, self._settings)
         with self._lock:
             self._run = run
         if self.cancelled:
             run.stop()
+        with TURNS.take():
+            self._follow_events(run, started)
+            answer = run.answer()
+            self.seconds = time.monotonic() - started
+            self.finish(answer)
+
+    def _follow_events(self, run: Run, last: float) -> None:
+        """Make frames of the events of a run as they come. `last`: when the run began."""
         for event in run:
             for frame_type, detail in to_frames(event):
                 self._append_frame(frame_type, detail)
             seconds, last = time.monotonic() - last, time.monotonic()
             self.step_seconds[event.type] = self.step_seconds.get(event.type, 0.0) + seconds
-        answer = run.answer()
-        self.seconds = time.monotonic() - started
-        self.finish(answer)
 
     def finish(self, answer: Answer) -> None:
         """Append the last frames: the answer, or its error, and the end."""

@@ -28,6 +28,7 @@ from agent.llm.extractive.selection import (
 from agent.llm.extractive.synonyms import doer_noun
 from agent.llm.model import Generation
 from agent.outside import Task
+from agent.outside.turns import TURNS
 from agent.slots.forms import slot_words
 from agent.state import Slot
 
@@ -71,7 +72,8 @@ class Extractive:
                 "Choose a model with --llm.",
                 outcome="unsupported",
             )
-        return Generation(text=json.dumps(answers[task.name](task), ensure_ascii=False))
+        with TURNS.take():
+            return Generation(text=json.dumps(answers[task.name](task), ensure_ascii=False))
 
     def warm(self) -> None:
         """Nothing is needed."""
