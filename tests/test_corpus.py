@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ReadFailed, UsageError
 from agent.settings import parse_settings
+from agent.sources.pages.extract import extract
 from agent.sources.pages.files import unwrap_paragraphs
 from agent.sources.search.corpus import Corpus
 from agent.sources.sources import open_sources
@@ -105,6 +106,54 @@ def test_rows_keep_their_urls_and_bad_rows_are_counted(tmp_path: Path, name: str
     assert corpus.skipped_files == (f"{name}: 3 unusable rows",)
 
 
+def test_odd_rows_are_used_or_counted(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    used = [
+        '{"text": "alpha", "score": NaN, "size": -Infinity, "id": true}',
+        '{"text": "beta \\ud800 \\u001b[2J", "title": "\\udfff", "url": "\\ud800"}',
+        f'{{"text": "gamma", "title": "{"t" * 100_000}", "url": "https://a.example/{"u" * 9000}"}}',
+        '{"text": "delta", "title": ["no"], "url": 7, "id": ' + "9" * 4000 + "}",
+    ]
+    bad = [
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        '{"text": "x", "n": ' + "9" * 5000 + "}",
+        '{"text": "\\u0007\\u200b"}',
+        '{"text": 1}',
+        "\xff\xfe",
+        "NaN",
+        '{"text": "' + "x" * 60_000_000 + '"}',
+    ]
+    file.write_bytes("\n".join([*bad, *used]).encode("latin-1"))
+    corpus = Corpus(file, None)
+    assert corpus.skipped_files == ("rows.jsonl: 8 unusable rows",)
+    hits = [corpus.search(word)[0] for word in ("alpha", "beta", "gamma", "delta")]
+    rows = [hit.url.rpartition("?")[2] for hit in hits]
+    assert rows == ["id=True", "row=10", "row=11", "row=12"]
+    assert corpus.read(hits[1].url).text == "beta  [2J"
+    assert max(len(hit.title) for hit in hits) <= 1000
+
+
+@pytest.mark.parametrize("name", ["zeros.jsonl.gz", "bad.jsonl", "long.txt"])
+def test_files_without_end_take_no_more_than_the_time_that_is_left(
+    tmp_path: Path, name: str
+) -> None:
+    """A bomb, rows of which none is usable, one long document: each takes ten times longer."""
+    long = {
+        "zeros.jsonl.gz": gzip.compress(b"\0" * 10**7) * 1000,
+        "bad.jsonl": b"[]\n" * 10**7,
+        "long.txt": b"The pump speaks of pumps and of other things. " * 800_000,
+    }
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / name).write_bytes(long[name])
+    path = tmp_path / "docs" / (name if "jsonl" in name else "")
+    try:
+        faults = Corpus(path, None, seconds=0.3).skipped_files
+    except UsageError as error:
+        faults = (error.message,)
+    assert "no time was left" in faults[0] or "too long" in faults[0]
+
+
 def test_two_documents_of_one_url_do_not_hide_each_other(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     row = {"title": "Same", "url": "https://example.org/same"}
@@ -188,6 +237,43 @@ def test_characters_that_control_a_screen_are_taken_out(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A \x1b]0;title\x07\n\nHerons\u202e eat\x9b fish\x85daily.")
     (page,) = [Corpus(tmp_path, None).read(f"file://{tmp_path.as_posix()}/a.md")]
     assert page.title == "A ]0;title" and page.text.endswith("Herons eat fish\ndaily.")
+
+
+#: Words that are written with joiners, marks of direction or selectors, and stay whole.
+JOINED = [
+    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian
+    "\u0915\u094d\u200d\u0937",  # Hindi
+    "\U0001f469\u200d\U0001f680",  # an emoji of two
+    "\u05e9\u05dc\u05d5\u05dd\u200f!",  # Hebrew
+    "\u845b\U000e0100",  # a variant of a Chinese character
+]
+COMMANDS = [chr(n) for n in (*range(1, 9), *range(14, 28), 31, 127, *range(134, 160), 0xAD, 0xFEFF)]
+COMMANDS += [*map(chr, (*range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xE0041))]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(
+        st.sampled_from([*JOINED, *COMMANDS, "\u200b", "word", "Wort"]), min_size=1, max_size=20
+    )
+)
+def test_one_rule_takes_characters_out_wherever_text_is_read(
+    tmp_path: Path, pieces: list[str]
+) -> None:
+    """Of pages and of all kinds of files, so that a quote stands in each at the same place."""
+    said = " ".join(["Herons", *pieces, *["end."] * 1000])  # so long that it counts as text
+    words = [piece for piece in pieces if piece in JOINED or piece.isascii() and piece.isalpha()]
+    (tmp_path / "a.md").write_text(said)
+    (tmp_path / "b.txt").write_text(said)
+    (tmp_path / "c.jsonl").write_text(json.dumps({"title": said, "text": said}))
+    texts = [extract(said.encode(), "text/plain").text]
+    for path in (tmp_path, tmp_path / "c.jsonl"):
+        corpus = Corpus(path, None)
+        texts += [corpus.read(hit.url).text for hit in corpus.search("herons")]
+        corpus.close()
+    assert len(texts) == 4
+    for text in texts:
+        assert text.split() == ["Herons", *words, *["end."] * 1000]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

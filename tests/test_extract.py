@@ -300,6 +300,10 @@ TAGS = st.sampled_from(
 PAGES = st.lists(st.one_of(TAGS, st.text(max_size=30)), max_size=40).map("".join)
 
 
+#: The classes of embeddings, overrides and isolates of direction in Unicode Annex 9.
+BIDIRECTIONAL = set("LRE RLE LRO RLO PDF LRI RLI FSI PDI".split())
+
+
 def check_extraction(body: bytes, content_type: str) -> None:
     try:
         title, text = extract(body, content_type, "https://example.org/")
@@ -308,7 +312,8 @@ def check_extraction(body: bytes, content_type: str) -> None:
         return
     assert text.strip() == text and text
     for part in (title, text):
-        assert not any(unicodedata.category(c) in ("Cc", "Cs", "Cf") for c in part if c not in "\n")
+        assert not any(unicodedata.category(c) in ("Cc", "Cs") for c in part if c not in "\n")
+        assert not BIDIRECTIONAL & set(map(unicodedata.bidirectional, part))
         assert unicodedata.is_normalized("NFC", part)
         part.encode()
 

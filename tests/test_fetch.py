@@ -74,6 +74,12 @@ def test_five_redirects_are_followed_and_a_sixth_is_not(
     assert error.outcome == "invalid" and "redirects" in error.message
 
 
+def test_a_redirect_to_what_is_no_address_is_refused(web: PageServer, reader: PageReader) -> None:
+    for n, address in enumerate(("https:////a]", "http://[::1")):
+        web.answers[f"/{n}"] = reply(b"", "302 Found", f"Location: {address}")
+        assert failure(reader, f"{web.url}/{n}").outcome == "forbidden"
+
+
 def test_a_redirect_loop_ends(web: PageServer, reader: PageReader) -> None:
     web.answers["/a"] = reply(b"", "302 Found", "Location: /b")
     web.answers["/b"] = reply(b"", "302 Found", "Location: /a")

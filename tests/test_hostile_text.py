@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.checking.rules import check_claim
 from agent.errors import UsageError
 from agent.evidence import (
+    closest_sentences,
     content_words,
     estimate_tokens,
     fold_with_offsets,
@@ -21,15 +23,25 @@ from agent.evidence import (
 from agent.evidence.citing import MOST_CLAIMS, Draft, compose_answer
 from agent.evidence.numbers import find_amounts, find_numbers, number_values, read_numbers
 from agent.evidence.quoting import anchor_quote
-from agent.evidence.ranking import MOST_RANKED, ranked_length
-from agent.evidence.sentences import LONGEST
+from agent.evidence.ranking import (
+    BLOCK,
+    MOST_OF_PAGE,
+    MOST_RANKED,
+    ranked_length,
+    ranked_spans,
+    ranked_text,
+)
+from agent.evidence.sentences import DENSE, LEAST_BORDERS, LONGEST
 from agent.slots.data import schema_faults
 from agent.slots.forms import holds_value, to_typed
+from agent.slots.grounding import ground_rows
 from agent.slots.patterns import compile_pattern, has_match
-from agent.slots.rows import NamedNumber, named_numbers
+from agent.slots.rows import NamedNumber, SlotValue, named_numbers
 from agent.slots.schema import slots_of
 from agent.state import Page, Source
-from benchmarks.hostile import SHAPES, readers
+from benchmarks.hostile import readers
+from benchmarks.hostile_runs import run_shape
+from benchmarks.hostile_shapes import SHAPES
 from tests.typed_slots import object_schema
 
 SIZE = 3_000  # characters
@@ -106,7 +118,8 @@ def test_tokens_do_not_depend_on_where_words_stand(text: str) -> None:
 
 
 def test_only_the_longest_sources_are_cut_for_ranking() -> None:
-    assert ranked_length([_source("a b. " * 1000, n) for n in range(1, 20)]) == MOST_RANKED
+    assert ranked_length([_source("a b. " * 1000, n) for n in range(1, 20)]) == MOST_OF_PAGE
+    assert ranked_length([_source("a" * 1_000_000)]) == MOST_OF_PAGE
     long = [_source("a" * 1_000_000, n) for n in range(1, 5)]
     assert ranked_length([*long, _source("a", 9)]) == (MOST_RANKED - 1) // 4
 
@@ -115,6 +128,76 @@ def test_an_honest_sentence_is_shown_beside_a_hostile_page() -> None:
     page = _source("The bridge was opened in 1904. " + SHAPES["Chinese stops"](50_000))
     (shown,) = select_passages([page], "When was the bridge opened?", 2000)
     assert "opened in 1904" in shown.passages[0]
+
+
+@pytest.mark.parametrize("shape", ["dots", "lines", "Chinese", "sentences", "blank lines"])
+def test_what_is_ranked_of_a_long_page_holds_what_is_asked(shape: str) -> None:
+    said = "The bridge was opened in 1904."
+    text = f"{SHAPES[shape](400_000)}\n{said}\n{SHAPES[shape](400_000)}"
+    spans = ranked_spans(text, "bridge opened 1904", 20_000)
+    assert spans == sorted(spans) and spans[0][0] == 0
+    assert sum(end - start for start, end in spans) <= 20_000 + BLOCK
+    assert shape == "sentences" or said in ranked_text(text, "When was the bridge opened?", 20_000)
+
+
+def test_a_page_that_is_not_too_long_is_ranked_whole() -> None:
+    assert ranked_spans("abc", "a", 3) == [(0, 3)] and ranked_spans("", "a", 3) == [(0, 0)]
+
+
+def test_passages_of_a_long_page_are_its_own_words() -> None:
+    head = "# Opening\nThe bridge was opened in 1904 by Anna Quill, who had designed it."
+    page = _source("Nothing of it. " * 30_000 + f"\n{head}\n" + "Nothing more. " * 30_000)
+    (shown,) = select_passages([page], "When was the bridge opened?", 500)
+    assert any("opened in 1904" in passage for passage in shown.passages)
+    assert all(passage in page.page.text for passage in shown.passages)
+    (quote,) = closest_sentences("The bridge was opened in 1904.", [page], most=1)
+    assert page.page.text[quote.start : quote.end] == quote.text and "1904" in quote.text
+
+
+def test_sentences_that_are_too_many_are_cut_by_length() -> None:
+    spans = split_sentences("a\n" * 50_000)
+    assert len(spans) <= max(LEAST_BORDERS, 100_000 // DENSE) + 100_000 // LONGEST + 1
+
+
+@pytest.mark.parametrize(
+    "text, piece", [("a" * 200_000, "a" * 5000), ("aa " * 60_000, "aa " * 999)]
+)
+def test_a_piece_found_again_and_again_within_words_is_given_up(text: str, piece: str) -> None:
+    assert anchor_quote(f"{piece}a", _source(text)) is None
+    assert anchor_quote("the end", _source(f"{text} the end")) is not None
+
+
+def test_many_values_of_one_long_page_are_read_at_once() -> None:
+    slot = slots_of(object_schema(name={"type": "string"}))[0]
+    page = _source("Anna Quill built it. " + SHAPES["Chinese stops"](300_000))
+    rows = [
+        SlotValue(name="name", value=f"Anna {n}", source=1, quote="Anna Quill built it.")
+        for n in range(300)
+    ]
+    statements, misfits = ground_rows(rows, [slot], [page])
+    assert not statements and not misfits
+
+
+@pytest.mark.parametrize("marks", ["\u0301\u0316" * 50_000, "\u0301" * 100_000])
+def test_a_claim_and_its_quote_may_be_marks_without_end(marks: str) -> None:
+    said = "The bridge was opened in 1904."
+    assert check_claim(f"{said} a{marks}", [f"a{marks}. {said}"]).verdict != "supported"
+    assert check_claim(said, [f"{said} a{marks}"]).verdict == "supported"
+
+
+def test_numbers_that_no_float_holds_are_told_apart_by_their_digits() -> None:
+    long, other = "9" * 320, "9" * 319 + "8"
+    assert check_claim(f"It has {long} stones.", [f"It has {other} stones."]).verdict != "supported"
+    assert check_claim(f"It has {long} stones.", [f"It has {long} stones."]).verdict == "supported"
+
+
+# --- whole runs ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["many", "page", "loop"])
+@pytest.mark.parametrize("shape", ["Chinese stops", "numbers beyond floats"])
+def test_a_run_over_hostile_texts_has_an_answer(shape: str, way: str) -> None:
+    assert run_shape(SHAPES[shape], 30_000, way, cap=60).status == 0
 
 
 def test_an_answer_of_countless_sentences_keeps_the_first() -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agent.errors import ReadFailed
 from agent.sources.pages.fetch import PageReader
+from agent.sources.pages.robots import RobotsRules
 from tests.page_server import Connection, PageServer, html, reply
 
 
@@ -95,6 +99,43 @@ def test_a_slow_robots_txt_costs_no_time_of_its_own(web: PageServer, reader: Pag
 
     web.answers["/robots.txt"] = web.answers["/page"] = slow
     assert reader(f"{web.url}/page").title == "A page"
+
+
+RULE_LINES = b"".join(b"Disallow: /a%d/*b\n" % n for n in range(25_000))
+AGENT_LINES = b"".join(b"User-agent: p%d\n" % n for n in range(14_000))
+
+
+def test_a_robots_txt_of_many_rules_is_respected(web: PageServer) -> None:
+    web.answers["/robots.txt"] = reply(b"User-agent: *\n" + RULE_LINES)
+    with closing(PageReader(timeout=5, allow_private_network=True)) as reader:
+        assert failure(reader, f"{web.url}/a9/and/b").outcome == "blocked"
+        assert reader(f"{web.url}/a9/and/c").title == "A page"
+
+
+def test_a_robots_txt_of_many_rules_for_many_programs_is_none(web: PageServer) -> None:
+    """Each rule counts for each program: 196 million of them, in 400 kB."""
+    web.answers["/robots.txt"] = reply(AGENT_LINES + RULE_LINES[:200_000])
+    with closing(PageReader(timeout=5, allow_private_network=True)) as reader:
+        assert reader(f"{web.url}/a9/and/b").title == "A page"
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                [b"User-agent", b"Disallow", b"Allow", b"Crawl-delay", b"Request-rate"]
+            ),
+            st.sampled_from([b": ", b" ", b":"]),
+            st.one_of(
+                st.binary(max_size=20), st.sampled_from([b"*", b"/*a$", b"9" * 5000, b"1/%"])
+            ),
+        ).map(b"".join)
+    ).map(b"\n".join)
+)
+def test_no_robots_txt_is_an_error(body: bytes) -> None:
+    rules = RobotsRules(lambda _: body, "research-agent")
+    assert rules.is_allowed("https://a.example", "https://a.example/page?q=%", 5) in (True, False)
 
 
 def test_robots_txt_can_be_left_alone(web: PageServer) -> None:

@@ -159,7 +159,7 @@ class Downloader:
             if policy is not None:
                 policy.check_before_use(url, transport.deadline.remaining())
             if response.status_code in REDIRECT_STATUSES and "location" in response.headers:
-                return str(response.request.url.join(response.headers["location"]))
+                return _join_location(response)
             self._check_status(response)
             return _read_body(response, limits.max_bytes)
         finally:
@@ -220,6 +220,16 @@ def _send_request(
     response.request = request
     cookies.extract_cookies(response)
     return response
+
+
+def _join_location(response: httpx2.Response) -> str:
+    """The URL that a response redirects to. Raises InvalidURL."""
+    import httpx2
+
+    try:
+        return str(response.request.url.join(response.headers["location"]))
+    except ValueError as error:  # `https:////a]`
+        raise httpx2.InvalidURL(str(error)) from None
 
 
 def _read_body(response: httpx2.Response, max_bytes: int) -> FetchedBody:

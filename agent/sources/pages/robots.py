@@ -11,6 +11,9 @@ from agent.outside import spawn
 
 ROBOTS_TIMEOUT = 3.0  # seconds; robots.txt is fetched while the page is
 ROBOTS_MAX_BYTES = 512_000  # RFC 9309 asks for at least 500 KiB
+#: Lines times lines that name a program. Each rule is stored for each program of its group: a
+#: hostile file of 512 kB would take minutes and gigabytes. Honest ones have less than 300,000.
+MAX_RULES = 2_000_000
 
 #: From an origin to the bytes of its robots.txt. Raises ReadFailed where it cannot be fetched.
 FetchRobots = Callable[[str], bytes]
@@ -21,10 +24,10 @@ UrlFilter = Callable[[str], bool]
 class RobotsRules:
     """The rules of each origin's robots.txt, fetched once for each origin.
 
-    A robots.txt that cannot be fetched (5xx, time-out, broken connection) allows every page. RFC
-    9309 tells crawlers to stay away in that case, but this program reads one to three pages on a
-    person's request, and where a server is down the page itself fails. `Crawl-delay` is ignored
-    for the same reason.
+    A robots.txt that cannot be fetched (5xx, time-out, broken connection), or is hostile, allows
+    every page. RFC 9309 tells crawlers to stay away in that case, but this program reads one to
+    three pages on a person's request, and where a server is down the page itself fails.
+    `Crawl-delay` is ignored for the same reason.
     """
 
     def __init__(self, fetch: FetchRobots, user_agent: str) -> None:
@@ -56,7 +59,14 @@ class RobotsRules:
         from protego import Protego
 
         try:
-            rules = Protego.parse(self._fetch(origin).decode("utf-8", "replace"))
+            text = self._fetch(origin).decode("utf-8", "replace")
         except ReadFailed:
-            return lambda url: True
+            text = ""
+        rules = Protego.parse(text if _count_rules(text) <= MAX_RULES else "")
         return lambda url: bool(rules.can_fetch(url, self._user_agent))
+
+
+def _count_rules(text: str) -> int:
+    """How many rules a robots.txt may have at most, counting one for each program it is for."""
+    lines = text.splitlines()
+    return len(lines) * sum(line.lstrip().lower().startswith("user") for line in lines)

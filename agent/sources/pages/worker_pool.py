@@ -352,11 +352,12 @@ class BodyReader:
         try:
             with self._pool.borrow(countdown.end) as worker, self._track(worker):
                 answers = worker.answer(bodies, countdown)
-                for _ in bodies:
-                    while not (outcome := reading.take(next(answers))):
-                        pass
+                for position in range(1, len(bodies) + 1):
+                    outcome = reading.finish(answers)
                     reading = _BodyInParts()
-                    yield outcome
+                    if position < len(bodies):
+                        yield outcome
+            yield outcome  # the worker is free: it is not ended where the caller takes no more
         except TimeoutError:
             yield reading.rest() or UnreadablePage("it took too long to read", "timeout")
         except WorkerEnded:
@@ -394,6 +395,12 @@ class _BodyInParts:
     def __init__(self) -> None:
         self._title = ""
         self._parts: list[str] = []
+
+    def finish(self, answers: Iterator[Any]) -> BodyText | UnreadablePage:
+        """The outcome, after the parts that precede it. Raises WorkerEnded."""
+        while not (outcome := self.take(next(answers))):
+            pass
+        return outcome
 
     def take(self, answer: Any) -> BodyText | UnreadablePage | None:
         """The outcome, once it is answered. Raises WorkerEnded for what no worker answers."""

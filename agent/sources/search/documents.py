@@ -23,8 +23,10 @@ from agent.sources.pages.reading import BodyText, UnreadablePage
 from agent.sources.pages.worker_pool import Body, BodyReader
 
 MAX_BYTES = 50_000_000  # of a file; of one line where it is a .jsonl file, which has no limit
+MAX_TITLE = 1000  # characters; a title is stored with each part of a long document
 MAX_FALLBACK_TITLE = 80  # characters of a row's text, where the row has no title
-MAX_BATCH, MAX_BATCH_BYTES = 100, 2_000_000  # files and bytes that a worker gets at once
+MAX_ADDRESS = 2000  # characters of a URL, or of the `id` of a row; a longer one counts as none
+MAX_BATCH, MAX_BATCH_BYTES = 1000, 4_000_000  # files and bytes that a worker gets at once
 SUFFIXES = frozenset(FILE_PARSERS)  # of the files of a folder that are read
 
 
@@ -146,20 +148,19 @@ class FileReader(NamedTuple):
         report_bad_rows: Callable[[int], None],
     ) -> Iterator[Document]:
         """The documents of one file; `outcomes` begins with its own, if it has one."""
-        self._check_time()
+        self.check_time()
         if isinstance(content, UnreadableFile):
             raise content
         if isinstance(content, Body):
             yield _make_document(file, next(outcomes))
             return
-        for document in _read_rows(file, report_bad_rows):
-            yield document
-            self._check_time()
+        yield from _read_rows(file, report_bad_rows, self.check_time)
 
     def _is_over(self) -> bool:
         return time.monotonic() > self.deadline
 
-    def _check_time(self) -> None:
+    def check_time(self) -> None:
+        """Raises OutOfTime after the deadline."""
         if self._is_over():
             raise OutOfTime
 
@@ -188,7 +189,8 @@ def _make_document(file: Path, outcome: BodyText | UnreadablePage) -> Document:
     text = strip_controls(text)
     if not text.strip():
         raise UnreadableFile("holds no text")
-    return Document(strip_controls(title).strip() or _title_of(file.stem), text, url)
+    title = strip_controls(title[:MAX_TITLE]).strip()
+    return Document(title or _title_of(file.stem), text, _short_address(url))
 
 
 def _title_of(name: str) -> str:
@@ -199,11 +201,13 @@ def _title_of(name: str) -> str:
 # --- .jsonl: a document a row ------------------------------------------------------------------
 
 
-def _read_rows(file: Path, report_bad_rows: Callable[[int], None]) -> Iterator[Document]:
+def _read_rows(
+    file: Path, report_bad_rows: Callable[[int], None], check_time: Callable[[], None]
+) -> Iterator[Document]:
     bad_rows = number = 0
     try:
         with _open_rows(file) as stream:
-            while line := stream.readline(MAX_BYTES):
+            for line in _read_lines(stream, check_time):
                 number += 1
                 if document := _parse_row(line, number):
                     yield document
@@ -225,6 +229,16 @@ def _open_rows(file: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(file) if file.name.lower().endswith(".gz") else file.open("rb"))
 
 
+def _read_lines(stream: BinaryIO, check_time: Callable[[], None]) -> Iterator[bytes]:
+    """The lines of a file; of one that is too long only the beginning, which is no row."""
+    while line := stream.readline(MAX_BYTES):
+        check_time()
+        yield line
+        while len(line) == MAX_BYTES and not line.endswith(b"\n"):
+            check_time()
+            line = stream.readline(MAX_BYTES)
+
+
 def _parse_row(line: bytes, number: int) -> Document | None:
     try:
         row: Any = json.loads(line)
@@ -234,9 +248,15 @@ def _parse_row(line: bytes, number: int) -> Document | None:
     text = strip_controls(text) if isinstance(text, str) else ""
     if not text.strip():
         return None
-    key = f"?id={row['id']}" if isinstance(row.get("id"), str | int) else f"?row={number}"
-    title, url = row.get("title"), row.get("url")
-    title = strip_controls(title) if isinstance(title, str) else ""
+    given_id, title = row.get("id"), row.get("title")
+    name = _short_address(str(given_id)) if isinstance(given_id, str | int) else ""
+    title = strip_controls(title[:MAX_TITLE]) if isinstance(title, str) else ""
     if not title.strip():
         title = text.strip().split("\n")[0][:MAX_FALLBACK_TITLE]
-    return Document(title, text, url if isinstance(url, str) else "", key)
+    key = f"?id={name}" if name else f"?row={number}"
+    return Document(title, text, _short_address(row.get("url")), key)
+
+
+def _short_address(value: object) -> str:
+    """A URL or a name in one; "" for anything else and for one that is too long."""
+    return value if isinstance(value, str) and len(value) <= MAX_ADDRESS else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -25,6 +25,7 @@ from agent.state.values import hash_text
 #: Of all that an index file holds. Raise it with any change to how text is cut or normalized.
 INDEX_VERSION = 2
 CHUNK_CHARS = 1500  # a chunk is the part of a document that is matched and ranked on its own
+BLOCK_CHARS = 200_000  # of a long document, which are cut into chunks at once
 
 _SCHEMA = """
 CREATE TABLE files (path TEXT PRIMARY KEY, stamp TEXT, skipped TEXT);
@@ -63,7 +64,7 @@ def update_index(db: sqlite3.Connection, scan: FileScan, reader: FileReader) -> 
     bad_rows: list[int] = []
     files = reader.read_files((scan.files[path] for path in changed), bad_rows.append)
     for path, documents in zip(changed, files, strict=True):
-        _add_file(db, scan, path, documents, bad_rows)
+        _add_file(db, scan, path, documents, bad_rows, reader.check_time)
     db.execute("COMMIT")
 
 
@@ -100,12 +101,13 @@ def _add_file(
     path: str,
     documents: Iterator[Document],
     bad_rows: list[int],
+    check_time: Callable[[], None],
 ) -> None:
     """Add the documents of a file; `bad_rows` gets the number of its unusable rows, if any."""
     stamp, fault = scan.stamps[path], ""
     try:
         for document in documents:
-            _add_document(db, scan.files[path], path, document)
+            _add_document(db, scan.files[path], path, document, check_time)
     except UnreadableFile as error:
         fault = str(error)
     except OutOfTime:
@@ -115,7 +117,13 @@ def _add_file(
     db.execute("INSERT INTO files VALUES (?, ?, ?)", (path, stamp, "; ".join(faults)))
 
 
-def _add_document(db: sqlite3.Connection, file: Path, path: str, document: Document) -> None:
+def _add_document(
+    db: sqlite3.Connection,
+    file: Path,
+    path: str,
+    document: Document,
+    check_time: Callable[[], None],
+) -> None:
     """Add a document under the first of its URLs that is free, so that none hides another.
 
     The URLs are its own, that of its file, and that of its file with a hash of the text. Where all
@@ -132,13 +140,19 @@ def _add_document(db: sqlite3.Connection, file: Path, path: str, document: Docum
             (path, url, title, text),
         )
         if cursor.rowcount:
-            _add_chunks(db, cursor.lastrowid, title, text)
+            _add_chunks(db, cursor.lastrowid, title, text, check_time)
             return
 
 
-def _add_chunks(db: sqlite3.Connection, document: int | None, title: str, text: str) -> None:
-    spans = split_passages(text, CHUNK_CHARS) if len(text) > CHUNK_CHARS else ((0, len(text)),)
-    for start, stop in spans:
+def _add_chunks(
+    db: sqlite3.Connection,
+    document: int | None,
+    title: str,
+    text: str,
+    check_time: Callable[[], None],
+) -> None:
+    for start, stop in _split_chunks(text):
+        check_time()
         chunk = db.execute(
             "INSERT INTO chunks (document, start, stop) VALUES (?, ?, ?)", (document, start, stop)
         ).lastrowid
@@ -146,3 +160,13 @@ def _add_chunks(db: sqlite3.Connection, document: int | None, title: str, text: 
             "INSERT INTO words (rowid, title, body) VALUES (?, ?, ?)",
             (chunk, add_bigrams(title), add_bigrams(text[start:stop])),
         )
+
+
+def _split_chunks(text: str) -> Iterator[tuple[int, int]]:
+    """The spans of the chunks of a text, one block after the other: a file may have megabytes."""
+    if len(text) <= CHUNK_CHARS:
+        yield 0, len(text)
+        return
+    for block in range(0, len(text), BLOCK_CHARS):
+        spans = split_passages(text[block : block + BLOCK_CHARS], CHUNK_CHARS)
+        yield from ((block + start, block + stop) for start, stop in spans)
