@@ -1,8 +1,9 @@
 """By how much whole runs over hostile text exceed `--max-seconds`, as processes.
 
 `python -m benchmarks.hostile_runs [--seconds N] [--sizes 300000,1000000] [--ways page,corpus]
-[shape ...]` prints a line for each shape: the seconds from the cap until the process has ended
-(negative: before the cap), in each way and size. A way is where the text stands:
+[shape ...]` prints a line for each shape: for each way and size the seconds from the cap until the
+process has ended (negative: before the cap), and the processor seconds that it took. A way is where
+the text stands:
 
 - corpus: a document beside an honest one; no model, strategy slots
 - asked: the same, with words of the question every sixty characters, so that all of it is ranked
@@ -17,12 +18,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.hostile_shapes import SHAPES, Make
 from benchmarks.processes import ROOT
@@ -82,8 +85,27 @@ WAYS: dict[str, Prepare] = {
 }
 
 
-def seconds_over(make: Make, size: int, way: str, cap: float) -> tuple[float, int | None]:
-    """How long after its cap a run over a text ends, and its exit status; None: it was ended."""
+class RunResult(NamedTuple):
+    """A run: seconds after its cap, processor seconds, and its exit status (None: ended by us)."""
+
+    way: str
+    size: int
+    over: float
+    used: float
+    status: int | None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it ended in time, with an answer or the word that there is none."""
+        return self.over <= ALLOWED and self.status in (0, 3)
+
+    def __str__(self) -> str:
+        fault = "" if self.status in (0, 3) else f" STATUS {self.status}"
+        return f"{self.way}/{self.size // 1000}k {self.over:+.1f} ({self.used:.1f}){fault}"
+
+
+def run_shape(make: Make, size: int, way: str, cap: float) -> RunResult:
+    """Run over a text of a shape, as a process."""
     with tempfile.TemporaryDirectory() as name, Services() as services:
         folder = Path(name, "read")
         folder.mkdir()
@@ -91,6 +113,7 @@ def seconds_over(make: Make, size: int, way: str, cap: float) -> tuple[float, in
         command = [sys.executable, "-m", "agent.cli", *arguments, "--max-seconds", f"{cap:g}"]
         environment = {**os.environ, **services.environment(Path(name), CACHE_TTL="0")}
         begun = time.monotonic()
+        used = _processor_seconds()
         try:
             status = subprocess.run(
                 [*command, QUESTION],
@@ -102,7 +125,14 @@ def seconds_over(make: Make, size: int, way: str, cap: float) -> tuple[float, in
             ).returncode
         except subprocess.TimeoutExpired:
             status = None
-        return time.monotonic() - begun - cap, status
+        over = time.monotonic() - begun - cap
+        return RunResult(way, size, over, _processor_seconds() - used, status)
+
+
+def _processor_seconds() -> float:
+    """Of the processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def main() -> int:
@@ -124,21 +154,9 @@ def main() -> int:
 
 def _print_row(shape: str, sizes: list[int], ways: list[str], cap: float) -> bool:
     """Run a shape and print its row; whether every run ended in time."""
-    found = list(_results(shape, sizes, ways, cap))
-    told = " ".join(
-        f"{way}/{size // 1000}k {over:+.1f}{'' if status in (0, 3) else f' STATUS {status}'}"
-        for way, size, over, status in found
-    )
-    print(f"{shape:25} {told}", flush=True)
-    return all(over <= ALLOWED and status in (0, 3) for _, _, over, status in found)
-
-
-def _results(
-    shape: str, sizes: list[int], ways: list[str], cap: float
-) -> Iterator[tuple[str, int, float, int | None]]:
-    for size in sizes:
-        for way in ways:
-            yield way, size, *seconds_over(SHAPES[shape], size, way, cap)
+    found = [run_shape(SHAPES[shape], size, way, cap) for size in sizes for way in ways]
+    print(f"{shape:25} {'  '.join(map(str, found))}", flush=True)
+    return all(result.is_good for result in found)
 
 
 if __name__ == "__main__":

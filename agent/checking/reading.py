@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -12,6 +11,7 @@ from agent.checking.words import Sentence, Word, common_words, little_words, mak
 from agent.evidence import CJK, split_sentences, stem, strip_accents
 from agent.evidence.dates import months
 from agent.evidence.numbers import CHINESE_DIGITS, chinese_value, read_number_words, scales
+from agent.evidence.words import normalize as bounded_form
 
 _QUOTES = str.maketrans(
     {**dict.fromkeys("’‘ʼ`´", "'"), **dict.fromkeys("‐‑‒–—―−", "-"), "\u00ad": "", "\u200b": ""}
@@ -37,7 +37,7 @@ def normalize(text: str, limit: int) -> str:
 
     Long runs of punctuation are cut: looking for the ends of sentences in them takes long.
     """
-    whole = unicodedata.normalize("NFKC", text[:limit]).translate(_QUOTES)[:limit]
+    whole = bounded_form("NFKC", text[:limit]).translate(_QUOTES)[:limit]
     return _DOTTED.sub(r"\1", _RUN.sub(" ", whole))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agent.evidence.ranking import ranked_length
 from agent.evidence.words import CJK
 from agent.state import Source
 
@@ -22,12 +23,13 @@ def find_copies(sources: Sequence[Source]) -> dict[int, int]:
     text is compared by its shingles (`SHINGLE` words in a row, case and signs aside) with those
     before it; the smaller one's share that both hold counts (containment; Broder, On the
     resemblance and containment of documents, 1997). A copy leads to what it repeats only where it
-    is no mere excerpt, which others may quote too. Fifty pages of 100 kB take two seconds.
+    is no mere excerpt, which others may quote too. Of long texts the beginnings are compared.
     """
     held: dict[int, set[int]] = {}
     first: dict[int, int] = {}
+    length = ranked_length(sources)
     for source in sources:
-        own = _shingles(source.page.text)
+        own = _shingles(source.page.text[:length])
         same = (n for n, other in held.items() if _is_copy(own, other))
         whole = (first[n] for n in same if first[n] == n or len(held[n]) >= len(own) / 2)
         first[source.n] = next(whole, source.n)

@@ -65,7 +65,9 @@ def _fold_lines(text: str) -> str:
     text = re.sub(r"[^\S\n]+", " ", text.translate(_PLAIN).lower())
     if text.isascii():
         return text
-    return "".join(c for c in normalize("NFKD", text) if not unicodedata.combining(c))
+    apart = normalize("NFKD", text)
+    marks = [char for char in set(apart) if unicodedata.combining(char)]
+    return re.sub(f"[{re.escape(''.join(marks))}]+", "", apart) if marks else apart
 
 
 def _excerpt_around(text: str, start: int, end: int) -> str:

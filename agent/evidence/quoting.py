@@ -5,12 +5,14 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from agent.evidence.ranking import rank_texts, ranked_length
+from agent.evidence.ranking import rank_texts, ranked_length, ranked_spans
 from agent.evidence.sentences import PASSAGE, Span, split_passages, split_sentences
 from agent.evidence.words import CJK, fold, fold_with_offsets
 from agent.state import Quote, Source
+
+MOST_COMPARED = 20_000_000  # characters of a text beside a piece that is looked for in it
 
 
 def anchor_quote(quote: str, source: Source) -> Quote | None:
@@ -37,8 +39,8 @@ def anchor_quote(quote: str, source: Source) -> Quote | None:
 
 def nearest_passage(quote: str, source: Source) -> str:
     """The passage of a source that is most similar to words that it does not hold, or ""."""
-    spans = split_passages(source.page.text, PASSAGE // 2)
-    texts = [source.page.text[a:b] for a, b in spans]
+    spans = ranked_pieces([source], quote, lambda text: split_passages(text, PASSAGE // 2))
+    texts = [source.page.text[a:b] for _, (a, b) in spans]
     scores = rank_texts(texts, quote)
     best = max(range(len(texts)), key=scores.__getitem__, default=-1)
     return texts[best] if best >= 0 and scores[best] else ""
@@ -46,10 +48,7 @@ def nearest_passage(quote: str, source: Source) -> str:
 
 def closest_sentences(claim: str, sources: Sequence[Source], most: int = 10) -> list[Quote]:
     """The sentences of sources that rank highest for a claim, best first."""
-    length = ranked_length(sources)
-    near = _best_spans(
-        claim, [(s, span) for s in sources for span in split_passages(s.page.text[:length])], most
-    )
+    near = _best_spans(claim, list(ranked_pieces(sources, claim, split_passages)), most)
     found = _best_spans(
         claim,
         [(s, (a + x, a + y)) for s, (a, b) in near for x, y in split_sentences(s.page.text[a:b])],
@@ -57,6 +56,17 @@ def closest_sentences(claim: str, sources: Sequence[Source], most: int = 10) -> 
     )
     quotes = (_make_quote(source, start, end, "exact") for source, (start, end) in found)
     return [quote for quote in quotes if quote]
+
+
+def ranked_pieces(
+    sources: Sequence[Source], query: str, split: Callable[[str], Iterable[Span]]
+) -> Iterator[tuple[Source, Span]]:
+    """The pieces into which `split` cuts what is ranked of sources for a query, in order."""
+    length = ranked_length(sources)
+    for source in sources:
+        text = source.page.text
+        for start, end in ranked_spans(text, query, length):
+            yield from ((source, (a + start, b + start)) for a, b in split(text[start:end]))
 
 
 def _best_spans(
@@ -111,12 +121,17 @@ def _make_quote(source: Source, start: int, end: int, match: str) -> Quote | Non
 
 
 def _find_at_words(text: str, piece: str) -> int | None:
-    """The offset of a piece of text that begins and ends at word borders."""
-    start = text.find(piece)
-    while start >= 0:
+    """The offset of a piece of text that begins and ends at word borders.
+
+    A piece that is found again and again within words is given up after `MOST_COMPARED` characters.
+    """
+    start = -1
+    for _ in range(MOST_COMPARED // (len(piece) + 1)):
+        start = text.find(piece, start + 1)
+        if start < 0:
+            return None
         if _is_word_border(text, start) and _is_word_border(text, start + len(piece)):
             return start
-        start = text.find(piece, start + 1)
     return None
 
 

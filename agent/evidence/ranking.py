@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from agent.evidence.words import content_words
 from agent.state import Source
 
-MOST_RANKED = 2_000_000  # characters of all sources: some forty long articles
+Span = tuple[int, int]
+
+MOST_RANKED = 1_000_000  # characters of all sources: some twenty long articles
+MOST_OF_PAGE = 300_000  # characters; the longest articles of Wikipedia have as many
+BLOCK = 4000  # characters that are ranked together or left out together
 
 
 @lru_cache(maxsize=4096)
@@ -22,16 +26,54 @@ def _count_words(text: str) -> Counter[str]:
 def ranked_length(sources: Sequence[Source]) -> int:
     """How many characters of each source are ranked, so that all are `MOST_RANKED` at most.
 
-    Only the longest sources are cut.
+    Only the longest sources are cut, those of more than `MOST_OF_PAGE` characters always.
     """
     left = MOST_RANKED
     lengths = sorted(len(source.page.text) for source in sources)
     for n, length in enumerate(lengths):
         share = left // (len(lengths) - n)
         if length > share:
-            return share
+            return min(share, MOST_OF_PAGE)
         left -= length
-    return MOST_RANKED
+    return MOST_OF_PAGE
+
+
+def ranked_spans(text: str, query: str, length: int) -> list[Span]:
+    """The spans of a text that are ranked for a query, in order: all of it if it is not too long.
+
+    Else its beginning, and those blocks that hold the most words of the query, of about `length`
+    characters together.
+    """
+    if len(text) <= length:
+        return [(0, len(text))]
+    blocks = list(_cut_blocks(text))
+    words = tuple(dict.fromkeys(content_words(query[:BLOCK])))
+    folded = (text[start:end].casefold() for start, end in blocks)
+    found = [sum(word in block for word in words) for block in folded]
+    order = sorted(range(1, len(blocks)), key=lambda i: -found[i])
+    spans: list[Span] = []
+    for i in sorted([0, *order[: length // BLOCK]]):
+        if spans and spans[-1][1] == blocks[i][0]:
+            spans[-1] = (spans[-1][0], blocks[i][1])
+        else:
+            spans.append(blocks[i])
+    return spans
+
+
+def ranked_text(text: str, query: str, length: int) -> str:
+    """The parts of a text that are ranked for a query, as one text."""
+    return " ".join(text[start:end] for start, end in ranked_spans(text, query, length))
+
+
+def _cut_blocks(text: str) -> Iterator[Span]:
+    """Blocks of at most `BLOCK` characters, cut after a line, else after a blank, else anywhere."""
+    start = 0
+    while start < len(text):
+        end = start + BLOCK
+        if end < len(text):
+            end = text.rfind("\n", start, end) + 1 or text.rfind(" ", start, end) + 1 or end
+        yield start, min(end, len(text))
+        start = end
 
 
 def rank_texts(texts: Sequence[str], query: str) -> list[float]:
@@ -42,12 +84,14 @@ def rank_texts(texts: Sequence[str], query: str) -> list[float]:
     bags = [_count_words(text) for text in texts]
     lengths = [sum(bag.values()) for bag in bags]
     mean = (sum(lengths) / len(lengths) if lengths else 0) or 1
+    place = {word: n for n, word in enumerate(dict.fromkeys(content_words(query)))}
+    # in one order: sums differ in their last bits
+    found = [sorted(place.keys() & bag.keys(), key=place.__getitem__) for bag in bags]
+    holding = Counter(word for words in found for word in words)
+    rarity = {w: math.log(1 + (len(bags) - n + 0.5) / (n + 0.5)) for w, n in holding.items()}
     scores = [0.0] * len(texts)
-    for word in dict.fromkeys(content_words(query)):  # in one order: sums differ in their last bits
-        holding = sum(1 for bag in bags if word in bag)
-        rarity = math.log(1 + (len(bags) - holding + 0.5) / (holding + 0.5))
-        for i, bag in enumerate(bags):
-            if count := bag[word]:
-                length = 0.25 + 0.75 * lengths[i] / mean
-                scores[i] += rarity * count * 2.2 / (count + 1.2 * length)
+    for i, bag in enumerate(bags):
+        length = 0.25 + 0.75 * lengths[i] / mean
+        for word in found[i]:
+            scores[i] += rarity[word] * bag[word] * 2.2 / (bag[word] + 1.2 * length)
     return scores

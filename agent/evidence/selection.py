@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from agent.evidence.dates import find_years
-from agent.evidence.ranking import rank_texts, ranked_length
+from agent.evidence.ranking import rank_texts, ranked_length, ranked_spans
 from agent.evidence.scores import is_score
 from agent.evidence.sentences import PASSAGE, Span, split_sentences
 from agent.evidence.tokens import estimate_tokens
@@ -22,8 +22,12 @@ LEAST = 20  # tokens; with fewer left, no further passage is considered
 COPIED = 60  # characters; a shorter passage may repeat another one by coincidence
 
 
-def select_passages(sources: Sequence[Source], query: str, budget: int) -> tuple[Excerpt, ...]:
+def select_passages(
+    sources: Sequence[Source], query: str, budget: int, length: int | None = None
+) -> tuple[Excerpt, ...]:
     """The passages that rank highest for a query within a token budget, grouped by source.
+
+    Of each source about `length` characters are ranked, by default `ranked_length`.
 
     - The best passage of each source comes before the second best of any source.
     - Beyond that, a passage that shares no word with the question is left out.
@@ -31,8 +35,8 @@ def select_passages(sources: Sequence[Source], query: str, budget: int) -> tuple
     - A passage whose every sentence another source has already shown is left out: several sites
       with one text are one witness.
     """
-    most = ranked_length(sources)
-    pieces = [(s, piece) for s in sources for piece in _cut_passages(s.page.text[:most])]
+    most = ranked_length(sources) if length is None else length
+    pieces = [(s, piece) for s in sources for piece in _ranked_passages(s.page.text, query, most)]
     scores = _score_passages(pieces, query)
     best: dict[int, float] = {}
     for (source, _), score in zip(pieces, scores, strict=True):
@@ -68,6 +72,14 @@ def select_passages(sources: Sequence[Source], query: str, budget: int) -> tuple
             shown_sources.add(source.n)
             shown_by |= {sentence: source.n for sentence in own if sentence not in shown_by}
     return _excerpts(sources, [pieces[i] for i in sorted(chosen)], same)
+
+
+def _ranked_passages(text: str, query: str, length: int) -> Iterator[_PassageSpan]:
+    """The passages of a text, or of the parts of it that are ranked where it is too long."""
+    for start, end in ranked_spans(text, query, length):
+        for a, b, (above, below) in _cut_passages(text[start:end]):
+            heading = (above + start, below + start) if below else (0, 0)
+            yield _PassageSpan(a + start, b + start, heading)
 
 
 def _folded_sentences(text: str) -> list[str]:

@@ -30,7 +30,9 @@ _LETTERED = re.compile(r"\b[a-z]\.$"), re.compile(r"\s?(?:\w\.|Chr\b)")
 #: Quotation marks. A quotation is not cut at a stop within it.
 _QUOTES = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
 QUOTED = 300  # characters, before and after a stop
-MOST_BORDERS = 50_000  # of a text, three times as many as the longest page of prose has
+#: Stops and line breaks that are looked at: a text of `DENSE` characters for each has no prose, and
+#: a table or a list of words seldom so many.
+LEAST_BORDERS, MOST_BORDERS, DENSE = 1000, 50_000, 8
 LONGEST = 10_000  # characters of a sentence; a longer one is a list or an attack, and is cut
 #: Matches only where a run of stops begins, so that a long run is scanned once.
 _BORDER = re.compile(
@@ -42,12 +44,13 @@ _BORDER = re.compile(
 def split_sentences(text: str) -> tuple[Span, ...]:
     """The spans of the sentences of a text, without surrounding blanks. A line break ends one.
 
-    A sentence is cut after `LONGEST` characters. After `MOST_BORDERS` stops and line breaks the
-    rest of the text is cut like that alone.
+    A sentence is cut after `LONGEST` characters. Where more than one character in `DENSE` is a stop
+    or a line break, or there are more than `MOST_BORDERS`, the rest is cut like that alone.
     """
     spans: list[Span] = []
     start = 0
-    for border in islice(_BORDER.finditer(text), MOST_BORDERS):
+    most = min(max(LEAST_BORDERS, len(text) // DENSE), MOST_BORDERS)
+    for border in islice(_BORDER.finditer(text), most):
         if border[0][0] != "\n" and (
             _is_quoted(text, start, border.end())
             or (border[0][0] in ".?!" and _goes_on(text, start, border))

@@ -59,10 +59,16 @@ def content_words(text: str) -> list[str]:
     for match in _WORD.finditer(normalize("NFKC", text).casefold().translate(_ALIKE)):
         word = match[0]
         if _CJK.match(word):
-            found.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
+            found += [word[i : i + 2] for i in range(len(word) - 1)] or [word]
         elif word not in stop_words():
             found.append(stem(word))
     return found
+
+
+@lru_cache(maxsize=32)
+def spaced_words(text: str) -> str:
+    """The content words of a text with a blank around each, so that one is found as `" word "`."""
+    return f" {' '.join(content_words(text))} "
 
 
 def count_words(text: str) -> int:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from agent.evidence import content_words, fold
 from agent.evidence.dates import complete_dates, iso_dates, names_month
 from agent.evidence.numbers import number_values, read_numbers
+from agent.evidence.words import spaced_words
 from agent.state import Form, Scalar, Slot
 
 LONGEST = 1000  # characters of a value
@@ -132,26 +134,31 @@ def holds_value(text: str, value: Scalar, around: str = "") -> bool:
         return value in number_values(text)
     if moment := _MOMENT.fullmatch(value):
         return _has_date(moment[1], text, around) and (not moment[2] or _has_time(moment, text))
-    if not _digit_groups(value) <= _counted_numbers(text) | {
-        n for n in _counted_numbers(around) if n in _YEARS
-    }:
+    if not _digit_groups(value) <= _counted_numbers(text) | _years_on(around):
         return False
     return _has_words(value, text) or bool(around and _has_words(value, around))
 
 
-_YEARS = range(1000, 2200)
+@lru_cache(maxsize=32)
+def _years_on(page: str) -> frozenset[int]:
+    """The numbers of a page that may be years; kept, since many values are of one page."""
+    return frozenset(n for n in _digit_groups(page) | _digit_runs(page) if 1000 <= n < 2200)
 
 
 def _digit_groups(text: str) -> set[int]:
     """The integers written in digits, thousands separators removed."""
     whole = re.sub(r"(?<=\d)[,\u00a0\u202f ](?=\d{3}(?!\d))", "", text)
-    return {int(digits) for digits in re.findall(r"\d{1,20}", whole)}
+    return _digit_runs(whole)
+
+
+def _digit_runs(text: str) -> set[int]:
+    return {int(digits) for digits in set(re.findall(r"\d{1,20}", text))}
 
 
 def _counted_numbers(text: str) -> set[int]:
     """The integers of a text, in digits or in words."""
-    apart = {int(digits) for digits in re.findall(r"\d{1,20}", text)}
-    return _digit_groups(text) | apart | {int(n) for n in number_values(text) if n == int(n)}
+    whole = {int(n) for n in number_values(text) if n == int(n)}
+    return _digit_groups(text) | _digit_runs(text) | whole
 
 
 def _has_date(day: str, text: str, around: str) -> bool:
@@ -177,5 +184,5 @@ def _has_time(moment: re.Match[str], text: str) -> bool:
 
 def _has_words(value: str, text: str) -> bool:
     parts = content_words(value) or fold(value).split()
-    there = set(content_words(text)) | set(fold(text).split())
-    return bool(parts) and sum(part in there for part in parts) >= HELD * len(parts)
+    there = f"{spaced_words(text)} {fold(text)} "
+    return bool(parts) and sum(f" {part} " in there for part in parts) >= HELD * len(parts)

@@ -9,6 +9,7 @@ from agent.checking.bench import QuotePlace, check_by_rules
 from agent.evidence import content_words, rank_texts, split_passages, split_sentences
 from agent.evidence.citing import Cited, Draft, compose_answer
 from agent.evidence.markers import cited_numbers, strip_markers
+from agent.evidence.quoting import ranked_pieces
 from agent.evidence.words import count_words
 from agent.state import Answered, Source
 
@@ -78,12 +79,9 @@ def _find_support(claim: str, sources: Sequence[Source], topic: str) -> _Passage
     """The best passage that supports a claim: a sentence, else a longer one."""
     is_polar = claim.casefold().strip(" .!。！") in _POLAR_ANSWERS
     for split in (split_sentences, split_passages):
-        passages = [
-            _Passage(source, start, end)
-            for source in sources
-            for start, end in split(source.page.text)
-        ]
-        for passage in _rank_passages(passages, f"{topic} {claim}")[:MAX_CHECKED]:
+        query = f"{topic} {claim}"
+        passages = [_Passage(s, *span) for s, span in ranked_pieces(sources, query, split)]
+        for passage in _rank_passages(passages, query)[:MAX_CHECKED]:
             if is_polar or _supports(passage, claim, topic):
                 return passage
     return None

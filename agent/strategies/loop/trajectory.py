@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from agent.evidence import content_words, estimate_tokens, render_sources, select_passages
+from agent.evidence.ranking import ranked_length, ranked_text
+from agent.evidence.words import spaced_words
 from agent.outside import Excerpt
 from agent.state import (
     Browsed,
@@ -72,16 +74,25 @@ def build_trajectory(research: Research, budget: int) -> Trajectory:
     return Trajectory("\n\n".join(filter(None, parts)), tuple(shown))
 
 
-def select_useful(sources: Sequence[Source], query: str, budget: int) -> tuple[Excerpt, ...]:
-    """The passages that fit a query best, of those pages that share enough words with it."""
+def select_useful(
+    sources: Sequence[Source], query: str, budget: int, length: int | None = None
+) -> tuple[Excerpt, ...]:
+    """The passages that fit a query best, of those pages that share enough words with it.
+
+    Of each page about `length` characters are ranked, by default as many as `select_passages` does.
+    """
     query_words = set(content_words(query))
     least = min(MIN_SHARED_WORDS, len(query_words))
-    helpful = [
-        source
-        for source in sources
-        if len(query_words & set(content_words(f"{source.page.title} {source.page.text}"))) >= least
-    ]
-    return select_passages(helpful, query, budget)
+    length = ranked_length(sources) if length is None else length
+    texts = (f"{s.page.title} {ranked_text(s.page.text, query, length)}" for s in sources)
+    shared = [_count_shared(query_words, text) for text in texts]
+    helpful = [source for source, count in zip(sources, shared, strict=True) if count >= least]
+    return select_passages(helpful, query, budget, length)
+
+
+def _count_shared(words: set[str], text: str) -> int:
+    there = spaced_words(text)
+    return sum(f" {word} " in there for word in words)
 
 
 def ranking_query(topic: str, queries: Sequence[str]) -> str:
@@ -146,16 +157,17 @@ def _select_contents(steps: Sequence[_Step], topic: str, budget: int) -> list[tu
     share = int(EVEN_SHARE * budget) // (steps_left or 1)
     last_queries = next((step.queries for step in reversed(steps) if step.queries), ())
     contents: list[tuple[Excerpt, ...]] = []
+    length = ranked_length([source for step in steps for source in step.sources])
     for step in reversed(steps):
         steps_left -= bool(step.sources)
         query = ranking_query(topic, (*step.queries, *last_queries))
-        excerpts = _useful_contents(step, query, budget - share * steps_left)
+        excerpts = _useful_contents(step, query, budget - share * steps_left, length)
         budget -= estimate_tokens(render_sources(excerpts))
         contents.append(excerpts)
     return contents[::-1]
 
 
-def _useful_contents(step: _Step, query: str, budget: int) -> tuple[Excerpt, ...]:
+def _useful_contents(step: _Step, query: str, budget: int, length: int) -> tuple[Excerpt, ...]:
     """The quotes that a model chose (`Browsed`); without any, the passages that rank best."""
     quoted_sources = {quote.source for quote in step.quotes}
     quoted = [
@@ -163,7 +175,7 @@ def _useful_contents(step: _Step, query: str, budget: int) -> tuple[Excerpt, ...
         for source in step.sources
         if source.n in quoted_sources
     ]
-    return tuple(quoted) or select_useful(step.sources, query, budget)
+    return tuple(quoted) or select_useful(step.sources, query, budget, length)
 
 
 def _excerpt_quotes(source: Source, quotes: Sequence[Quote]) -> Excerpt:
