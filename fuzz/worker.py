@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
 
+from agent.sources.pages.worker import peak_kilobytes
 from fuzz.engines import Engine, load_instrumented, read_corpus, run_atheris, run_hypothesis
 from fuzz.execution import Executor, limit_memory
 from fuzz.target import load_target
@@ -61,13 +61,8 @@ def _has_leak(execute: Executor, inputs: list[bytes], seconds: float) -> bool:
                 execute(data)
                 if time.monotonic() > ends and quarter:
                     break
-        peaks.append(_peak_kilobytes())
+        peaks.append(peak_kilobytes())
     return peaks[3] - peaks[1] > MOST_GROWTH and peaks[3] - peaks[2] > MOST_LATE_GROWTH
-
-
-def _peak_kilobytes() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak // 1024 if sys.platform == "darwin" else peak
 
 
 def parse_work(arguments: list[str]) -> Work:

@@ -98,6 +98,18 @@ def test_a_worker_is_free_once_the_last_body_is_read(pool: WorkerPool) -> None:
     assert pid_of(pool) == first
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system counts otherwise")
+def test_a_worker_counts_its_own_memory_and_not_its_parents() -> None:
+    """A server is large: each of its workers would end after every page that is slow."""
+    count = "from agent.sources.pages.worker import peak_kilobytes; print(peak_kilobytes())"
+    start = (
+        "import subprocess, sys; held = b'x' * 350_000_000; "
+        f"subprocess.run([sys.executable, '-c', {count!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, cwd=ROOT)
+    assert 0 < int(done.stdout) < 100_000
+
+
 def test_closing_ends_what_is_read(pool: WorkerPool) -> None:
     reader = BodyReader(pool)
     reader.read(PAGE)

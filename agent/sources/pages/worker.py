@@ -12,9 +12,11 @@ that a crash loses only the rest, and at last either `done` or `failed`.
 
 import json
 import os
+import re
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any, BinaryIO
 
 MAX_MEMORY = 2**30  # bytes of address space
@@ -116,13 +118,22 @@ def limit_cpu_time() -> None:
 
 
 def peak_kilobytes() -> int:
-    """The largest memory that was in use at once; 0 where the system does not tell it."""
+    """The largest memory that was in use at once; 0 where the system does not tell it.
+
+    On Linux `ru_maxrss` is no less than that of the process which started this one (getrusage(2)),
+    so there `VmHWM` of proc(5) is read.
+    """
+    try:
+        status = Path("/proc/self/status").read_text("ascii", "replace")
+    except OSError:
+        status = ""
+    if peak := re.search(r"^VmHWM:\s*(\d+) kB", status, re.M):
+        return int(peak[1])
     try:
         import resource
     except ImportError:
         return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak // 1024 if sys.platform == "darwin" else peak
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # macOS counts bytes
 
 
 def refuse_event(event: str, _: Any) -> None:
