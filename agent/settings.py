@@ -94,7 +94,9 @@ class Settings(Frozen):
     min_credibility: float = Field(default=0.5, ge=0, le=1)  # a report reads pages above it
     patience: float = Field(default=2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
-    verify: Literal["unsure", "all", "rules"] = "unsure"  # which claims a model is asked to judge
+    verify: Literal["model", "rules"] = "model"  # who judges the claims that rules cannot prove
+    #: Claims that a call judges; None: 8 for Gemini and OpenAI, 1 for a model of unknown strength.
+    verify_batch: int | None = Field(default=None, ge=1, le=50)
     on_unsupported: Literal["drop", "flag"] = "drop"
 
     # caps of a run; None: no limit
@@ -146,6 +148,21 @@ class Settings(Frozen):
         fields = dict(values)
         return {**DEPTHS.get(fields.get("depth", "normal"), {}), **fields}
 
+    @property
+    def named_models(self) -> tuple[str, ...]:
+        """The setting `llm`, or its default."""
+        only_openai = self.openai_model and not self.gemini_api_key.get_secret_value()
+        return self.llm or ("openai" if only_openai else "gemini",)
+
+    @property
+    def claims_per_call(self) -> int:
+        """How many claims a call judges: `verify_batch`, or its default for the first model."""
+        if self.verify_batch:
+            return self.verify_batch
+        provider = self.named_models[0].partition(":")[0]
+        own_server = self.openai_base_url != Settings.model_fields["openai_base_url"].default
+        return 1 if provider == "openai" and own_server else 8
+
 
 #: Fields that a depth sets, for every strategy. `normal` is the defaults above.
 #: The 600 seconds of `deep` are the time limit of a question in docs/evaluation.md.
@@ -159,7 +176,6 @@ DEPTHS: dict[str, dict[str, Any]] = {
         "max_iterations": 3,
         "report_tokens": 3000,
         "max_words": 60,
-        "verify": "rules",
         "max_tokens": 25_000,
         "max_seconds": 60.0,
     },
@@ -173,7 +189,6 @@ DEPTHS: dict[str, dict[str, Any]] = {
         "report_tokens": 16_000,
         "max_words": 160,
         "double_check": True,
-        "verify": "all",
         "max_tokens": 400_000,
         "max_seconds": 600.0,
     },
@@ -183,7 +198,7 @@ DEPTHS: dict[str, dict[str, Any]] = {
 SHAPING_FIELDS = tuple(
     "strategy baseline depth slots slots_schema max_rounds max_steps max_words pages_per_query "
     "pages_per_step evidence_tokens double_check browse_with_model report_tokens max_iterations "
-    "min_credibility lang verify on_unsupported".split()
+    "min_credibility lang verify verify_batch on_unsupported".split()
 )
 
 #: The field that each environment variable sets. A list is written with commas.
@@ -215,6 +230,7 @@ ENVIRONMENT = {
     "SEARCH_TIMEOUT": "search_timeout",
     "DOUBLE_CHECK": "double_check",
     "BROWSE_WITH_MODEL": "browse_with_model",
+    "VERIFY_BATCH": "verify_batch",
     "PAGE_TIMEOUT": "page_timeout",
     "PAGE_MAX_BYTES": "page_max_bytes",
     "ALLOW_PRIVATE_NETWORK": "allow_private_network",

@@ -19,8 +19,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from agent.checking import check_claim
 from agent.evidence import find_copies, select_passages, split_passages
+from agent.evidence.quantities import missing_quantities
 from agent.state import Hit, Page, Source
 from benchmarks.index import ROOT, read_rows
 
@@ -121,9 +121,9 @@ def find_copies_by_pairs(sources: Sequence[Source]) -> list[tuple[int, int]]:
 
 
 def measure_checks(file: Path) -> dict[str, Any]:
-    """Check claims against the texts that they cite; the baseline is the share of common words."""
+    """Compare quantities of claims with their texts; the baseline is the share of common words."""
     claims = [(row["claim"], row["references"]) for row in read_rows(file)][:CLAIMS]
-    check_claim(*claims[0])  # tables are read once
+    missing_quantities(*claims[0])  # tables are read once
 
     def overlap() -> None:
         for claim, quotes in claims:
@@ -131,7 +131,9 @@ def measure_checks(file: Path) -> dict[str, Any]:
             len(words & set(plain_words(" ".join(quotes)))) / max(1, len(words))
 
     plain = cpu_ms(overlap) / len(claims)
-    ours = cpu_ms(lambda: [check_claim(claim, quotes) for claim, quotes in claims]) / len(claims)
+    ours = cpu_ms(lambda: [missing_quantities(claim, quotes) for claim, quotes in claims]) / len(
+        claims
+    )
     size = sum(len(" ".join(quotes)) for _, quotes in claims) / len(claims)
     return {
         "claims": len(claims),

@@ -26,10 +26,9 @@ Reader = Callable[[str], Any]
 def readers() -> dict[str, Reader]:
     """Each function under measure, with the text in the place where a stranger's text arrives."""
     from agent import evidence
-    from agent.checking.bench import QuotePlace, check_by_rules
-    from agent.checking.premise import denies_premise, find_premise
-    from agent.checking.rules import check_claim, find_turning_word
+    from agent.checking.rules import QuotePlace, decide_verdict
     from agent.evidence import citing, dates, instructions, links, markers, names, numbers, scores
+    from agent.evidence.quantities import missing_quantities
     from agent.llm.extractive import finders
     from agent.llm.extractive.engine import Extractive
     from agent.llm.extractive.lines import quotable_lines
@@ -83,8 +82,6 @@ def readers() -> dict[str, Reader]:
         "nearest_passage": lambda text: evidence.nearest_passage(claim, _source(text)),
         "nearest_passage (quote)": lambda text: evidence.nearest_passage(text, _source(plain)),
         "closest_sentences": lambda text: evidence.closest_sentences(claim, [_source(text)]),
-        "sentences_around": lambda text: evidence.sentences_around(text, len(text) // 2),
-        "antecedent_of": lambda text: evidence.antecedent_of(text, len(text) // 2),
         "count_words": evidence.words.count_words,
         "find_names": names.find_names,
         "find_question_names": names.find_question_names,
@@ -121,13 +118,10 @@ def readers() -> dict[str, Reader]:
             citing.Draft(answer=claim, citations=[citing.Cited(source=1, quote=claim)]),
             [_source(text)],
         ),
-        "check_claim (claim)": lambda text: check_claim(text, [plain]),
-        "check_claim (quote)": lambda text: check_claim(claim, [text]),
-        "check_claim (both)": lambda text: check_claim(text, [text]),
-        "check_by_rules (page)": lambda text: check_by_rules(claim, (place(text),)),
-        "find_turning_word": find_turning_word,
-        "find_premise": find_premise,
-        "denies_premise": lambda text: denies_premise("France win the cup", text),
+        "decide_verdict (claim)": lambda text: decide_verdict(text, (place(plain),)),
+        "decide_verdict (page)": lambda text: decide_verdict(claim, (place(text),)),
+        "missing_quantities (claim)": lambda text: missing_quantities(text, [plain]),
+        "missing_quantities (quote)": lambda text: missing_quantities(claim, [text]),
         "to_typed": lambda text: forms.to_typed(text, long),
         "holds_value (text)": lambda text: forms.holds_value(text, "Anna Quill 1904", text),
         "holds_value (number)": lambda text: forms.holds_value(text, 1904),

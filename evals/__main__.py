@@ -1,28 +1,34 @@
-"""All suites, and their figures as one page: `python -m evals [--data DIR] [--out FILE]`.
+"""All suites, and their figures as one page: `python -m evals [--data DIR] [--only NAME ...]`.
 
-A suite whose data is missing is skipped, and the page says so.
+A suite whose data is missing is skipped, and the page says so. With `--only`, the sections of the
+other suites stay as they are on the page.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evals import (
     arms,
+    calibration,
     claims,
     conflicts,
     credibility,
     extractive,
+    filled,
     injection,
     lies,
     links,
+    local_model,
     multihop,
     slots,
+    swaps,
     wire,
 )
 from evals.extractive import ROOT
@@ -63,8 +69,25 @@ def _wire(_: Path) -> str:
     return _rows(wire.measure().items(), ("measure", "value"))
 
 
-def _claims(data: Path) -> str:
-    return claims.table(claims.measure(data / "claims"))
+def _filled(data: Path) -> str:
+    return filled.report(filled.measure(data))
+
+
+def _calibration(data: Path) -> str:
+    return calibration.report(calibration.measure(data))
+
+
+def _claims(_: Path) -> str:
+    return claims.report()
+
+
+def _swaps(data: Path) -> str:
+    outcomes = swaps.measure(data)
+    return "\n\n".join([swaps.report(outcomes), *swaps.violations(outcomes)])
+
+
+def _local_model(_: Path) -> str:
+    return local_model.report()
 
 
 def _links(data: Path) -> str:
@@ -95,10 +118,14 @@ SUITES = (
     Suite("extractive", "Answers without a model: short passages", "multihop", _extractive),
     Suite("arms", "Strategies side by side, and one plain search", "multihop", _arms),
     Suite("slots", "Slots without a model: long real pages", "worldcup", _slots),
+    Suite("filled", "Slots without a model: short passages", "multihop", _filled),
+    Suite("calibration", "What a slot's confidence is worth", "multihop", _calibration),
     Suite("multihop", "Questions of two and three hops, by strategy", "multihop", _multihop),
-    Suite("conflicts", "Sources that disagree: two hundred slots", "worldcup", _conflicts),
+    Suite("conflicts", "Sources that disagree", "worldcup", _conflicts),
     Suite("wire", "Rounds, calls and tokens with a scripted model", "", _wire),
-    Suite("claims", "Claims against what they cite, without a model", "claims", _claims),
+    Suite("swaps", "False sentences made of true ones, and true ones in other words", "", _swaps),
+    Suite("claims", "What a model is worth as a judge of claims", "", _claims),
+    Suite("local_model", "Whole runs with a small local model", "", _local_model),
     Suite("injection", "Hostile pages", "injection", injection.report),
     Suite("links", "Links that open at the quote, in a browser", "pages", _links),
     Suite("lies", "What reaches the user of what a model makes up", "multihop", _lies),
@@ -106,8 +133,8 @@ SUITES = (
 )
 
 
-def page(data: Path) -> Iterator[str]:
-    """Yield the sections of the page, each as soon as it is measured."""
+def write_page(data: Path, names: Sequence[str], old: str) -> Iterator[str]:
+    """Yield the sections of the page, each as soon as it is measured or taken from the old page."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
     ).stdout.strip()
@@ -115,19 +142,36 @@ def page(data: Path) -> Iterator[str]:
         f"# How good the answers are\n\n{datetime.now(UTC):%Y-%m-%d}, commit "
         f"{commit or 'unknown'}: `python -m evals`. Each part by itself: `python -m evals.NAME`."
     )
+    kept = old_sections(old)
     for suite in SUITES:
-        there = not suite.needs or (data / suite.needs).is_dir()
-        body = suite.write(data) if there else f"Skipped: no data in `{suite.needs}/`."
-        yield f"## {suite.title}\n\n`python -m evals.{suite.name}`\n\n{body}"
+        if suite.name in names or suite.title not in kept:
+            yield _measure(suite, data)
+        else:
+            yield kept[suite.title]
+
+
+def old_sections(page: str) -> dict[str, str]:
+    """The sections of a page by their titles."""
+    parts = re.split(r"^(?=## )", page, flags=re.M)[1:]
+    return {part.partition("\n")[0].removeprefix("## "): part.strip() for part in parts}
+
+
+def _measure(suite: Suite, data: Path) -> str:
+    there = not suite.needs or (data / suite.needs).is_dir()
+    body = suite.write(data) if there else f"Skipped: no data in `{suite.needs}/`."
+    return f"## {suite.title}\n\n`python -m evals.{suite.name}`\n\n{body}"
 
 
 def main() -> None:
-    """Measure all, and write the page."""
+    """Measure all, or some, and write the page."""
+    names = [suite.name for suite in SUITES]
     parser = argparse.ArgumentParser(prog="python -m evals", description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
     parser.add_argument("--out", type=Path, default=PAGE)
+    parser.add_argument("--only", nargs="+", choices=names, default=names, help="these alone")
     given = parser.parse_args()
-    text = "\n\n".join(page(given.data.resolve())) + "\n"
+    old = given.out.read_text("utf-8") if given.out.exists() else ""
+    text = "\n\n".join(write_page(given.data.resolve(), given.only, old)) + "\n"
     given.out.write_text(text, encoding="utf-8")
     print(text)
 

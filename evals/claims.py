@@ -1,9 +1,10 @@
-"""Measures how well the deterministic checker separates supported claims from all others.
+"""Measures what a model is worth as a judge of claims, by the number of claims in one call.
 
-Three public sets of claims with what they cite. The SHA-1 of a claim's text puts it into one of two
-halves: weights and thresholds were chosen on `tune`; `report` is unseen. Plain word overlap is
-measured in the same run, as the baseline.
-`python -m evals.claims [--data DIR]` prints one JSON object; `--fit` prints new weights.
+`python -m evals.claims [--data DIR] [--sample N] [--batch N ...]`: public claims with what they
+cite (AttributionBench, WiCE, Factcheck-GPT), put to the model of the environment (OPENAI_BASE_URL,
+OPENAI_MODEL; LLM) by the program's own task `verify`. The SHA-1 of a claim's text puts it into one
+of two halves; only the half `report` is used, on which nothing was tuned. `--record` keeps the
+figures in `evals/judges.json`, from which `python -m evals` writes them.
 """
 
 from __future__ import annotations
@@ -11,21 +12,35 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import math
+import os
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.checking import Checked, check_claim, claim_likeness
-from agent.evidence import content_words, rank_texts, split_passages
+from agent.errors import ModelFailed
+from agent.evidence import rank_texts, split_passages
+from agent.evidence.markers import strip_markers
+from agent.llm import ModelChain
+from agent.outside import Ask, Excerpt
+from agent.run.models import make_models
+from agent.settings import Settings, parse_settings
+from agent.state import Claim
+from agent.steps.verify import JudgeClaims
+from evals.extractive import ROOT
 
-DATA = Path(__file__).parents[2] / "shared" / "data" / "claims"
-RESAMPLES = 500
-PASSAGES = 6  # the best of a page for a claim, where a set names the page alone
-STEPS, RATE, DECAY = 3000, 0.5, 0.02  # of gradient descent, on features of mean 0 and spread 1
-SETS = ("attributionbench", "wice", "factcheck")
+DATA = ROOT.parent / "shared/data/claims"
+RECORD = Path(__file__).with_name("judges.json")
+RESAMPLES = 1000
+BATCHES = (1, 2, 4, 8)
+EVIDENCE = 1200  # characters of what a claim cites: eight fit into a context of 4,096 tokens
+TOPIC = "Which of these claims do the sources that they cite support?"
+FILES = {
+    "attributionbench": "attributionbench",
+    "wice": "wice_claim",
+    "factcheck": "factcheck_stance",
+}
 
 
 class Row(NamedTuple):
@@ -33,7 +48,6 @@ class Row(NamedTuple):
 
     claim: str
     quotes: tuple[str, ...]
-    surroundings: tuple[str, ...]
     label: str
 
     @property
@@ -42,256 +56,199 @@ class Row(NamedTuple):
         return self.label in ("attributable", "supported", "completely-support")
 
 
-class ScoredRow(NamedTuple):
-    """A row with the checker's result and the overlap score."""
+class JudgedRow(NamedTuple):
+    """A row, the size of its batch, and the verdict; "" where none was given."""
 
     row: Row
-    checked: Checked
-    overlap: float
+    batch: int
+    verdict: str
+    seconds: float  # its share of its call
 
 
-# --- the sets -------------------------------------------------------------------------------------
+# --- the sets ------------------------------------------------------------------------------------
 
 
 def load_rows(folder: Path, name: str) -> list[Row]:
-    """Load a set by its name."""
-    file = {
-        "attributionbench": "attributionbench",
-        "wice": "wice_claim",
-        "factcheck": "factcheck_stance",
-    }
-    text = (folder / f"{file[name]}.dev.jsonl").read_text("utf-8")
-    return [_parse_row(name, json.loads(line)) for line in text.splitlines()]
+    """The rows of a set that are in the half not tuned on, with all that they cite."""
+    text = (folder / f"{FILES[name]}.dev.jsonl").read_text("utf-8")
+    rows = (_parse_row(name, json.loads(line)) for line in text.splitlines())
+    return [row for row in rows if half(row.claim) == "report"]
 
 
 def _parse_row(name: str, line: dict[str, Any]) -> Row:
     if name == "attributionbench":
-        return Row(line["claim"], tuple(line["references"]), (), line["attribution_label"])
-    if name == "factcheck":
-        return Row(line["claim"], (line["evidence"],), (), line["stance"])
-    page = "\n".join(line["evidence"])
-    return Row(
-        line["claim"], best_passages(page, line["claim"]), (line["evidence"][0],), line["label"]
-    )
+        told, label = "\n".join(line["references"]), line["attribution_label"]
+    elif name == "factcheck":
+        told, label = line["evidence"], line["stance"]
+    else:
+        told, label = "\n".join(line["evidence"]), line["label"]
+    return Row(strip_markers(line["claim"]).strip(), (told,), label)
 
 
 def best_passages(page: str, claim: str) -> tuple[str, ...]:
-    """Return the passages of a page that fit a claim best, in page order."""
+    """The passages of a page that fit a claim best, in page order, within EVIDENCE characters."""
     pieces = [page[start:end] for start, end in split_passages(page)]
     scores = rank_texts(pieces, claim)
-    order = sorted(range(len(pieces)), key=lambda i: -scores[i])[:PASSAGES]
-    return tuple(pieces[i] for i in sorted(order))
+    kept, left = set[int](), EVIDENCE
+    for i in sorted(range(len(pieces)), key=lambda i: -scores[i]):
+        if not kept or len(pieces[i]) <= left:
+            kept.add(i)
+            left -= len(pieces[i])
+    return tuple(pieces[i][:EVIDENCE] for i in sorted(kept))
 
 
 def half(claim: str) -> str:
-    """Return the half that a claim belongs to."""
+    """The half that a claim belongs to."""
     last = hashlib.sha1(claim.encode(), usedforsecurity=False).digest()[-1]
     return "tune" if last % 2 else "report"
 
 
-def overlap(claim: str, quotes: Sequence[str]) -> float:
-    """The share of a claim's content words that its evidence has."""
-    claim_words, quote_words = set(content_words(claim)), set(content_words("\n".join(quotes)))
-    return len(claim_words & quote_words) / max(1, len(claim_words))
+def sample_rows(folder: Path, each: int) -> list[Row]:
+    """So many rows of each set, as many supported as not, with the best of what they cite."""
+    draw, rows = random.Random(5), list[Row]()
+    for name in FILES:
+        for truth in (True, False):
+            side = [row for row in load_rows(folder, name) if row.supported == truth]
+            rows += draw.sample(side, min(len(side), (each + truth) // 2))
+    draw.shuffle(rows)
+    return [row._replace(quotes=best_passages(row.quotes[0], row.claim)) for row in rows]
 
 
-# --- figures --------------------------------------------------------------------------------------
-
-Pairs = Sequence[tuple[float, bool]]
+# --- judging -------------------------------------------------------------------------------------
 
 
-def auc(pairs: Pairs) -> float:
-    """Area under the ROC curve: the chance that a true claim scores above a false one.
-
-    A tie counts half (the statistic of Mann and Whitney).
-    """
-    below = won = 0.0
-    ordered: dict[float, list[int]] = {}
-    for score, true in sorted(pairs):
-        ordered.setdefault(score, [0, 0])[true] += 1
-    for bad, good in ordered.values():
-        won += good * (below + bad / 2)
-        below += bad
-    total = below * sum(true for _, true in pairs)
-    return won / total if total else 0.5
+def judge_rows(rows: Sequence[Row], ask: Ask, size: int) -> Iterator[JudgedRow]:
+    """Put rows to a judge, so many in a call."""
+    for at in range(0, len(rows), size):
+        batch = rows[at : at + size]
+        began = time.perf_counter()
+        verdicts = _ask_batch(batch, ask)
+        seconds = (time.perf_counter() - began) / len(batch)
+        for n, row in enumerate(batch, 1):
+            yield JudgedRow(row, size, verdicts.get(n, ""), round(seconds, 2))
 
 
-def balanced_accuracy(pairs: Pairs, least: float) -> float:
-    """The mean recall of both classes, where scores of at least `least` mean supported."""
-    good = [score >= least for score, true in pairs if true]
-    bad = [score < least for score, true in pairs if not true]
+def _ask_batch(batch: Sequence[Row], ask: Ask) -> dict[int, str]:
+    claims = tuple(Claim(text=row.claim, citations=(n,)) for n, row in enumerate(batch, 1))
+    evidence = tuple(
+        Excerpt(source=n, title="", url=f"https://example.org/{n}", passages=row.quotes)
+        for n, row in enumerate(batch, 1)
+    )
+    try:
+        reply = ask(JudgeClaims(topic=TOPIC, claims=claims, evidence=evidence))
+    except ModelFailed:
+        return {}
+    return {said.claim: said.verdict for said in reply.answer.verdicts}
+
+
+def open_judge(settings: Settings) -> Ask:
+    """The model of the settings, without journal or budget."""
+    models = make_models(settings)
+    return ModelChain(models, settings.llm_timeout, settings.llm_retry_waits)
+
+
+# --- figures -------------------------------------------------------------------------------------
+
+
+def balanced_accuracy(judged: Sequence[JudgedRow]) -> float:
+    """The mean recall of both classes. A verdict that was not given is wrong."""
+    good = [one.verdict == "supported" for one in judged if one.row.supported]
+    bad = [one.verdict not in ("supported", "") for one in judged if not one.row.supported]
     return (sum(good) / max(1, len(good)) + sum(bad) / max(1, len(bad))) / 2
 
 
-def best_threshold(pairs: Pairs) -> float:
-    """Return the median of the thresholds within 0.005 of the best balanced accuracy."""
-    scores = sorted({round(score, 2) for score, _ in pairs})
-    told = {score: balanced_accuracy(pairs, score) for score in scores}
-    good = [score for score in scores if told[score] >= max(told.values()) - 0.005]
-    return good[len(good) // 2]
+def bootstrap_interval(judged: Sequence[JudgedRow]) -> tuple[float, float]:
+    """The bootstrap interval of 95% of the balanced accuracy."""
+    draw = random.Random(3)
+    found = sorted(balanced_accuracy(draw.choices(judged, k=len(judged))) for _ in range(RESAMPLES))
+    return found[RESAMPLES // 40], found[-RESAMPLES // 40 - 1]
 
 
-def bootstrap_interval(parts: Sequence[Pairs], figure: Any) -> list[float]:
-    """Return the bootstrap interval of 95% of a figure of one or two scorings of the rows."""
-    rng, found = random.Random(3), []
-    for _ in range(RESAMPLES):
-        drawn = rng.choices(range(len(parts[0])), k=len(parts[0]))
-        found.append(figure(*([part[i] for i in drawn] for part in parts)))
-    found.sort()
-    return [round(found[int(at * RESAMPLES)], 3) for at in (0.025, 0.975)]
-
-
-def measure(folder: Path = DATA) -> dict[str, Any]:
-    """Every figure of every set."""
-    return {name: _measure_set(folder, name) for name in SETS}
-
-
-def _measure_set(folder: Path, name: str) -> dict[str, Any]:
-    began = time.perf_counter()
-    scored = [_score_row(row) for row in load_rows(folder, name)]
-    seconds = time.perf_counter() - began
-    halves = {h: [s for s in scored if half(s.row.claim) == h] for h in ("tune", "report")}
-    ends = [best_threshold(pairs) for pairs in _pairs(halves["tune"])]
-    found: dict[str, Any] = {h: _figures(part, ends) for h, part in halves.items()}
-    return {**found, "milliseconds": round(1000 * seconds / len(scored), 1)}
-
-
-def _score_row(row: Row) -> ScoredRow:
-    checked = check_claim(row.claim, row.quotes, row.surroundings)
-    return ScoredRow(row, checked, overlap(row.claim, row.quotes))
-
-
-def _pairs(part: Sequence[ScoredRow]) -> tuple[Pairs, Pairs]:
-    """Our scores and plain overlap's, each with the truth."""
-    ours = [(s.checked.score, s.row.supported) for s in part]
-    return ours, [(s.overlap, s.row.supported) for s in part]
-
-
-def _figures(part: Sequence[ScoredRow], ends: Sequence[float]) -> dict[str, Any]:
-    ours, plain = _pairs(part)
-    first, second = balanced_accuracy(ours, ends[0]), balanced_accuracy(plain, ends[1])
-
-    def gain(a: Pairs, b: Pairs) -> float:
-        return balanced_accuracy(a, ends[0]) - balanced_accuracy(b, ends[1])
-
+def figures(judged: Sequence[JudgedRow]) -> dict[str, Any]:
+    """The figures of one size of batch."""
+    false = [one for one in judged if not one.row.supported]
+    refuted = [one for one in judged if one.row.label == "refute"]
+    low, high = bootstrap_interval(judged)
     return {
-        "n": len(part),
-        "supported": sum(s.row.supported for s in part),
-        "balanced": round(first, 3),
-        "balanced_interval": bootstrap_interval([ours], lambda a: balanced_accuracy(a, ends[0])),
-        "overlap_balanced": round(second, 3),
-        "gain_interval": bootstrap_interval([ours, plain], gain),
-        "auc": round(auc(ours), 3),
-        "overlap_auc": round(auc(plain), 3),
-        **_verdict_figures(part),
-        **_refutation_figures(part),
-    }
-
-
-def _verdict_figures(part: Sequence[ScoredRow]) -> dict[str, Any]:
-    """Precision and recall of the verdict "supported", at the product's thresholds."""
-    called = [s.row.supported for s in part if s.checked.verdict == "supported"]
-    right, wanted = sum(called), sum(s.row.supported for s in part)
-    return {
-        "called_supported": len(called),
-        "precision": round(right / max(1, len(called)), 3),
-        "recall": round(right / max(1, wanted), 3),
-    }
-
-
-def _refutation_figures(part: Sequence[ScoredRow]) -> dict[str, Any]:
-    """Support against refutation, where a set has refutations."""
-    kept = [s for s in part if s.row.supported or s.row.label == "refute"]
-    if len(kept) == sum(s.row.supported for s in part):
-        return {}
-    ours, plain = _pairs(kept)
-    refuted = [s.checked.verdict for s in kept if s.row.label == "refute"]
-    return {
+        "batch": judged[0].batch,
+        "n": len(judged),
+        "balanced_accuracy": round(balanced_accuracy(judged), 3),
+        "interval": [round(low, 3), round(high, 3)],
+        "false": len(false),
+        "false_called_supported": _called(false),
+        "true": len(judged) - len(false),
+        "true_called_supported": _called(judged) - _called(false),
         "refuted": len(refuted),
-        "refuted_called_supported": refuted.count("supported"),
-        "refute_auc": round(auc(ours), 3),
-        "refute_auc_interval": bootstrap_interval([ours], auc),
-        "overlap_refute_auc": round(auc(plain), 3),
+        "refuted_called_supported": _called(refuted),
+        "no_verdict": sum(not one.verdict for one in judged),
+        "seconds": round(sum(one.seconds for one in judged) / len(judged), 2),
     }
 
 
-def table(found: dict[str, Any]) -> str:
-    """The figures as a Markdown table."""
-    head = (
-        "set | half | n | balanced accuracy | overlap | gain, 95% | AUC | overlap "
-        "| precision of supported | recall | support against refute | overlap"
+def _called(judged: Sequence[JudgedRow]) -> int:
+    return sum(one.verdict == "supported" for one in judged)
+
+
+def measure(rows: Sequence[Row], ask: Ask, sizes: Sequence[int] = BATCHES) -> list[dict[str, Any]]:
+    """The figures of each size of batch, over the same rows."""
+    return [figures(list(judge_rows(rows, ask, size))) for size in sizes]
+
+
+HEAD = (
+    "| judge | claims a call | n | balanced accuracy | interval of 95% | false called supported "
+    "| true called supported | refuted called supported | no verdict | seconds a claim |\n"
+    "|---|---|---|---|---|---|---|---|---|---|"
+)
+NOTES = """
+Claims of AttributionBench, WiCE and Factcheck-GPT in equal parts, half of them supported, of the
+half not tuned on; what each cites is cut to its best 1,200 characters. Only `supported` counts as
+supported. A verdict that the judge did not give counts as wrong."""
+
+
+def report(record: Path = RECORD) -> str:
+    """The part of RESULTS.md: the judges that were measured and kept."""
+    if not record.exists():
+        return "Not measured yet: it needs a model. `python -m evals.claims --record`"
+    judges: dict[str, list[dict[str, Any]]] = json.loads(record.read_text("utf-8"))
+    rows = (_table_row(name, found) for name, sizes in judges.items() for found in sizes)
+    return "\n".join([HEAD, *rows, NOTES])
+
+
+def _table_row(name: str, found: dict[str, Any]) -> str:
+    low, high = found["interval"]
+    kinds = ("false", "true", "refuted")
+    cells = (
+        *(name, found["batch"], found["n"], f"**{found['balanced_accuracy']}**"),
+        f"{low} to {high}",
+        *(f"{found[f'{kind}_called_supported']} of {found[kind]}" for kind in kinds),
+        *(found["no_verdict"], found["seconds"]),
     )
-    lines = [f"| {head} |", "|" + "---|" * 12]
-    for name, parts in found.items():
-        for h in ("report", "tune"):
-            f = parts[h]
-            low, high = f["gain_interval"]
-            refute = (f.get("refute_auc", ""), f.get("overlap_refute_auc", ""))
-            cells = [name, h, f["n"], f"**{f['balanced']}**", f["overlap_balanced"]]
-            cells += [f"{low:+.3f} to {high:+.3f}", f["auc"], f["overlap_auc"]]
-            cells += [f["precision"], f["recall"], *refute]
-            lines.append(f"| {' | '.join(str(cell) for cell in cells)} |")
-    return "\n".join(lines)
+    return f"| {' | '.join(map(str, cells))} |"
 
 
-# --- fitting --------------------------------------------------------------------------------------
-
-Example = tuple[Sequence[float], bool, float]  # features, supported, weight
-
-
-def examples(folder: Path) -> list[Example]:
-    """The tune halves as features; each set weighs a third, each of its classes half of it."""
-    found: list[Example] = []
-    for name in SETS:
-        part = [row for row in load_rows(folder, name) if half(row.claim) == "tune"]
-        good = sum(row.supported for row in part)
-        counts = {True: good, False: len(part) - good}
-        for row in part:
-            share = 1 / (2 * len(SETS) * counts[row.supported])
-            found.append((claim_likeness(row.claim, row.quotes), row.supported, share))
-    return found
-
-
-def fit(found: Sequence[Example]) -> tuple[list[float], float]:
-    """Logistic regression by gradient descent: the weights of the features and what is added."""
-    columns = list(zip(*(features for features, _, _ in found), strict=True))
-    means = [sum(column) / len(column) for column in columns]
-    spreads = [_spread(column) for column in columns]
-    rows_ = [[(x - m) / s for x, m, s in zip(f, means, spreads, strict=True)] for f, _, _ in found]
-    weights, added = [0.0] * len(columns), 0.0
-    for _ in range(STEPS):
-        slopes, slope = [DECAY * w for w in weights], 0.0
-        for row, (_, true, share) in zip(rows_, found, strict=True):
-            total = added + sum(w * x for w, x in zip(weights, row, strict=True))
-            off = share * (1 / (1 + math.exp(-total)) - true)
-            slopes = [s + off * x for s, x in zip(slopes, row, strict=True)]
-            slope += off
-        weights = [w - RATE * s for w, s in zip(weights, slopes, strict=True)]
-        added -= RATE * slope
-    plain = [w / s for w, s in zip(weights, spreads, strict=True)]
-    return plain, added - sum(w * m for w, m in zip(plain, means, strict=True))
-
-
-def _spread(column: Sequence[float]) -> float:
-    mean = sum(column) / len(column)
-    return math.sqrt(sum((x - mean) ** 2 for x in column) / len(column)) or 1.0
+def keep(name: str, found: list[dict[str, Any]], record: Path = RECORD) -> None:
+    """Write the figures of a judge over those that were kept of it."""
+    known = json.loads(record.read_text("utf-8")) if record.exists() else {}
+    text = json.dumps({**known, name: found}, indent=1, ensure_ascii=False)
+    record.write_text(f"{text}\n", encoding="utf-8")
 
 
 def main() -> None:
     """The command."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m evals.claims")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of the three sets")
-    parser.add_argument("--fit", action="store_true", help="print new weights instead of figures")
-    parser.add_argument("--table", action="store_true", help="print Markdown instead of JSON")
-    chosen = parser.parse_args()
-    if not chosen.data.is_dir():
-        parser.error(f"{chosen.data} is not a folder; name one with --data")
-    if chosen.fit:
-        weights, added = fit(examples(chosen.data))
-        print(json.dumps({"weights": [round(w, 3) for w in weights], "added": round(added, 3)}))
-    else:
-        found = measure(chosen.data)
-        print(table(found) if chosen.table else json.dumps(found, indent=2))
+    parser.add_argument("--sample", type=int, default=20, help="claims of each set")
+    parser.add_argument("--batch", type=int, nargs="+", default=BATCHES, help="claims in a call")
+    parser.add_argument("--name", default="", help="of the judge; default: the model's")
+    parser.add_argument("--record", action="store_true", help="keep the figures for RESULTS.md")
+    given = parser.parse_args()
+    settings = parse_settings(os.environ)
+    name = given.name or make_models(settings)[0].name
+    rows = sample_rows(given.data, given.sample)
+    found = measure(rows, open_judge(settings), given.batch)
+    print("\n".join([HEAD, *(_table_row(name, one) for one in found)]))
+    if given.record:
+        keep(name, found)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measures how sources that disagree are weighed: two hundred slots of matches, one altered.
+"""Measures how sources that disagree are weighed: slots of matches, one altered in each case.
 
 `python -m evals.conflicts [--data DIR] [--show]`. For each match of `worldcup/matches.dev.jsonl`
 pages are written in different words, on hosts of different credibility, and one slot (score, date,
@@ -18,6 +18,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,9 +28,11 @@ from agent.run import research
 from agent.settings import Settings, parse_settings
 from agent.slots.sameness import same_value
 from evals.extractive import ROOT
+from evals.judges import Word, judge_prompt
 from tests.services import ModelRequest, Services, source_ids
 
 EACH = 40  # cases of a kind
+ENGINES = ("scripted", "none")
 ALTERED = ("score", "date", "referee", "stadium")
 SCHEMA = {
     "type": "object",
@@ -52,6 +55,7 @@ KINDS: dict[str, tuple[tuple[str, ...], tuple[str, ...], bool]] = {
     ),
     "one against one": (("oldgoals.net",), ("kickarchive.com",), False),
     "two unknown against a credible": (("oldgoals.net", "cupnotes.com"), ("bbc.co.uk",), False),
+    "one text, another value": (("oldgoals.net",), ("kickarchive.com",), False),
 }
 
 
@@ -149,7 +153,8 @@ def _page(host: str, text: str, m: Match, at: int) -> dict[str, str]:
 def _pages(kind: str, true: Match, said: Match) -> tuple[dict[str, str], ...]:
     """The pages of a case; those after the first altered one repeat it under another heading."""
     honest, wrong, _ = KINDS[kind]
-    pages = [_page(host, WORDINGS[i](true), true, i) for i, host in enumerate(honest)]
+    wordings = (_third,) if kind == "one text, another value" else WORDINGS
+    pages = [_page(host, wordings[i](true), true, i) for i, host in enumerate(honest)]
     for i, host in enumerate(wrong):
         around = ("", f"From the vaults of {host}.\n\n", "Archive, page two.\n\n")[i]
         tail = "" if not i else f"\n\nShared by readers of {host} with kind permission."
@@ -168,7 +173,7 @@ def _alter(m: Match, slot: str, other: Match) -> Match:
 
 
 def build_cases(data: Path) -> list[Case]:
-    """Two hundred cases, the matches drawn by the SHA-1 of their id."""
+    """EACH cases of each kind, the matches drawn by the SHA-1 of their id."""
     with (data / "worldcup/matches.dev.jsonl").open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     pairs = Counter((row["tournament"], *sorted((row["home"], row["away"]))) for row in rows)
@@ -204,20 +209,38 @@ def scripted_reader(case: Case) -> Any:
             return {"queries": [f"{m.home} {m.away} {m.cup}"], "slots": []}
         if asked.task == "reflect":
             return {
+                "answerable": True,
                 "slots": list(_report_values(case, shown)),
                 "need_more": False,
                 "new_queries": [],
             }
+        if asked.task == "verify":
+            judge = partial(_judge_value, case, shown)
+            return {"verdicts": judge_prompt(asked.prompt, judge, {})}
         return {"answer": "", "citations": []}
 
     return think
 
 
+def _judge_value(case: Case, shown: dict[int, str], claim: str, _: set[int]) -> Word:
+    """Supported if a source that is shown gives that slot that value, or has the claim in it."""
+    slot, _, value = claim.partition(": ")
+    for n, text in shown.items():
+        own = [m for m in _versions(case) if same_value(getattr(m, slot, ""), value)]
+        if claim in text or any(_find_statement(slot, m, text) for m in own):
+            return Word("supported", n)
+    return Word("unsupported")
+
+
+def _versions(case: Case) -> tuple[Match, ...]:
+    """The facts as pages may tell them."""
+    return case.match, case.altered, case.match._replace(**_short(case.match))
+
+
 def _report_values(case: Case, shown: dict[int, str]) -> Iterator[dict[str, Any]]:
     for n, text in shown.items():
         for slot in ALTERED:
-            true, wrong = case.match, case.altered
-            for m in dict.fromkeys((true, wrong, true._replace(**_short(true)))):
+            for m in dict.fromkeys(_versions(case)):
                 if quote := _find_statement(slot, m, text):
                     value = getattr(m, slot)
                     yield {"name": slot, "value": value, "source": n, "quote": quote}
@@ -244,6 +267,7 @@ class Outcome(NamedTuple):
     case: Case
     engine: str
     slot: SlotAnswer
+    told: bool  # both values stand in the answer, whose status is partial
     searched: bool  # a search that names both values was made
     other_conflicts: int  # in conflict, though all pages agree
     false_conflicts: int  # in the same case with nothing altered
@@ -293,7 +317,8 @@ def _run_case(
 def measure_case(case: Case, folder: Path, model: Services | None) -> Outcome:
     """Run a case with the product, altered and unaltered."""
     run = _run_case(case, case.pages, folder, model)
-    slots = run.answer().slots
+    answer = run.answer()
+    slots = answer.slots
     both = [str(value) for value in (slots[case.slot].value, *_alternatives(slots[case.slot]))]
     asked = any(all(value in query for value in both) for query in run.research.queries)
     plain = _run_case(case, case.plain, folder, model).answer().slots
@@ -301,6 +326,7 @@ def measure_case(case: Case, folder: Path, model: Services | None) -> Outcome:
         case,
         "none" if model is None else "scripted",
         slots[case.slot],
+        answer.status == "partial" and all(value in answer.answer for value in both),
         asked and len(both) > 1,
         sum(s.status == "conflict" for name, s in slots.items() if name != case.slot),
         sum(slot.status == "conflict" for slot in plain.values()),
@@ -313,12 +339,14 @@ def _alternatives(slot: SlotAnswer) -> list[Any]:
     return [other.value for other in slot.alternatives]
 
 
-def measure(data: Path, show: bool = False) -> list[Outcome]:
-    """Run every case, with the scripted model and without a model."""
+def measure(
+    data: Path, show: bool = False, engines: Sequence[str] = ENGINES, every: int = 1
+) -> list[Outcome]:
+    """Run the cases, with the scripted model and without a model; `every`: one of so many."""
     made = []
     with tempfile.TemporaryDirectory() as name, Services() as services:
-        for case in build_cases(data):
-            for model in (services, None):
+        for case in build_cases(data)[::every]:
+            for model in (services if engine == "scripted" else None for engine in engines):
                 folder = Path(name) / re.sub(r"\W", "", case.match.question)[:80]
                 folder.mkdir(exist_ok=True)
                 made.append(measure_case(case, folder, model))
@@ -330,15 +358,16 @@ def measure(data: Path, show: bool = False) -> list[Outcome]:
 
 
 HEAD = (
-    "| model | case | n | found | conflict told | searched for | resolved rightly | wrongly "
-    "| should be resolved |\n|---|---|---|---|---|---|---|---|---|"
+    "| model | case | n | found | conflict told | in the answer | searched for "
+    "| resolved rightly | wrongly | should be resolved |\n"
+    f"|{'---|' * 10}"
 )
 
 
 def report(made: Sequence[Outcome]) -> str:
     """The part of RESULTS.md."""
     lines = [HEAD]
-    for engine in ("scripted", "none"):
+    for engine in ENGINES:
         for kind, (_, _, resolvable) in KINDS.items():
             rows = [o for o in made if (o.engine, o.case.kind) == (engine, kind)]
             lines.append(
@@ -346,7 +375,7 @@ def report(made: Sequence[Outcome]) -> str:
             )
         rows = [o for o in made if o.engine == engine]
         lines.append(f"| {engine} | **all** | {_cells(rows)} |  |")
-    for engine in ("scripted", "none"):
+    for engine in ENGINES:
         rows = [o for o in made if o.engine == engine]
         false = sum(o.false_conflicts for o in rows), sum(o.filled for o in rows)
         others = sum(o.false_others for o in rows)
@@ -361,8 +390,9 @@ def report(made: Sequence[Outcome]) -> str:
 
 def _cells(rows: Sequence[Outcome]) -> str:
     conflict = sum(o.slot.status == "conflict" and o.found for o in rows)
-    searched = sum(o.searched for o in rows if o.slot.status == "conflict")
-    cells = (len(rows), sum(o.found for o in rows), conflict, searched)
+    open_rows = [o for o in rows if o.slot.status == "conflict"]
+    told, searched = sum(o.told for o in open_rows), sum(o.searched for o in open_rows)
+    cells = (len(rows), sum(o.found for o in rows), conflict, told, searched)
     return " | ".join(
         map(str, (*cells, sum(o.right and o.found for o in rows), sum(o.wrong for o in rows)))
     )
@@ -370,6 +400,7 @@ def _cells(rows: Sequence[Outcome]) -> str:
 
 NOTES = (
     "*found*: both values are told, each with who says it. *conflict told*: as `conflict`.",
+    "*in the answer*: of these, those whose answer has both values and is partial.",
     "*searched for*: of these, those where a search named both values. *resolved rightly*:",
     "`filled` with the true value, the other one among the alternatives. *wrongly*: `filled`",
     "with the altered value. Pages are generated (`evals/conflicts.py`): they say how disagreement",

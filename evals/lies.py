@@ -2,49 +2,35 @@
 
 `python -m evals.lies [--data DIR] [--show KIND]`: for facts of 2WikiMultihopQA (subject, relation,
 object, each in a passage), true and false sentences are written as drafts, as by a model that lies,
-omits and miscites. The product's own steps check each of them. Five pages are read: that of the
-fact and four of other questions. There are three judges of claims: rules alone, a model that calls
+omits and miscites. The product's own step checks each of them. Five pages are read: that of the
+fact and four of other questions. There are four judges: none, one that is right, one that calls
 everything supported, and one that calls everything unsupported. The table has, for each kind of
-sentence, the share that reaches the user as supported, as partial, and not at all. A true claim
-counts as supported only if the right page is cited.
+sentence, the share that reaches the user as supported, partial, unchecked, and not at all. A true
+claim counts as supported only if the right page is cited.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import hashlib
-import json
 import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
-from agent.errors import ModelFailed
-from agent.evidence import split_sentences
 from agent.evidence.citing import Cited, Draft, compose_answer
-from agent.outside import Reply, Task
-from agent.state import Hit, Page, PageRead, Research, Verified
-from agent.steps.verify import Judgements, MendClaims, Verify
+from agent.state import Verified
+from agent.steps.verify import Verify
 from evals.extractive import ROOT
+from evals.judges import KnowingJudge, Knows, Word, tell_all
+from evals.pairs import Fact, Leaf, load_facts
+from evals.swaps import DELIVERED, read_pages
 
-FACTS = 150  # sampled, by the SHA-1 of their words
 DISTRACTORS = 4
-JUDGES = ("rules", "supported", "unsupported")
+JUDGES = ("none", "right", "supported", "unsupported")
 NEGATED = re.compile(r"\b(is|was|were|are)\b(?! not)")
 YEAR = re.compile(r"\b(1[5-9]\d\d|20[0-2]\d)\b")
-
-
-class Fact(NamedTuple):
-    """What a passage says: `said` is its sentence that holds the object."""
-
-    subject: str
-    relation: str
-    thing: str
-    said: str
-    passage: str
 
 
 class Lie(NamedTuple):
@@ -63,30 +49,7 @@ class Outcome(NamedTuple):
 
     lie: Lie
     judge: str
-    reached: str  # supported, partial, flagged or gone
-
-
-def load_facts(data: Path) -> list[Fact]:
-    """Load a fixed sample of the facts whose sentence can be found."""
-    with gzip.open(data / "multihop/corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
-        corpus = {row["id"]: row for row in map(json.loads, lines)}
-    found: dict[str, Fact] = {}
-    text = (data / "multihop/questions.dev.jsonl").read_text("utf-8")
-    for question in map(json.loads, text.splitlines()):
-        pages = [corpus[key] for key in question["gold"] if key in corpus]
-        for subject, relation, thing in question.get("evidences", ()):
-            for page in pages:
-                said = _find_sentence(thing, page["text"]) if page["title"] == subject else ""
-                if said and thing.casefold() not in subject.casefold():
-                    fact = Fact(subject, relation, thing, said, page["text"])
-                    found[" ".join(fact[:3])] = fact
-    order = sorted(found, key=lambda key: hashlib.sha1(key.encode()).hexdigest())
-    return [found[key] for key in order[:FACTS]]
-
-
-def _find_sentence(thing: str, text: str) -> str:
-    spans = [text[a:b] for a, b in split_sentences(text)]
-    return next((span for span in spans if thing in span and len(span) < 400), "")
+    reached: str  # one of DELIVERED
 
 
 def write_lies(fact: Fact, others: Sequence[Fact], dice: random.Random) -> Iterator[Lie]:
@@ -136,47 +99,35 @@ def _other_name(fact: Fact) -> str:
     return next((n for n in names if not set(n.casefold().split()) & set(known.split())), "")
 
 
-class Judge:
-    """A model that gives every claim the same verdict and corrects none."""
-
-    def __init__(self, says: str) -> None:
-        self._says = says
-
-    def __call__(self, task: Task[Any]) -> Reply[Any]:
-        if isinstance(task, MendClaims):
-            raise ModelFailed("nothing to say", "", outcome="invalid")
-        rows = [{"claim": n, "verdict": self._says} for n in range(1, 50)]
-        return Reply(answer=Judgements.model_validate({"verdicts": rows}), model="scripted")
+def judge_of(judge: str, lie: Lie) -> Knows:
+    """What a judge knows of a sentence."""
+    if judge == "right":
+        return tell_all(lie.true, lie.right or 0)
+    return lambda _, shown: Word(judge, min(shown, default=None))
 
 
 def check_lie(lie: Lie, read: Sequence[Fact], judge: str) -> Outcome:
-    """Run one sentence through the product's steps."""
-    research = Research(f"What is the {read[0].relation} of {read[0].subject}?")
-    for n, fact in enumerate(read, 1):
-        research.grow(PageRead(page=_page(n, fact), hit=Hit(url=f"https://example.org/{n}")))
+    """Run one sentence through the product's step."""
+    topic = f"What is the {read[0].relation} of {read[0].subject}?"
+    research = read_pages(topic, [Leaf(fact.subject, fact.passage) for fact in read])
     markers = "".join(f"[{n}]" for n in lie.cited)
     cited = [Cited(source=n, quote=lie.quote) for n in lie.cited]
     draft = Draft(answer=f"{lie.text.rstrip('.')} {markers}.", citations=cited)
     research.grow(compose_answer(draft, research.sources)[0])
-    by = "rules" if judge == "rules" else "all"
-    for event in Verify(Judge(judge), 1000, mode=by)(research):
+    mode: Literal["model", "rules"] = "rules" if judge == "none" else "model"
+    for event in Verify(KnowingJudge(judge_of(judge, lie)), 1000, mode=mode)(research):
         research.grow(event)
     assert isinstance(research.answer, Verified)
     return Outcome(lie, judge, _outcome_of(research.answer, lie))
 
 
 def _outcome_of(answer: Verified, lie: Lie) -> str:
+    """The worst of what came of it; a true one that cites another page is partial at best."""
     if not answer.claims:
-        return "gone"
-    worst = min(answer.claims, key=lambda c: ("partial", "supported").index(str(c.verdict)))
-    rightly = lie.right is None or lie.right in worst.citations
-    return str(worst.verdict) if rightly else "partial"
-
-
-def _page(n: int, fact: Fact) -> Page:
-    sha = hashlib.sha256(fact.passage.encode()).hexdigest()
-    url = f"https://example.org/{n}"
-    return Page(url=url, title=fact.subject, text=fact.passage, sha256=sha, retrieved_at="")
+        return "dropped"
+    worst = max(answer.claims, key=lambda c: DELIVERED.index(str(c.verdict)))
+    wrongly = lie.right is not None and lie.right not in worst.citations
+    return "partial" if wrongly and worst.verdict == "supported" else str(worst.verdict)
 
 
 def measure(data: Path) -> list[Outcome]:
@@ -206,12 +157,12 @@ def report(outcomes: Sequence[Outcome]) -> str:
         n = sum(judges[JUDGES[0]].values())
         cells = [_cell(judges[judge], n) for judge in JUDGES]
         lines.append(f"| {'false' if false else 'true'}: {kind} | {n} | {' | '.join(cells)} |")
-    note = "Cells: per cent that reach the user as supported / as partial / not at all."
+    note = "Cells: per cent that reach the user as supported / partial / unchecked / not at all."
     return "\n".join([*lines, "", note])
 
 
 def _cell(found: Counter[str], n: int) -> str:
-    return " / ".join(f"{100 * found[name] / n:.0f}" for name in ("supported", "partial", "gone"))
+    return " / ".join(f"{100 * found[name] / n:.0f}" for name in DELIVERED)
 
 
 def main() -> None:
@@ -225,7 +176,7 @@ def main() -> None:
     outcomes = measure(given.data)
     print(report(outcomes))
     for lie, judge, reached in outcomes:
-        wrong = reached != "gone" if not lie.true else reached != "supported"
+        wrong = (reached == "supported") != lie.true
         if lie.kind == given.show and wrong:
             print(f"{judge}: {reached}: {lie.text} <- {lie.quote}")
 

@@ -2,7 +2,8 @@
 
 `python -m evals.multihop [--data DIR] [--sample N]`: the two-hop and three-hop questions of
 hotpotqa, 2wiki and musique, with all 23,445 passages as the web, through the product, and a
-scripted model that follows what it reads (`evals.reader`).
+scripted model that follows what it reads (`evals.reader`). Beside each strategy stands a plain
+search that reads as many pages as the strategy did.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
-from evals.extractive import HALVES, ROOT, half, questions
+from agent.evidence import stop_words
+from agent.sources.search.corpus import MAX_CHUNKS, TITLE_WEIGHT, Corpus
+from agent.sources.search.terms import query_terms
+from evals.extractive import HALVES, ROOT, contains_answer, half, questions
 from evals.reader import Reader, relations
 
 SETS = ("hotpotqa", "2wiki", "musique")
 HOPS = (2, 3)
-#: The arms: the number of results of a plain search, or the settings of a strategy.
-PLAIN = {"one plain search, 5 results": 5, "one plain search, 10 results": 10}
+PLAIN = "one plain search, 10 results"
+#: The settings of each strategy.
 ARMS: dict[str, dict[str, Any]] = {
     "slots, 2 rounds": {"strategy": "slots", "max_rounds": 2},
     "report, 2 rounds": {"strategy": "report"},
@@ -39,7 +43,9 @@ class Outcome(NamedTuple):
     dataset: str
     hops: int
     arm: str
+    given_away: bool  # a gold answer stands in the question
     read: bool  # all gold passages were read
+    status: str  # of the answer; "" for a plain search
     asked: int
     searches: int
     pages: int
@@ -47,14 +53,22 @@ class Outcome(NamedTuple):
 
 
 def ask(question: dict[str, Any], corpus: Path, work: Path, arms: Sequence[str]) -> list[Outcome]:
-    """Run one question in some arms, and by a plain search."""
-    from agent.sources.search.corpus import Corpus
-
+    """Run one question in some arms, and by plain searches of the same size."""
+    made = [_run_arm(question, arm, corpus, work) for arm in arms]
     index = Corpus(corpus, work)
-    urls = [hit.url for hit in index.search(question["question"])]
+    urls = plain_search(index, question["question"])
     index.close()
-    plain = [_build_outcome(question, arm, urls[:n], (0, 1, n, 0)) for arm, n in PLAIN.items()]
-    return [*plain, *(_run_arm(question, arm, corpus, work) for arm in arms)]
+    sizes = {PLAIN: 10, **{f"plain search, pages as in {o.arm}": o.pages for o in made}}
+    plain = [
+        _build_outcome(question, name, urls[:n], "", (0, 1, n, 0)) for name, n in sizes.items()
+    ]
+    return [*plain, *made]
+
+
+def plain_search(index: Corpus, question: str) -> list[str]:
+    """All that a search of the corpus ranks, beyond the ten hits that it gives."""
+    terms = query_terms(question, stop_words())
+    return [match.url for match in index._index.search(terms, TITLE_WEIGHT, MAX_CHUNKS)]
 
 
 def _run_arm(question: dict[str, Any], arm: str, corpus: Path, work: Path) -> Outcome:
@@ -75,23 +89,27 @@ def _run_arm(question: dict[str, Any], arm: str, corpus: Path, work: Path) -> Ou
         pass
     used = run.answer().usage
     spent = (used.llm_calls, used.searches, used.pages, used.input_tokens)
-    return _build_outcome(question, arm, [s.page.url for s in run.research.sources], spent)
+    urls = [source.page.url for source in run.research.sources]
+    return _build_outcome(question, arm, urls, run.answer().status, spent)
 
 
 def _build_outcome(
-    question: dict[str, Any], arm: str, urls: Sequence[str], spent: tuple[int, int, int, int]
+    question: dict[str, Any],
+    arm: str,
+    urls: Sequence[str],
+    status: str,
+    spent: tuple[int, int, int, int],
 ) -> Outcome:
     gold = set(question["gold"])
     read = {url.rpartition("?id=")[2] for url in urls}
-    return Outcome(question["dataset"], len(gold), arm, gold <= read, *spent)
+    given = contains_answer(question["question"], question["answers"])
+    return Outcome(question["dataset"], len(gold), arm, given, gold <= read, status, *spent)
 
 
 def measure(
     data: Path, sample: int | None = None, arms: Sequence[str] = tuple(ARMS)
 ) -> list[Outcome]:
     """Run all questions or a sample in some arms, on two processes with one index."""
-    from agent.sources.search.corpus import Corpus
-
     rows = [row for row in questions(data, SETS) if len(row["gold"]) in HOPS]
     if sample:
         rows = random.Random(1).sample(rows, sample)
@@ -107,8 +125,9 @@ def measure(
 # --- the table ---------------------------------------------------------------------------------
 
 HEAD = (
-    "| questions | n | way | **all golds read** | interval of 95% | model calls | searches "
-    "| pages | prompt tokens |\n|---|---|---|---|---|---|---|---|---|"
+    "| questions | n | way | **all golds read** | interval of 95% | complete | abstained "
+    "| model calls | searches | pages | prompt tokens |\n"
+    f"|{'---|' * 11}"
 )
 
 
@@ -121,13 +140,15 @@ def bootstrap_interval(values: Sequence[bool]) -> tuple[float, float]:
 
 def table(made: Sequence[Outcome]) -> Iterator[str]:
     """A row a data set, number of hops and arm; all two-hop questions first."""
-    groups = [("all of two hops", [o for o in made if o.hops == 2])]
+    asked = [o for o in made if not o.given_away]
+    groups = [("all of two hops", [o for o in asked if o.hops == 2])]
     for hops in HOPS:
         for name in SETS:
-            rows = [o for o in made if (o.dataset, o.hops) == (name, hops)]
+            rows = [o for o in asked if (o.dataset, o.hops) == (name, hops)]
             groups.append((f"{name}, {hops} hops", rows))
+    groups.append(("answer stands in the question", [o for o in made if o.given_away]))
     for title, rows in groups:
-        for arm in (*PLAIN, *ARMS):
+        for arm in dict.fromkeys(o.arm for o in made):
             if own := [o for o in rows if o.arm == arm]:
                 yield _row(title, arm, own)
 
@@ -136,6 +157,9 @@ def _row(title: str, arm: str, rows: Sequence[Outcome]) -> str:
     least, most = bootstrap_interval([o.read for o in rows])
     spent = (mean(getattr(o, name) for o in rows) for name in ("asked", "searches", "pages"))
     cells = [f"**{mean(o.read for o in rows):.1%}**", f"{least:.1%} to {most:.1%}"]
+    for state in ("complete", "insufficient"):
+        told = [o.status == state for o in rows if o.status]
+        cells.append(f"{mean(told):.1%}" if told else "")
     cells += [f"{value:.1f}" for value in spent] + [f"{mean(o.tokens for o in rows):.0f}"]
     return f"| {title} | {len(rows)} | {arm} | {' | '.join(cells)} |"
 
@@ -146,7 +170,9 @@ and that have no page of their own yet, those of sentences that fit the question
 words of the relations that the data set tells (2wiki, musique; hotpotqa tells none). It knows no
 name that it has not read, and it never stops before its last step, so what is spent is the most.
 So this says where a strategy leads a reader who follows what it reads, not how well a model
-answers. *one plain search*: the first results for the question as given."""
+answers. *one plain search*: the first results for the question as given; *pages as in*: as many of
+them as that strategy read for the same question. Questions in which a gold answer stands are rows
+of their own."""
 
 
 def report(made: Sequence[Outcome]) -> str:

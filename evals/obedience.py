@@ -102,7 +102,7 @@ class Scene:
             strategy=arm.strategy,
             max_words=400,
             min_credibility=0.0,
-            verify="all",
+            verify="model",
             **caps,
         )
         began, calls = time.monotonic(), self.attacker.connections

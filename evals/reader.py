@@ -29,6 +29,7 @@ from agent.llm import Generation
 from agent.llm.extractive.question import parse_question
 from agent.outside import Task
 from agent.outside.tools import Exchange
+from evals.judges import Word, judge_prompt
 
 QUERIES = 3
 _SOURCE = re.compile(r'<source id="(\d+)" title="([^"]*)"[^>]*>(.*?)</source>', re.S)
@@ -71,6 +72,8 @@ class Reader:
             "reflect": self._reflect,
             "decide": self._decide,
             "synthesize": self._answer,
+            "verify": self._verify,
+            "mend": lambda _: {"answer": "", "citations": []},
         }
         text = json.dumps(answers[task.name](prompt), ensure_ascii=False)
         spent = estimate_tokens(task.system_prompt()) + estimate_tokens(prompt)
@@ -95,12 +98,13 @@ class Reader:
     def _generate_queries(self, _: str) -> dict[str, Any]:
         return {
             "queries": self._first_queries(),
-            "slots": [{"name": "what_is_asked", "description": ""}],
+            "slots": [{"name": "what_is_asked", "description": "", "needed": False}],
         }
 
     def _reflect(self, prompt: str) -> dict[str, Any]:
         rows = [{"name": "what_is_asked", "value": None, "source": None, "quote": ""}]
-        return {"slots": rows, "need_more": True, "new_queries": self._next_queries(prompt)}
+        found = self._next_queries(prompt)
+        return {"answerable": True, "slots": rows, "need_more": True, "new_queries": found}
 
     def _decide(self, prompt: str) -> dict[str, Any]:
         found = self._next_queries(prompt) if "<source" in prompt else self._first_queries()
@@ -115,6 +119,18 @@ class Reader:
         scores = rank_texts([text for _, text in pieces], self._question)
         n, text = pieces[scores.index(max(scores))]
         return {"answer": f"{text} [{n}]", "citations": [{"source": n, "quote": text}]}
+
+    def _verify(self, prompt: str) -> dict[str, Any]:
+        """Call a claim supported if a source that is shown has its words, else partial."""
+
+        def holds(text: str, source: Shown) -> bool:
+            return fold(text).rstrip(". ") in fold(source.text)
+
+        def judge(text: str, _: set[int]) -> Word:
+            found = next((s.n for s in _parse_sources(prompt) if holds(text, s)), None)
+            return Word("supported" if found else "partial", found)
+
+        return {"verdicts": judge_prompt(prompt, judge, {})}
 
     # --- the same for a report -----------------------------------------------------------------
 

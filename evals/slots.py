@@ -46,6 +46,7 @@ class MarkedAnswer(NamedTuple):
     asked: SlotQuestion
     marks: dict[str, Mark]
     values: dict[str, str | None]
+    confidence: dict[str, float]  # of the slots that are filled
     told: bool  # the answer holds what was asked for
     abstained: bool
     seconds: float
@@ -179,6 +180,7 @@ def run_question(asked: SlotQuestion, corpus: Path, work: Path) -> MarkedAnswer:
         asked,
         {name: mark_value(name, values[name], gold) for name, gold in asked.gold.items()},
         values,
+        {n: s.confidence for n, s in answer.slots.items() if n in values and s.status == "filled"},
         any(normalize(gold) in normalize(answer.answer) for gold in asked.gold[main]),
         answer.status == "insufficient",
         answer.usage.seconds,

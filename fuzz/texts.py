@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import Any
 
-from agent.checking.rules import check_claim
+from agent.checking.rules import QuotePlace, decide_verdict
 from agent.errors import ReadFailed
 from agent.evidence.citing import Draft, compose_answer
 from agent.evidence.dates import iso_dates, parse_date
@@ -117,7 +117,7 @@ def _read_draft(data: bytes) -> None:
 def _read_claim(data: bytes) -> None:
     """The first line as a claim, the others as its quotes."""
     claim, *quotes = data.decode("utf-8", "replace").split("\n")[:20]
-    check_claim(claim, quotes, quotes[:2])
+    decide_verdict(claim, [QuotePlace(text, text[:80], 0, len(text)) for text in quotes])
 
 
 _LEAVES = slots_of(

@@ -152,6 +152,7 @@ def world_cup_answer(topic: str = TOPIC) -> Answer:
     pages = [FINAL, NEWS, SNIPPET, UNCITED, CHINESE, ARABIC]
     quoted = AnswerBuilder(topic, pages)
     crowd = quoted.quote(1, "The attendance was 88,966.")
+    count = quoted.quote(2, "Officials counted 89,000 people in the stadium.")
     slots = [
         Finding(
             slot="winner",
@@ -163,7 +164,7 @@ def world_cup_answer(topic: str = TOPIC) -> Answer:
             slot="attendance",
             status="conflict",
             value="88,966",
-            quotes=(crowd,),
+            quotes=(crowd, count),
             alternatives=(Alternative(value="89,000", citations=(2,), weight=0.4),),
         ),
         Finding(slot="man_of_the_match", status="missing"),

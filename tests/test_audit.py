@@ -19,7 +19,7 @@ from agent.run import research
 from agent.run.audit import audit_answer
 from agent.settings import Settings
 from agent.state.json_data import Json
-from tests.services import Raw, Services
+from tests.services import Raw, Services, judge_by_names
 from tests.test_slots import FINAL, TOPIC, ended
 from tests.thinker import Fact, Thinker
 
@@ -41,11 +41,11 @@ def answer(services: Services, settings: Settings) -> Json:
         if asked.task == "synthesize":
             reply["answer"] = "Argentina won the cup. [1] It is about something gone [2]."
         if asked.task == "verify":
-            reply["verdicts"] = [{"claim": 1, "verdict": "supported", "source": 2}]
+            return judge_by_names(asked)
         return reply
 
     services.think = think
-    _, made = ended(TOPIC, settings.model_copy(update={"verify": "all"}))
+    _, made = ended(TOPIC, settings)
     value = json.loads(to_json(made))
     assert [claim["verdict"] for claim in value["claims"]] == ["supported", "supported"]
     assert {citation["via"] for citation in value["citations"]} == {"page", "snippet"}
@@ -57,8 +57,9 @@ def test_a_whole_answer_stands(answer: Json) -> None:
     found = audit_answer(answer)
     assert found["ok"] and found["failures"] == [] and found["replayed"]
     assert found["checked"] == {"citations": 2, "claims": 2, "slots": 2, "pages": 2}
-    leaning = {"where": "claims[1]", "verdict": "supported", "rules": "partial"}
-    assert found["judged_by_model"] == [leaning]
+    judged = {"verdict": "supported", "by": "gemini-3.8-flash"}
+    names = ("claims[1]", "slots.winner", "slots.about")
+    assert found["judged_by_model"] == [{"where": name, **judged} for name in names]
 
 
 def put(path: str, value: Any) -> Callable[[Json], None]:
@@ -87,6 +88,11 @@ TAMPERINGS: list[tuple[Callable[[Json], None], str]] = [
     (put("claims.0.text", "Brazil won the cup."), "answer"),
     (put("claims.1.verdict", "partial"), "claims[1].verdict"),
     (put("claims.0.verdict", "partial"), "claims[0].verdict"),
+    (put("claims.1.by", "rule"), "claims[1].by"),
+    (put("claims.0.by", "another-model"), "claims[0].by"),
+    (put("claims.0.form", "item"), "answer"),
+    (put("slots.winner.verdict", "partial"), "slots.winner.verdict"),
+    (put("slots.winner.by", "another-model"), "slots.winner.verdict"),
     (put("claims.0.citations", [2]), "answer"),
     (put("claims.0.citations", []), "answer"),
     (put("slots.winner.citations", [9]), "slots.winner"),
@@ -212,7 +218,7 @@ def test_an_answer_that_was_cut_short_stands_too_and_after_it_has_gone_on(
     own = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path, resume="a")
     cut = research("Who won the 2022 FIFA World Cup?", own.model_copy(update={"max_calls": calls}))
     partial = json.loads(to_json(cut.answer()))
-    assert partial["status"] == "partial"
+    assert partial["status"] in ("partial", "insufficient")
     found = audit_answer(partial)
     assert found["ok"] and found["replayed"], found["failures"]
     whole = json.loads(to_json(research("", own).answer()))

@@ -22,7 +22,9 @@ import pytest
 DEMO = Path(__file__).parents[1] / "agent/demo"
 DATA = Path(__file__).parents[2] / "shared/data/worldcup"
 YEARS = [year for year in range(1930, 2023, 4) if year not in (1942, 1946)]
-FORM = re.compile(r"---\ntitle: (\S[^\n]*)\nurl: (https://[^\s/]+/\S*)\n---\n(\S.*)\n", re.DOTALL)
+FORM = re.compile(
+    r"---\ntitle: (\S[^\n]*)\nsee_also: (https://[^\s/]+/\S*)\n---\n(\S.*)\n", re.DOTALL
+)
 MINUTE = r"\b\d+\+\d+\b|\b\d+(?=(?:st|nd|rd|th)\b)|(?<=第)\d+(?:\+\d+)?(?=分钟)"
 MONTHS = (
     "January February March April May June July August September October November December"
@@ -34,7 +36,7 @@ Match = dict[str, Any]
 class Page(NamedTuple):
     name: str
     title: str
-    url: str
+    see_also: str
     body: str
 
 
@@ -197,7 +199,7 @@ def test_every_final_has_a_page() -> None:
 
 
 def test_addresses_and_titles_are_unique() -> None:
-    assert len({page.url for page in pages().values()}) == len(pages())
+    assert len({page.see_also for page in pages().values()}) == len(pages())
     assert len({page.title for page in pages().values()}) == len(pages())
 
 
@@ -206,7 +208,7 @@ def test_form_and_size(path: Path) -> None:
     page = read_page(path)
     assert path.stat().st_size <= 4096
     assert 80 <= length(page) <= 450
-    assert page.url.isascii()
+    assert page.see_also.isascii()
     assert "](" not in page.body and "http" not in page.body and "|" not in page.body
 
 

@@ -232,6 +232,21 @@ def test_an_openai_server_is_asked_for_its_models(
     assert services.model_requests == []
 
 
+def test_it_says_what_the_judge_is_worth(services: Services, tmp_path: Path) -> None:
+    services.default_hits = ["a page"]
+    hosted = told(services.environment(tmp_path), tmp_path)["judge"]
+    own = services.environment(
+        tmp_path, LLM="openai", OPENAI_MODEL="small", OPENAI_BASE_URL=f"{services.base}/openai"
+    )
+    small, none = (
+        told(environment, tmp_path)["judge"]
+        for environment in (own, services.environment(tmp_path, LLM="extractive"))
+    )
+    assert hosted.status == "ok" and "8 sentences in one call" in hosted.detail
+    assert small.status == "warn" and "each sentence by itself" in small.detail
+    assert none.status == "ok" and "stays unchecked" in none.detail
+
+
 def test_without_a_model_nothing_is_asked(services: Services, tmp_path: Path) -> None:
     services.default_hits = ["a page"]
     environment = services.environment(tmp_path, LLM="extractive", GEMINI_API_KEY="")

@@ -211,7 +211,10 @@ def test_abstains_and_leaves_slots_open(demo: Corpus, topic: str) -> None:
     ("topic", "values"),
     [
         ("Who founded LEGO?", {"who": "Ole Kirk Kristiansen"}),
-        ("Who discovered CRISPR?", {"who": "Yoshizumi Ishino"}),
+        ("Who discovered CRISPR?", {"who": None}),  # no page says of anybody that he did
+        ("Who founded NVIDIA?", {"who": "Jensen Huang, Chris Malachowsky and Curtis Priem"}),
+        ("Tell me about LEGO", {"founders": "Ole Kirk Kristiansen", "founded": "1932"}),
+        ("who first climbed Everest", {"who": None}),
         (
             "Who won the Nobel Prize in Chemistry in 2020?",
             {"who": "Emmanuelle Charpentier and Jennifer A. Doudna"},
@@ -227,11 +230,116 @@ def test_abstains_and_leaves_slots_open(demo: Corpus, topic: str) -> None:
         ),
     ],
 )
-def test_fills_the_slots_that_it_suggests(demo: Corpus, topic: str, values: dict[str, str]) -> None:
+def test_fills_the_slots_that_it_suggests(
+    demo: Corpus, topic: str, values: dict[str, str | None]
+) -> None:
     slots = tuple(Slot(**s.model_dump()) for s in told(MakeQueries(topic=topic)).slots)
     coverage = told(CheckCoverage(topic=topic, slots=slots, evidence=evidence(demo, topic)))
     found = {slot.name: slot.value for slot in coverage.slots}
     assert {name: found[name] for name in values} == values
+
+
+def page(title: str, *sentences: str) -> tuple[Excerpt, ...]:
+    return (Excerpt(source=1, title=title, url="https://e.org", passages=(" ".join(sentences),)),)
+
+
+def filled(topic: str, shown: tuple[Excerpt, ...]) -> list[str | None]:
+    slots = tuple(Slot(**s.model_dump()) for s in told(MakeQueries(topic=topic)).slots)
+    return [s.value for s in told(CheckCoverage(topic=topic, slots=slots, evidence=shown)).slots]
+
+
+@pytest.mark.parametrize(
+    ("topic", "sentence", "value"),
+    [
+        (
+            "Who designed the Orbita Tower?",
+            "It was designed by the architect Ada Quill.",
+            "Ada Quill",
+        ),
+        (
+            "Who designed the Orbita Tower?",
+            "Ada Quill and Bo Lind designed it.",
+            "Ada Quill and Bo Lind",
+        ),
+        ("Who designed the Orbita Tower?", "Ada Quill of Lund designed it in 1970.", "Ada Quill"),
+        ("Who designed the Orbita Tower?", "Its designer was Ada Quill.", "Ada Quill"),
+        ("Who designed the Orbita Tower?", "Ada Quill is a daughter of the designer.", None),
+        ("Who designed the Orbita Tower?", "It was painted by Ada Quill.", None),
+        ("Who designed the Orbita Tower?", "It might have been designed by Ada Quill.", None),
+        ("Who designed the Orbita Tower?", "Ada Quill did not design it.", None),
+        (
+            "Who first climbed the Orbita Tower?",
+            "Ada Quill climbed it for the first time alone.",
+            None,
+        ),
+        (
+            "When was the Orbita Tower opened?",
+            "It was opened on 3 May 1975 by the king.",
+            "3 May 1975",
+        ),
+        ("When was the Orbita Tower opened?", "It was painted in 1975.", None),
+        ("When was the Orbita Tower opened?", "It would be opened in 1975.", None),
+        ("Where is the Orbita Tower located?", "It is located in Lund, Sweden.", "Lund, Sweden"),
+        ("How many floors does the Orbita Tower have?", "It has 31 floors and 4 lifts.", "31"),
+        ("How many floors does the Orbita Tower have?", "It has 4 lifts.", None),
+    ],
+)
+def test_a_value_is_of_the_type_asked_for_and_the_sentence_says_the_relation(
+    topic: str, sentence: str, value: str | None
+) -> None:
+    shown = page("Orbita Tower", "The Orbita Tower is a building with floors.", sentence)
+    assert filled(topic, shown) == [value]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence", "value"),
+    [
+        ("umpire", "The umpire was Ada Quill of Lund.", "Ada Quill"),
+        ("umpire", "Ada Quill was the umpire.", "Ada Quill"),
+        ("umpire", "The umpire of the final was Ada Quill.", "Ada Quill"),
+        ("umpire", "The umpire of the Oslo race was Ada Quill.", None),
+        ("umpire", "The deputy umpire was Ada Quill.", None),
+        ("umpire", "The umpire was Lund lawyer Ada Quill.", None),
+        ("date", "The final was held on Sunday, 3 May 1975 in Oslo.", "3 May 1975"),
+        ("date", "The 1975 chess final took place on 3 May 1975.", "3 May 1975"),
+        ("date", "The women's final took place on 3 May 1975.", None),
+        ("date", "The final of 1971 was held on 3 May 1971.", None),
+        ("date", "The final was postponed on 3 May 1975.", None),
+        ("date", "The winner of the final was crowned on 3 May 1975.", None),
+        ("date", "The final was held on 3 May.", None),
+    ],
+)
+def test_a_slot_is_the_relation_where_the_page_is_about_the_thing_asked(
+    name: str, sentence: str, value: str | None
+) -> None:
+    shown = page("1975 Lund Chess final", "Bo Lind won the 1975 Lund Chess.", sentence)
+    asked = CheckCoverage(
+        topic="Who won the 1975 Lund Chess?", slots=(Slot(name=name),), evidence=shown
+    )
+    assert [slot.value for slot in told(asked).slots] == [value]
+
+
+@pytest.mark.parametrize("title", ["Lund Tower", "Orbita Tower (disambiguation)", "Orbita Tower 2"])
+def test_a_sentence_about_another_thing_fills_nothing(title: str) -> None:
+    shown = page(title, "It was designed by Ada Quill.")
+    assert filled("Who designed the Orbita Tower?", shown) == [None]
+
+
+def test_numbers_alone_ask_for_nothing(demo: Corpus) -> None:
+    assert answered(demo, "What is 2+2?").answer == ""
+
+
+@pytest.mark.parametrize(
+    ("topic", "needed"),
+    [
+        ("Who won the 2022 FIFA World Cup?", ["winner"]),
+        ("What was the score of the 2022 FIFA World Cup final?", ["score"]),
+        ("Who founded LEGO?", ["who"]),
+        ("Tell me about LEGO", []),
+    ],
+)
+def test_only_what_directly_answers_is_needed(topic: str, needed: list[str]) -> None:
+    assert [slot.name for slot in told(MakeQueries(topic=topic)).slots if slot.needed] == needed
 
 
 def test_the_side_of_a_comparison_is_told_about_what_is_compared(demo: Corpus) -> None:
@@ -301,7 +409,7 @@ Stadio Olimpico, Rome | Attendance: 73,603 | Referee: Edgardo Codesal (Mexico)
         ("Who refereed Argentina against Italy at the 1990 Cup?", {"who": "Michel Vautrot"}),
         ("Where was the 1990 Cup final?", {"where": "Stadio Olimpico, Rome"}),
         ("What was the score of Italy against Brazil at the 1990 Cup?", {"score": None}),
-        ("Who won the 1986 Cup?", {"winner": "Argentina", "score": "3–2", "goalscorers": None}),
+        ("Who won the 1986 Cup?", {"winner": None, "score": None, "goalscorers": None}),
         ("Who won the 1982 Cup?", {"winner": None, "score": None, "goalscorers": None}),
     ],
 )
@@ -313,7 +421,7 @@ def test_reads_reports_of_matches_in_tables(topic: str, values: dict[str, str | 
 
 
 def test_another_year_is_another_final(demo: Corpus) -> None:
-    page = demo.read("https://en.wikipedia.org/wiki/2018_FIFA_World_Cup_final")
+    page = demo.read((DEMO / "world-cup-final-2018.md").as_uri())
     shown = (Excerpt(source=1, title=page.title, url=page.url, passages=(page.text,)),)
     topic = "Who won the 2022 FIFA World Cup?"
     task = CheckCoverage(topic=topic, slots=(Slot(name="winner"),), evidence=shown)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.checking.rules import check_claim
+from agent.checking.rules import QuotePlace, decide_verdict
 from agent.errors import UsageError
 from agent.evidence import (
     closest_sentences,
@@ -22,6 +22,7 @@ from agent.evidence import (
 )
 from agent.evidence.citing import MOST_CLAIMS, Draft, compose_answer
 from agent.evidence.numbers import find_amounts, find_numbers, number_values, read_numbers
+from agent.evidence.quantities import missing_quantities
 from agent.evidence.quoting import anchor_quote
 from agent.evidence.ranking import (
     BLOCK,
@@ -180,15 +181,16 @@ def test_many_values_of_one_long_page_are_read_at_once() -> None:
 
 @pytest.mark.parametrize("marks", ["\u0301\u0316" * 50_000, "\u0301" * 100_000])
 def test_a_claim_and_its_quote_may_be_marks_without_end(marks: str) -> None:
-    said = "The bridge was opened in 1904."
-    assert check_claim(f"{said} a{marks}", [f"a{marks}. {said}"]).verdict != "supported"
-    assert check_claim(said, [f"{said} a{marks}"]).verdict == "supported"
+    said, text = "The bridge was opened in 1904.", f"The bridge was opened in 1904. {marks}"
+    place = QuotePlace(text, "", 0, len(text))
+    assert decide_verdict(said, (place,)).verdict == "supported"
+    assert decide_verdict(f"{said} a{marks}", (place,)).verdict != "supported"
 
 
 def test_numbers_that_no_float_holds_are_told_apart_by_their_digits() -> None:
     long, other = "9" * 320, "9" * 319 + "8"
-    assert check_claim(f"It has {long} stones.", [f"It has {other} stones."]).verdict != "supported"
-    assert check_claim(f"It has {long} stones.", [f"It has {long} stones."]).verdict == "supported"
+    assert missing_quantities(f"It has {long} stones.", [f"It has {other} stones."])
+    assert not missing_quantities(f"It has {long} stones.", [f"It has {long} stones."])
 
 
 # --- whole runs ----------------------------------------------------------------------------------

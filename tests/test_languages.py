@@ -14,7 +14,7 @@ from agent.run import research
 from agent.settings import Settings
 from tests.services import ModelRequest, Raw, Services
 from tests.test_evidence import cut, source
-from tests.thinker import Fact, Thinker
+from tests.thinker import Fact, Thinker, support_all
 
 BRIDGE = (
     "青龙桥位于临江市，全长一千二百米。青龙桥于1987年由工程师李文山设计建成。每天有三万人过桥。"
@@ -102,6 +102,8 @@ def test_a_chinese_question_over_the_wire(services: Services, settings: Settings
     facts = Thinker([Fact("设计者", "李文山", "李文山")], ["青龙桥 设计者"])
 
     def think(asked: ModelRequest) -> dict[str, object]:
+        if asked.task == "verify":
+            return support_all(asked)
         reply = facts(asked)
         if asked.task == "synthesize":
             n = reply["citations"][0]["source"]

@@ -107,7 +107,7 @@ def test_it_has_landmarks_headings_languages_and_directions(tab: Tab, answer: An
     assert style(tab, "#theme-3 + p", "direction") == "rtl"
     assert style(tab, "#theme-2 + p", "direction") == "ltr"
     assert tab.run("document.querySelector('#theme-2 + p').lang") == "zh"
-    assert tab.run("document.querySelector('#source-6 blockquote').lang") == "ar"
+    assert tab.run("document.querySelector('#source-5 blockquote').lang") == "ar"
     tab.run("document.querySelector('.skip').focus()")
     tab.settle()
     assert tab.run("document.querySelector('.skip').getBoundingClientRect().left") >= 0

@@ -150,8 +150,21 @@ def test_other_schemes_are_no_links(url: str) -> None:
 @pytest.fixture(scope="module")
 def answer() -> Answer:
     made = world_cup_answer()
+    assert made.report
+    match, *others = made.report.sections
+    judged = tuple(map(judge, match.sentences))
+    sections = (match.model_copy(update={"sentences": judged}), *others)
+    report = made.report.model_copy(update={"sections": sections})
+    made = made.model_copy(update={"report": report})
     to_json(made)
     return made
+
+
+def judge(claim: Claim) -> Claim:
+    """A claim with the verdict that a model would give it."""
+    verdicts = {"Kylian": "partial", "Nobody": "unsupported"}
+    verdict = verdicts.get(claim.text.split()[0], claim.verdict)
+    return claim.model_copy(update={"verdict": verdict})
 
 
 def hostile(text: str) -> Answer:
@@ -159,6 +172,7 @@ def hostile(text: str) -> Answer:
     ours = {
         "status",
         "verdict",
+        "form",
         "match",
         "via",
         "markdown",
@@ -215,7 +229,10 @@ def test_a_report_as_a_document(answer: Answer) -> None:
     first = {n: quoted[0].link for n, quoted in phrases.group_by_source(answer.citations).items()}
     marked = [unescape(to) for to in shown.links if "#:~:text=" in to]
     assert set(map(ascii_url, first.values())) <= set(marked)
-    assert "12 sentences: 10 confirmed by quotes, 1 partly confirmed, 1 not confirmed" in shown.text
+    told = (
+        "16 sentences: 10 confirmed by quotes, 1 partly confirmed, 1 not confirmed, 4 not checked"
+    )
+    assert told in shown.text
     assert "Nobody slept that night. (not confirmed)" in words(shown.text)
     assert "88,966 [1]; but also: 89,000" in words(shown.text)
 
@@ -254,7 +271,32 @@ def test_an_answer_without_a_report(answer: Answer) -> None:
         shown = words(Shown(text).text)
         assert "Methodology" not in shown and "Sources" in shown and answer.topic in shown, form
         assert "Argentina beat France 4-2 on penalties after a 3-3 draw [1]." in shown
-    assert "3 sentences: 3 confirmed by quotes" in to_markdown(plain)
+    assert "5 sentences: 3 confirmed by quotes, 2 not checked" in to_markdown(plain)
+
+
+def test_lists_and_tables_are_shown_as_such() -> None:
+    """Also where a cell holds what separates cells."""
+    listed = {"form": "item", "intro": "The scorers were:"}
+    told = {"form": "row", "intro": "The two sides:\n| Side | Goals |\n| --- | --- |"}
+    claims = tuple(
+        Claim(text=text, citations=(1,), verdict="supported", **kind)
+        for text, kind in [
+            ("Two players scored.", {}),
+            ("Messi", listed),
+            ("*Mbappé*", listed),
+            ("| Argentina | 3 |", told),
+            ("| A \\| B | 2 |", told),
+        ]
+    )
+    answer = Answer(topic="Who scored?", status="complete", claims=claims)
+    for form, text in forms(answer).items():
+        shown = Shown(text)
+        tags = [tag for tag, _ in shown.elements]
+        assert tags.count("li") >= 2 and tags.count("tr") == 3, form
+        assert (tags.count("th"), tags.count("td")) == (2, 4), form
+        for line in ("Two players scored [1].", "The scorers were:", "*Mbappé* [1]", "A | B"):
+            assert line in words(shown.text), (form, line)
+        assert words(shown.text).count("The scorers were:") == 1
 
 
 def test_an_error_is_told_in_each_form() -> None:

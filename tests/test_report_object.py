@@ -13,7 +13,7 @@ from agent.answer import Answer, answer_schema, to_json
 from agent.answer.markdown_format import report_to_markdown
 from agent.audit.changes import compare_answers
 from agent.run.audit import audit_answer
-from agent.state import Claim, Report, Section
+from agent.state import Claim, Finding, Report, Section
 from agent.state.json_data import Json
 from tests.reports import (
     ARABIC,
@@ -74,7 +74,7 @@ def test_every_marker_is_a_citation_and_only_what_is_cited_is_listed() -> None:
     assert answer.report
     listed = re.findall(r"^- \[(\d+)\] ", answer.report.markdown, re.M)
     marked = set(re.findall(r"\[(\d+)\]", answer.report.markdown))
-    assert listed == ["1", "2", "3", "5", "6"] and marked == set(listed)
+    assert listed == ["1", "2", "3", "4", "5"] and marked == set(listed)
     assert {citation.id for citation in answer.citations} == set(map(int, listed))
     assert "Never cited" not in answer.report.markdown
 
@@ -101,11 +101,20 @@ def test_a_quote_that_nothing_cites_is_not_listed() -> None:
     assert {citation.id for citation in answer.citations} == {1}
 
 
-def test_no_conflicts_are_told_in_these_words() -> None:
-    report = reported().report
-    assert report
-    told = report.markdown.split("## Conflicting Information\n\n")[1].split("\n")[0]
-    assert told == "No significant conflicting information was found."
+def test_no_conflict_is_said_only_where_values_were_compared() -> None:
+    def told(run: AnswerBuilder) -> str:
+        answer = run.build_answer([BEAT], Report(title="T", themes=(), confidence="Low"))
+        assert answer.report
+        return answer.report.markdown.split("## Conflicting Information\n\n")[1].split("\n")[0]
+
+    pages = [FINAL, NEWS]
+    plain = told(AnswerBuilder(TOPIC, pages))
+    assert plain == "What the sources say was not compared value by value."
+    known = AnswerBuilder(TOPIC, pages)
+    quotes = (known.quote(1, "Lionel Messi scored twice."), known.quote(2, "Lionel Messi lifted"))
+    found = Finding(slot="captain", status="filled", value="Lionel Messi", quotes=quotes)
+    run = AnswerBuilder(TOPIC, pages, [found])
+    assert told(run) == "No significant conflicting information was found."
 
 
 def test_an_answer_without_a_report_has_none() -> None:
@@ -144,7 +153,7 @@ def answer() -> Json:
 def test_a_report_stands(answer: Json, journal: Path) -> None:
     found = audit_answer(answer, journal)
     assert found["failures"] == []
-    assert found["checked"] == {"citations": 12, "claims": 12, "slots": 3, "pages": 5}
+    assert found["checked"] == {"citations": 12, "claims": 16, "slots": 3, "pages": 5}
 
 
 FIRST, PART = "report.sections.0.sentences", "report.sections[0].sentences"
@@ -157,7 +166,7 @@ TAMPERINGS: list[tuple[str, Any, str]] = [
     (f"{FIRST}.0.text", "Pelé scored.", f"{PART}[0].verdict"),
     (f"{FIRST}.0.verdict", "unsupported", f"{PART}[0].verdict"),
     (f"{FIRST}.3.verdict", "supported", f"{PART}[3].verdict"),
-    (f"{FIRST}.0.citations", [4], f"{PART}[0]"),
+    (f"{FIRST}.0.citations", [9], f"{PART}[0]"),
     (f"{FIRST}.0.citations", [], "report.markdown"),
     ("report.sections", [], "report.markdown"),
     ("report.conflicts", [], "report.markdown"),

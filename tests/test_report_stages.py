@@ -80,7 +80,7 @@ def test_the_second_round_is_skipped_without_gaps(
 def test_as_many_rounds_as_are_asked_for(world: Services, settings: Settings) -> None:
     """One has no gaps to look for; a third is for what the second left open."""
     run_checked_report(TOPIC, settings.model_copy(update={"max_rounds": 1}))
-    assert world.tasks() == ["plan", *GATHER, "draft"]
+    assert world.tasks() == ["plan", *GATHER, "draft", "verify"]
     world.model_requests.clear()
     open_still = ({"gaps": ["more"], "follow_up_queries": [q]} for q in ("Ada", "Lindqvist"))
     script_replies(world, *open_still, task="gaps")

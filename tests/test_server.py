@@ -152,9 +152,9 @@ def test_services_that_all_fail_are_a_bad_gateway(world: Services, tmp_path: Pat
 
 
 def test_settings_pass_through_and_caps_are_the_servers(world: Services, tmp_path: Path) -> None:
-    with online(world, tmp_path, AGENT_MAX_CALLS="4") as web:
+    with online(world, tmp_path, AGENT_MAX_CALLS="3") as web:
         told = web.ask(slots=["winner"], max_calls=100, max_words=20, since="2020-01-01").json()
-        assert told["status"] == "partial" and "--max-calls 4" in " ".join(told["warnings"])
+        assert told["status"] == "insufficient" and "--max-calls 3" in " ".join(told["warnings"])
         assert list(told["slots"]) == ["winner"]
         header = read_journal(Path(told["run"]["journal"])).header
     assert header["settings"]["max_words"] == 20

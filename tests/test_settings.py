@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -367,3 +368,25 @@ def test_a_value_is_what_stands_there(value: str) -> None:
     file.parent.mkdir(exist_ok=True)
     file.write_text(f"A={value}\n", encoding="utf-8")
     assert read_env_file(file) == ({"A": value} if value else {})
+
+
+@pytest.mark.parametrize(
+    ("fields", "claims"),
+    [
+        ({}, 8),
+        ({"llm": ("openai:gpt-x",)}, 8),
+        ({"llm": ("openai:qwen",), "openai_base_url": "http://localhost:8080/v1"}, 1),
+        ({"openai_model": "qwen", "openai_base_url": "http://localhost:8080/v1"}, 1),
+        ({"llm": ("gemini", "openai"), "openai_base_url": "http://localhost:8080/v1"}, 8),
+        ({"llm": ("openai:qwen",), "openai_base_url": "http://localhost/", "verify_batch": 4}, 4),
+    ],
+)
+def test_a_model_of_unknown_strength_judges_claims_one_by_one(
+    fields: dict[str, Any], claims: int
+) -> None:
+    assert Settings(**fields).claims_per_call == claims
+
+
+@pytest.mark.parametrize("depth", ["quick", "normal", "deep"])
+def test_a_model_judges_at_every_depth(depth: str) -> None:
+    assert Settings.model_validate({"depth": depth}).verify == "model"

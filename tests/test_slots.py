@@ -13,7 +13,7 @@ from agent.run import Run, research
 from agent.settings import Settings
 from agent.state import PageRead, Queried, Reflected
 from tests.services import ModelRequest, Raw, Reply, Services, source_ids
-from tests.thinker import Fact, Thinker
+from tests.thinker import Fact, Thinker, support_all
 from tests.worlds import two_rounds
 
 FINAL = "The final was played in Lusail. Argentina won the cup. The score was 3-3, then 4-2."
@@ -28,10 +28,13 @@ def ended(topic: str, settings: Settings) -> tuple[Run, Answer]:
         pass
     answer = run.answer()
     to_json(answer)
-    pages = {source.n: source.page for source in run.research.sources}
+    pages = {source.page.sha256: source.page for source in run.research.sources}
     for citation in answer.citations:
-        assert pages[citation.id].text[citation.start : citation.end] == citation.quote
-        assert pages[citation.id].sha256 == citation.page_sha256
+        page = pages[citation.page_sha256]
+        assert page.text[citation.start : citation.end] == citation.quote
+        assert page.url == citation.url
+    ids = [n for claim in answer.claims for n in claim.citations]
+    assert list(dict.fromkeys(ids)) == list(range(1, len(set(ids)) + 1))  # by first use, from 1
     return run, answer
 
 
@@ -59,7 +62,7 @@ def test_a_run_that_is_stopped_says_what_its_facts_stand_on(
             run.stop()
     answer = run.answer()
     assert answer.status == "partial" and "synthesize" not in services.tasks()
-    assert answer.answer.endswith("Ada Lindqvist was born in Uppsala [6].")
+    assert answer.answer.endswith("Ada Lindqvist was born in Uppsala [3].")
     assert {claim.verdict for claim in answer.claims} == {"supported"}
 
 
@@ -72,14 +75,15 @@ def test_happy_path(world: Services, settings: Settings) -> None:
         "The score was 3-3, then 4-2.",
     }
     assert answer.slots["winner"].value == "Argentina"
-    assert world.tasks() == ["generate_queries", "reflect", "synthesize"]
+    assert world.tasks() == ["generate_queries", "reflect", "synthesize", "verify"]
+    assert {claim.by for claim in answer.claims} == {"gemini-3.8-flash"}
     assert sorted(world.search_queries) == sorted([TOPIC, "2022 final score"])
     assert sorted(world.page_requests) == [
         "final",
         "other",
     ]  # once each, though two searches named one
     assert run.research.queries == (TOPIC, "2022 final score")
-    assert answer.usage.llm_calls == 3 and answer.usage.searches == 2
+    assert answer.usage.llm_calls == 4 and answer.usage.searches == 2
     assert answer.usage.usd and answer.run and answer.run.models == ("gemini-3.8-flash",)
 
 
@@ -147,7 +151,7 @@ def test_http_429_of_the_model_is_retried(world: Services, settings: Settings) -
     _, answer = ended(TOPIC, settings)
     assert answer.status == "complete" and not answer.degraded
     outcomes = [a.outcome for a in answer.attempts if a.what == "llm"]
-    assert outcomes == ["rate_limited", "unavailable", "ok", "ok", "ok"]
+    assert outcomes == ["rate_limited", "unavailable", "ok", "ok", "ok", "ok"]
 
 
 def test_timeout(world: Services, settings: Settings) -> None:
@@ -171,7 +175,12 @@ def test_page_that_cannot_be_read_is_stood_in_for_by_its_snippet(
     run, answer = ended(TOPIC, settings)
     snippet = run.research.events_of(PageRead)[1].page
     assert snippet.via == "snippet" and snippet.text == "About other."
-    assert answer.degraded and answer.sources.failed == 1 and answer.sources.read == 1
+    assert answer.sources.failed == 1 and answer.sources.read == 1
+    assert not answer.degraded  # the answer does not cite it
+    world.hits = {TOPIC: ["other"]}
+    world.think = Thinker([Fact("winner", "other", "About")], ["2022 final"])
+    _, answer = ended(TOPIC, settings)
+    assert answer.degraded and {citation.via for citation in answer.citations} == {"snippet"}
 
 
 def test_missing_slots_force_more_and_found_ones_forbid_it(
@@ -238,12 +247,34 @@ LIES: dict[str, Reply] = {
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_is_not_an_answer(lie: str, world: Services, settings: Settings) -> None:
+    """What the slots were filled from is the answer; where they are not, there is none."""
     honest = world.think
     world.think = lambda asked: LIES[lie] if asked.task == "synthesize" else honest(asked)
     _, answer = ended(TOPIC, settings)
-    assert answer.status == "insufficient"
+    assert answer.status == "partial" and answer.warnings
+    said = ["Argentina won the cup.", "The score was 3-3, then 4-2."]
+    assert [claim.text for claim in answer.claims] == said
+    assert "mend" not in world.tasks()
+    nothing = {"answerable": True, "slots": [], "need_more": False, "new_queries": []}
+    scripted = {"synthesize": LIES[lie], "reflect": nothing}
+    world.think = lambda asked: scripted.get(asked.task) or honest(asked)
+    _, answer = ended(TOPIC, settings)
+    assert answer.status == "insufficient" and not answer.citations
     assert "Brazil" not in answer.answer and "[" not in answer.answer
-    assert answer.warnings
+
+
+def test_a_reader_that_finds_nothing_is_believed(world: Services, settings: Settings) -> None:
+    """Nothing is written where the sources do not answer and no slot is filled."""
+    honest = world.think
+
+    def refuse(asked: ModelRequest) -> Reply:
+        nothing = {"answerable": False, "slots": [], "need_more": True, "new_queries": []}
+        return nothing if asked.task == "reflect" else honest(asked)
+
+    world.think = refuse
+    _, answer = ended(TOPIC, settings)
+    assert answer.status == "insufficient" and not answer.claims
+    assert not {"synthesize", "verify", "mend"} & set(world.tasks())
 
 
 def test_a_slot_value_from_memory_is_missing(world: Services, settings: Settings) -> None:
@@ -266,6 +297,8 @@ def test_sources_that_disagree_are_a_conflict(world: Services, settings: Setting
     honest = world.think
 
     def both(asked: ModelRequest) -> Reply:
+        if asked.task == "verify":
+            return support_all(asked)
         if asked.task != "reflect":
             return honest(asked)
         rows = [
@@ -288,6 +321,10 @@ def test_sources_that_disagree_are_a_conflict(world: Services, settings: Setting
     assert (other.value, other.citations, other.weight) == ("France", (2,), 0.4)
     assert run.research.round == 2
     assert f"{TOPIC} winner Argentina or France" in world.search_queries
+    sides = [claim for claim in answer.claims if claim.form == "item"]
+    assert [claim.text for claim in sides] == ["Argentina won the cup.", "France won the cup."]
+    assert {claim.intro for claim in sides} == {"winner: Argentina / France"}
+    assert answer.status == "partial" and "disagree" in " ".join(answer.warnings)
 
 
 UNUSABLE: dict[str, Reply] = {
@@ -308,7 +345,7 @@ def test_unusable_replies_still_end_in_an_answer(
 ) -> None:
     world.think = lambda asked: UNUSABLE[kind]
     _, answer = ended("Who won the cup in the final?", settings)
-    assert answer.status in ("complete", "insufficient") and answer.degraded
+    assert answer.status in ("complete", "partial", "insufficient") and answer.degraded
     assert any("extractive" in warning for warning in answer.warnings) or not world.page_requests
     assert world.search_queries == ["Who won the cup in the final?"] or answer.usage.rounds == 2
 
@@ -321,14 +358,14 @@ def test_an_unusable_reply_is_asked_again_once_saying_why(
     _, answer = ended(TOPIC, settings)
     assert answer.status == "complete" and not answer.degraded
     assert "no JSON object" in world.model_requests[1].prompt
-    assert answer.usage.llm_calls == 4
+    assert answer.usage.llm_calls == 5
 
 
 def test_fenced_replies_are_read(world: Services, settings: Settings) -> None:
     honest = world.think
     world.think = lambda asked: f"```json\n{json.dumps(honest(asked))}\n```"
     _, answer = ended(TOPIC, settings)
-    assert answer.status == "complete" and answer.usage.llm_calls == 3
+    assert answer.status == "complete" and answer.usage.llm_calls == 4
 
 
 def test_fallback_model_is_kept_once_chosen(world: Services, settings: Settings) -> None:
@@ -336,7 +373,8 @@ def test_fallback_model_is_kept_once_chosen(world: Services, settings: Settings)
     world.think = lambda a: Raw(503, "") if a.model == "gemini-3.8-flash" else honest(a)
     _, answer = ended(TOPIC, settings)
     models = [asked.model for asked in world.model_requests]
-    assert models == ["gemini-3.8-flash"] * 4 + ["gemini-3.5-flash-lite"] * 3
+    assert models == ["gemini-3.8-flash"] * 4 + ["gemini-3.5-flash-lite"] * 4
+    assert answer.degraded and any("answered instead" in told for told in answer.warnings)
     assert answer.run and answer.run.models == ("gemini-3.5-flash-lite",)
 
 
@@ -377,10 +415,11 @@ def test_a_corpus_keeps_a_run_away_from_the_web(
 ) -> None:
     """The private-documents mode: a model, and no search and no page of the web."""
     _, answer = ended(TOPIC, settings.model_copy(update={"corpus": notes}))
-    assert answer.status == "complete" and not answer.degraded
+    assert answer.status == "partial" and "Not found: score." in answer.warnings
+    assert not answer.degraded
     assert answer.citations[0].url == (notes / "cup.md").as_uri()
     # the second round finds nothing new: the same reflection is not paid for twice
-    assert world.tasks() == ["generate_queries", "reflect", "synthesize"]
+    assert world.tasks() == ["generate_queries", "reflect", "synthesize", "verify"]
     assert not world.search_queries and not world.page_requests
 
 

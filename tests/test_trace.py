@@ -33,6 +33,7 @@ from agent.state import (
     Answered,
     Asked,
     Attempt,
+    Claim,
     Failed,
     Finding,
     Hit,
@@ -45,6 +46,7 @@ from agent.state import (
     SearchResults,
     Slot,
     Started,
+    Verified,
 )
 from agent.trace.calls import TracedCall, parse_calls
 from agent.trace.lines import display_width, render_lines
@@ -79,7 +81,7 @@ def journal(services: Services, settings: Settings) -> Path:
     )
     run = research(TOPIC, settings.model_copy(update={"resume": "lego"}))
     list(run)
-    assert run.answer().status == "complete"
+    assert run.answer().status == "partial"
     assert settings.runs_dir
     return settings.runs_dir / "lego.jsonl"
 
@@ -117,7 +119,9 @@ def test_the_tree_tells_what_happened(journal: Path, tmp_path: Path) -> None:
         r"stops: still open: revenue; it was the last round \(2\)",
         r"answer: The founder is Ole Kirk Christiansen \[1\]\.",
         r"\[1\] “Lego was founded by Ole Kirk Christiansen in 1932\.”",
-        r"gemini-3\.8-flash  \(4 calls · [\d,]+ \+ [\d,]+ tokens · \$",
+        r"\[3\] “Niels B\. Christiansen became chief executive in 2017\.”",  # as the tree counts
+        r"verified: 2 supported; 0 dropped",
+        r"gemini-3\.8-flash  \(5 calls · [\d,]+ \+ [\d,]+ tokens · \$",
         r"serpapi  \(3 calls · 1 failed",
         r"pages  \(3 calls · 1 failed",
     ):
@@ -358,6 +362,9 @@ def hostile() -> Trace:
             failed,
             Reflected(round=1, findings=findings, need_more=False),
             Answered(text=EVIL, quotes=(quote,), claims=()),
+            Verified(
+                text="", quotes=(), claims=(Claim(text=EVIL, citations=(), verdict="unchecked"),)
+            ),
         ],
         calls=[
             TracedCall('"><b>', "read", BAD_URL, EVIL, "ok", 0.0, 1.0),
@@ -400,6 +407,20 @@ def test_a_page_shows_hostile_content_as_text() -> None:
     assert all(target.startswith("#") for target in targets)  # it has no URL that may be a link
     assert elements.text.count("<script>alert('x')</script>") > 20
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", elements.text)
+
+
+def test_claims_that_are_not_supported_are_told_and_the_answer_that_is_left() -> None:
+    verdicts = ("supported", "partial", "unsupported", "contradicted", "unchecked")
+    claims = tuple(Claim(text=f"{verdict}!", citations=(), verdict=verdict) for verdict in verdicts)
+    events = [
+        Answered(text="All.", quotes=(), claims=()),
+        Verified(text="Less.", quotes=(), claims=claims),
+    ]
+    root = build_tree(Trace(Answer(topic="t", status="partial"), events, [], max_rounds=2))
+    told = [line.strip(" │├└─") for line, _ in render_lines(root, None)]
+    assert "answer: All." in told and "answer: Less." in told
+    assert "supported: supported!" not in told
+    assert {f"{verdict}: {verdict}!" for verdict in verdicts[1:]} <= set(told)
 
 
 def test_a_terminal_shows_hostile_content_as_text() -> None:

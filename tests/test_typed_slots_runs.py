@@ -18,6 +18,7 @@ from agent.run.audit import audit_answer
 from agent.settings import Settings, parse_settings
 from agent.state.json_data import Json
 from tests.services import ModelRequest, Reply, Services
+from tests.thinker import support_all
 from tests.typed_slots import SCHEMA, TEXT, TOPIC, object_schema
 
 
@@ -46,6 +47,8 @@ def script_reflection(
             return {"queries": ["cup 1987"], "slots": []}
         if asked.task == "reflect":
             return {"slots": reflect(asked), "need_more": False, "new_queries": []}
+        if asked.task == "verify":
+            return support_all(asked)
         cited = [{"source": 1, "quote": "Argentina won the cup."}]
         return {"answer": "Argentina won the cup [1].", "citations": cited}
 
@@ -137,11 +140,12 @@ def test_a_conflict_is_searched_for_and_settled_by_a_third_source(
     services.hits = {TOPIC: ["ours", "theirs"], query: ["third"]}
     services.think = script_reflection(report_rivals)
     run, answer, shown = run_audited(settings.model_copy(update={"slots_schema": WINNER}))
-    assert services.tasks() == ["generate_queries", "reflect", "reflect", "synthesize"]
+    assert services.tasks() == ["generate_queries", "reflect", "reflect", "synthesize", "verify"]
     assert services.search_queries[-1] == query
     winner = answer.slots["winner"]
     assert (winner.value, winner.status, winner.weight) == ("Argentina", "filled", 0.8)
-    assert [(a.value, a.citations) for a in winner.alternatives] == [("France", (2,))]
+    assert winner.citations == (1, 2, 3)  # those of the value come first
+    assert [(a.value, a.citations) for a in winner.alternatives] == [("France", (3,))]
     assert shown["data"] == {"winner": "Argentina"}
 
 

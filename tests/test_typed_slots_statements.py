@@ -153,7 +153,7 @@ def test_copies_are_one_witness_and_two_writers_are_two() -> None:
     assert [(a.value, a.citations, a.weight) for a in found.alternatives] == [
         ("Brazil", (1, 3, 5), 0.4)
     ]
-    assert found.confidence == pytest.approx(0.85 * 2 / 3, abs=0.001)
+    assert found.confidence == pytest.approx(0.5 * 2 / 3, abs=0.001)
 
 
 def test_credibility_settles_what_numbers_do_not() -> None:
@@ -186,7 +186,7 @@ def test_items_are_known_again_in_another_order_and_with_another_minute() -> Non
     slots = slots_of(SCHEMA)
     found = {f.slot: f for f in make_findings(slots, ground_rows(rows, slots, pages)[0], pages)}
     assert found["goalscorers[0].player"].value == "Messi"
-    assert found["goalscorers[0].minute"].confidence == 0.85
+    assert found["goalscorers[0].minute"].confidence == 0.5
     minute = found["goalscorers[1].minute"]
     assert minute.status == "conflict" and minute.value == 36
     assert [a.value for a in minute.alternatives] == [37]

@@ -6,12 +6,10 @@ in a source of the prompt.
 
 from __future__ import annotations
 
-import html
-import re
 from typing import Any, NamedTuple
 
 from agent.evidence import split_sentences
-from tests.services import ModelRequest, source_ids
+from tests.services import ModelRequest, parse_claims, source_ids
 
 
 class Fact(NamedTuple):
@@ -77,12 +75,12 @@ class Thinker:
         return {"verdicts": verdicts}
 
 
-def parse_claims(prompt: str) -> dict[int, tuple[list[int], str]]:
-    """Return the claims in a prompt: number -> the sources it cites, and its text unescaped."""
-    shown = re.findall(r'<claim id="(\d+)" cites="([\d,]*)">(.*?)</claim>', prompt, re.S)
+def support_all(asked: ModelRequest) -> dict[str, Any]:
+    """The reply of a judge who takes every claim for supported."""
     return {
-        int(n): ([int(c) for c in cites.split(",") if c], html.unescape(text))
-        for n, cites, text in shown
+        "verdicts": [
+            {"claim": n, "verdict": "supported", "source": None} for n in parse_claims(asked.prompt)
+        ]
     }
 
 

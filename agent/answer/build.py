@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from agent.answer.markdown_format import report_to_markdown
-from agent.answer.report import ReportAnswer, build_report, cited_sources
+from agent.answer.numbering import number_sources, renumber
+from agent.answer.report import build_report, cited_sources
 from agent.answer.schema import (
     Answer,
     Citation,
@@ -18,17 +19,19 @@ from agent.answer.schema import (
     Usage,
     answer_validator,
 )
+from agent.answer.status import decide_status, failed_models, find_shortfalls, is_degraded
 from agent.characters import strip_controls
 from agent.errors import AgentError
-from agent.evidence import find_copies
+from agent.evidence.copies import describe_rival, find_copies, find_rivals
 from agent.evidence.credibility import rate_credibility
 from agent.evidence.links import quote_link
 from agent.outside.budget import CallUsage
 from agent.slots.data import keep_valid
+from agent.slots.weighing import rate_confidence
 from agent.state import (
+    Alternative,
     Asked,
     Blocked,
-    Claim,
     Failed,
     Finding,
     Frozen,
@@ -38,6 +41,7 @@ from agent.state import (
     Quote,
     Research,
     Searched,
+    Source,
     Warned,
 )
 from agent.state.json_data import map_texts
@@ -61,31 +65,47 @@ def build_answer(
     `warnings` come after those of the run's events.
     """
     composed = research.answer
-    claims = composed.claims if composed else ()
     findings, data = research.findings, None
     if schema is not None:
         findings, data, data_warnings = keep_valid(schema, findings)
         warnings = (*data_warnings, *warnings)
     quotes = _cited_quotes(research, findings.values())
     citations = tuple(_build_citation(quote, research, run) for quote in quotes)
+    rivals = find_rivals(quotes, research.sources)
+    shortfalls = (*find_shortfalls(research, findings), *map(describe_rival, rivals))
+    counts = _count_sources(research)
     answer = Answer(
         topic=research.topic,
-        status=_decide_status(research, error),
-        degraded=_is_degraded(research),
+        status=decide_status(research, error, citations, shortfalls),
+        degraded=is_degraded(research, citations),
         answer=composed.text if composed else "",
         citations=citations,
-        claims=claims,
+        claims=composed.claims if composed else (),
         slots=_build_slots(findings),
         data=data,
-        report=_build_report(research, claims, citations),
-        sources=_count_sources(research),
+        report=build_report(research, blocked=counts.blocked, failed=counts.failed),
+        sources=counts,
         attempts=research.attempts + tuple(getattr(error, "attempts", ())),
-        warnings=(*_event_warnings(research), *_copy_warnings(research, citations), *warnings),
+        warnings=(*_event_warnings(research), *shortfalls, *warnings),
         usage=usage,
         run=run.model_copy(update=_used_services(research)),
         error=_to_error(error) if error else None,
     )
-    return _strip_controls(answer)
+    return _number_sources(_strip_controls(answer), research)
+
+
+def _number_sources(answer: Answer, research: Research) -> Answer:
+    """The answer with the numbers that its reader sees, and all that is made of these."""
+    numbers = number_sources(answer)
+    numbered = renumber(answer, numbers)
+    sources = [source for source in research.sources if source.n in numbers]
+    copies = tuple(_copy_warnings(sources, numbers))
+    report = numbered.report
+    if report:
+        markdown = report_to_markdown(report, numbered.claims, numbered.citations)
+        report = report.model_copy(update={"markdown": markdown})
+    changes = {"report": report, "warnings": (*numbered.warnings, *copies)}
+    return numbered.model_copy(update=changes)
 
 
 def build_error_answer(topic: str, error: AgentError) -> Answer:
@@ -121,22 +141,6 @@ def build_usage(calls: CallUsage, rounds: int, seconds: float) -> Usage:
 
 def _to_error(error: AgentError) -> Error:
     return Error(kind=error.kind, message=error.message, remedy=error.remedy)
-
-
-def _decide_status(
-    research: Research, error: AgentError | None
-) -> Literal["complete", "partial", "insufficient", "error"]:
-    if error or research.answer is None:
-        return "error"
-    if research.is_halted:
-        return "partial"
-    return "complete" if research.answer.quotes else "insufficient"
-
-
-def _is_degraded(research: Research) -> bool:
-    """Whether a fallback was used in a call, or no model in a task."""
-    used_fallback = any(event.stand_in for event in research.events_of(Failed))
-    return used_fallback or any(event.model == "extractive" for event in research.events_of(Asked))
 
 
 def _cited_quotes(research: Research, findings: Iterable[Finding]) -> list[Quote]:
@@ -175,8 +179,15 @@ def _build_citation(quote: Quote, research: Research, run: RunInfo) -> Citation:
 
 
 def build_slot_answers(research: Research) -> dict[str, SlotAnswer]:
-    """The findings so far, while the run goes on."""
-    return _build_slots(research.findings)
+    """The findings so far, while the run goes on. Sources have no numbers before the answer."""
+    return {
+        name: slot.model_copy(update={"citations": (), "alternatives": _hide_numbers(slot)})
+        for name, slot in _build_slots(research.findings).items()
+    }
+
+
+def _hide_numbers(slot: SlotAnswer) -> tuple[Alternative, ...]:
+    return tuple(one.model_copy(update={"citations": ()}) for one in slot.alternatives)
 
 
 def _build_slots(findings: Mapping[str, Finding]) -> dict[str, SlotAnswer]:
@@ -185,23 +196,14 @@ def _build_slots(findings: Mapping[str, Finding]) -> dict[str, SlotAnswer]:
             value=finding.value,
             status=finding.status,
             citations=tuple(sorted({quote.source for quote in finding.quotes})),
-            confidence=finding.confidence,
+            confidence=rate_confidence(finding),
+            verdict=finding.verdict,
+            by=finding.by,
             weight=finding.weight,
             alternatives=finding.alternatives,
         )
         for name, finding in findings.items()
     }
-
-
-def _build_report(
-    research: Research, claims: tuple[Claim, ...], citations: tuple[Citation, ...]
-) -> ReportAnswer | None:
-    """The report with its Markdown, which is made from the answer object alone."""
-    counts = _count_sources(research)
-    report = build_report(research, blocked=counts.blocked, failed=counts.failed)
-    if report is None:
-        return None
-    return report.model_copy(update={"markdown": report_to_markdown(report, claims, citations)})
 
 
 def _count_sources(research: Research) -> SourceCounts:
@@ -227,6 +229,10 @@ def _event_warnings(research: Research) -> list[str]:
 
 def _model_warnings(events: Iterable[Asked]) -> Iterator[str]:
     """Which tasks were done without a model, or that all were."""
+    events = tuple(events)
+    for names, model in dict.fromkeys((failed_models(e), e.model) for e in events):
+        if names:
+            yield f"{', '.join(names)} failed; {model} answered instead."
     tasks_by_model: dict[str, dict[str, None]] = {}  # dict keys as an ordered set
     for event in events:
         tasks_by_model.setdefault(event.model, {})[event.task] = None
@@ -238,13 +244,11 @@ def _model_warnings(events: Iterable[Asked]) -> Iterator[str]:
         yield "No model was used: the answer is made of sentences quoted from sources."
 
 
-def _copy_warnings(research: Research, citations: Iterable[Citation]) -> Iterator[str]:
+def _copy_warnings(sources: Sequence[Source], numbers: Mapping[int, int]) -> Iterator[str]:
     """Which cited pages have the text of another one: together they are one witness."""
-    cited = {citation.id for citation in citations}
-    sources = [source for source in research.sources if source.n in cited]
     for n, original in find_copies(sources).items():
         if n != original:
-            yield f"[{n}] has the text of [{original}]: they are one witness."
+            yield f"[{numbers[n]}] has the text of [{numbers[original]}]: they are one witness."
 
 
 def _used_services(research: Research) -> dict[str, tuple[str, ...]]:
@@ -260,7 +264,7 @@ def warm_validators() -> None:
     These are the validator of answers, the tables of the rules and of credibility, and pydantic's
     validators, which are otherwise built at first use.
     """
-    from agent.checking.bench import QuotePlace, decide_verdict
+    from agent.checking.rules import QuotePlace, decide_verdict
 
     answer_validator()
     decide_verdict("a claim", (QuotePlace("something else", "", 0, 14),))

@@ -10,11 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from agent.evidence.markers import strip_markers
 from agent.state import (
     Answered,
     Asked,
     Blocked,
     Browsed,
+    Composed,
     Decided,
     Doubted,
     Event,
@@ -83,7 +85,7 @@ def describe_event(event: Event) -> str:  # noqa: C901 - one case an event is cl
         case Reflected():
             return ", ".join(map(_describe_finding, event.findings))
         case Answered():
-            return event.text
+            return strip_markers(event.text)
         case Verified():
             counts = Counter(claim.verdict for claim in event.claims)
             verdicts = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
@@ -106,12 +108,27 @@ def _describe_finding(finding: Finding) -> str:
 
 
 def format_event_json(event: Event) -> str:
-    """An event as a line of JSON. Of a page's text only the length is in it: `characters`."""
-    value: dict[str, Any] = event.model_dump(mode="json")
+    """An event as a line of JSON. Of a page's text only the length is in it: `characters`.
+
+    The numbers of sources are left out: the answer has its own.
+    """
+    value: dict[str, Any] = _drop_numbers(event.model_dump(mode="json"))
     if isinstance(event, PageRead):
         value["page"]["text"] = None
         value["page"]["characters"] = len(event.page.text)
+    if isinstance(event, Composed):
+        value["text"] = strip_markers(event.text)
     return json.dumps(value, ensure_ascii=False)
+
+
+def _drop_numbers(value: Any) -> Any:
+    """A JSON value without the fields that hold numbers of sources."""
+    if isinstance(value, list):
+        return [_drop_numbers(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {key: item for key, item in value.items() if key not in ("source", "citations")}
+    return {key: _drop_numbers(item) for key, item in kept.items()}
 
 
 def to_frames(event: Event) -> Iterator[tuple[FrameType, str]]:

@@ -128,37 +128,78 @@ def _render_report(answer: Answer, report: ReportAnswer) -> list[Markup]:
 
 def _render_text(answer: Answer) -> Markup:
     if answer.claims:
-        return _render_paragraph(answer.claims, class_="answer")
+        return _render_claims(answer.claims, class_="answer")
     return text_element("p", answer.answer, class_="answer") if answer.answer else EMPTY
 
 
 def _render_themes(report: ReportAnswer) -> Iterator[Markup]:
     for n, section in enumerate(report.sections, 1):
         yield text_element("h3", section.heading, id=f"theme-{n}")
-        yield _render_paragraph(section.sentences)
+        yield _render_claims(section.sentences)
 
 
 def _render_conflicts(report: ReportAnswer) -> Markup:
     if not report.conflicts:
-        return element("p", phrases.NO_CONFLICTS)
-    items = (
-        element("li", _render_sentence(claim), **language_attributes(claim.text))
-        for claim in report.conflicts
-    )
-    return element("ul", *items)
+        return element("p", phrases.describe_conflicts(report))
+    items = (claim.model_copy(update={"form": "item"}) for claim in report.conflicts)
+    return _render_claims(tuple(items))
 
 
-def _render_paragraph(claims: Sequence[Claim], **attributes: str) -> Markup:
+def _render_claims(claims: Sequence[Claim], **attributes: str) -> Markup:
+    """Claims as paragraphs, lists and tables."""
+    blocks = phrases.group_claims(claims)
+    return join_markup(part for block in blocks for part in _render_block(block, attributes))
+
+
+def _render_block(block: phrases.Block, attributes: dict[str, str]) -> Iterator[Markup]:
+    if block.intro:
+        yield text_element("p", block.intro, **attributes)
+    if block.form == "sentence":
+        yield _render_paragraph(block.claims, attributes)
+    elif block.form == "item":
+        yield element("ul", *map(_render_item, block.claims), **attributes)
+    else:
+        yield _render_table(block)
+
+
+def _render_paragraph(claims: Sequence[Claim], attributes: dict[str, str]) -> Markup:
     text = " ".join(claim.text for claim in claims)
     sentences = (part for claim in claims for part in (_render_sentence(claim), " "))
     return element("p", *sentences, **attributes, **language_attributes(text))
 
 
+def _render_item(claim: Claim) -> Markup:
+    return element("li", _render_sentence(claim), **language_attributes(claim.text))
+
+
+def _render_table(block: phrases.Block) -> Markup:
+    head = element("tr", *(text_element("th", cell, scope="col") for cell in block.head))
+    rows = (element("tr", *map(_render_cell, _row_cells(claim))) for claim in block.claims)
+    return element("table", element("thead", head), element("tbody", *rows))
+
+
+def _row_cells(claim: Claim) -> list[str]:
+    """The cells of a row; its markers and its verdict are in the last one."""
+    *cells, last = phrases.read_cells(claim.text)
+    return [*cells, join_markup([last, " ", render_markers(claim.citations), *_verdict(claim)])]
+
+
+def _render_cell(content: str) -> Markup:
+    return element("td", content, **language_attributes(content))
+
+
+def _verdict(claim: Claim) -> list[str]:
+    """The verdict of a claim in words, a blank before it; nothing for `supported`."""
+    words = phrases.VERDICT_LABELS.get(claim.verdict, "")
+    if not words:
+        return []
+    return [" ", element("span", words, class_=f"mark {claim.verdict}", dir="ltr", lang="en")]
+
+
 def _render_sentence(claim: Claim) -> Markup:
     """A sentence with its markers, and its verdict in words where that is not `supported`."""
-    body, citations, end, verdict = phrases.split_sentence(claim)
-    label = element("span", verdict, class_=f"mark {claim.verdict}", dir="ltr", lang="en")
-    return join_markup([body, render_markers(citations), end, *([" ", label] if verdict else ())])
+    body, citations, end, _ = phrases.split_sentence(claim)
+    return join_markup([body, render_markers(citations), end, *_verdict(claim)])
 
 
 def _render_span(text: str) -> Markup:

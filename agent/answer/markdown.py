@@ -90,9 +90,34 @@ def format_sentence(claim: Claim, format_marker: MarkerFormat) -> str:
     return f"{text} *({verdict})*" if verdict else text
 
 
-def format_paragraph(claims: Iterable[Claim], format_marker: MarkerFormat) -> str:
-    """The sentences of some claims as one paragraph."""
-    return " ".join(format_sentence(claim, format_marker) for claim in claims)
+def format_claims(claims: Iterable[Claim], format_marker: MarkerFormat) -> str:
+    """Claims as paragraphs, lists and tables."""
+    blocks = phrases.group_claims(claims)
+    return "\n\n".join(_format_block(block, format_marker) for block in blocks)
+
+
+def _format_block(block: phrases.Block, format_marker: MarkerFormat) -> str:
+    if block.form == "row":
+        rows = [_format_row(claim, format_marker) for claim in block.claims]
+        width = max(len(row) for row in (block.head, *rows))
+        head = [escape_markdown(cell) for cell in block.head]
+        body = format_table(_fill(head, width), (_fill(row, width) for row in rows))
+    else:
+        sentences = [format_sentence(claim, format_marker) for claim in block.claims]
+        body = format_list(sentences) if block.form == "item" else " ".join(sentences)
+    return "\n\n".join(filter(None, (escape_markdown(block.intro), body)))
+
+
+def _format_row(claim: Claim, format_marker: MarkerFormat) -> list[str]:
+    """The cells of a row; its markers and its verdict are in the last one."""
+    *cells, last = map(escape_markdown, phrases.read_cells(claim.text))
+    verdict = phrases.VERDICT_LABELS.get(claim.verdict, "")
+    parts = (last, format_markers(claim.citations, format_marker), f"*({verdict})*" * bool(verdict))
+    return [*cells, " ".join(filter(None, parts))]
+
+
+def _fill(row: list[str], width: int) -> list[str]:
+    return [*row, *[""] * (width - len(row))]
 
 
 def format_list(items: Iterable[str]) -> str:

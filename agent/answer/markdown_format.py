@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agent.answer import phrases
@@ -10,15 +10,14 @@ from agent.answer.markdown import (
     MarkerFormat,
     escape_markdown,
     format_autolink,
+    format_claims,
     format_labelled_list,
     format_link,
     format_link_definitions,
     format_link_destination,
     format_list,
     format_markers,
-    format_paragraph,
     format_plain_marker,
-    format_sentence,
     format_table,
     linked_marker_format,
 )
@@ -61,7 +60,7 @@ def _render_document(answer: Answer, format_marker: MarkerFormat) -> str:
         body = [*_report_sections(report, claims, citations, format_marker), ("Facts", slots)]
     else:
         title = answer.topic
-        text = format_paragraph(claims, format_marker) or escape_markdown(answer.answer)
+        text = format_claims(claims, format_marker) or escape_markdown(answer.answer)
         sources = _render_sources(citations, format_marker)
         body = [("", text), ("", slots), ("Sources", sources)]
     return _join_sections(title, [("", _render_status(answer)), *body, *_run_sections(answer)])
@@ -82,20 +81,23 @@ def _report_sections(
     format_marker: MarkerFormat,
 ) -> list[Section]:
     themes = (
-        f"### {escape_markdown(theme.heading)}\n\n"
-        f"{format_paragraph(theme.sentences, format_marker)}"
+        f"### {escape_markdown(theme.heading)}\n\n{format_claims(theme.sentences, format_marker)}"
         for theme in report.sections
     )
-    conflicts = format_list(format_sentence(claim, format_marker) for claim in report.conflicts)
+    conflicts = format_claims(_as_items(report.conflicts), format_marker)
     confidence = f"**{report.confidence}**. {escape_markdown(report.rationale)}".rstrip(" ")
     return [
         ("Methodology", format_labelled_list(phrases.describe_methodology(report.methodology))),
-        ("Executive Summary", format_paragraph(claims, format_marker)),
+        ("Executive Summary", format_claims(claims, format_marker)),
         ("Main Findings", "\n\n".join(themes)),
-        ("Conflicting Information", conflicts or phrases.NO_CONFLICTS),
+        ("Conflicting Information", conflicts or phrases.describe_conflicts(report)),
         ("Confidence Assessment", confidence),
         ("Sources", _render_sources(citations, format_marker)),
     ]
+
+
+def _as_items(claims: Iterable[Claim]) -> Iterator[Claim]:
+    return (claim.model_copy(update={"form": "item"}) for claim in claims)
 
 
 def _render_status(answer: Answer) -> str:

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agent.evidence.citing import render_claim
+from agent.evidence.markdown import split_cells
 from agent.state import Claim, Verdict
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module
     from agent.answer import Answer, Citation
-    from agent.answer.report import Methodology
+    from agent.answer.report import Methodology, ReportAnswer
 
 NO_CONFLICTS = "No significant conflicting information was found."
+NOT_COMPARED = "What the sources say was not compared value by value."
 #: What is shown after a sentence with this verdict; nothing for `supported`.
 VERDICT_LABELS: dict[Verdict, str] = {
     "partial": "partly confirmed",
     "unsupported": "not confirmed",
+    "contradicted": "contradicted by its source",
     "unchecked": "not checked",
 }
 STATUSES = {
     "complete": "complete",
-    "partial": "partial: stopped early",
+    "partial": "partial: not all of it is found and confirmed",
     "insufficient": "insufficient: the sources do not say",
     "error": "error",
 }
@@ -47,6 +51,41 @@ def split_sentence(claim: Claim) -> SentenceParts:
     markers = "".join(f"[{n}]" for n in claim.citations)
     body, _, end = render_claim(claim).rpartition(markers) if markers else (claim.text, "", "")
     return SentenceParts(body, claim.citations, end, verdict)
+
+
+class Block(NamedTuple):
+    """Claims that are shown together: sentences as a paragraph, items as a list, rows as a table.
+
+    `intro` stands above a list or a table; `head` has the cells of a table's head.
+    """
+
+    form: Literal["sentence", "item", "row"]
+    intro: str
+    head: list[str]
+    claims: list[Claim]
+
+
+def group_claims(claims: Iterable[Claim]) -> list[Block]:
+    """Claims in the blocks in which they are shown, in order."""
+    groups = groupby(claims, key=lambda claim: (claim.form, claim.intro))
+    return [_make_block(form, intro, list(some)) for (form, intro), some in groups]
+
+
+def _make_block(form: Any, intro: str, claims: list[Claim]) -> Block:
+    lines = [] if form == "sentence" else [line.strip() for line in intro.splitlines()]
+    table = [line for line in lines if form == "row" and line.startswith("|")]
+    above = " ".join(line for line in lines if line and line not in table)
+    return Block(form, above, read_cells(table[0]) if table else [], claims)
+
+
+def read_cells(row: str) -> list[str]:
+    """The cells of a row of a Markdown table, as they read."""
+    return [cell.replace("\\|", "|") for cell in split_cells(row)]
+
+
+def describe_conflicts(report: ReportAnswer) -> str:
+    """What is said of conflicts where the report names none."""
+    return NO_CONFLICTS if report.compared else NOT_COMPARED
 
 
 def describe_verdicts(claims: Iterable[Claim]) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from agent.evidence.markers import strip_markers
-from agent.state import Claim, Composed, Frozen, PageRead, Research
+from agent.state import Claim, Composed, Finding, Frozen, PageRead, Research
 
 
 class Methodology(Frozen):
@@ -41,6 +41,7 @@ class ReportAnswer(Frozen):
     methodology: Methodology
     sections: tuple[ReportSection, ...]
     conflicts: tuple[Claim, ...]
+    compared: int = Field(default=0, description="slots of which several sources state a value")
     confidence: Literal["Low", "Medium", "High"]
     rationale: str
 
@@ -66,18 +67,28 @@ def build_report(research: Research, *, blocked: int, failed: int) -> ReportAnsw
             for theme in draft.themes
         ),
         conflicts=_keep_citations(draft.conflicts, quoted),
+        compared=sum(map(_is_compared, research.findings.values())),
         confidence=draft.confidence,
         rationale=_clean_line(draft.rationale),
     )
 
 
-def cited_sources(composed: Composed) -> set[int]:
-    """The numbers of the sources that an answer and its report cite."""
+def _is_compared(finding: Finding) -> bool:
+    return len({quote.source for quote in finding.quotes}) > 1
+
+
+def all_claims(composed: Composed) -> list[Claim]:
+    """The claims of an answer and of its report."""
     claims = [*composed.claims]
     if composed.report:
-        claims += composed.report.conflicts
         claims += (claim for theme in composed.report.themes for claim in theme.claims)
-    return {n for claim in claims for n in claim.citations}
+        claims += composed.report.conflicts
+    return claims
+
+
+def cited_sources(composed: Composed) -> set[int]:
+    """The numbers of the sources that an answer and its report cite."""
+    return {n for claim in all_claims(composed) for n in claim.citations}
 
 
 def _keep_citations(claims: Iterable[Claim], sources: Set[int]) -> tuple[Claim, ...]:

@@ -10,13 +10,16 @@ from pydantic import ConfigDict, Field
 from agent.answer.report import ReportAnswer
 from agent.evidence.credibility import Credibility
 from agent.outside.budget import CallUsage
-from agent.state import Alternative, Attempt, Claim, Frozen, Scalar
+from agent.state import Alternative, Attempt, Claim, Frozen, Scalar, Verdict
 
 SCHEMA_URL = "https://json-schema.org/draft/2020-12/schema"
 
 
 class Citation(Frozen):
-    """A quote on its page. `id` is the source's number; a source quoted twice has two citations."""
+    """A quote on its page. `id` is the source's number; a source quoted twice has two citations.
+
+    Sources are numbered from 1 in the order in which the answer first uses them.
+    """
 
     id: int
     title: str
@@ -42,6 +45,10 @@ class SlotAnswer(Frozen):
     status: Literal["filled", "missing", "conflict"]
     citations: tuple[int, ...] = ()
     confidence: float = Field(ge=0, le=1, description="a scale to sort by, not a probability")
+    verdict: Verdict = Field(
+        default="unchecked", description="on `value` as what the slot asks for"
+    )
+    by: str = Field(default="", description="the model that judged; empty while unchecked")
     weight: float = Field(
         default=0.0, description="credibility of the independent witnesses, summed"
     )
@@ -97,7 +104,7 @@ class Answer(Frozen):
         json_schema_serialization_defaults_required=True,
     )
 
-    schema_version: Literal["1"] = "1"
+    schema_version: Literal["2"] = "2"
     topic: str
     status: Literal["complete", "partial", "insufficient", "error"]
     degraded: bool = False

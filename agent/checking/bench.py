@@ -1,208 +1,325 @@
-"""Claims under check: what each stands on, and what is said of it by rules and by a model."""
+"""The bench: what of an answer is to be judged, what it stands on, and what was said of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby, islice
 
-from agent.evidence import (
-    antecedent_of,
-    closest_sentences,
-    content_words,
-    fold,
-    sentences_around,
-    split_sentences,
-    text_before,
+from agent.checking.rules import (
+    FAILING,
+    UNCHECKED,
+    Assessment,
+    QuotePlace,
+    claims_before,
+    decide_value,
+    decide_verdict,
+    is_proved,
+    missing_in_quotes,
+    opens_with_pronoun,
 )
+from agent.evidence import closest_sentences, content_words, split_sentences
 from agent.evidence.citing import make_answered, order_quotes
 from agent.outside import Excerpt
-from agent.state import Claim, Composed, Quote, Report, Section, Source, Verdict, Verified
+from agent.slots.forms import holds_value
+from agent.slots.weighing import make_findings
+from agent.state import (
+    Claim,
+    Composed,
+    Finding,
+    Quote,
+    Report,
+    Research,
+    Scalar,
+    Section,
+    Source,
+    Verified,
+)
 
-if TYPE_CHECKING:
-    from agent.checking.rules import Checked
-
-WORST: tuple[Verdict, ...] = ("unsupported", "partial", "supported", "unchecked")  # worst first
-
-
-#: The rules' score from which on a model's word makes a claim supported. Chosen on made-up
-#: sentences about subjects that the page does name: `python -m evals.lies`; run it after a change.
-LIFTED = 0.65
-
-
-class QuotePlace(NamedTuple):
-    """Where a quote stands: offsets into the text of a page with this title."""
-
-    text: str
-    title: str
-    start: int
-    end: int
+MOST_OFFERED = 2  # sentences that are shown beside a claim's own quotes
 
 
-def decide_verdict(
-    claim: str, places: tuple[QuotePlace, ...], judged: Verdict | None = None
-) -> Verdict:
-    """Whether quotes support a claim: as a model judged it, within what the rules allow.
-
-    A number, name or date that the quotes lack, or a contradiction, bars the claim: then the worse
-    of both holds. What the words make unlikely (LIFTED) is at most partial, and a sentence that
-    stands there as it is supported, whatever a model says. With no model the rules judge alone.
-    """
-    rules = check_by_rules(claim, places)
-    if judged is None or rules.score == 1:
-        return rules.verdict
-    if rules.barred:
-        return min(rules.verdict, judged, key=WORST.index)
-    if rules.score < LIFTED:
-        return min("partial", judged, key=WORST.index)
-    return judged
+def shown_text(claim: Claim) -> str:
+    """A claim as a judge reads it, on one line: below its intro, if it has one."""
+    lines = [line for line in claim.intro.split("\n") if not re.fullmatch(r"[\s|:-]*", line)]
+    return " ".join(" ".join((*lines, claim.text)).split())
 
 
-@lru_cache(maxsize=256)
-def check_by_rules(claim: str, places: tuple[QuotePlace, ...]) -> Checked:
-    """What the rules say of a claim; a score of 1 if it is a sentence of a page, word for word.
-
-    A quote that was cut out of a clause that turns it ("nobody thinks that") does not count. Names
-    may also be in the page's title.
-    """
-    from agent.checking.rules import Checked, find_turning_word
-
-    sound = [p for p in places if not find_turning_word(text_before(p.text, p.start))]
-    if not sound:
-        reason = "its quotes are cut off from what turns them" if places else "it has no quote"
-        return Checked(verdict="unsupported", score=0.0, reason=reason, barred=True)
-    if any(_is_sentence(claim, place) for place in sound):
-        return Checked(verdict="supported", score=1.0, reason="a page says it word for word")
-    return _apply_checker(claim, sound)
-
-
-def _apply_checker(claim: str, places: Sequence[QuotePlace]) -> Checked:
-    """What the checker says. A name that stands only near a quote makes a claim partial at best.
-
-    Where the quote opens with a pronoun, a model may say that the name before it is meant.
-    """
-    from agent.checking.rules import check_claim
-
-    quotes = [place.text[place.start : place.end] for place in places]
-    titles = [place.title for place in places]
-    rules = check_claim(claim, quotes, titles)
-    if rules.barred:
-        before = [antecedent_of(place.text, place.start) for place in places]
-        around = [sentences_around(place.text, place.start, after=1) for place in places]
-        for more, barred in ((before, False), (around, True)):
-            wider = check_claim(claim, quotes, [*titles, *more])
-            if not wider.barred and wider.verdict != "unsupported":
-                found = {"verdict": "partial", "barred": barred, "score": LIFTED}
-                return wider.model_copy(update=found | {"reason": "a name in it is only near them"})
-    return rules.model_copy(update={"score": min(rules.score, 0.999)})
-
-
-def _is_sentence(claim: str, place: QuotePlace) -> bool:
-    """Whether a claim is one of the whole sentences that a quote holds, but for case and stops."""
-    said = _strip_stops(claim)
-    return any(
-        said == _strip_stops(place.text[a:b])
-        for a, b in split_sentences(place.text)
-        if place.start <= a and b - 1 <= place.end
-    )
-
-
-def _strip_stops(text: str) -> str:
-    return fold(text).strip(" .!?。！？")
+def value_claim(slot: str, value: Scalar, citations: Iterable[int] = ()) -> Claim:
+    """A slot's value as a claim. The number of an item in its list says nothing of it."""
+    name = re.sub(r"\[\d+\]", "[]", slot)
+    return Claim(text=" ".join(f"{name}: {value}".split()), citations=tuple(citations))
 
 
 class Bench:
-    """The claims of an answer and its report while they are checked.
+    """The claims of an answer and its report, and the values of its slots, while they are checked.
 
-    A claim is known by its text; two that say the same have one verdict.
+    A claim is known by what a judge reads of it; two that say the same have one verdict.
     """
 
-    def __init__(self, answer: Composed, sources: Sequence[Source]) -> None:
+    def __init__(self, answer: Composed, research: Research) -> None:
         self._answer = answer
-        self._sources = {source.n: source for source in sources}
-        self._quotes = list(answer.quotes)
+        self._research = research
+        self._sources = {source.n: source for source in research.sources}
+        self._findings = tuple(research.findings.values())
+        #: A source that is cited is cited with all its quotes, those of the slots too.
+        self._quotes = [*answer.quotes, *(q for one in self._findings for q in one.quotes)]
         self._rows = [[claim] for claim in _all_claims(answer)]  # what stands in each claim's place
-        self._judged: dict[str, Verdict] = {}
+        self._value_quotes = self._index_values()
+        self._offered: dict[str, list[Quote]] = {}
+        self._judged: dict[str, Assessment] = {}
+
+    def _index_values(self) -> dict[Claim, list[Quote]]:
+        """The values of the slots as claims, each with its quotes."""
+        values: dict[Claim, list[Quote]] = {}
+        for finding in self._findings:
+            for value in _values_of(finding):
+                quotes = quotes_of_value(value, finding)
+                claim = value_claim(finding.slot, value, dict.fromkeys(q.source for q in quotes))
+                values.setdefault(claim, quotes)
+        return values
+
+    # --- what is to be judged ---
 
     @property
     def claims(self) -> tuple[Claim, ...]:
         """The claims as they are now, the report's after the answer's, each once."""
-        return tuple({claim.text: claim for row in self._rows for claim in row}.values())
+        return tuple({shown_text(c): c for row in self._rows for c in row}.values())
 
-    def quote_places(self, claim: Claim) -> tuple[QuotePlace, ...]:
-        """Where the quotes of a claim stand."""
-        own = order_quotes(quote for quote in self._quotes if quote.source in claim.citations)
-        return tuple(self._make_place(quote) for quote in own)
+    @property
+    def values(self) -> tuple[Claim, ...]:
+        """The values of the slots, those that sources give against another one too."""
+        return tuple(self._value_quotes)
+
+    def places(self, claim: Claim) -> tuple[QuotePlace, ...]:
+        """Where the quotes of a claim or of a value stand."""
+        return tuple(map(self._make_place, self._own_quotes(claim)))
+
+    def _own_quotes(self, claim: Claim) -> Sequence[Quote]:
+        if (quotes := self._value_quotes.get(claim)) is not None:
+            return quotes
+        return order_quotes(quote for quote in self._quotes if quote.source in claim.citations)
 
     def _make_place(self, quote: Quote) -> QuotePlace:
         page = self._sources[quote.source].page
         return QuotePlace(page.text, page.title, quote.start, quote.end)
 
-    def check(self, claim: Claim) -> Checked:
-        """What the rules say of a claim."""
-        return check_by_rules(claim.text, self.quote_places(claim))
+    def open_claims(self) -> tuple[Claim, ...]:
+        """The claims that are not proved and were not judged, and in the first round the values."""
+        claims = [c for c in self.claims if not self._is_proved(c)]
+        unjudged = {shown_text(c): c for c in (*claims, *self.values)}
+        return tuple(c for text, c in unjudged.items() if text not in self._judged)
 
-    def verdict(self, claim: Claim) -> Verdict:
-        """What is to be said of a claim."""
-        return decide_verdict(claim.text, self.quote_places(claim), self._judged.get(claim.text))
+    def find_better_quotes(self) -> None:
+        """Cite the sentence that proves a claim, and find the sentences that may be offered.
+
+        A claim with quotes of its own is proved by sentences of the same pages alone.
+        """
+        for row in self._rows:
+            for i, claim in enumerate(row):
+                places = self.places(claim)
+                if self._is_proved(claim):
+                    continue
+                near = closest_sentences(claim.text, self._eligible_sources(claim, places))
+                proof = next((q for q in near if self._proves(q, claim)), None)
+                if proof:
+                    self._cite(row, i, proof)
+                else:
+                    self._offered[shown_text(claim)] = self._choose_offered(claim, near)
+
+    def _eligible_sources(self, claim: Claim, places: Sequence[QuotePlace]) -> list[Source]:
+        """The pages whose sentences may be quoted for a claim.
+
+        Only those that it cites, if its quotes lack a quantity: other pages tell of other numbers.
+        """
+        sources = list(self._sources.values())
+        if not places or not missing_in_quotes(claim.text, places):
+            return sources
+        return [source for source in sources if source.n in claim.citations]
+
+    def _proves(self, quote: Quote, claim: Claim) -> bool:
+        own = not claim.citations or quote.source in claim.citations
+        return own and is_proved(claim.text, (self._make_place(quote),), self._before(claim))
+
+    def _is_proved(self, claim: Claim) -> bool:
+        return is_proved(claim.text, self.places(claim), self._before(claim))
+
+    def _before(self, claim: Claim) -> tuple[str, ...]:
+        """What stands before a claim, in each part of the answer that has it."""
+        if not opens_with_pronoun(claim.text):
+            return ()
+        return claims_before(self._groups()).get(claim.text, ())
+
+    def _groups(self) -> Iterator[list[Claim]]:
+        """The claims of each text: of the answer, of each theme, of the conflicts."""
+        rows = iter(self._rows)
+        for claims in claim_groups(self._answer):
+            yield [claim for row in islice(rows, len(claims)) for claim in row]
+
+    def _choose_offered(self, claim: Claim, near: Sequence[Quote]) -> list[Quote]:
+        """The sentences that are closer to a claim than its own quotes."""
+        own = self._own_quotes(claim)
+        offered: list[Quote] = []
+        for quote in near[:MOST_OFFERED]:
+            if any(_overlap(quote, other) for other in own):
+                break
+            offered.append(quote)
+        return offered
+
+    def offers(self, claim: Claim) -> list[Quote]:
+        """The sentences that a judge is shown beside the quotes of a claim."""
+        return self._offered.get(shown_text(claim), [])
+
+    def put(self, claim: Claim) -> Claim:
+        """A claim as it is put to a judge: citing all that is shown for it."""
+        shown = (*self._own_quotes(claim), *self.offers(claim))
+        citations = tuple(dict.fromkeys(quote.source for quote in shown))
+        return claim.model_copy(update={"citations": citations})
 
     def evidence(self, claims: Iterable[Claim]) -> tuple[Excerpt, ...]:
-        """The sentences that hold the quotes of some claims, each with one before and after it."""
-        cited = {n for claim in claims for n in claim.citations}
+        """What a judge is shown for some claims: sentences with quotes, one before, one after."""
+        shown = [q for claim in claims for q in (*self._own_quotes(claim), *self.offers(claim))]
         return tuple(
             Excerpt(
                 source=n,
                 title=source.page.title,
                 url=source.page.url,
-                passages=text_around_quotes(
-                    source.page.text, [q for q in self._quotes if q.source == n]
-                ),
+                passages=text_around_quotes(source.page.text, [q for q in shown if q.source == n]),
             )
             for n, source in self._sources.items()
-            if n in cited
+            if any(quote.source == n for quote in shown)
         )
 
-    def find_better_quotes(self) -> None:
-        """Give a claim that its quotes do not support a sentence that does, where one was read."""
+    # --- what was said ---
+
+    def record_judgement(self, claim: Claim, ruling: Assessment, source: int | None) -> None:
+        """Remember what a model says of a claim, and cite the offered sentence that it names."""
+        self._judged[shown_text(claim)] = ruling
+        named = [quote for quote in self.offers(claim) if quote.source == source]
+        if ruling.verdict != "supported" or not named:
+            return
+        if source in claim.citations and not missing_in_quotes(claim.text, self.places(claim)):
+            return
+        first = tuple(map(self._make_place, named[:1]))
+        lacks = bool(missing_in_quotes(claim.text, (*self.places(claim), *first)))
         for row in self._rows:
-            for i, claim in enumerate(row):
-                if self.check(claim).verdict != "supported" and (
-                    quote := self._supporting_sentence(claim)
-                ):
-                    self._quotes.append(quote)
-                    row[i] = claim.model_copy(update={"citations": (quote.source,)})
+            for i, other in enumerate(row):
+                if shown_text(other) == shown_text(claim):
+                    self._cite(row, i, *(named if lacks else named[:1]))
 
-    def _supporting_sentence(self, claim: Claim) -> Quote | None:
-        for quote in closest_sentences(claim.text, list(self._sources.values())):
-            if check_by_rules(claim.text, (self._make_place(quote),)).verdict == "supported":
-                return quote
-        return None
+    def _cite(self, row: list[Claim], at: int, *quotes: Quote) -> None:
+        """Give a claim these quotes of a source; it cites that alone, unless it did before."""
+        self._quotes += quotes
+        if (source := quotes[0].source) not in row[at].citations:
+            row[at] = row[at].model_copy(update={"citations": (source,)})
 
-    def record_judgement(self, claim: Claim, judged: Verdict) -> None:
-        """Remember what a model says of a claim."""
-        self._judged[claim.text] = judged
+    def rule(self, claim: Claim) -> Assessment:
+        """What is to be said of a claim or of a value."""
+        judged = self._judged.get(shown_text(claim))
+        if claim in self._value_quotes:
+            _, _, value = claim.text.partition(": ")
+            return decide_value(value, self.places(claim), judged)
+        return decide_verdict(claim.text, self.places(claim), judged, self._before(claim))
 
-    def mend(self, failing: Sequence[Claim], corrected: Composed) -> None:
-        """Put corrected sentences that hold in the place of those that they are most like."""
+    def explain(self, claim: Claim) -> str:
+        """Why a claim fails, in words."""
+        missing = missing_in_quotes(claim.text, self.places(claim))
+        if missing:
+            return f"{missing[0]} is not in its quotes"
+        contradicted = self.rule(claim).verdict == "contradicted"
+        return "its quotes say otherwise" if contradicted else "its quotes do not say it"
+
+    def failed_claims(self) -> tuple[Claim, ...]:
+        """The claims that nothing supports, or that their quotes contradict."""
+        return tuple(claim for claim in self.claims if self.rule(claim).verdict in FAILING)
+
+    def holds_anything(self) -> bool:
+        """Whether a claim or a value stands, as far as it is known."""
+        return any(self.rule(one).verdict not in FAILING for one in (*self.claims, *self.values))
+
+    def replace_failed(self, failed: Sequence[Claim], corrected: Composed) -> None:
+        """Put corrected sentences in the place of those that they are most like."""
         self._quotes += corrected.quotes
-        mended: dict[str, list[Claim]] = {}
+        known = {shown_text(claim) for claim in self.claims}
+        new: dict[str, list[Claim]] = {}
         for claim in corrected.claims:
-            if claim not in self.claims and self.check(claim).verdict != "unsupported":
-                old = max(failing, key=lambda f: _count_shared(f.text, claim.text))
-                mended.setdefault(old.text, []).append(claim)
+            old = max(failed, key=lambda f: _count_shared(f.text, claim.text))
+            placed = claim.model_copy(update={"form": old.form, "intro": old.intro})
+            if shown_text(placed) not in known and claim.citations:
+                new.setdefault(shown_text(old), []).append(placed)
         self._rows = [
-            [new for claim in row for new in mended.pop(claim.text, [claim])] for row in self._rows
-        ]
-
-    def to_verified(self, *, drop: bool) -> Verified:
-        """The answer with every claim's verdict; without those that nothing supports, if `drop`."""
-        rows = [
-            [claim.model_copy(update={"verdict": self.verdict(claim)}) for claim in row]
+            [one for claim in row for one in new.pop(shown_text(claim), [claim])]
             for row in self._rows
         ]
-        kept = [[c for c in row if not drop or c.verdict != "unsupported"] for row in rows]
-        dropped = [c for row in rows for c in row if drop and c.verdict == "unsupported"]
-        return _rebuild(self._answer, kept, self._quotes, dropped)
+
+    # --- the outcome ---
+
+    def to_verified(self, *, drop: bool) -> Verified:
+        """The answer with every verdict; without the claims that fail, if `drop`."""
+        rows = [[self._with_verdict(claim) for claim in row] for row in self._rows]
+        kept = [[c for c in row if not drop or c.verdict not in FAILING] for row in rows]
+        dropped = [c for row in rows for c in row if drop and c.verdict in FAILING]
+        kept = _check_intros(kept, self.places)
+        verified = _rebuild(self._answer, kept, self._quotes, dropped)
+        return verified.model_copy(update={"findings": self._judge_findings()})
+
+    def _with_verdict(self, claim: Claim) -> Claim:
+        ruling = self.rule(claim)
+        return claim.model_copy(update={"verdict": ruling.verdict, "by": ruling.by})
+
+    def _judge_findings(self) -> tuple[Finding, ...]:
+        """The findings with the verdict on each value; weighed anew without those that fail."""
+        failed = {claim: q for claim, q in self._value_quotes.items() if self._has_failed(claim)}
+        findings = self._findings
+        if failed:
+            kept = [
+                one
+                for one in self._research.latest_statements()
+                if not any(
+                    one.quote in quotes and _names_value(claim, one.slot, one.value)
+                    for claim, quotes in failed.items()
+                )
+            ]
+            findings = make_findings(self._research.slots, kept, self._research.sources)
+        return tuple(map(self._judge_finding, findings))
+
+    def _has_failed(self, value: Claim) -> bool:
+        return self.rule(value).verdict in FAILING
+
+    def _judge_finding(self, finding: Finding) -> Finding:
+        if finding.value is None:
+            return finding
+        judged = self._judged.get(value_claim(finding.slot, finding.value).text)
+        places = [self._make_place(q) for q in quotes_of_value(finding.value, finding)]
+        ruling = decide_value(str(finding.value), places, judged)
+        if ruling.verdict in FAILING:  # of another item of the list
+            ruling = UNCHECKED
+        return finding.model_copy(update={"verdict": ruling.verdict, "by": ruling.by})
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def _values_of(finding: Finding) -> list[Scalar]:
+    values = [finding.value, *(other.value for other in finding.alternatives)]
+    return [value for value in values if value is not None]
+
+
+def quotes_of_value(value: Scalar, finding: Finding) -> list[Quote]:
+    """The quotes of a finding that hold a value; all of them where none does by itself."""
+    held = [quote for quote in finding.quotes if holds_value(quote.text, value)]
+    return held or list(finding.quotes)
+
+
+def _names_value(claim: Claim, slot: str, value: Scalar) -> bool:
+    return claim.text == value_claim(slot, value).text
+
+
+# --- quotes ---------------------------------------------------------------------------------------
+
+
+def _overlap(one: Quote, other: Quote) -> bool:
+    return one.source == other.source and one.start < other.end and other.start < one.end
 
 
 def text_around_quotes(text: str, quotes: Iterable[Quote]) -> tuple[str, ...]:
@@ -219,13 +336,54 @@ def text_around_quotes(text: str, quotes: Iterable[Quote]) -> tuple[str, ...]:
     return tuple(text[a:b] for a, b in pieces)
 
 
+# --- claims ---------------------------------------------------------------------------------------
+
+
 def _count_shared(one: str, other: str) -> int:
     return len(set(content_words(one)) & set(content_words(other)))
 
 
 def _all_claims(answer: Composed) -> list[Claim]:
-    """All claims: the answer's, then those of the report's themes and conflicts."""
-    return [*answer.claims, *_report_claims(answer.report)]
+    return [claim for claims in claim_groups(answer) for claim in claims]
+
+
+def claim_groups(answer: Composed) -> list[tuple[Claim, ...]]:
+    """The claims of each text: of the answer, of the report's themes, of its conflicts."""
+    report = answer.report
+    themes = [*(theme.claims for theme in report.themes), report.conflicts] if report else []
+    return [answer.claims, *themes]
+
+
+def replace_claims(answer: Verified, change: Callable[[Claim], Claim]) -> Verified:
+    """An answer with each claim changed."""
+
+    def change_all(claims: Iterable[Claim]) -> tuple[Claim, ...]:
+        return tuple(map(change, claims))
+
+    report = answer.report and _report(answer.report, change_all)
+    return answer.model_copy(update={"claims": change_all(answer.claims), "report": report})
+
+
+def _check_intros(
+    rows: list[list[Claim]], places: Callable[[Claim], Sequence[QuotePlace]]
+) -> list[list[Claim]]:
+    """The rows, without the words above a list whose quantities its items' quotes do not give.
+
+    Nor do those stay above a list that rules alone have proved: nobody judged them.
+    """
+    left: dict[str, str] = {}
+    listed = [claim for row in rows for claim in row if claim.intro]
+    for intro, group in groupby(listed, key=lambda claim: claim.intro):
+        claims = list(group)
+        given = [place for claim in claims for place in places(claim)]
+        counted = f"{len(claims)}" in missing_in_quotes(intro, given)
+        is_unjudged = all(claim.by == "rule" for claim in claims)
+        if is_unjudged or (missing_in_quotes(intro, given) and not counted):
+            left[intro] = "\n".join(line for line in intro.split("\n") if line.startswith("|"))
+    return [
+        [claim.model_copy(update={"intro": left.get(claim.intro, claim.intro)}) for claim in row]
+        for row in rows
+    ]
 
 
 def _rebuild(

@@ -1,190 +1,182 @@
-"""Whether a sentence is supported by the words that it cites: judged by rules, with no model.
+"""The rules of the verdict: what can be proved of a claim and its quotes, and nothing else.
 
-First what can be named: a number, a date or a name that the evidence lacks, a negation, an
-opposite, roles that are swapped. Then how much of the sentence the evidence says, and how closely.
+1. A claim that is a whole sentence of a page, word for word, is supported. One that opens with a
+   pronoun is so only where the sentence before it on the page stands before it in the answer.
+2. A claim with a number, date or score that its quotes neither hold nor give is never supported
+   (`agent/evidence/quantities.py`). Without a judge it is unsupported if that quantity stands
+   nowhere on the pages that it cites.
+3. Everything else is open: a model judges it, and without a judge it is unchecked.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
-from itertools import dropwhile, takewhile
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from agent.checking.conflicts import find_conflict, find_hedge
-from agent.checking.facts import find_facts
-from agent.checking.likeness import Comparison, Evidence, Likeness, read_evidence
-from agent.checking.reading import LONGEST_SENTENCE, normalize, read_sentences
-from agent.checking.roles import COPULAS, find_unsaid_role, lacks_date
-from agent.checking.words import Sentence, Word, is_common, weight, words_of
-from agent.evidence.dates import month_pattern
-from agent.evidence.markers import strip_markers
-from agent.state import Frozen
+from agent.evidence import fold, is_heading, is_row, split_sentences
+from agent.evidence.quantities import find_missing, stands_on_page
+from agent.evidence.words import count_words
+from agent.state import Claim, Verdict
 
-LONGEST_CLAIM = 2_000  # characters; a longer claim is never supported
-
-#: Weights of the features, in the order of `Likeness`, and what is added. Fitted by gradient
-#: descent on the tune halves of three public sets, each set and each of its two classes counting
-#: alike: `python -m evals.claims --fit` prints them; run it after any change to what is read or
-#: compared, then `python -m evals.claims` for the figures.
-WEIGHTS = (1.995, 0.956, 0.62, 0.809, -1.296, -0.428, 0.38, -0.304, -0.316)
-ADDED = -0.989
-#: Chosen by hand on the same tune halves: from SUPPORTED on, 8 or 9 of 10 claims are true where
-#: half of all are, 6 of 10 where a fifth are; below PARTIAL few are. After a change: see the
-#: precision and recall of "supported" that `python -m evals.claims` prints.
-SUPPORTED = 0.75
-PARTIAL = 0.4
-VERBATIM = 0.95  # the least score of a claim whose very words are there
-CONFLICTING = 0.1  # the most of one that its evidence contradicts
-ENOUGH = 0.5  # of a claim's words in one sentence: below it, that sentence is of another thing
-CLOSEST = 10  # sentences at most
-ALMOST = 0.85  # of the closest sentence's share: sentences as close are asked as well
+FEWEST_WORDS = 4  # of a sentence; fewer are a name, a number or a fragment
+FAILING: tuple[Verdict, ...] = ("unsupported", "contradicted")
 
 
-class Checked(Frozen):
-    """A verdict on a claim, a score from 0 to 1 behind it, and why, in plain words.
+class QuotePlace(NamedTuple):
+    """Where a quote stands: offsets into the text of a page with this title."""
 
-    `barred`: something that can be named speaks against it, so that no reading can better it.
+    text: str
+    title: str
+    start: int
+    end: int
+
+    @property
+    def quote(self) -> str:
+        """The words of the quote."""
+        return self.text[self.start : self.end]
+
+
+class Assessment(NamedTuple):
+    """A verdict, and who gave it: `rule`, a model's name, or nobody."""
+
+    verdict: Verdict
+    by: str = ""
+
+
+UNCHECKED = Assessment("unchecked")
+
+
+def decide_verdict(
+    claim: str,
+    places: Sequence[QuotePlace],
+    judged: Assessment | None = None,
+    before: Sequence[str] = (),
+) -> Assessment:
+    """What is to be said of a claim: as it is proved, else as a model judged it within the rules.
+
+    `judged` is None where no model did. `before`: as for `is_proved`.
     """
+    if is_proved(claim, places, before):
+        return Assessment("supported", "rule")
+    if judged and judged.verdict == "supported" and not places:
+        return Assessment("unsupported", "rule")
+    missing = find_missing(claim, _texts_of(places))
+    if judged:
+        capped = missing and judged.verdict == "supported"
+        return judged._replace(verdict="partial") if capped else judged
+    pages = {place.text for place in places}
+    if any(not any(stands_on_page(one, page) for page in pages) for one in missing):
+        return Assessment("unsupported", "rule")
+    return UNCHECKED
 
-    verdict: Literal["supported", "partial", "unsupported"]
-    score: float
-    reason: str
-    barred: bool = False
+
+def decide_value(value: str, places: Sequence[QuotePlace], judged: Assessment | None) -> Assessment:
+    """What is to be said of a slot's value: what a model does, within the rule of quantities."""
+    if judged is None:
+        return UNCHECKED
+    return decide_verdict(value, places, judged)
 
 
-def check_claim(claim: str, quotes: Sequence[str], surroundings: Sequence[str] = ()) -> Checked:
-    """Whether quotes support a claim. Deterministic; no model, no network.
+def missing_in_quotes(claim: str, places: Sequence[QuotePlace]) -> tuple[str, ...]:
+    """The quantities of a claim that its quotes neither hold nor give, as written."""
+    return tuple(quantity.text for quantity in find_missing(claim, _texts_of(places)))
 
-    `surroundings`, the text around each quote on its page, may supply names, never a number. At
-    most 2,000 characters of the claim and 50,000 of the quotes are read. There is no inference:
-    what follows only by reasoning is not seen as supported, and words that all stand there in
-    another sense may be. Meant for English and Chinese; German and Arabic by overlap, numbers,
-    negation and a few opposites.
+
+def _texts_of(places: Sequence[QuotePlace]) -> tuple[str, ...]:
+    """What may hold a claim's quantities: its quotes, and the titles of their pages."""
+    return tuple(dict.fromkeys([p.quote for p in places] + [p.title for p in places]))
+
+
+# --- proof ----------------------------------------------------------------------------------------
+
+
+def is_proved(claim: str, places: Sequence[QuotePlace], before: Sequence[str] = ()) -> bool:
+    """Whether a claim is a whole sentence that a quote is of, word for word.
+
+    Case, blanks and typography aside. Never a name, a number or a fragment. `before`: the claims
+    that stand before it, one for each place where it stands (`claims_before`). If it opens with a
+    pronoun, each must be the sentence before it on the page, and open with none.
     """
-    found = Comparison(_read(claim), read_evidence(tuple(quotes)))
-    if not found.words:
-        return _make_checked(0.0, "it states nothing")
-    return _judge(found, read_evidence(tuple(surroundings)), len(claim) > LONGEST_CLAIM)
+    said = _strip_stops(claim)
+    if count_words(said) < FEWEST_WORDS:
+        return False
+    needed = {_strip_stops(one) for one in before} if opens_with_pronoun(claim) else set()
+    if opens_with_pronoun(claim) and not (needed and all(map(_is_antecedent, needed))):
+        return False
+    found = (pair for place in places for pair in _whole_sentences(place))
+    return any(said == _strip_stops(one) and needed <= {previous} for previous, one in found)
 
 
-def find_turning_word(lead: str) -> str:
-    """The word in what leads up to a quote in its clause that turns it: "nobody thinks that".
+def _is_antecedent(sentence: str) -> bool:
+    return bool(sentence) and not _PRONOUN.match(sentence)
 
-    A quote cut off from it is out of its context and supports nothing. Empty where there is none.
+
+def opens_with_pronoun(claim: str) -> bool:
+    """Whether a claim's subject may be that of a sentence before it."""
+    return bool(_PRONOUN.match(_strip_stops(claim)))
+
+
+def claims_before(groups: Iterable[Sequence[Claim]]) -> dict[str, tuple[str, ...]]:
+    """What stands before each claim, by its text, in each of some texts.
+
+    It is "" at the beginning of one, and in lists and tables.
     """
-    clause = _CLAUSE.split(lead)[-1].casefold().replace("’", "'")
-    known = frozenset().union(*(words_of(of, "words") for of in ("turns", "negators", "hedges")))
-    said = (word for word in _LETTERS.findall(clause) if word in known or word.endswith("n't"))
-    chinese = words_of("turns", "chinese") | words_of("hedges", "chinese")
-    return next(said, "") or next((word for word in sorted(chinese) if word in clause), "")
+    before: dict[str, tuple[str, ...]] = {}
+    for claims in groups:
+        for previous, claim in zip((None, *claims), claims, strict=False):
+            is_prose = previous and previous.form == claim.form == "sentence"
+            text = previous.text if previous and is_prose else ""
+            before[claim.text] = (*before.get(claim.text, ()), text)
+    return before
 
 
-_CLAUSE = re.compile(r"[,;:，；：،؛–—]")
-_LETTERS = re.compile(r"[^\W\d_]+(?:'t)?")
+def _whole_sentences(place: QuotePlace) -> list[tuple[str, str]]:
+    """The sentences that a quote touches, those that are whole and no questions.
 
-
-def claim_likeness(claim: str, quotes: Sequence[str]) -> Likeness:
-    """The features that `check` weighs: for fitting the weights."""
-    return Comparison(_read(claim), read_evidence(tuple(quotes))).likeness
-
-
-#: The number of an item in a list; `12. Mai` begins with a date.
-_ITEM = re.compile(r"^\s*\d{1,2}[.)]\s")
-
-
-def _read(claim: str) -> tuple[Sentence, ...]:
-    text = strip_markers(claim[:LONGEST_CLAIM])
-    item = _ITEM.match(text)
-    if item and not re.match(month_pattern(), text[item.end() :]):
-        text = text[item.end() :]
-    return read_sentences(normalize(text, LONGEST_CLAIM))
-
-
-def _judge(found: Comparison, around: Evidence, cut: bool) -> Checked:
-    """What is certain first; the score of the words where nothing is."""
-    score = max(_score(found.likeness), VERBATIM if found.verbatim else 0.0)
-    against, hedge = _find_contradiction(found)
-    if against:
-        return _make_barred(score * CONFLICTING, against)
-    if any(lacks_date(sentence) for sentence in found.claim):
-        return _make_barred(score * CONFLICTING, "it names no date")
-    stated = find_facts(found, around)
-    lacking = [fact for fact in stated if not fact.there]
-    if lacking:
-        # A name may be another word for the same; a number that is not there is another number.
-        wrong = 3 * len(lacking) >= len(stated) or any(fact.exact for fact in lacking)
-        most = PARTIAL if wrong else SUPPORTED
-        return _make_barred(score * (most - 0.01), f"{lacking[0].text} is not in its quotes")
-    if found.likeness.all and (silent := _find_unspoken(found)):
-        return _make_barred(min(score, SUPPORTED - 0.01), f"its quotes do not speak of {silent}")
-    if role := next((r for s in found.claim if (r := find_unsaid_role(s, found.hits))), ""):
-        return _make_barred(min(score, SUPPORTED - 0.01), f"its quotes do not speak of the {role}")
-    if hedge:
-        return _make_barred(min(score, SUPPORTED - 0.01), f"its quotes are less sure: {hedge}")
-    if cut:
-        return _make_barred(min(score, SUPPORTED - 0.01), "it is too long to be checked whole")
-    return _make_checked(score, _explain_score(score, found))
-
-
-def _find_unspoken(found: Comparison) -> str:
-    """What a claim with no number says of its subject, where its evidence has no word of it.
-
-    One word alone beside a copula ("the city is Uppsala") is a label.
+    Each with the one before it, which is stripped of stops and "" where it is not whole.
     """
-    said = [word for word in found.words if word.kind == "word" and not is_common(word)]
-    numbered = any(word.kind == "number" for word in found.words)
-    labels = len(said) == 1 and any(
-        word.text.casefold() in COPULAS for sentence in found.claim for word in sentence
-    )
-    subject = _subject(found)
-    told = [word for word in said if word not in subject]
-    silent = told and not (labels or numbered or any(map(found.hits, told)))
-    return told[0].text if silent else ""
+    spans = split_sentences(place.text)
+    touched = [i for i, (a, b) in enumerate(spans) if a < place.end and place.start < b]
+    return [
+        (_previous_sentence(place.text, i, spans), place.text[slice(*spans[i])])
+        for i in touched
+        if _is_whole(place.text, i, spans)
+    ]
 
 
-def _subject(found: Comparison) -> list[Word]:
-    """The words in a row that open a claim, as far as its evidence has them."""
-    opening = dropwhile(lambda word: word.little, found.claim[0])
-    return list(takewhile(lambda word: not word.little and word.keys and found.hits(word), opening))
+def _previous_sentence(text: str, at: int, spans: Sequence[tuple[int, int]]) -> str:
+    if not at or not _is_whole(text, at - 1, spans):
+        return ""
+    return _strip_stops(text[slice(*spans[at - 1])])
 
 
-def _find_contradiction(found: Comparison) -> tuple[str, str]:
-    """Why the evidence denies the claim, and its hedge, if all the sentences closest to it do."""
-    shares = found.shares(1)
-    least = max(ENOUGH, ALMOST * max(shares, default=0.0))
-    claim = tuple(word for sentence in found.claim for word in sentence)[:LONGEST_SENTENCE]
-    order = sorted(range(len(shares)), key=lambda n: -shares[n])[:CLOSEST]
-    closest = [found.evidence.sentences[n] for n in order if shares[n] >= least]
-    reasons = [find_conflict(claim, sentence) for sentence in closest]
-    hedges = [find_hedge(claim, sentence) for sentence in closest]
-    against = reasons[0] if reasons and all(reasons) else ""
-    return against, hedges[0] if hedges and all(hedges) else ""
+def _is_whole(text: str, at: int, spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether a sentence is no part of another one, which was cut where its line ends."""
+    start, end = spans[at]
+    sentence = text[start:end]
+    if _QUESTION.search(sentence):
+        return False
+    before = text[slice(*spans[at - 1])] if at else ""
+    after = text[slice(*spans[at + 1])] if at + 1 < len(spans) else ""
+    begins = _STOP.search(before) or not before or is_heading(before) or is_row(before)
+    ends = _STOP.search(sentence) or not after[:1].islower()
+    return bool(begins and ends) or "\n\n" in text[max(0, start - 2) : start]
 
 
-def _score(features: Likeness) -> float:
-    total = ADDED + sum(w * x for w, x in zip(WEIGHTS, features, strict=True))
-    return 1 / (1 + math.exp(-total))
+def _strip_stops(text: str) -> str:
+    return fold(text).strip(" .!?。！？")
 
 
-def _make_checked(score: float, reason: str) -> Checked:
-    verdict = (
-        "supported" if score >= SUPPORTED else "partial" if score >= PARTIAL else "unsupported"
-    )
-    return Checked.model_validate({"verdict": verdict, "score": round(score, 3), "reason": reason})
-
-
-def _make_barred(score: float, reason: str) -> Checked:
-    return _make_checked(score, reason).model_copy(update={"barred": True})
-
-
-def _explain_score(score: float, found: Comparison) -> str:
-    if not found.likeness.all:
-        return "nothing of it is in its quotes"
-    if score >= SUPPORTED:
-        return "its quotes say it"
-    absent = sorted((w for w in found.words if not found.hits(w)), key=weight, reverse=True)
-    if absent:
-        return f"not in its quotes: {', '.join(word.text for word in absent[:3])}"
-    return "its words are in its quotes, but not together"
+_STOP = re.compile(r"[.!?…。！？؟۔।:][\"'”’»“‘«)\]」』）]*$")
+_QUESTION = re.compile(r"[?？؟][\"'”’»“‘«)\]」』）]*$")
+#: Pronouns that open a sentence, in the languages that the program reads; folded.
+_PRONOUN = re.compile(
+    r"(?:he|she|it|they|we|i|you|his|her|hers|its|their|theirs|this|that|these|those"
+    r"|er|sie|es|sein|seine|ihr|ihre|dies|diese|dieser|dieses|das ist"
+    r"|il|elle|ils|elles|ce|cela|ceci|cette|son|sa|ses|leur|leurs"
+    r"|él|ella|ellos|ellas|ello|este|esta|esto|ese|esa|eso|su|sus"
+    r"|lui|lei|egli|essa|esso|loro|questo|questa|ele|ela|eles|elas|isto|isso|seu|sua"
+    r"|он|она|оно|они|это|его|её|ее|их|هو|هي|هم|هذا|هذه)\b"
+    r"|[他她它其这该此]|彼|これ|それ|この|その|그"
+)

@@ -52,8 +52,8 @@ or before there was anything to answer from.
 @click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")
 @click.option(
     "--verify",
-    type=click.Choice(["unsure", "all", "rules"]),
-    help="Claims a model judges: those rules leave open, all, none.  [default: unsure]",
+    type=click.Choice(["model", "rules"]),
+    help="Who judges what rules cannot prove: a model, or nobody.  [default: model]",
 )
 @click.option(
     "--on-unsupported",

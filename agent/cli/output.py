@@ -21,19 +21,35 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
 def follow(run: Run, options: dict[str, Any]) -> None:
     """Go through the run and write its events to stderr in the form that the options ask for."""
     from agent.answer.event_format import format_event_json, format_event_line
-    from agent.state import Halted
     from agent.state.sanitizing import sanitize_for_display
 
+    told: set[str] = set()
     events: Iterable[Event] = run
     if sys.stderr.isatty() and not (options["verbose"] or options["events"]):
         events = _with_progress_line(run)
     for event in events:
-        if isinstance(event, Halted) and not options["events"]:
-            click.echo(f"Warning: {sanitize_for_display(event.reason)}", err=True)
+        for warning in () if options["events"] else _urgent_warnings(event):
+            if warning not in told:
+                click.echo(f"Warning: {sanitize_for_display(warning)}", err=True)
+                told.add(warning)
         if options["verbose"]:
             click.echo(format_event_line(event), err=True)
         if options["events"]:
             click.echo(format_event_json(event), err=True)
+
+
+def _urgent_warnings(event: Event) -> Iterator[str]:
+    """What the user is to know at once: that the run stops, or that a model is down."""
+    from agent.state import Asked, Failed, Halted
+
+    if isinstance(event, Halted):
+        yield event.reason
+    elif isinstance(event, Failed) and event.what == "llm":
+        names = dict.fromkeys(attempt.provider for attempt in event.attempts)
+        yield f"{', '.join(names) or event.subject}: {event.message}"
+    elif isinstance(event, Asked):
+        failed = [a for a in event.attempts if a.provider != event.attempts[-1].provider]
+        yield from (f"{attempt.provider}: {attempt.detail}" for attempt in failed)
 
 
 def _with_progress_line(run: Run) -> Iterator[Event]:

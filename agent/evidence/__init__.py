@@ -6,11 +6,8 @@ Every span is a half-open range of character offsets into a page's stored text.
 from agent.evidence.copies import find_copies
 from agent.evidence.quoting import (
     anchor_quote,
-    antecedent_of,
     closest_sentences,
     nearest_passage,
-    sentences_around,
-    text_before,
 )
 from agent.evidence.ranking import rank_texts
 from agent.evidence.selection import is_heading, is_row, render_sources, select_passages
@@ -30,7 +27,6 @@ __all__ = [
     "CJK",
     "Span",
     "anchor_quote",
-    "antecedent_of",
     "closest_sentences",
     "content_words",
     "estimate_tokens",
@@ -43,11 +39,9 @@ __all__ = [
     "rank_texts",
     "render_sources",
     "select_passages",
-    "sentences_around",
     "split_passages",
     "split_sentences",
     "stem",
     "stop_words",
     "strip_accents",
-    "text_before",
 ]

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from pydantic import Field, field_validator
 
+from agent.evidence.markdown import Piece, add_to_last_cell, read_pieces
 from agent.evidence.markers import MARKER, normalize_markers
 from agent.evidence.quoting import anchor_quote, nearest_passage
-from agent.evidence.sentences import split_sentences
 from agent.evidence.words import count_words
 from agent.state import Answered, Claim, Frozen, Quote, Source
 
 MOST_EXPLAINED = 5  # dropped citations, or sentences, that get a warning each
 LONGEST_DRAFT = 300_000  # characters: as many as models write at most
 MOST_CLAIMS = 200  # of an answer
+LIST_WORDS = 200  # of an answer with a list or a table, unless its limit is higher
+LIST_ITEMS = 12  # the same
 
 
 class Cited(Frozen):
@@ -45,9 +48,6 @@ class Draft(Frozen):
 _LATE = re.compile(r"(?<![.!?。！？])([.!?。！？]+[)\"'”’»」』]*)[ \t]*((?:\[\d{1,9}\][ \t]*)+)")
 #: A Markdown link. Its words stay, its address goes: only a citation gives an address.
 _LINKED = re.compile(r"!?\[((?:[^\[\]\n]|\[\^?\d{1,4}\]){0,300})\]\([^()\s]{0,2000}\)")
-_HEADING = re.compile(r"^[^\S\n]*#{1,6}\s.*$", re.M)
-_ITEM = re.compile(r"^[^\S\n]*[-*+•‣–]\s+", re.M)
-_NUMBERED = re.compile(r"^[^\S\n]*(\d{1,2})[.)]\s+", re.M)
 _END = re.compile(r"(?<![.!?。！？])[.!?。！？]+[)\"'”’»」』]*$|$")
 
 
@@ -61,23 +61,30 @@ def compose_answer(
     """
     anchored = [quote_of_citation(cited, sources) for cited in draft.citations]
     quotes = order_quotes(quote for quote in anchored if quote)
-    text = _place_markers(draft.answer[:LONGEST_DRAFT], {quote.source for quote in quotes})
-    claims: dict[Claim, None] = {}
-    over: list[Claim] = []
-    words = 0
-    for claim in (_make_claim(sentence, quotes) for sentence in _sentence_texts(text)):
-        length = words + count_words(claim.text)
-        full = len(claims) >= MOST_CLAIMS or (max_words and (over or length > max_words))
-        if claims and full:
-            over.append(claim)
-        elif any(char.isalnum() for char in claim.text) and claim not in claims:
-            claims[claim] = None
-            words = length
+    text = _place_markers(draft.answer[:LONGEST_DRAFT])
+    claims, over = _cut_claims(_make_claims(text, quotes), max_words)
     lost = [c for c, quote in zip(draft.citations, anchored, strict=True) if quote is None]
-    return make_answered(tuple(claims), quotes), (
+    return make_answered(claims, quotes), (
         *explain_lost_citations(lost, sources),
         *_explain_omitted(over),
     )
+
+
+def _cut_claims(claims: Sequence[Claim], max_words: int | None) -> tuple[list[Claim], list[Claim]]:
+    """The claims that an answer of so many words holds, at least one, and the others."""
+    listed = [claim for claim in claims if claim.form != "sentence"]
+    most_words = max(max_words, LIST_WORDS) if max_words and listed else max_words
+    most_items = LIST_ITEMS if max_words and max_words <= LIST_WORDS else MOST_CLAIMS
+    kept: list[Claim] = []
+    words = items = 0
+    for at, claim in enumerate(claims):
+        words += count_words(claim.text)
+        items += claim.form != "sentence"
+        is_over = (most_words and words > most_words) or items > most_items
+        if at >= MOST_CLAIMS or (kept and is_over):
+            return kept, list(claims[at:])
+        kept.append(claim)
+    return kept, []
 
 
 def _explain_omitted(over: Sequence[Claim]) -> Iterator[str]:
@@ -127,50 +134,68 @@ def _shorten(text: str) -> str:
     return line if len(line) <= 160 else f"{line[:159]}…"
 
 
-def _place_markers(text: str, quoted: set[int]) -> str:
-    """A draft's text with its markers as `[1][2]` inside their sentences.
-
-    A text without any marker gets those of all its quotes at its end.
-    """
-    text = normalize_markers(_LINKED.sub(_link_text, _strip_markdown(text)))
-    if not MARKER.search(text):
-        text = text.rstrip() + "".join(f"[{n}]" for n in sorted(quoted))
+def _place_markers(text: str) -> str:
+    """A draft's text with its markers as `[1][2]` inside their sentences."""
+    text = normalize_markers(_LINKED.sub(_link_text, text))
     return _LATE.sub(lambda m: f" {m[2].replace(' ', '')}{m[1]} ", text)
-
-
-def _strip_markdown(text: str) -> str:
-    """A text without Markdown's list markers and without its headings, which state nothing."""
-    text = _ITEM.sub("", _HEADING.sub("", text))
-    listed = [match[1] for match in _NUMBERED.finditer(text)][:2] == ["1", "2"]
-    return _NUMBERED.sub("", text) if listed else text
 
 
 def _link_text(link: re.Match[str]) -> str:
     return f"[{link[1]}]" if link[1].isdecimal() else link[1]
 
 
-def _sentence_texts(text: str) -> list[str]:
-    return [text[start:end] for start, end in split_sentences(text)]
+def _make_claims(text: str, quotes: Sequence[Quote]) -> list[Claim]:
+    """The claims of a draft, each once. Items without markers have those of the intro.
+
+    In a draft without any marker the last sentence, and each item and row, has those of all quotes.
+    """
+    pieces = [p for p in read_pieces(text) if any(map(str.isalnum, MARKER.sub("", p.text)))]
+    if not MARKER.search(text):
+        markers = "".join(f"[{n}]" for n in dict.fromkeys(quote.source for quote in quotes))
+        pieces = [
+            piece._replace(text=piece.text + markers)
+            if piece.form != "sentence" or piece is pieces[-1]
+            else piece
+            for piece in pieces
+        ]
+    return list(dict.fromkeys(_make_claim(piece, quotes) for piece in pieces))
 
 
-def _make_claim(sentence: str, quotes: Sequence[Quote]) -> Claim:
+def _make_claim(piece: Piece, quotes: Sequence[Quote]) -> Claim:
     quoted = {quote.source for quote in quotes}
-    text = " ".join(MARKER.sub("", sentence).split())
+    text = " ".join(MARKER.sub("", piece.text).split())
     text = re.sub(r" ([.,;:!?。，；：！？])", r"\1", text)
-    cited = dict.fromkeys(int(n) for n in MARKER.findall(sentence) if int(n) in quoted)
-    return Claim(text=text, citations=tuple(cited))
+    markers = MARKER.findall(piece.text) or MARKER.findall(piece.intro)
+    cited = dict.fromkeys(int(n) for n in markers if int(n) in quoted)
+    intro = re.sub(r" ([.,:。，：])", r"\1", MARKER.sub("", piece.intro))
+    return Claim(text=text, citations=tuple(cited), form=piece.form, intro=intro)
 
 
 def join_claims(claims: Iterable[Claim]) -> str:
-    """The text of an answer; no blank follows a Chinese or Japanese full stop."""
-    return re.sub("([。！？][)”’」』]*) ", r"\1", " ".join(map(render_claim, claims)))
+    """The text of an answer as Markdown: sentences in a row, items in lists, rows in tables."""
+    blocks = groupby(claims, key=lambda claim: (claim.form, claim.intro))
+    return "\n\n".join(_join_block(form, intro, list(some)) for (form, intro), some in blocks)
+
+
+def _join_block(form: str, intro: str, claims: Sequence[Claim]) -> str:
+    """Claims of one form; no blank follows a Chinese or Japanese full stop."""
+    texts = list(map(render_claim, claims))
+    if form == "sentence":
+        return re.sub("([。！？][)”’」』]*) ", r"\1", " ".join(texts))
+    lines = intro.split("\n") if intro else []
+    above = [line for line in lines if not line.startswith("|")]
+    head = [line for line in lines if line.startswith("|")]
+    gap = [""] if above and head else []
+    return "\n".join([*above, *gap, *head, *(f"- {t}" if form == "item" else t for t in texts)])
 
 
 def render_claim(claim: Claim) -> str:
-    """A claim with its markers before the full stop."""
+    """A claim with its markers before the full stop, or in the last cell of a row."""
     markers = "".join(f"[{n}]" for n in claim.citations)
     if not markers:
         return claim.text
+    if claim.form == "row":
+        return add_to_last_cell(claim.text, markers)
     body = _END.sub("", claim.text, count=1)
     end = claim.text[len(body) :]
     space = "" if end[:1] in "。！？" and end else " "

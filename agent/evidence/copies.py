@@ -1,13 +1,17 @@
-"""Sources that are copies, or near-copies, of another."""
+"""Sources that are copies, or near-copies, of another, and where these differ in a number."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import NamedTuple
 
+from agent.evidence.quoting import anchor_quote, sentence_span
 from agent.evidence.ranking import ranked_length
+from agent.evidence.scores import score_spans
 from agent.evidence.words import CJK
-from agent.state import Source
+from agent.state import Quote, Source
 
 SHINGLE = 5  # words: two writers seldom hit on the same five in a row
 #: The share of the smaller text's shingles from which it repeats the other one: a copy keeps most
@@ -46,3 +50,102 @@ def _shingles(text: str) -> set[int]:
     if len(words) < SHINGLE:
         return {hash(tuple(words))}
     return set(map(hash, zip(*(words[i:] for i in range(SHINGLE)), strict=False)))
+
+
+# --- near-copies with another number ------------------------------------------------------------
+
+NEAR = 600  # characters on either side of a sentence that are compared
+LONGEST_COMPARED = 500  # characters of a sentence
+MOST_REPEATED = 50  # times that a page may have a sentence, of which all are compared
+_NUMBER = re.compile(r"\d(?:[\d.,]{0,20}\d)?")
+
+
+class Rival(NamedTuple):
+    """Sentences of two pages that are one but for a number."""
+
+    quote: Quote
+    url: str
+    number: str
+    other: Quote
+    other_url: str
+    other_number: str
+
+
+def find_rivals(quotes: Iterable[Quote], sources: Sequence[Source]) -> list[Rival]:
+    """The sentences of other sources that say what quoted ones say, but for one number.
+
+    They count where the sentence names what it is about, or the text around them is the same too;
+    not where the titles have other numbers, nor scores, of which two sides have many: what two
+    pages of one kind say of two things is no disagreement. Each pair comes once.
+    """
+    found: dict[frozenset[tuple[int, int]], Rival] = {}
+    by_number = {source.n: source for source in sources}
+    for quote in quotes:
+        own = by_number[quote.source]
+        for other in sources:
+            if other.n != own.n and (rival := _find_rival(quote, own, other)):
+                pair = frozenset((q.source, q.start) for q in (rival.quote, rival.other))
+                found.setdefault(pair, rival)
+    return list(found.values())
+
+
+def describe_rival(rival: Rival) -> str:
+    """A warning that names both sides by their pages."""
+    return (
+        f'The sources disagree: "{rival.quote.text}" ({rival.url}), but "{rival.other.text}" '
+        f"({rival.other_url})."
+    )
+
+
+def _find_rival(quote: Quote, own: Source, other: Source) -> Rival | None:
+    start, end = sentence_span(own.page.text, quote.start)
+    sentence = own.page.text[start:end]
+    numbers = _NUMBER.findall(sentence)
+    if not numbers or len(sentence) > LONGEST_COMPARED or not _have_same_numbers(own, other):
+        return None
+    matches = _same_but_for_numbers(sentence).finditer(other.page.text)
+    for match in islice(matches, MOST_REPEATED):
+        pairs = zip(numbers, match.groups(), strict=True)
+        differing = [pair for pair in pairs if _digits(pair[0]) != _digits(pair[1])]
+        if len(differing) != 1:
+            continue
+        near = (_text_near(own, start, end), _text_near(other, *match.span()))
+        is_same = _is_named(sentence) or _is_copy(*map(_shingles_without_numbers, near))
+        said, opposed = anchor_quote(sentence, own), anchor_quote(match[0], other)
+        if is_same and said and opposed:
+            [(one, two)] = differing
+            return Rival(said, own.page.url, one, opposed, other.page.url, two)
+    return None
+
+
+def _is_named(sentence: str) -> bool:
+    """Whether a sentence that states no score has a word with a capital behind its first word."""
+    behind = _CHUNK.findall(sentence)[1:]
+    return any(word[0].isupper() for word in behind) and not score_spans(sentence)
+
+
+def _have_same_numbers(one: Source, other: Source) -> bool:
+    """Whether the titles of two pages have the same numbers: 2018 and 2022 are two finals."""
+    return _NUMBER.findall(one.page.title) == _NUMBER.findall(other.page.title)
+
+
+def _same_but_for_numbers(sentence: str) -> re.Pattern[str]:
+    """A pattern of a sentence with any numbers in the place of its own; case and signs aside."""
+    parts = re.findall(rf"{_NUMBER.pattern}|[^\W\d_]+", sentence)
+    words = (
+        rf"(?<![\d.,])({_NUMBER.pattern})(?![\d])" if part[0].isdigit() else re.escape(part)
+        for part in parts
+    )
+    return re.compile(r"[^\w\n]{0,5}".join(words) + r"[.!?。！？]?", re.I)
+
+
+def _digits(number: str) -> str:
+    return re.sub(r"\D", "", number)
+
+
+def _text_near(source: Source, start: int, end: int) -> str:
+    return source.page.text[max(0, start - NEAR) : end + NEAR]
+
+
+def _shingles_without_numbers(text: str) -> set[int]:
+    return _shingles(_NUMBER.sub("0", text))

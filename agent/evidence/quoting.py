@@ -78,37 +78,17 @@ def _best_spans(
     return [places[i] for i in order[:most] if scores[i]]
 
 
-def text_before(text: str, start: int) -> str:
-    """The part of a sentence before an offset in it."""
-    begin, _ = _sentence_at(text, start)
-    return text[begin:start]
-
-
-def antecedent_of(text: str, start: int) -> str:
-    """The sentence before the one at an offset, if that one opens with a pronoun; else ""."""
-    begin, end = _sentence_at(text, start)
-    return sentences_around(text, start, before=1) if _PRONOUN.match(text[begin:end]) else ""
-
-
-def sentences_around(text: str, start: int, before: int = 2, after: int = 0) -> str:
-    """The sentence at an offset, with so many before and after it."""
-    spans = split_sentences(text)
-    at = next((i for i, span in enumerate(spans) if span[0] <= start < span[1]), None)
-    if at is None:
-        return ""
-    shown = spans[max(0, at - before) : at + after + 1]
-    return text[shown[0][0] : shown[-1][1]]
-
-
-def _sentence_at(text: str, at: int) -> Span:
-    """The sentence that holds an offset."""
+def sentence_span(text: str, at: int) -> Span:
+    """Where the sentence stands that holds an offset; empty between two sentences."""
     return next((span for span in split_sentences(text) if span[0] <= at < span[1]), (at, at))
 
 
-_PRONOUN = re.compile(
-    r"(?:he|she|it|they|his|her|its|their|this|these|er|sie|es|sein|seine|ihr|ihre)\b|[他她它其这该]",
-    re.I,
-)
+def quoted_sentences(quote: Quote, source: Source) -> list[Quote]:
+    """The whole sentences of a page that a quote is of, or touches, each as a quote."""
+    spans = [
+        s for s in split_sentences(source.page.text) if s[0] < quote.end and quote.start < s[1]
+    ]
+    return list(filter(None, (_make_quote(source, *span, "exact") for span in spans)))
 
 
 def _make_quote(source: Source, start: int, end: int, match: str) -> Quote | None:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agent.llm.conversation import request_correction, split_conversation
-from agent.llm.schemas import strip_titles
+from agent.llm.schemas import sent_schema
 from agent.outside import Task
 from agent.outside.tools import Exchange
 
@@ -24,7 +24,7 @@ def response_config(task: Task[Any]) -> dict[str, Any]:
 
     limit = {"max_output_tokens": task.max_reply_tokens} if task.max_reply_tokens else {}
     if not task.tools:
-        schema = strip_titles(task.answer_type.model_json_schema())
+        schema = sent_schema(task.answer_type)
         return {"response_mime_type": "application/json", "response_json_schema": schema, **limit}
     declarations = [
         types.FunctionDeclaration(

@@ -17,7 +17,7 @@ from agent.llm.conversation import append_transcript, request_correction, split_
 from agent.llm.model import Generation, describe_problem
 from agent.llm.openai_tools import declare_tools, extract_text, extract_turn_json, replay_messages
 from agent.llm.prices import Price, generation_cost_usd
-from agent.llm.schemas import strip_titles
+from agent.llm.schemas import sent_schema
 from agent.outside import Task
 from agent.outside.http import Endpoint
 from agent.outside.tools import describe_tools
@@ -115,7 +115,7 @@ class OpenAICompatible:
     def _build_json_body(self, task: Task[Any], correction: str) -> dict[str, Any]:
         """A request whose reply is JSON; tools and earlier exchanges are text in the prompt."""
         form = SCHEMA_FORMS[self._schema_form]
-        schema = strip_titles(task.answer_type.model_json_schema())
+        schema = sent_schema(task.answer_type)
         prompt = append_transcript(task.prompt(), task.exchanges)
         if task.tools:
             prompt += f"\n\n{describe_tools(task.tools)}"

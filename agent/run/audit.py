@@ -13,9 +13,17 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agent.answer import Answer, Citation, answer_validator
+from agent.answer import Answer, Citation, SlotAnswer, answer_validator
 from agent.answer.markdown_format import report_to_markdown
-from agent.checking.bench import check_by_rules, decide_verdict
+from agent.checking.bench import shown_text, value_claim
+from agent.checking.rules import (
+    FAILING,
+    UNCHECKED,
+    Assessment,
+    claims_before,
+    decide_value,
+    decide_verdict,
+)
 from agent.errors import JournalError
 from agent.evidence.citing import join_claims
 from agent.evidence.links import quote_link
@@ -47,7 +55,7 @@ def audit_answer(answer: Json, journal: Path | None = None) -> Json:
         evidence = read_evidence(journal)
         replay = replay_answer(answer, journal)
         failures = list(_find_failures(typed, evidence))
-        judged = list(_find_judged_verdicts(typed, evidence))
+        judged = list(_find_judged_verdicts(typed))
     if replay:
         failures += find_replay_differences(answer, replay, {where for where, _ in failures})
     return _make_result(failures, judged, typed, is_replayed=replay is not None)
@@ -144,34 +152,51 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
     text = join_claims(answer.claims)
     if (answer.claims or answer.status == "complete") and text != answer.answer:
         yield "answer", "it is not what its claims say"
+    before = claims_before(_claim_groups(answer).values())
     for where, claim in _all_claims(answer):
         cited = _cited_by(claim, answer)
         for n in sorted(set(claim.citations) - {citation.id for citation in cited}):
             yield where, f"{n} is not among the citations"
-        judged = evidence.verdicts.get(claim.text)
-        if decide_verdict(claim.text, evidence.quote_places(cited), judged) != claim.verdict:
+        ruling = _rule(claim, before[claim.text], answer, evidence)
+        if ruling.verdict != claim.verdict:
             yield f"{where}.verdict", f"{claim.verdict} is not what checking it says"
+        elif ruling.by != claim.by:
+            yield f"{where}.by", f"it was {ruling.by or 'nobody'} who said so"
 
 
-def _find_judged_verdicts(answer: Answer, evidence: JournalEvidence) -> Iterator[Json]:
-    """Verdicts that needed a model's judgement, beside those of the rules alone."""
-    for where, claim in _all_claims(answer):
-        rules = check_by_rules(claim.text, evidence.quote_places(_cited_by(claim, answer)))
-        if rules.verdict != claim.verdict:
-            yield {"where": where, "verdict": claim.verdict, "rules": rules.verdict}
+def _rule(
+    claim: Claim, before: Sequence[str], answer: Answer, evidence: JournalEvidence
+) -> Assessment:
+    """What is to be said of a claim: by the rules, and by what models said in the journal."""
+    places = evidence.quote_places(_cited_by(claim, answer))
+    return decide_verdict(claim.text, places, evidence.rulings.get(shown_text(claim)), before)
+
+
+def _find_judged_verdicts(answer: Answer) -> Iterator[Json]:
+    """The verdicts that a model gave."""
+    said = [(where, claim.verdict, claim.by) for where, claim in _all_claims(answer)]
+    said += [(f"slots.{name}", slot.verdict, slot.by) for name, slot in answer.slots.items()]
+    for where, verdict, by in said:
+        if by not in ("", "rule"):
+            yield {"where": where, "verdict": verdict, "by": by}
 
 
 def _all_claims(answer: Answer) -> Iterator[tuple[str, Claim]]:
     """The claims of an answer and of its report, each with its path."""
+    for path, claims in _claim_groups(answer).items():
+        for i, claim in enumerate(claims):
+            yield f"{path}[{i}]", claim
+
+
+def _claim_groups(answer: Answer) -> dict[str, tuple[Claim, ...]]:
+    """The claims of each text, by its path."""
     report = answer.report
     groups = {"claims": answer.claims}
     if report:
         for i, section in enumerate(report.sections):
             groups[f"report.sections[{i}].sentences"] = section.sentences
         groups["report.conflicts"] = report.conflicts
-    for path, claims in groups.items():
-        for i, claim in enumerate(claims):
-            yield f"{path}[{i}]", claim
+    return groups
 
 
 def _cited_by(claim: Claim, answer: Answer) -> list[Citation]:
@@ -210,15 +235,28 @@ def _check_slots(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]
         for i, alternative in enumerate(slot.alternatives):
             values.append((f".alternatives[{i}]", alternative.value, alternative.citations))
         for path, value, cited in values:
-            if value is not None and not _is_quoted(value, cited, answer, evidence):
+            if value is not None and not _is_quoted(value, cited, answer):
                 yield f"slots.{name}{path}.value", "it stands in none of its quotes"
+        if (slot.verdict, slot.by) != _rule_value(name, slot, answer, evidence):
+            yield f"slots.{name}.verdict", f"{slot.verdict} is not what checking it says"
 
 
-def _is_quoted(
-    value: Scalar, cited: Sequence[int], answer: Answer, evidence: JournalEvidence
-) -> bool:
+def _rule_value(
+    name: str, slot: SlotAnswer, answer: Answer, evidence: JournalEvidence
+) -> tuple[str, str]:
+    """What is to be said of a slot's value. A verdict that it fails is on another list item."""
+    if slot.value is None:
+        return "unchecked", ""
+    judged = evidence.rulings.get(value_claim(name, slot.value).text)
+    cited = [citation for citation in answer.citations if citation.id in slot.citations]
+    held = [c for c in cited if holds_value(c.quote, slot.value)] or cited
+    ruling = decide_value(str(slot.value), evidence.quote_places(held), judged)
+    return UNCHECKED if ruling.verdict in FAILING else ruling
+
+
+def _is_quoted(value: Scalar, cited: Sequence[int], answer: Answer) -> bool:
     return any(
-        holds_value(citation.quote, value, evidence.page_text(citation))
+        holds_value(citation.quote, value, citation.title)
         for citation in answer.citations
         if citation.id in cited
     )

@@ -117,6 +117,7 @@ def _make_header(path: Path, topic: str, settings: Settings) -> Json:
     """
     choice = resolve_strategy(topic, settings)
     shape = settings.model_dump(mode="json", include=set(SHAPING_FIELDS))
+    shape["verify_batch"] = settings.claims_per_call
     return {
         "run": path.stem,
         "version": __version__,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from agent.llm import Generation
@@ -11,7 +12,7 @@ from agent.run.models import make_models
 from agent.run.request import requested_slots, resolve_strategy
 from agent.settings import Settings
 from agent.state import Frozen, Slot
-from agent.steps.generate_queries import MAX_QUERIES, MakeQueries
+from agent.steps.generate_queries import MAX_QUERIES, MAX_SLOTS, MakeQueries
 from agent.steps.reflect import MAX_NEW_QUERIES
 from agent.strategies.loop.decide import MAX_STEP_QUERIES
 from agent.strategies.report.gather import MAX_IDLE_TURNS
@@ -23,6 +24,7 @@ from agent.strategies.report.tool_use import MAX_CALLS_PER_TURN
 LATENCY = {"model": (1.0, 10.0), "search": (0.5, 3.0), "page": (0.3, 5.0)}
 CALLS_PER_TURN = 3  # tool calls, about
 SHORT_REPLY_TOKENS = 150
+SHORT_SENTENCE = 10  # words of a claim, about
 
 
 class Range(Frozen):
@@ -98,8 +100,11 @@ def _report_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
 
 
 def _count_verify_asks(settings: Settings) -> int:
-    """The model calls of Verify at most: one to judge all claims, one to mend."""
-    return 0 if settings.verify == "rules" else 2
+    """The model calls of Verify at most: those to judge, one to mend, and one to judge anew."""
+    if settings.verify == "rules":
+        return 0
+    claims = settings.max_words // SHORT_SENTENCE + MAX_SLOTS
+    return ceil(claims / settings.claims_per_call) + 2
 
 
 WORKLOADS: dict[str, Callable[[Settings, Sequence[Slot]], Workloads]] = {

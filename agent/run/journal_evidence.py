@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agent.answer import Citation
-from agent.checking.bench import QuotePlace
+from agent.checking.rules import Assessment, QuotePlace
 from agent.outside.recording import read_journal
-from agent.state import Verdict
 from agent.state.json_data import Json, get_path
 from agent.state.values import hash_text
-from agent.steps.verify import recorded_verdicts
+from agent.steps.verify import recorded_rulings
 
 
 class JournalEvidence(NamedTuple):
@@ -20,7 +19,7 @@ class JournalEvidence(NamedTuple):
 
     pages: dict[str, list[Json]]  # by the SHA-256 of their text
     queries: Sequence[str]
-    verdicts: dict[str, Verdict]  # that models gave, by the text of the claim
+    rulings: dict[str, Assessment]  # of models, by the text of the claim that they were shown
     slots_schema: Json | None  # None where the run was given none
 
     def page_text(self, citation: Citation, default: str = "") -> str:
@@ -49,7 +48,7 @@ def read_evidence(journal: Path | None) -> JournalEvidence:
     return JournalEvidence(
         _index_pages(calls),
         [line["request"].get("query") for line in calls if line["call"] == "search"],
-        recorded_verdicts(calls),
+        recorded_rulings(calls),
         schema if isinstance(schema, dict) else None,
     )
 

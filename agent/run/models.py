@@ -35,7 +35,7 @@ def make_models(settings: Settings) -> list[Model]:
 
 def _make_named_models(settings: Settings) -> list[Model]:
     models: list[Model] = []
-    for name in settings.llm or (_default_provider(settings),):
+    for name in settings.named_models:
         provider, _, model = name.partition(":")
         make_provider_models = MODEL_PROVIDERS.get(provider)
         if make_provider_models is None:
@@ -43,12 +43,6 @@ def _make_named_models(settings: Settings) -> list[Model]:
             raise UsageError(f"Unknown model provider {provider!r}.", f"Use one of: {known}.")
         models.extend(make_provider_models(settings, model))
     return models
-
-
-def _default_provider(settings: Settings) -> str:
-    """The provider where the settings name none: openai if only that is configured."""
-    only_openai = settings.openai_model and not settings.gemini_api_key.get_secret_value()
-    return "openai" if only_openai else "gemini"
 
 
 def _make_gemini(settings: Settings, model: str) -> list[Model]:

@@ -31,7 +31,8 @@ def replay_answer(answer: Json, journal: Path | None) -> Replay | None:
     if journal is None:
         return None
     recording = read_journal(journal)
-    is_outdated = recording.resumed_after_halt and answer["status"] == "partial"
+    is_cut_short = answer["status"] in ("partial", "insufficient")
+    is_outdated = recording.resumed_after_halt and is_cut_short
     if is_outdated or recording.header.get("version") != __version__:
         return None
     replayed = research("", Settings(replay=journal)).answer()

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from agent.evidence import content_words, fold
-from agent.evidence.dates import complete_dates, iso_dates, names_month
-from agent.evidence.numbers import number_values, read_numbers
-from agent.evidence.words import spaced_words
+from agent.evidence.dates import complete_dates, iso_dates
+from agent.evidence.numbers import number_values, number_words, read_numbers, scales
+from agent.evidence.quantities import missing_quantities, read_quantities
 from agent.state import Form, Scalar, Slot
 
 LONGEST = 1000  # characters of a value
-#: The share of a value's words that its quote, or else its page, must hold. A paraphrase such as
-#: "4-2 on penalties" for "4-2 in the shoot-out" passes, a value from memory does not.
+#: The share of a value's words in lower case that its quote must hold. A paraphrase such as "4-2 in
+#: a penalty shoot-out" for "4-2 in the shoot-out" passes, a value from memory does not.
 HELD = 0.6
 
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d).*)?")
@@ -119,60 +118,49 @@ def _keeps_limits(value: Scalar, form: Form) -> bool:
     return bool(validator_class()(form.limits).is_valid(value))
 
 
+def is_echo(value: Scalar, slot: Slot) -> bool:
+    """Whether a text only repeats what its slot is called, or how it is described."""
+    if not isinstance(value, str) or slot.form.type not in ("text", "string") or slot.form.options:
+        return False
+    words = set(content_words(value))
+    named, described = set(content_words(slot_words(slot))), set(content_words(slot.description))
+    most = any(2 * len(words & own) > len(own) for own in (named, described) if own)
+    return most and words <= named | described
+
+
 # --- what a text holds -------------------------------------------------------------------------
 
 
-def holds_value(text: str, value: Scalar, around: str = "") -> bool:
-    """Whether a value stands in a text; `around` is the text of its whole page.
+def holds_value(text: str, value: Scalar, title: str = "") -> bool:
+    """Whether a value stands in a text, in whatever notation.
 
-    The year of a date, and the words of a text, may stand elsewhere on the page. A number may not:
-    pages are full of numbers. A boolean stands in no text, so it is always accepted.
+    Of a date, the year may stand in the title of the page instead. A boolean stands in no text, so
+    it is always accepted.
     """
     if isinstance(value, bool):
         return True
     if isinstance(value, int | float):
-        return value in number_values(text)
+        return _has_number(value, text)
     if moment := _MOMENT.fullmatch(value):
-        return _has_date(moment[1], text, around) and (not moment[2] or _has_time(moment, text))
-    if not _digit_groups(value) <= _counted_numbers(text) | _years_on(around):
+        return _has_date(moment[1], text, title) and (not moment[2] or _has_time(moment, text))
+    if missing_quantities(value, (text,), derived=False):
         return False
-    return _has_words(value, text) or bool(around and _has_words(value, around))
+    return _has_words(value, text)
 
 
-@lru_cache(maxsize=32)
-def _years_on(page: str) -> frozenset[int]:
-    """The numbers of a page that may be years; kept, since many values are of one page."""
-    return frozenset(n for n in _digit_groups(page) | _digit_runs(page) if 1000 <= n < 2200)
+def _has_number(value: float, text: str) -> bool:
+    if value in number_values(text):
+        return True
+    written = f"{value:f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    return not missing_quantities(written, (text,), derived=False)
 
 
-def _digit_groups(text: str) -> set[int]:
-    """The integers written in digits, thousands separators removed."""
-    whole = re.sub(r"(?<=\d)[,\u00a0\u202f ](?=\d{3}(?!\d))", "", text)
-    return _digit_runs(whole)
-
-
-def _digit_runs(text: str) -> set[int]:
-    return {int(digits) for digits in set(re.findall(r"\d{1,20}", text))}
-
-
-def _counted_numbers(text: str) -> set[int]:
-    """The integers of a text, in digits or in words."""
-    whole = {int(n) for n in number_values(text) if n == int(n)}
-    return _digit_groups(text) | _digit_runs(text) | whole
-
-
-def _has_date(day: str, text: str, around: str) -> bool:
-    """Whether a text has a date, with day and month in any order.
-
-    The year may stand elsewhere on the page. If the text names no month that is known here (another
-    language), day and year suffice.
-    """
-    year, _, number = day.split("-")
-    completed = complete_dates(text, year) if year in around else ""
+def _has_date(day: str, text: str, title: str) -> bool:
+    """Whether a text has a date, with day and month in any order."""
+    year = day[:4]
+    completed = complete_dates(text, year) if year in title else ""
     read = {*iso_dates(text, any_order=True), *iso_dates(completed)}
-    if read or names_month(text):
-        return day in read
-    return {int(year), int(number)} <= _counted_numbers(text)
+    return day in read or (not read and not missing_quantities(day, (text,), derived=False))
 
 
 def _has_time(moment: re.Match[str], text: str) -> bool:
@@ -183,6 +171,24 @@ def _has_time(moment: re.Match[str], text: str) -> bool:
 
 
 def _has_words(value: str, text: str) -> bool:
-    parts = content_words(value) or fold(value).split()
-    there = f"{spaced_words(text)} {fold(text)} "
-    return bool(parts) and sum(f" {part} " in there for part in parts) >= HELD * len(parts)
+    """Whether a text has all words of a value that begin with a capital, and most of the others.
+
+    Numbers in it are compared as quantities, not as words.
+    """
+    if _has_phrase(value, text):
+        return True
+    there = set(content_words(text)) | set(fold(text).split())
+    capitalised = (word for word in re.findall(r"\w+", value) if word[0].isupper())
+    names = {word for name in capitalised for word in content_words(name)}
+    counted = number_words().keys() | scales().keys()
+    words = re.findall(r"\w+", value)
+    parts = content_words(" ".join(w for w in words if not (w.isdigit() or fold(w) in counted)))
+    if not parts:
+        return bool(read_quantities(value))  # which are there
+    return names <= there and sum(part in there for part in parts) >= HELD * len(parts)
+
+
+def _has_phrase(value: str, text: str) -> bool:
+    """Whether a value stands in a text as it is, case and typography aside."""
+    phrase = fold(value).strip(" .")
+    return bool(phrase) and bool(re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", fold(text)))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from agent.evidence import anchor_quote, split_sentences
-from agent.slots.forms import holds_value, to_typed
+from agent.evidence.copies import find_rivals
+from agent.evidence.quoting import anchor_quote, quoted_sentences
+from agent.slots.forms import holds_value, is_echo, to_typed
 from agent.slots.rows import LeafRow, SlotValue, leaf_rows
 from agent.state import Quote, Scalar, Slot, Source, Statement
 from agent.state.sanitizing import sanitize_line
@@ -14,19 +15,35 @@ from agent.state.sanitizing import sanitize_line
 def ground_rows(
     rows: Sequence[SlotValue], slots: Sequence[Slot], sources: Sequence[Source]
 ) -> tuple[tuple[Statement, ...], tuple[str, ...]]:
-    """The statements that stand in a source, and a warning for each value of the wrong type."""
+    """The statements whose quote holds their value; a warning for each value of the wrong type."""
     statements: dict[Statement, None] = {}
     misfits: dict[str, None] = {}
     for row in leaf_rows(rows, slots):
         value = to_typed(row.value, row.slot)
         if value is None:
             misfits.setdefault(_warn_misfit(row))
-        elif quote := _find_quote(value, row, sources):
+        elif not is_echo(value, row.slot) and (quote := _find_quote(value, row, sources)):
             statement = Statement(
                 slot=row.slot.name, value=value, quote=quote, item=row.item, told=row.told
             )
             statements.setdefault(statement)
+            statements.update(dict.fromkeys(_oppose(statement, row.slot, sources)))
     return tuple(statements), tuple(misfits)
+
+
+def _oppose(one: Statement, slot: Slot, sources: Sequence[Source]) -> Iterator[Statement]:
+    """What pages say that have the sentence of a statement with another number in its value."""
+    for rival in find_rivals((one.quote,), sources):
+        number = next((n for n in (rival.number, _plain(rival.number)) if n in str(one.value)), "")
+        if not number:
+            continue  # the number that differs is not of the value
+        value = to_typed(str(one.value).replace(number, rival.other_number), slot)
+        if value is not None and holds_value(rival.other.text, value):
+            yield one.model_copy(update={"value": value, "quote": rival.other})
+
+
+def _plain(number: str) -> str:
+    return number.replace(",", "")
 
 
 def _warn_misfit(row: LeafRow) -> str:
@@ -37,29 +54,16 @@ def _warn_misfit(row: LeafRow) -> str:
 
 
 def _find_quote(value: Scalar, row: LeafRow, sources: Sequence[Source]) -> Quote | None:
-    """The quote that holds a value: the model's own, or a sentence of the source that it names."""
-    named = [source for source in sources if source.n == row.source]
-    for source in (*named, *(s for s in sources if s.n != row.source)):
-        quote = anchor_quote(row.quote, source)
-        if quote and holds_value(quote.text, value, source.page.text):
-            return quote
-    if not isinstance(value, str):
-        return None  # a number by itself stands on many pages
-    return next(_sentences_with((row.value, value), named), None)
+    """The row's own quote if it holds the value, or else the whole sentence that does.
 
-
-def _sentences_with(values: Iterable[str], named: Sequence[Source]) -> Iterator[Quote]:
-    for source in named:
-        for value in values:
-            if quote := _sentence_with(value, source):
-                yield quote
-
-
-def _sentence_with(value: str, source: Source) -> Quote | None:
-    place = anchor_quote(value, source)
-    if place is None:
+    It must stand on the page of the source that the row names, or on one other page alone: models
+    mistake numbers of sources.
+    """
+    quotes = [quote for source in sources if (quote := anchor_quote(row.quote, source))]
+    named = [quote for quote in quotes if quote.source == row.source]
+    if not named and len(quotes) != 1:
         return None
-    for start, end in split_sentences(source.page.text):
-        if start <= place.start and place.end <= end:
-            return anchor_quote(source.page.text[start:end], source)
-    return place
+    quote = (named or quotes)[0]
+    source = sources[quote.source - 1]
+    held = (quote, *quoted_sentences(quote, source))
+    return next((q for q in held if holds_value(q.text, value, source.page.title)), None)

@@ -114,12 +114,14 @@ class Reflected(Frozen):
     """The slots were evaluated.
 
     `said`: new statements of sources about slots. `findings`: what all statements so far amount to.
+    `answerable`: whether the reader says that the sources answer the topic.
     """
 
     type: Literal["reflected"] = "reflected"
     round: int
     findings: tuple[Finding, ...]
     said: tuple[Statement, ...] = ()
+    answerable: bool = True
     need_more: bool
     new_queries: tuple[str, ...] = ()
 
@@ -144,10 +146,14 @@ class Answered(Composed):
 
 
 class Verified(Composed):
-    """The answer was checked: every claim has a verdict. `dropped`: claims that were removed."""
+    """The answer was checked: every claim has a verdict. `dropped`: claims that were removed.
+
+    `findings`: those of the last reflection, with the verdict on each value.
+    """
 
     type: Literal["verified"] = "verified"
     dropped: tuple[Claim, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 class Failed(Frozen):

@@ -19,6 +19,7 @@ from agent.state.events import (
     Queried,
     Reflected,
     Searched,
+    Verified,
 )
 from agent.state.urls import canonical_url
 from agent.state.values import Attempt, Finding, Frozen, Hit, SearchResults, Slot, Source, Statement
@@ -136,10 +137,10 @@ class Research:
 
     @property
     def findings(self) -> dict[str, Finding]:
-        """The finding of each slot, as of the last reflection; all missing before the first."""
-        reflections = self.events_of(Reflected)
-        if reflections:
-            return {finding.slot: finding for finding in reflections[-1].findings}
+        """The finding of each slot, as checked or reflected last; all missing before the first."""
+        known = [e for e in self.events if isinstance(e, Reflected | Verified) and e.findings]
+        if known:
+            return {finding.slot: finding for finding in known[-1].findings}
         names = dict.fromkeys(slot.name.partition("[]")[0] for slot in self.slots)
         return {name: Finding(slot=name, status="missing") for name in names}
 

@@ -50,12 +50,14 @@ class Form(Frozen):
 class Slot(Frozen):
     """A fact that an answer needs: `goalscorers`, `final.date`, `goals[].minute`.
 
-    `[]` in a name stands for each item of a list: such a slot has one value for each item.
+    `[]` in a name stands for each item of a list: such a slot has one value for each item. A slot
+    that the caller named is `needed`; a plan says of each slot whether it is.
     """
 
     name: str
     description: str = ""
     form: Form = Form()
+    needed: bool = True  # without it the answer is not complete
 
 
 class Attempt(Frozen):
@@ -170,6 +172,10 @@ class Alternative(Frozen):
     weight: float
 
 
+#: `unchecked`: nobody judged it, and it is not proved.
+Verdict = Literal["supported", "partial", "unsupported", "contradicted", "unchecked"]
+
+
 class Finding(Frozen):
     """What all sources together say of one value: `winner`, `goals[0].minute`.
 
@@ -184,6 +190,8 @@ class Finding(Frozen):
     alternatives: tuple[Alternative, ...] = ()
     weight: float = 0.0
     confidence: float = 0.0
+    verdict: Verdict = "unchecked"  # of the value as an answer to the slot
+    by: str = ""  # as in a claim
 
 
 class SubQuery(Frozen):
@@ -194,15 +202,19 @@ class SubQuery(Frozen):
     reasoning: str = ""
 
 
-Verdict = Literal["supported", "partial", "unsupported", "unchecked"]
-
-
 class Claim(Frozen):
-    """A sentence of the answer, the sources it cites, and what checking it said."""
+    """A sentence of the answer, an item of a list or a row of a table, and what checking it said.
+
+    `by`: `rule`, or the name of the model that judged; empty while unchecked. `intro`: the lines
+    above a list or a table, in Markdown; all its items have the same, and it is shown once.
+    """
 
     text: str
     citations: tuple[int, ...]
     verdict: Verdict = "unchecked"
+    by: str = ""
+    form: Literal["sentence", "item", "row"] = "sentence"
+    intro: str = ""
 
 
 class Section(Frozen):

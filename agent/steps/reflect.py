@@ -24,8 +24,11 @@ MAX_MISFIT_WARNINGS = 10  # a round; of values that do not have the type of thei
 
 
 class Coverage(Frozen):
-    """What is known of each slot, and what to search for next."""
+    """Whether the sources answer, what they say of each slot, and what to search for next."""
 
+    answerable: bool = Field(
+        default=True, description="whether the sources say what the topic asks for"
+    )
     slots: list[SlotValue] = Field(
         description="one row a slot; a second row where another source gives another value"
     )
@@ -42,8 +45,9 @@ class CheckCoverage(Task[Coverage]):
 
     def system_prompt(self) -> str:
         return (
-            "You check what is known. For each slot give the value that the sources state, the "
-            "source's id and the words that say it, copied exactly; null if no source says it. "
+            "You check what is known. Say first whether the sources answer the topic. For each "
+            "slot give the value in the words of its source, the source's id and the sentence that "
+            "says it, copied exactly, with the value in it; null if no source says it. "
             f"Where sources disagree, give a row for each of them. {self._list_rule()}"
             "When a slot is missing or sources disagree, give 1 to 3 new search queries that "
             f"would settle it; use what the sources name. {DATA_RULE} "
@@ -67,8 +71,9 @@ class CheckCoverage(Task[Coverage]):
 class Reflect:
     """Fills the slots from the evidence, and makes new queries if one is missing or in conflict.
 
-    A value counts only if a source contains its words. Whether to search on is computed from the
-    slots; what the reply says of it does not count. Where no model answers, `fallback` does.
+    A value counts only if it stands in the words that are quoted for it. Whether to search on is
+    computed from the slots; what the reply says of it does not count. Where no model answers,
+    `fallback` does.
     """
 
     def __init__(self, ask: Ask, fallback: Ask, budget: int, language: str = "") -> None:
@@ -131,6 +136,7 @@ def _build_reflection(research: Research, coverage: Coverage) -> tuple[Reflected
         round=research.round,
         findings=findings,
         said=statements,
+        answerable=coverage.answerable,
         need_more=bool(open_slots),
         new_queries=_make_queries(research, coverage, open_slots) if open_slots else (),
     )

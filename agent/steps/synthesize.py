@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from agent.evidence import render_sources, select_passages
-from agent.evidence.citing import Draft, compose_answer, make_answered
+from agent.evidence.citing import Draft, compose_answer
 from agent.outside import Ask, Task
-from agent.state import Answered, Claim, Event, Research, Warned
+from agent.state import Answered, Event, Reflected, Research, Warned
 from agent.steps.asking import ask_with_fallback
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule, render_topic
 from agent.steps.reflect import slots_ranking_query
@@ -39,7 +39,9 @@ class WriteAnswer(Task[Draft]):
 class Synthesize:
     """Writes the answer. Citations whose quote is not in their source are dropped.
 
-    With no sources no model is asked. Where no model answers, `fallback` does.
+    With no sources no model is asked, nor where the last reader of the sources found neither an
+    answer nor a slot. Where no model answers, `fallback` does. A draft without a citation that
+    stands is a refusal: the answer then has no claims (`agent/steps/settle.py` says what it is).
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Synthesize:
         self._language = language
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        if not research.sources:
+        if not research.sources or _is_refused(research):
             yield build_abstention(research)
             return
         task = WriteAnswer(
@@ -67,21 +69,15 @@ class Synthesize:
         draft = yield from ask_with_fallback(task, self._ask, self._fallback)
         answer, warnings = compose_answer(draft, research.sources, self._max_words)
         yield from (Warned(message=warning) for warning in warnings)
-        if research.is_halted and not answer.claims:
-            answer = _quote_findings(research)
-        yield answer if answer.claims else build_abstention(research)
+        yield answer if answer.quotes else build_abstention(research)
 
 
-def _quote_findings(research: Research) -> Answered:
-    """The quotes of the filled slots as the answer.
-
-    It is the best that is known where a run ended early and no sentence of the evidence could be
-    the answer.
-    """
-    filled = [finding for finding in research.findings.values() if finding.status == "filled"]
-    quotes = dict.fromkeys(finding.quotes[0] for finding in filled if finding.quotes)
-    claims = [Claim(text=quote.text, citations=(quote.source,)) for quote in quotes]
-    return make_answered(claims, quotes)
+def _is_refused(research: Research) -> bool:
+    """Whether the last reflection says that the sources do not answer, and filled nothing."""
+    reflections = research.events_of(Reflected)
+    if not reflections or reflections[-1].answerable:
+        return False
+    return all(finding.status == "missing" for finding in reflections[-1].findings)
 
 
 def _describe_filled_slots(research: Research) -> tuple[str, ...]:
@@ -94,9 +90,22 @@ def _describe_filled_slots(research: Research) -> tuple[str, ...]:
 
 def build_abstention(research: Research) -> Answered:
     """The answer of a run that found none: it says so, and names the queries."""
-    reason = "The sources that were read do not" if research.sources else "No sources were found to"
-    text = f"{reason} answer this question. {describe_searches(research)}"
-    return Answered(text=text, quotes=(), claims=())
+    return Answered(text=_describe_refusal(research), quotes=(), claims=())
+
+
+def _describe_refusal(research: Research) -> str:
+    """What a run without an answer says; of a stopped run the same wherever the stop came.
+
+    So a replay gives the same sentence, though searches may have ended after the stop.
+    """
+    if research.is_halted and not research.sources:
+        return "The run was stopped before anything was read."
+    reason = "No sources were found to answer this question."
+    if research.sources:
+        reason = "The sources that were read do not answer this question."
+    elif research.hits:
+        reason = "None of the pages that were found could be read."
+    return f"{reason} {describe_searches(research)}"
 
 
 def describe_searches(research: Research) -> str:

@@ -1,38 +1,50 @@
-"""Verify: each claim is checked against its own quotes; one that fails is mended or dropped."""
+"""Verify: each claim is judged against its own quotes; one that fails is mended or dropped."""
 
 from __future__ import annotations
 
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from agent.checking.bench import Bench
-from agent.errors import AgentError, ModelFailed
-from agent.evidence import closest_sentences, render_sources, select_passages
+from agent.checking.bench import Bench, shown_text
+from agent.checking.rules import FAILING, Assessment
+from agent.errors import AgentError, Halt, ModelFailed
+from agent.evidence import render_sources, select_passages
 from agent.evidence.citing import Draft, compose_answer
-from agent.outside import Ask, Task
-from agent.state import Claim, Event, Failed, Frozen, Halted, Research, Verdict, Verified, Warned
+from agent.outside import Ask, Reply, Task, spawn
+from agent.state import Claim, Event, Failed, Frozen, Halted, Research, Verified, Warned
 from agent.steps.asking import NO_REPLY, failure_event, reply_event
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule, render_topic
-from agent.steps.synthesize import build_abstention
+from agent.steps.settle import settle
+
+SIDE_BY_SIDE = 8  # calls of the judge at a time
 
 # --- the tasks ---------------------------------------------------------------------------------
 
 
 class Judgement(Frozen):
-    """What a model says of one claim."""
+    """What the sources say of one claim."""
 
     claim: int
-    verdict: Literal["supported", "partial", "unsupported"]
-    source: int | None = Field(default=None, description="id of the source that says it")
+    verdict: Literal["supported", "partial", "unsupported", "contradicted"]
+    source: int | None = Field(description="id of the source that decides; null if none does")
 
     @field_validator("verdict", mode="before")
     @classmethod
     def _normalize_case(cls, value: Any) -> Any:
-        return value.strip().casefold() if isinstance(value, str) else value
+        return value.strip(" .").casefold() if isinstance(value, str) else value
+
+    @field_validator("source", mode="before")
+    @classmethod
+    def _read_number(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            number = re.search(r"\d{1,6}", value)
+            return int(number[0]) if number else None
+        return value
 
 
 class Judgements(Frozen):
@@ -42,7 +54,7 @@ class Judgements(Frozen):
 
 
 class JudgeClaims(Task[Judgements]):
-    """Asks, in one call, whether each claim is supported by the sources that it cites."""
+    """Asks whether each claim is supported by the sources that it cites."""
 
     name: ClassVar[str] = "verify"
 
@@ -50,14 +62,23 @@ class JudgeClaims(Task[Judgements]):
 
     def system_prompt(self) -> str:
         return (
-            "You check claims against the sources that they cite. supported: the cited sources say "
-            "all of it. partial: they say a part, or say it less surely. unsupported: they do not "
-            "say it, or say otherwise. Give one verdict for each claim id. What you know from "
-            f"elsewhere does not count. {DATA_RULE}"
+            "You check claims about a topic against the sources that they cite. Give for each "
+            "claim id one verdict. supported: a source says all of it, of the same thing, in any "
+            "words or language. partial: it says a part, or says it less surely. contradicted: it "
+            "says otherwise, for example that another one did it or with the sides exchanged. "
+            "unsupported: it says nothing of it. A claim that tells nothing of the topic, such as "
+            "that the sources do not say, is unsupported. A name or a number alone is judged as "
+            "the answer to the topic, `name: value` as a fact about it. Give the id of the source "
+            f"that decides. What you know from elsewhere does not count. {DATA_RULE}"
         )
 
     def prompt(self) -> str:
-        return f"{render_sources(self.evidence)}\n{_render_claims(self.claims)}"
+        parts = (
+            render_sources(self.evidence),
+            render_topic(self.topic),
+            _render_claims(self.claims),
+        )
+        return "\n".join(parts)
 
 
 class MendClaims(Task[Draft]):
@@ -89,7 +110,7 @@ class MendClaims(Task[Draft]):
 def _render_claims(claims: Sequence[Claim]) -> str:
     return "\n".join(
         f'<claim id="{n}" cites="{",".join(map(str, claim.citations))}">'
-        f"{escape(claim.text)}</claim>"
+        f"{escape(shown_text(claim))}</claim>"
         for n, claim in enumerate(claims, 1)
     )
 
@@ -102,12 +123,12 @@ _CLAIM_ELEMENT = re.compile(r'^<claim id="(\d+)"[^>\n]*>(.*)</claim>$', re.M)
 
 
 class Verify:
-    """Judges the claims of the answer, mends those that fail, and drops or flags the rest.
+    """Judges the claims of the answer and the values of its slots; mends, drops or flags the rest.
 
-    The rules judge first. Then a model is asked once. By `mode` it judges the claims that the rules
-    leave open ("unsure"), all that are not word for word on a page ("all"), or none ("rules"). For
-    a claim that fails, better quotes are searched for in the sources. If it still fails, a model is
-    asked once to rewrite it.
+    What rules prove needs no judge. A model judges all else, a few claims in each call. It may be
+    offered the sentences closest to a claim, and the claim cites one that it names. Claims that
+    fail are rewritten once, if anything else stands, and judged again. Without a judge what is
+    open stays unchecked.
     """
 
     def __init__(
@@ -116,122 +137,144 @@ class Verify:
         budget: int,
         language: str = "",
         *,
-        mode: Literal["unsure", "all", "rules"] = "unsure",
+        mode: Literal["model", "rules"] = "model",
+        batch: int = 8,
         on_unsupported: Literal["drop", "flag"] = "drop",
     ) -> None:
-        """`budget`: tokens of evidence for the rewriting."""
+        """`budget`: tokens of evidence for the rewriting; `batch`: claims that a call judges."""
         self._ask = ask
         self._budget = budget
         self._language = language
         self._mode = mode
-        self._drops_unsupported = on_unsupported == "drop"
+        self._batch = batch
+        self._drops_failing = on_unsupported == "drop"
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        yield from _warn_of_denied_premise(research)
         answer = research.answer
-        if answer is None or not answer.claims:
+        if answer is None:
             return
-        bench = Bench(answer, research.sources)
+        bench = Bench(answer, research)
+        if not bench.claims and not bench.values:
+            return
         bench.find_better_quotes()
-        yield from self._judge_open_claims(bench, research)
-        yield from self._mend_failed_claims(bench, research)
-        verified = bench.to_verified(drop=self._drops_unsupported)
-        yield from (Warned(message=message) for message in _unsupported_warnings(verified, bench))
-        yield verified if verified.claims else _abstain(verified, research)
+        if self._mode == "model":
+            yield from self._judge_open_claims(bench, research)
+            yield from self._mend_failed_claims(bench, research)
+        verified = bench.to_verified(drop=self._drops_failing)
+        yield from (Warned(message=message) for message in _failure_warnings(verified, bench))
+        yield settle(verified, research)
 
     def _judge_open_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
-        claims = tuple(claim for claim in bench.claims if self._is_open(claim, bench))
-        if not claims or self._mode == "rules":
-            return
-        task = JudgeClaims(
+        """Ask for the verdicts, some calls side by side; none after a group that all failed."""
+        claims = bench.open_claims()
+        groups = [claims[i : i + self._batch] for i in range(0, len(claims), self._batch)]
+        for i in range(0, len(groups), SIDE_BY_SIDE):
+            some = groups[i : i + SIDE_BY_SIDE]
+            tasks = [self._make_task(group, bench, research) for group in some]
+            outcomes = _ask_side_by_side(tasks, self._ask)
+            failures: dict[str, Event] = {}
+            for task, group, outcome in zip(tasks, some, outcomes, strict=True):
+                if isinstance(outcome, AgentError):
+                    failures.setdefault(str(outcome), _no_judge_event(task, outcome, research))
+                    continue
+                yield reply_event(task, outcome)
+                _record_judgements(outcome, group, bench)
+            yield from failures.values()
+            if all(isinstance(outcome, AgentError) for outcome in outcomes):
+                return
+
+    def _make_task(self, claims: Sequence[Claim], bench: Bench, research: Research) -> JudgeClaims:
+        return JudgeClaims(
             topic=research.topic,
-            claims=claims,
+            claims=tuple(map(bench.put, claims)),
             evidence=bench.evidence(claims),
             language=self._language,
         )
-        try:
-            reply = self._ask(task)
-        except NO_REPLY as error:
-            yield _no_judge_event(task, error)
-            return
-        yield reply_event(task, reply)
-        for judgement in reply.answer.verdicts:
-            if 0 < judgement.claim <= len(claims):
-                bench.record_judgement(claims[judgement.claim - 1], judgement.verdict)
-
-    def _is_open(self, claim: Claim, bench: Bench) -> bool:
-        """Whether a model's judgement could change the verdict, and `mode` asks for it."""
-        checked = bench.check(claim)
-        if checked.score == 1 or (checked.barred and checked.verdict == "unsupported"):
-            return False
-        return self._mode == "all" or not (checked.barred or checked.verdict == "supported")
 
     def _mend_failed_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
-        failed = tuple(claim for claim in bench.claims if bench.verdict(claim) == "unsupported")
-        if not failed or self._mode == "rules":
+        """Have the claims that failed rewritten, and judge what is written like any claim."""
+        failed = bench.failed_claims()
+        if not failed or not bench.holds_anything():
             return
         ranking_query = " ".join((research.topic, *(claim.text for claim in failed)))
         task = MendClaims(
             topic=research.topic,
             claims=failed,
-            reasons=tuple(bench.check(claim).reason for claim in failed),
+            reasons=tuple(bench.explain(claim) for claim in failed),
             evidence=select_passages(research.sources, ranking_query, self._budget),
             language=self._language,
         )
         try:
             reply = self._ask(task)
         except NO_REPLY as error:
-            yield _no_judge_event(task, error)
+            yield _no_judge_event(task, error, research)
             return
         yield reply_event(task, reply)
         corrected, _ = compose_answer(reply.answer, research.sources)
-        bench.mend(failed, corrected)
+        bench.replace_failed(failed, corrected)
+        yield from self._judge_open_claims(bench, research)
 
 
-def _warn_of_denied_premise(research: Research) -> Iterator[Warned]:
-    """Warn of a premise of the topic that a source denies and none repeats."""
-    from agent.checking.premise import denies_premise, find_premise, repeats_premise
-
-    premise = find_premise(research.topic)
-    quotes = closest_sentences(premise, research.sources, most=5) if premise else []
-    denials = [quote for quote in quotes if denies_premise(premise, quote.text)]
-    others = [quote for quote in quotes if quote not in denials]
-    if denials and not any(repeats_premise(premise, quote.text) for quote in others):
-        denial = denials[0]
-        yield Warned(
-            message=f'The question takes for granted "{premise}"; [{denial.source}] says '
-            f'otherwise: "{denial.text}"'
-        )
+Outcome = Reply[Judgements] | ModelFailed | Halt
 
 
-def _no_judge_event(task: Task[Any], error: AgentError) -> Failed | Halted | Warned:
-    """The event of a check without a model. A used-up budget is no `Halted`: gathering is over."""
+def _ask_side_by_side(tasks: Sequence[JudgeClaims], ask: Ask) -> list[Outcome]:
+    """What comes of each task, in their order."""
+    if len(tasks) == 1:
+        return [_try_ask(tasks[0], ask)]
+    futures = [spawn(partial(_try_ask, task, ask)) for task in tasks]
+    return [future.result() for future in futures]
+
+
+def _try_ask(task: JudgeClaims, ask: Ask) -> Outcome:
+    try:
+        return ask(task)
+    except NO_REPLY as error:
+        return error
+
+
+def _record_judgements(reply: Reply[Judgements], claims: Sequence[Claim], bench: Bench) -> None:
+    """Remember the first verdict on each claim."""
+    for n, judgement in sorted(_first_verdicts(reply.answer).items()):
+        if 0 < n <= len(claims):
+            ruling = Assessment(judgement.verdict, reply.model)
+            bench.record_judgement(claims[n - 1], ruling, judgement.source)
+
+
+def _first_verdicts(judgements: Judgements) -> dict[int, Judgement]:
+    return {judgement.claim: judgement for judgement in reversed(judgements.verdicts)}
+
+
+def _no_judge_event(
+    task: Task[Any], error: AgentError, research: Research
+) -> Failed | Halted | Warned:
+    """The event of a check without a model. A used-up budget is no `Halted`: gathering is over.
+
+    Where gathering was halted, the reason is told already, and a replay knows no other one.
+    """
     if isinstance(error, ModelFailed):
         return failure_event(task, error, stand_in="the rules")
-    return Warned(message=f"Claims were judged by rules alone, without a model: {error.message}")
+    reason = "" if research.is_halted else f": {error.message}"
+    return Warned(message=f"Claims were judged by rules alone, without a model{reason}")
 
 
-def _abstain(verified: Verified, research: Research) -> Verified:
-    """The answer of a run none of whose claims is supported."""
-    text = build_abstention(research).text
-    return Verified(text=text, quotes=(), claims=(), dropped=verified.dropped)
-
-
-def _unsupported_warnings(verified: Verified, bench: Bench) -> Iterator[str]:
+def _failure_warnings(verified: Verified, bench: Bench) -> Iterator[str]:
     for claim in verified.dropped:
-        yield f"Left out, nothing read supports it ({bench.check(claim).reason}): {claim.text}"
+        yield f"Left out, nothing read supports it ({bench.explain(claim)}): {claim.text}"
     for claim in verified.claims:
-        if claim.verdict == "unsupported":
-            yield f"Nothing read supports this ({bench.check(claim).reason}): {claim.text}"
+        if claim.verdict in FAILING:
+            yield f"Nothing read supports this ({bench.explain(claim)}): {claim.text}"
 
 
-def recorded_verdicts(calls: Iterable[dict[str, Any]]) -> dict[str, Verdict]:
-    """The verdicts that models gave, by the claim's text, from the calls of a journal."""
-    verdicts: dict[str, Verdict] = {}
+def recorded_rulings(calls: Iterable[dict[str, Any]]) -> dict[str, Assessment]:
+    """What models said of claims, by the text that they were shown, from a journal's calls."""
+    rulings: dict[str, Assessment] = {}
     for call in calls:
         if call["request"].get("task") == "verify" and "response" in call:
             claims = dict(_CLAIM_ELEMENT.findall(call["request"]["prompt"]))
-            for judgement in Judgements.model_validate(call["response"]["answer"]).verdicts:
-                if text := claims.get(str(judgement.claim)):
-                    verdicts[html.unescape(text)] = judgement.verdict
-    return verdicts
+            judgements = Judgements.model_validate(call["response"]["answer"])
+            for n, judgement in _first_verdicts(judgements).items():
+                if text := claims.get(str(n)):
+                    ruling = Assessment(judgement.verdict, str(call["response"]["model"]))
+                    rulings[html.unescape(text)] = ruling
+    return rulings

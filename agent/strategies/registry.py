@@ -102,6 +102,7 @@ def _build_verify(outside: Outside, settings: Settings) -> Verify:
         settings.evidence_tokens,
         settings.lang,
         mode=settings.verify,
+        batch=settings.claims_per_call,
         on_unsupported=settings.on_unsupported,
     )
 

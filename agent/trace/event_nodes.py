@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from agent.answer import Citation
 from agent.answer.event_format import describe_event
+from agent.answer.report import all_claims
 from agent.state import (
     Alternative,
     Answered,
@@ -23,6 +24,7 @@ from agent.state import (
     Reflected,
     Searched,
     Started,
+    Verified,
     Warned,
 )
 from agent.state.urls import canonical_url
@@ -73,6 +75,8 @@ class EventNodes:
         self.calls = CallMatcher(trace.calls)
         self._trace = trace
         self._source_count = 0
+        self._numbers: dict[str, int] = {}  # of sources by URL: the answer counts them anew
+        self._draft = ""
 
     def make_nodes(self, event: Event) -> Iterator[Node]:  # noqa: C901 - one case for each event
         """The nodes of an event; none if it has nothing to show."""
@@ -105,6 +109,8 @@ class EventNodes:
                 yield self._decision_node(event)
             case Answered():
                 yield from self._answer_nodes(event)
+            case Verified():
+                yield self._verified_node(event)
             case Warned():
                 yield Node("note", describe_event(event), mark="bad")
             case Halted():
@@ -132,6 +138,7 @@ class EventNodes:
         page = event.page
         is_whole = page.via == "page"
         self._source_count += 1
+        self._numbers.setdefault(page.url, self._source_count)
         calls = self.calls.take_read(event.hit.url) if is_whole else ()
         label = "read" if is_whole else "took the snippet of"
         text = f"[{self._source_count}] {page.title}"
@@ -180,12 +187,23 @@ class EventNodes:
         return Node("stops", f"{need}; there is nothing new to search for")
 
     def _answer_nodes(self, event: Answered) -> Iterator[Node]:
+        self._draft = event.text
         yield Node("answer", event.text, mark="good" if event.quotes else "quiet")
-        for claim in event.claims:
-            if claim.verdict in ("partial", "unsupported"):
-                yield Node(claim.verdict, claim.text, mark="bad")
-        if citations := tuple(map(_citation_node, self._trace.answer.citations)):
+        if citations := tuple(map(self._citation_node, self._trace.answer.citations)):
             yield Node("citations", "", children=citations)
+
+    def _citation_node(self, citation: Citation) -> Node:
+        number = self._numbers.get(citation.url, citation.id)
+        text = f"\N{LEFT DOUBLE QUOTATION MARK}{citation.quote}\N{RIGHT DOUBLE QUOTATION MARK}"
+        return Node(f"[{number}]", text, (citation.title, citation.url), link=citation.link)
+
+    def _verified_node(self, event: Verified) -> Node:
+        """What the check came to; the claims that are not supported, and a text that it changed."""
+        claims = [c for c in dict.fromkeys(all_claims(event)) if c.verdict != "supported"]
+        nodes = [Node(claim.verdict, claim.text, mark="bad") for claim in claims]
+        if event.text != self._draft:
+            nodes.append(Node("answer", event.text, mark="good" if event.quotes else "quiet"))
+        return Node("verified", describe_event(event), children=tuple(nodes))
 
 
 def _call_figures(call: TracedCall) -> tuple[str, ...]:
@@ -220,8 +238,3 @@ def _format_alternative(other: Alternative) -> str:
 
 def _format_markers(numbers: Iterable[int]) -> str:
     return "".join(f"[{n}]" for n in numbers)
-
-
-def _citation_node(citation: Citation) -> Node:
-    text = f"\N{LEFT DOUBLE QUOTATION MARK}{citation.quote}\N{RIGHT DOUBLE QUOTATION MARK}"
-    return Node(f"[{citation.id}]", text, (citation.title, citation.url), link=citation.link)

@@ -11,8 +11,9 @@ from agent.errors import ModelFailed
 from agent.evidence import CJK, is_row, stop_words
 from agent.evidence.names import find_names
 from agent.llm.extractive import report as reports
-from agent.llm.extractive.facts import is_generic, side_slots, suggest_slots
-from agent.llm.extractive.filled import fill_slot, find_in_prose, is_stated
+from agent.llm.extractive.fact import is_generic
+from agent.llm.extractive.facts import side_slots, suggest_slots
+from agent.llm.extractive.filled import fill_slot, is_stated
 from agent.llm.extractive.filling import fill_rows
 from agent.llm.extractive.lines import Line, quotable_lines
 from agent.llm.extractive.question import ParsedQuestion, named_opponents, parse_question
@@ -23,6 +24,7 @@ from agent.llm.extractive.selection import (
     confidence,
     drop_other_events,
     has_value_of_type,
+    lead_in,
     names_together,
 )
 from agent.llm.extractive.synonyms import doer_noun
@@ -34,7 +36,6 @@ from agent.state import Slot
 
 QUERIES = (3, 5)  # at least where there are so many sensible ones, at most
 MORE = 3
-CERTAIN = 1.5  # log odds from which on an answer may stand though no asked fact was found
 COMPARING = frozenset(
     "difference differences between compare comparison versus vs better both".split()
 )
@@ -104,7 +105,10 @@ def _make_queries(task: Task[Any]) -> dict[str, Any]:
     ]
     return {
         "queries": _unique_queries([*found, *_narrow_question(question)])[: QUERIES[1]],
-        "slots": [{"name": slot.name, "description": slot.description} for slot in slots],
+        "slots": [
+            {"name": slot.name, "description": slot.description, "needed": slot.needed}
+            for slot in slots
+        ],
     }
 
 
@@ -200,6 +204,7 @@ def _reflect(task: Task[Any]) -> dict[str, Any]:
         [" ".join(_content_words_as_written(question)[:8]) or question.text] if missing else []
     )
     return {
+        "answerable": True,  # whether it would answer, its draft says
         "slots": told,
         "need_more": bool(missing),
         "new_queries": (_unique_queries(more) or fallback)[:MORE],
@@ -262,6 +267,8 @@ def _drop_searched(queries: Sequence[str], before: Sequence[str]) -> list[str]:
 
 def _synthesize(task: Task[Any]) -> dict[str, Any]:
     question = parse_question(task.topic)
+    if not any(map(str.isalpha, "".join(question.words))):
+        return _NOTHING  # `2+2`: numbers alone name nothing that a page could be about
     ranked = drop_other_events(score_lines(quotable_lines(task.evidence), question), question)
     if confidence(question, ranked) < SURE or not (
         names_together(question, ranked)
@@ -271,8 +278,7 @@ def _synthesize(task: Task[Any]) -> dict[str, Any]:
         return _NOTHING
     strict = [slot for slot in task.slots if _is_own_fact(slot, question)]
     facts = [found for slot in strict if (found := fill_slot(slot, question, ranked))]
-    sure = confidence(question, ranked) >= CERTAIN and not question.asks_for_final
-    if strict and not facts and not sure:
+    if strict and not facts and question.asks_for_final:
         return _NOTHING
     picked = _pick_sentences(task, question, ranked, [found.line for found in facts])
     return {
@@ -296,9 +302,6 @@ def _pick_sentences(
     """The sentences of the answer. A row that tells the fact is one, though no prose repeats it."""
     told = [(s, found) for s in task.slots if (found := fill_slot(s, question, ranked))]
     tabled = [(slot, found) for slot, found in told if is_row(found.line.text)]
-    prose = [
-        same for slot, found in tabled if (same := find_in_prose(slot, found, question, ranked))
-    ]
     known = {s.line for s in ranked}
     top = max((s.score for s in ranked), default=0.0)
     more = [
@@ -307,13 +310,14 @@ def _pick_sentences(
         if line not in known
     ]
     limit = int(getattr(task, "max_words", 80))
-    wanted = list(dict.fromkeys([*prose, *wanted, *(found.line for _, found in tabled)]))
+    wanted = list(dict.fromkeys([*wanted, *(found.line for _, found in tabled)]))
     only = bool(wanted) and (question.asks_for_final or bool(tabled))
     picked = choose_sentences(question, [*ranked, *more], limit, wanted, only=only)
     if tabled and set(picked) <= set(wanted):
         return sorted(picked, key=wanted.index)
     facts = [found.line for _, found in told]
-    return sorted(picked, key=lambda line: line not in facts)  # what was asked for comes first
+    picked = sorted(picked, key=lambda line: line not in facts)  # what was asked for comes first
+    return lead_in(picked, known, [*wanted, *facts], limit)
 
 
 _NOTHING: dict[str, Any] = {"answer": "", "citations": []}

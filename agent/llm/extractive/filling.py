@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agent.evidence import is_row
-from agent.llm.extractive.facts import fact_of
+from agent.llm.extractive.fact import read_slot
 from agent.llm.extractive.filled import Filled, fill_slot, part_of
 from agent.llm.extractive.question import ParsedQuestion
 from agent.llm.extractive.ranking import ScoredLine
@@ -69,7 +69,7 @@ def _find_values(
     if best is None:
         return
     yield best
-    kind = fact_of(slot, part_of(slot, question)).kind
+    kind = read_slot(slot, part_of(slot, question)).kind
     if kind == "text" or (kind in NAMES and not is_row(best.line.text)):
         return  # sentences that differ do not disagree, and prose has many names
     sources = dict.fromkeys(s.line.source for s in ranked)

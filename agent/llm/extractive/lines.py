@@ -57,12 +57,12 @@ def quotable_lines(evidence: Sequence[Excerpt]) -> list[Line]:
 
 def _plain_title(excerpt: Excerpt) -> str:
     """A title without the name of the site behind it: words that its page does not use."""
-    parts = re.split(r"\s[-–—|·]\s", excerpt.title)
+    parts = re.split(r"\s[-—|·]\s", excerpt.title)
     site = parts[-1].casefold()
     said = " ".join(excerpt.passages).casefold()
     if len(parts) < 2 or len(site.split()) > 3 or site in said:
         return excerpt.title
-    return excerpt.title[: excerpt.title.rindex(parts[-1])].rstrip(" -–—|·")
+    return excerpt.title[: excerpt.title.rindex(parts[-1])].rstrip(" -—|·")
 
 
 def _passage_lines(excerpt: Excerpt, number: int, passage: str, heading: str) -> list[Line]:

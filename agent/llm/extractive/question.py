@@ -38,6 +38,12 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         r"region|island|street|district|location)\b|哪里|哪儿|何处|什么地方|在哪|位于",
     ),
     (
+        "name",
+        r"^(?:the )?(?:\w+ ){0,2}?(?:author|writer|singer|composer|director|president|founder"
+        r"|inventor|creator|designer|leader|winner|owner) of\b",
+    ),
+    ("date", r"\b(?:release|air|start|premiere|opening)(?: date)?$|\b(?:date|year) of\b"),
+    (
         "yesno",
         r"^(is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|must)\b|"
         r"吗[?？]?$",

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from agent.evidence import content_words, is_heading, is_row
-from agent.evidence.dates import find_years
+from agent.evidence import content_words, is_heading, is_row, split_sentences
+from agent.evidence.names import chinese_name_spans, name_spans
 from agent.evidence.scores import is_score
 from agent.llm.extractive.lines import Line
 from agent.llm.extractive.question import ParsedQuestion, is_another_event, named_opponents
@@ -155,51 +155,6 @@ def _asks_for_final(question: ParsedQuestion) -> bool:
     return question.asks_for_final or bool(re.search(r"\bfinal\b|决赛", question.text, re.I))
 
 
-_CONTEST = r"(?:tournament|competition|championship|cup|title|trophy|final|league|contest|event)s?"
-_WINS = re.compile(
-    rf"\b{_CONTEST}\b[^.;]{{0,90}}?\bwon by\b|^it was (?:\w+ )?won by\b|\band won by\b"
-    rf"|\b(?:won|wins?|winning|claimed|lifted|retained)\s(?:the|their|its|a|an|his|her)\b[^.,;]{{0,60}}\b{_CONTEST}\b"
-    rf"|\b(?:were|was|are|is|became|crowned|the)\b[^.,;]{{0,40}}\bchampions?\b|冠军|夺得|夺冠",
-    re.I,
-)
-_OTHER_STAGE = re.compile(
-    r"\b(?:semi|quarter)[\s-]?finals?\b|\bthird[\s-]place|\bgroup\b|\bround of\b|\bqualif\w+"
-    r"|\b(?:won|win|winning) the right\b|\bdefending champions?\b|\breigning\b"
-    r"|\bopening (?:match|game)\b"
-    r"|半决赛|四分之一决赛|小组赛",
-    re.I,
-)
-_BEATS = re.compile(r"\b(?:beat\w*|defeat\w*|won|overcame)\b|以.*(?:战胜|击败|获胜)|战成", re.I)
-
-
-def decides_contest(line: Line, question: ParsedQuestion, what: str) -> bool:
-    """Whether a sentence tells how the final of the very contest ended.
-
-    It says who won the contest, or is about the final: by its words, its heading or its page.
-    """
-    text = f"{line.before} {line.text}" if line.opens_with_pronoun else line.text
-    around = f"{line.title} {line.heading} {text}"
-    if is_another_event(around, question, line.title) or _is_another_time(text, question):
-        return False
-    if _OTHER_STAGE.search(text):
-        return False
-    if what == "winner":
-        wins = bool(_WINS.search(line.text))
-        return wins or (_is_about_final(line, text) and bool(_BEATS.search(line.text)))
-    return _is_about_final(line, text) or (bool(_WINS.search(text)) and what != "scorers")
-
-
-def _is_about_final(line: Line, text: str) -> bool:
-    plain = _NOT_FINAL.sub(" ", text)
-    return is_final(line) or bool(re.search(r"\bfinal\b|决赛", plain, re.I))
-
-
-def _is_another_time(text: str, question: ParsedQuestion) -> bool:
-    """Whether a sentence tells of other years than the one that is asked for."""
-    years = set(find_years(text))
-    return bool(question.years and years and not years & set(question.years))
-
-
 def is_final(line: Line) -> bool:
     """Whether a line is of the part of a page, or of the page, that is about a final."""
     about = line.heading or line.title
@@ -214,3 +169,52 @@ def split_entry(line: Line) -> tuple[str, str] | None:
     if len(cells) != 2 or not all(map(str.strip, cells)) or not is_heading(cells[0].strip(" :()s")):
         return None
     return cells[0].strip(" :"), cells[1].strip()
+
+
+# --- who scored, in prose ------------------------------------------------------------------------
+
+QUOTE = 700  # characters of a quote that runs over several sentences
+MINUTE = re.compile(
+    r"\(?\b\d{1,3}(?:st|nd|rd|th) minute|\b\d{1,3}(?:\+\d{1,2})?\s?['′’](?!s)|第\d{1,3}分钟"
+)
+_OF = re.compile(r"\b(?:of|for|from|against|by|in|at|to|with|over)\s(?:the\s)?$")
+
+
+def find_scorers(line: Line) -> tuple[list[str], str] | None:
+    """Who scored, where minutes are told: the name before each of them; and the quote."""
+    if not MINUTE.search(line.text):
+        return None
+    first, last = _scorer_span(line)
+    quote = line.whole[first:last]
+    found: list[str] = []
+    spans = [span for span in name_spans(quote) if _can_act(quote, *span)]
+    spans = chinese_name_spans(quote) or spans
+    for minute in MINUTE.finditer(quote):
+        before = [(a, b) for a, b in spans if b <= minute.start()]
+        whole = [span for span in before if " " in quote[slice(*span)]] or before
+        close = [span for span in before[-1:] if minute.start() - span[1] <= 3] or whole[-1:]
+        found.extend(quote[a:b] for a, b in close)
+    return (list(dict.fromkeys(found)), quote) if found else None
+
+
+def _can_act(text: str, start: int, end: int) -> bool:
+    """Whether a name can be who does something: not `of France`, `the French`, `, a captain,`."""
+    before, after = text[max(0, start - 12) : start], text[end : end + 2]
+    if _OF.search(before) or (before.endswith(", ") and after == ", "):
+        return False
+    return " " in text[start:end] or not re.search(r"\b(?:a|an|the)\s$", before, re.I)
+
+
+def _scorer_span(line: Line) -> tuple[int, int]:
+    """The span of a line and of its neighbours that tell minutes too, within a paragraph."""
+    first, last = line.start, line.start + len(line.text)
+    spans = split_sentences(line.whole)
+    for start, end in (s for s in spans if s[0] >= last):
+        if "\n" in line.whole[last:start] or not MINUTE.search(line.whole[start:end]):
+            break
+        last = end if end - first <= QUOTE else last
+    for start, end in (s for s in reversed(spans) if s[1] <= first):
+        if "\n" in line.whole[end:first] or not MINUTE.search(line.whole[start:end]):
+            break
+        first = start if last - start <= QUOTE else first
+    return first, last

@@ -9,7 +9,13 @@ from agent.evidence import content_words
 from agent.llm.extractive.lines import Line, quotable_lines
 from agent.llm.extractive.question import ParsedQuestion, parse_question
 from agent.llm.extractive.ranking import ScoredLine, score_lines
-from agent.llm.extractive.selection import SURE, choose_sentences, confidence, drop_other_events
+from agent.llm.extractive.selection import (
+    SURE,
+    choose_sentences,
+    confidence,
+    drop_other_events,
+    lead_in,
+)
 from agent.outside import Task
 
 AT_ONCE = 8  # searches or pages of one turn
@@ -88,7 +94,9 @@ def _relevant_lines(evidence: list[Line], topic: str, cited: set[int]) -> list[L
 
 def _answering_lines(evidence: list[Line], question: ParsedQuestion) -> list[Line]:
     ranked: list[ScoredLine] = drop_other_events(score_lines(evidence, question), question)
-    return choose_sentences(question, ranked, THEME) if confidence(question, ranked) >= SURE else []
+    if confidence(question, ranked) < SURE:
+        return []
+    return lead_in(choose_sentences(question, ranked, THEME), evidence, (), THEME)
 
 
 def _make_sentence(line: Line) -> dict[str, Any]:

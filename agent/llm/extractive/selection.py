@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from agent.checking.rules import opens_with_pronoun
 from agent.evidence import content_words, is_row
 from agent.evidence.dates import find_years
 from agent.evidence.words import count_words
@@ -233,6 +234,40 @@ def _order_sentences(picked: Sequence[Line]) -> list[Line]:
         ]
         ordered.insert(spots[0] if spots else len(ordered), line)
     return ordered
+
+
+def lead_in(
+    picked: Sequence[Line], known: Iterable[Line], wanted: Iterable[Line], limit: int
+) -> list[Line]:
+    """The sentences with what their pronouns stand for: the one before it on its page goes before.
+
+    Where that opens with a pronoun too, or there is no room, a sentence that is not `wanted` is
+    left out. At most `limit` words, and the first sentence.
+    """
+    places = {line[:4]: line for line in known if not opens_with_pronoun(line.text)}
+    kept = set(wanted) | set(picked[:1])
+    pieces: list[list[Line]] = []
+    told: set[Line] = set()
+    for line in picked:
+        before = places.get((*line[:3], line.at - 1))
+        is_open = opens_with_pronoun(line.text)
+        if line in told or (is_open and not before and line not in kept):
+            continue
+        piece = [before, line] if is_open and before else [line]
+        pieces = [one for one in pieces if one != [before]] if is_open else pieces
+        pieces.append(piece)
+        told |= set(piece)
+    return _trim(pieces, limit)
+
+
+def _trim(pieces: Sequence[list[Line]], limit: int) -> list[Line]:
+    lines = list(pieces[0]) if pieces else []
+    for piece in pieces[1:]:
+        if sum(count_words(line.text) for line in (*lines, *piece)) <= limit:
+            lines += piece
+    if sum(count_words(line.text) for line in lines) > limit:
+        return lines[-1:]  # without what leads to it
+    return lines
 
 
 # --- whether ---------------------------------------------------------------------------------

@@ -10,14 +10,17 @@ from agent.evidence import content_words
 #: Each line is a group. Made from the commonest verbs of English questions, not from any test set.
 _GROUPS = """
 win wins won winner winning beat beating defeated victory champion champions triumphed
+won winner 冠军 夺冠 获胜 夺得 赢得
 write writes wrote written writer author authored novelist penned
 sing sings sang sung singer song vocals performed recorded artist
 play plays played player portrayed portray starring stars role cast actor actress voiced
 make makes made making produced created maker
 build builds built construction constructed builder erected
-begin begins began begun start starts started beginning commenced
-found founded founder founders established set formed
-release releases released come out premiered premiere published debut
+begin begins began begun start starts started beginning commenced opened debuted premiered
+found founded founder founders cofounded cofounder established formed creator
+founded founders 创立 创办 成立
+release releases released come comes came out premiered premieres premiere published debut
+release released come comes came debuted aired airs air airing broadcast launched
 bear born birth birthplace native
 die dies died death dead killed
 lead leads led leader head heads headed chief ceo president
@@ -36,6 +39,9 @@ discover discovered discovers discovery discoverer described noticed identified 
 direct directed director filmmaker
 marry married wife husband spouse
 live lives lived resident residence
+score scores scored scorer scorers goalscorer goalscorers 进球
+climb climbs climbed climber climbers ascent ascended reached summit
+leave leaves left departed
 work works worked employed job
 approve approves approved approval approver authorise authorised authorize authorized signed
 pay pays paid payment price cost costs fee fees charge charges
@@ -52,8 +58,7 @@ country nation
 city town
 usa us united states america american
 uk united kingdom britain british
-capital seat
-located location situated lies based headquarters headquartered
+located location situated lies based headquarters headquartered 位于 总部
 job position role responsible responsibility charge
 holiday holidays vacation leave
 phone telephone number
@@ -95,17 +100,6 @@ def synonyms_of(word: str) -> frozenset[str]:
 
 
 _NOUN = re.compile(r"\w+(?:er|or|ers|ors|ion|ions|ment|ure|ist|book)$")
-
-
-def verb_forms(verb: str) -> tuple[str, ...]:
-    """The forms of a verb and of those that stand for it, for a pattern; no nouns."""
-    found = {verb}
-    for line in _GROUPS.strip().splitlines():
-        group = line.split()
-        if verb in group:
-            found |= {word for word in group if word == verb or not _NOUN.fullmatch(word)}
-    stem = re.sub(r"(?:e|ed|es|s|ing)$", "", verb) if len(verb) > 4 else verb
-    return tuple(sorted(found)) + (rf"{re.escape(stem)}(?:e|ed|es|s|ing)?",)
 
 
 def is_verb(word: str) -> bool:

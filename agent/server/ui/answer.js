@@ -1,5 +1,6 @@
 // An answer: its text with markers, facts, report and sources, and how far to trust it.
 import { markersOf, quoteElements, textWithMarkers } from "/ui/citation.js";
+import { claimElements, claimList } from "/ui/claims.js";
 import { element, link, section, siteOf, textElement } from "/ui/element.js";
 import {
   formatCount,
@@ -10,11 +11,10 @@ import {
   STATUSES,
   spacedName,
   strategyLabel,
-  VERDICT_MARKS,
 } from "/ui/labels.js";
 
-const SENTENCE_ENDS = ".!?。！？";
-const WIDE_ENDS = "。！？"; // no space stands before their markers
+const NO_CONFLICTS = "No significant conflicting information was found.";
+const NOT_COMPARED = "What the sources say was not compared value by value.";
 const DROPPED = /^Left out|were left out/; // a warning about a sentence that was dropped
 
 /** The sections of an answer, in the order in which they are read. */
@@ -43,46 +43,20 @@ function errorElement(error) {
 
 function answerElement(answer) {
   if (!answer.answer) return null;
-  const text = element("p", { class: "answer", dir: "auto" }, ...answerText(answer));
+  const text = element("div", { class: "answer" }, answerText(answer));
   return element("div", { id: "answer", tabindex: "-1" }, reportTitle(answer), text);
 }
+
+/** The claims of an answer; its text where it has none. */
+const answerText = ({ answer, claims, citations }) =>
+  claims.length
+    ? claimElements(claims, citations)
+    : element("p", { dir: "auto" }, textWithMarkers(answer, citations));
 
 function reportTitle({ report, topic }) {
   if (!report) return null;
   const title = report.title === topic ? "In short" : report.title;
   return textElement(title, "h3", { class: "headline" });
-}
-
-/** The text of an answer with its markers; a sentence that is not confirmed has a mark. */
-function answerText({ answer, claims, citations }) {
-  const content = [];
-  let position = 0;
-  for (const claim of claims) {
-    const sentence = sentenceWithNumbers(claim);
-    const start = answer.indexOf(sentence, position);
-    if (start < 0) return textWithMarkers(answer, citations); // it does not consist of its claims
-    content.push(...textWithMarkers(answer.slice(position, start), citations));
-    content.push(...sentenceElements(claim, citations));
-    position = start + sentence.length;
-  }
-  return [...content, ...textWithMarkers(answer.slice(position), citations)];
-}
-
-function sentenceElements(claim, citations) {
-  const words = textWithMarkers(sentenceWithNumbers(claim), citations);
-  const mark = VERDICT_MARKS[claim.verdict];
-  if (!mark) return words;
-  return [...words, " ", element("span", { class: `mark ${claim.verdict}` }, mark)];
-}
-
-/** A claim as the answer has it: with the numbers of its sources before the full stop. */
-function sentenceWithNumbers({ text, citations }) {
-  if (!citations.length) return text;
-  let end = text.length;
-  while (end && SENTENCE_ENDS.includes(text[end - 1])) end -= 1;
-  const space = WIDE_ENDS.includes(text[end] ?? " ") ? "" : " ";
-  const numbers = citations.map((number) => `[${number}]`).join("");
-  return `${text.slice(0, end)}${space}${numbers}${text.slice(end)}`;
 }
 
 function conflictNotice(slots) {
@@ -115,12 +89,12 @@ function reportSections({ report, citations }) {
   if (!report) return [];
   const themes = report.sections.map(({ heading, sentences }) => [
     textElement(heading, "h4"),
-    element("p", { dir: "auto" }, sentencesOf(sentences, citations)),
+    claimElements(sentences, citations),
   ]);
   const level = element("strong", {}, `${report.confidence}.`);
   return [
     section("findings", "Main findings", themes),
-    section("conflicts", "Conflicting information", conflictList(report.conflicts, citations)),
+    section("conflicts", "Conflicting information", conflictElements(report, citations)),
     section(
       "confidence",
       "Confidence",
@@ -129,15 +103,10 @@ function reportSections({ report, citations }) {
   ];
 }
 
-const sentencesOf = (claims, citations) =>
-  claims.map((claim) => [...sentenceElements(claim, citations), " "]);
-
-function conflictList(claims, citations) {
-  if (!claims.length) {
-    return element("p", {}, "No significant conflicting information was found.");
-  }
-  const item = (claim) => element("li", { dir: "auto" }, sentenceElements(claim, citations));
-  return element("ul", { class: "notes" }, claims.map(item));
+/** Each conflict; without one whether the values of several sources were compared at all. */
+function conflictElements({ conflicts, compared }, citations) {
+  if (conflicts.length) return claimList(conflicts, citations);
+  return element("p", {}, compared ? NO_CONFLICTS : NOT_COMPARED);
 }
 
 // --- facts ---------------------------------------------------------------------------------------

@@ -7,12 +7,13 @@ const MIN_OVERLAP = 0.6; // of the words that the best quote shares with the sen
 const MARGIN = 8; // px between a card and the edge of the window
 let openCitation = null; // the marker and card that are shown
 
-/** A text whose `[1]` are markers; `citations` are those of the answer. */
-export function textWithMarkers(text, citations) {
+/** A text whose `[1]` are markers; `citations` are those of the answer. The quotes shown first are
+ *  those nearest to what is `said`. */
+export function textWithMarkers(text, citations, said = text) {
   return text.split(/(\[\d+\])/).map((part) => {
     const number = Number(part.match(/^\[(\d+)\]$/)?.[1]);
     const cited = citations.filter((citation) => citation.id === number);
-    return cited.length ? markerElement(number, cited, text) : part;
+    return cited.length ? markerElement(number, cited, said) : part;
   });
 }
 

@@ -2,7 +2,7 @@
 
 export const STATUSES = {
   complete: "Complete",
-  partial: "Partial: stopped early",
+  partial: "Partial: not all is found and confirmed",
   insufficient: "The sources do not say",
   error: "No answer",
 };
@@ -11,6 +11,7 @@ export const STATUSES = {
 export const VERDICT_MARKS = {
   partial: "partly confirmed",
   unsupported: "not confirmed",
+  contradicted: "contradicted by its source",
   unchecked: "not checked",
 };
 

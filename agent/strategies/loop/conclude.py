@@ -9,7 +9,7 @@ from agent.outside import Ask
 from agent.state import Answered, Event, Research, Warned
 from agent.steps.asking import ask_with_fallback
 from agent.steps.prompt_rules import language_rule, render_topic
-from agent.steps.synthesize import WriteAnswer, describe_searches
+from agent.steps.synthesize import WriteAnswer, build_abstention, describe_searches
 from agent.strategies.loop import tags
 from agent.strategies.loop.decide import StepLimits
 from agent.strategies.loop.grounding import ground_answer
@@ -56,7 +56,7 @@ class Conclude:
             yield self._abstain(research)
             return
         draft = yield from ask_with_fallback(self._build_task(research), self._ask, self._fallback)
-        answer, warnings = ground_answer(
+        answer, warnings, _ = ground_answer(
             draft, research.sources, research.topic, self._limits.max_words
         )
         if answer.quotes:
@@ -77,5 +77,7 @@ class Conclude:
         )
 
     def _abstain(self, research: Research) -> Answered:
+        if research.is_halted and not research.sources:
+            return build_abstention(research)
         text = wording_for(research.topic, self._language).unable
         return Answered(text=f"{text} {describe_searches(research)}", quotes=(), claims=())

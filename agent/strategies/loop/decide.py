@@ -12,17 +12,18 @@ from agent.errors import NON_RETRYABLE, Halt, ModelFailed
 from agent.evidence import fold
 from agent.evidence.citing import Cited, Draft
 from agent.outside import Ask, Reply, Task
-from agent.state import Decided, Event, Frozen, Halted, Queried, Research, Warned
+from agent.state import Answered, Decided, Event, Frozen, Halted, Queried, Research, Warned
 from agent.steps.asking import failure_event, reply_event
 from agent.steps.generate_queries import deduplicate_queries
 from agent.steps.prompt_rules import escape, language_rule, render_topic
 from agent.strategies.loop import tags
-from agent.strategies.loop.grounding import ground_answer
+from agent.strategies.loop.grounding import Grounded, ground_answer
 from agent.strategies.loop.trajectory import build_trajectory
 from agent.strategies.loop.wording import Wording, wording_for
 
 MAX_STEP_QUERIES = 3
 ACTIONS = ("search_web", "return_answer")
+BARE = "The answer came without a quote: what fits it best was taken"  # for Verify to judge
 
 
 class Decision(Frozen):
@@ -93,7 +94,7 @@ class StepLimits(NamedTuple):
 class Decide:
     """Chooses to search or to answer. A choice that is impossible is recorded and uses up a step.
 
-    An answer counts if it has quotes: those of the reply, or passages that are found to support it.
+    An answer counts if it has quotes: those of the reply, or else sentences that fit it.
     Before any page is read there are none, so then the topic itself is searched instead.
     """
 
@@ -184,14 +185,14 @@ class Decide:
 
     def _answer(self, decision: Decision, research: Research) -> Iterator[Event]:
         draft = Draft(answer=decision.answer, citations=decision.citations)
-        answer, warnings = ground_answer(
-            draft, research.sources, research.topic, self._limits.max_words
-        )
-        note = "" if answer.quotes else _no_quote_note(draft)
+        grounded = ground_answer(draft, research.sources, research.topic, self._limits.max_words)
+        if grounded.is_bare and research.answer:
+            grounded = Grounded(Answered(text="", quotes=(), claims=()), ())
+        note = _describe_grounds(draft, grounded)
         yield Decided(step=_step_count(research) + 1, action="return_answer", note=note)
-        if answer.quotes:
-            yield from (Warned(message=warning) for warning in warnings)
-            yield answer
+        if grounded.answer.quotes:
+            yield from (Warned(message=warning) for warning in grounded.warnings)
+            yield grounded.answer
 
 
 def _new_queries(queries: list[str], research: Research) -> tuple[str, ...]:
@@ -201,7 +202,10 @@ def _new_queries(queries: list[str], research: Research) -> tuple[str, ...]:
     return tuple(new)[:MAX_STEP_QUERIES]
 
 
-def _no_quote_note(draft: Draft) -> str:
+def _describe_grounds(draft: Draft, grounded: Grounded) -> str:
+    """What is to be noted of an answer: that it has no quotes, or none of its own."""
+    if grounded.answer.quotes:
+        return BARE if grounded.is_bare else ""
     has_answer = bool(draft.answer.strip())
     return (
         "No source stands behind the answer that was given" if has_answer else "No answer was given"

@@ -11,7 +11,7 @@ from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 from agent.strategies.loop.browse import Browse
 from agent.strategies.loop.conclude import Conclude
-from agent.strategies.loop.decide import Decide
+from agent.strategies.loop.decide import BARE, Decide
 
 
 class LoopSteps(NamedTuple):
@@ -28,7 +28,8 @@ class LoopSteps(NamedTuple):
 class LoopStrategy:
     """Makes at most `max_steps` decisions to search or to answer; then concludes.
 
-    With `double_check` the first answer is checked once more before it is returned.
+    With `double_check` the first answer is checked once more before it is returned. An answer that
+    came without quotes, and of which nothing stands, is followed by a conclusion.
     """
 
     name = "loop"
@@ -45,6 +46,9 @@ class LoopStrategy:
         if not _has_answer(research):
             yield from self._steps.conclude(research)
         yield from self._steps.verify(research)
+        if _was_bare(research) and not _has_quotes(research):
+            yield from self._steps.conclude(research)
+            yield from self._steps.verify(research)
 
     def _gather(self, research: Research) -> Iterator[Event]:
         while len(research.events_of(Decided)) < self._max_steps and not research.is_halted:
@@ -75,6 +79,15 @@ class LoopStrategy:
 def _has_answer(research: Research) -> bool:
     """Whether the last decision was to answer, and an answer with quotes came of it."""
     return research.answer is not None and _last_action(research) == "return_answer"
+
+
+def _was_bare(research: Research) -> bool:
+    """Whether the last decision was an answer without a quote of its own."""
+    return bool(research.events_of(Decided)) and research.events_of(Decided)[-1].note == BARE
+
+
+def _has_quotes(research: Research) -> bool:
+    return research.answer is not None and bool(research.answer.quotes)
 
 
 def _last_action(research: Research) -> str:

@@ -1,0 +1,114 @@
+"""What an answer is worth: its status with the reasons, and whether something stood in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
+
+from agent.answer.report import all_claims
+from agent.answer.schema import Citation
+from agent.errors import AgentError
+from agent.state import (
+    Answered,
+    Asked,
+    Claim,
+    Failed,
+    Finding,
+    Reflected,
+    Research,
+    Searched,
+    Verified,
+)
+
+Status = Literal["complete", "partial", "insufficient", "error"]
+
+MOST_NAMED = 10  # slots in one reason
+#: Outcomes of a try at a search provider after which nothing stands in for it: it answered, or it
+#: was never to be asked.
+_NO_FAILURE = ("ok", "empty", "no_key")
+
+
+def decide_status(
+    research: Research,
+    error: AgentError | None,
+    citations: Iterable[Citation],
+    shortfalls: Iterable[str],
+) -> Status:
+    """The status of an answer; `shortfalls` say what it lacks."""
+    if error or research.answer is None:
+        return "error"
+    if not tuple(citations):
+        return "insufficient"
+    is_short = research.is_halted or _has_dropped(research) or tuple(shortfalls)
+    return "partial" if is_short else "complete"
+
+
+def _has_dropped(research: Research) -> bool:
+    return isinstance(research.answer, Verified) and bool(research.answer.dropped)
+
+
+def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iterator[str]:
+    """What an answer lacks, a sentence each, beside what warnings of the run's events say."""
+    needed = {slot.name for slot in research.slots if slot.needed}
+    missing = [f.slot for f in findings.values() if f.status == "missing" and _is_of(f, needed)]
+    if missing:
+        yield f"Not found: {_list_names(missing)}."
+    if opposed := [f.slot for f in findings.values() if f.status == "conflict"]:
+        yield f"The sources disagree about: {_list_names(opposed)}."
+    drafts = research.events_of(Answered)
+    if research.answer and research.answer.claims and drafts and not drafts[-1].quotes:
+        yield "No sentence of the draft had a quote that stands: the answer quotes the sources."
+    reflections = research.events_of(Reflected)
+    if reflections and not reflections[-1].answerable:
+        yield "By what the reader of the sources says, they do not answer the question."
+    yield from _count_unsupported(all_claims(research.answer) if research.answer else [])
+
+
+def _is_of(finding: Finding, names: set[str]) -> bool:
+    """Whether a finding is of one of these slots: `goals[0].minute` is of `goals[].minute`."""
+    name = re.sub(r"\[\d+\]", "[]", finding.slot)
+    return name in names or any(other.startswith(f"{name}[]") for other in names)
+
+
+def _list_names(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
+
+
+def _count_unsupported(claims: list[Claim]) -> Iterator[str]:
+    """How many sentences stand in the answer without being supported, if any."""
+    if count := sum(claim.verdict != "supported" for claim in claims):
+        yield f"Not confirmed: {count} of {len(claims)} sentences."
+
+
+def is_degraded(research: Research, citations: Iterable[Citation]) -> bool:
+    """Whether something that the answer owes anything to stood in for what was asked for.
+
+    That is another model or search provider than one that failed, rules for a model, or the
+    snippet of a page that the answer cites.
+    """
+    stood_in = any(e.stand_in and e.what != "page" for e in research.events_of(Failed))
+    asked = research.events_of(Asked)
+    models = {event.model for event in asked}
+    return (
+        stood_in
+        or ("extractive" in models and len(models) > 1)
+        or any(failed_models(event) for event in asked)
+        or any(map(_has_other_provider, research.events_of(Searched)))
+        or any(citation.via == "snippet" for citation in citations)
+    )
+
+
+def failed_models(event: Asked) -> tuple[str, ...]:
+    """The models that failed at a task before another one answered."""
+    tried = [attempt.provider for attempt in event.attempts if attempt.what == "llm"]
+    return tuple(dict.fromkeys(name for name in tried if name != tried[-1]))
+
+
+def _has_other_provider(event: Searched) -> bool:
+    """Whether a provider answered in the place of one that failed."""
+    return any(
+        attempt.provider != event.found.provider and attempt.outcome not in _NO_FAILURE
+        for attempt in event.found.attempts
+    )

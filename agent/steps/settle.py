@@ -1,0 +1,145 @@
+"""What an answer owes its reader beside its draft: facts where no sentence is left, and conflicts.
+
+Every strategy passes here, at the end of `Verify`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from agent.checking.bench import claim_groups, replace_claims
+from agent.checking.rules import QuotePlace, claims_before, is_proved, opens_with_pronoun
+from agent.evidence.citing import join_claims, order_quotes
+from agent.evidence.copies import find_rivals
+from agent.evidence.markers import strip_markers
+from agent.evidence.quoting import quoted_sentences
+from agent.slots.forms import holds_value
+from agent.state import Claim, Finding, Quote, Research, Scalar, Source, Verified
+from agent.steps.synthesize import build_abstention
+
+MOST_SHOWN = 12  # conflicts, or facts in the place of sentences
+LONGEST_VALUE = 80  # characters of a value above the sentences that state it
+
+
+def settle(verified: Verified, research: Research) -> Verified:
+    """The checked answer as it is given.
+
+    Where no sentence with a citation is left, those that the slots were filled from are the answer.
+    Where sources disagree, both sides are said, as items below the slot's name and its values.
+    Without either the run says that it found no answer.
+    """
+    findings = verified.findings or tuple(research.findings.values())
+    builder = _ClaimBuilder(research.sources)
+    has_draft = any(claim.citations for claim in verified.claims)
+    claims = verified.claims if has_draft else builder.quote_findings(findings)
+    quotes = verified.quotes if has_draft else ()
+    conflicts = [
+        *builder.quote_conflicts(findings),
+        *builder.quote_rivals((*quotes, *(q for one in findings for q in one.quotes))),
+    ]
+    if not claims and not conflicts:
+        text = verified.text or build_abstention(research).text
+        return verified.model_copy(
+            update={"text": text, "claims": (), "quotes": (), "report": None, "findings": findings}
+        )
+    said = {claim.text for claim in conflicts}
+    claims = (*(claim for claim in claims if claim.text not in said), *conflicts)
+    report = verified.report if has_draft else None
+    if report:
+        report = report.model_copy(update={"conflicts": (*report.conflicts, *conflicts)})
+    changes = {
+        "text": join_claims(claims),
+        "claims": claims,
+        "quotes": order_quotes((*quotes, *builder.quotes)),
+        "report": report,
+        "findings": findings,
+    }
+    return _prove_in_order(verified.model_copy(update=changes), builder)
+
+
+def _prove_in_order(answer: Verified, builder: _ClaimBuilder) -> Verified:
+    """The answer with the verdicts of claims that open with a pronoun, as it is ordered now."""
+    before = claims_before(claim_groups(answer))
+
+    def prove(claim: Claim) -> Claim:
+        if not opens_with_pronoun(claim.text):
+            return claim
+        places = builder.places(claim, answer.quotes)
+        if is_proved(claim.text, places, before[claim.text]):
+            return claim.model_copy(update={"verdict": "supported", "by": "rule"})
+        if (claim.verdict, claim.by) == ("supported", "rule"):
+            return claim.model_copy(update={"verdict": "unchecked", "by": ""})
+        return claim
+
+    return replace_claims(answer, prove)
+
+
+class _ClaimBuilder:
+    """Makes claims of whole sentences of pages; collects the quotes that these claims cite."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources: Mapping[int, Source] = {source.n: source for source in sources}
+        self.quotes: list[Quote] = []
+
+    def places(self, claim: Claim, quotes: Iterable[Quote]) -> list[QuotePlace]:
+        """Where those of some quotes stand that a claim cites."""
+        return [self._place(quote) for quote in quotes if quote.source in claim.citations]
+
+    def _place(self, quote: Quote) -> QuotePlace:
+        page = self._sources[quote.source].page
+        return QuotePlace(page.text, page.title, quote.start, quote.end)
+
+    def quote_findings(self, findings: Iterable[Finding]) -> tuple[Claim, ...]:
+        """The first sentence of each slot that is filled."""
+        filled = [f for f in findings if f.status == "filled"]
+        sides = filter(None, (self._find_side(f.value, f.quotes) for f in filled))
+        claims = dict.fromkeys(map(self._quote_sentence, sides))
+        return tuple(claims)[:MOST_SHOWN]
+
+    def quote_conflicts(self, findings: Iterable[Finding]) -> list[Claim]:
+        """Both sides of each slot in conflict."""
+        opposed = [finding for finding in findings if finding.status == "conflict"]
+        return [claim for finding in opposed[:MOST_SHOWN] for claim in self._quote_sides(finding)]
+
+    def _quote_sides(self, finding: Finding) -> Iterator[Claim]:
+        values = [finding.value, *(other.value for other in finding.alternatives)]
+        intro = f"{finding.slot}: {' / '.join(map(_shorten, values))}"
+        sides = filter(None, (self._find_side(value, finding.quotes) for value in values))
+        for quote in dict.fromkeys(sides):
+            yield self._quote_sentence(quote, intro)
+
+    def _find_side(self, value: Scalar | None, quotes: Sequence[Quote]) -> Quote | None:
+        """The first sentence of the quotes that holds a value; else the first quote."""
+        sentences = (one for q in quotes for one in quoted_sentences(q, self._sources[q.source]))
+        held = (q for q in sentences if value is not None and self._holds(q, value))
+        return next(held, None) or next(iter(quotes), None)
+
+    def _holds(self, quote: Quote, value: Scalar) -> bool:
+        return holds_value(quote.text, value, self._sources[quote.source].page.title)
+
+    def quote_rivals(self, quotes: Iterable[Quote]) -> list[Claim]:
+        """Both sides of what pages of one text say with another number, if not yet said."""
+        said = {(quote.source, quote.start) for quote in self.quotes}
+        pairs = [(r.quote, r.other) for r in find_rivals(quotes, tuple(self._sources.values()))]
+        new = [pair for pair in pairs if not {(q.source, q.start) for q in pair} <= said]
+        sides = dict.fromkeys(side for pair in new[:MOST_SHOWN] for side in pair)
+        return [self._quote_sentence(quote, "The sources disagree:") for quote in sides]
+
+    def _quote_sentence(self, quote: Quote, intro: str = "") -> Claim:
+        """A claim that is a quote; an item below an intro, if it has one."""
+        text = " ".join(strip_markers(quote.text).split())
+        proved = is_proved(text, (self._place(quote),))
+        self.quotes.append(quote)
+        return Claim(
+            text=text,
+            citations=(quote.source,),
+            verdict="supported" if proved else "unchecked",
+            by="rule" if proved else "",
+            form="item" if intro else "sentence",
+            intro=intro,
+        )
+
+
+def _shorten(value: Scalar | None) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
