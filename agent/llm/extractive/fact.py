@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from agent.evidence import content_words, stem, stop_words
-from agent.llm.extractive.question import Kind, ParsedQuestion
+from agent.llm.extractive.question import Kind, ParsedQuestion, find_unit
 from agent.llm.extractive.synonyms import is_verb, synonyms_of
 from agent.state import Slot
 
@@ -43,7 +43,8 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     (
         "number",
         r"\b(number|count|how many|population|height|length|distance|period|duration|limit|size"
-        r"|age|capacity|weight|percent\w*|amount|quantity|days|hours|attendance|spectators)\b",
+        r"|age|capacity|weight|percent\w*|amount|quantity|days|hours|attendance|spectators"
+        r"|employees|staff|workforce|headcount|inhabitants|residents)\b",
     ),
     (
         "date",
@@ -93,7 +94,7 @@ def read_slot(slot: Slot, question: ParsedQuestion, title: str = "") -> Fact:
         tuple(dict.fromkeys(words)),
         frozenset(subject),
         (),
-        question.unit,
+        find_unit(spelled) or question.unit,
         events=_event_words(slot, title) if vague else frozenset(),
         role=spelled.strip() if kind == "text" else "",
     )

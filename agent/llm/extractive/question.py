@@ -198,8 +198,13 @@ def parse_question(text: str) -> ParsedQuestion:
         years=tuple(dict.fromkeys(find_years(text))),
         sides=_compared_sides(text),
         kind=_answer_kind(text),
-        unit=next((unit for asked, unit in _UNITS if re.search(asked, text, re.I)), ""),
+        unit=find_unit(text),
     )
+
+
+def find_unit(asked: str) -> str:
+    """The pattern of the units that a number must have for what is asked; "" for any."""
+    return next((unit for words, unit in _UNITS if re.search(words, asked, re.I)), "")
 
 
 _ZH = (

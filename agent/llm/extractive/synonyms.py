@@ -42,7 +42,7 @@ live lives lived resident residence
 score scores scored scorer scorers goalscorer goalscorers 进球
 climb climbs climbed climber climbers ascent ascended reached summit
 leave leaves left departed
-work works worked employed job
+work works worked job
 approve approves approved approval approver authorise authorised authorize authorized signed
 pay pays paid payment price cost costs fee fees charge charges
 buy order ordered orders
