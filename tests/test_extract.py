@@ -323,6 +323,13 @@ TYPES = st.sampled_from(
 )
 
 
+@pytest.mark.parametrize("odd", ["\x01", "\x0b", "\x1f", "\ufffe", "\uffff"])
+def test_what_is_no_xml_is_left_out_beside_what_is_removed(odd: str) -> None:
+    page = f"<p>The bridge{odd} <b hidden>not</b>{odd} was opened in 1904.<td>{odd}<table><tr><td>x"
+    found = extract(page.encode(), "text/html; charset=utf-8")
+    assert "was opened in 1904." in found.text and odd not in found.text
+
+
 @ANY
 @given(st.binary(max_size=300), TYPES)
 def test_no_bytes_raise_anything_but_a_reason(body: bytes, content_type: str) -> None:

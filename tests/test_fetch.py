@@ -80,6 +80,13 @@ def test_a_redirect_to_what_is_no_address_is_refused(web: PageServer, reader: Pa
         assert failure(reader, f"{web.url}/{n}").outcome == "forbidden"
 
 
+def test_a_cookie_that_no_header_can_carry_is_not_sent(web: PageServer, reader: PageReader) -> None:
+    redirect = reply(b"", "301 Moved", "Location: /b", "Set-Cookie: name=/; Max-Age=9")
+    web.answers["/a"] = redirect.replace(b"name", b"Pat\xff\xffh")
+    assert reader(f"{web.url}/a").url == f"{web.url}/b"
+    assert "cookie" not in web.request_heads[-1].lower()
+
+
 def test_a_redirect_loop_ends(web: PageServer, reader: PageReader) -> None:
     web.answers["/a"] = reply(b"", "302 Found", "Location: /b")
     web.answers["/b"] = reply(b"", "302 Found", "Location: /a")

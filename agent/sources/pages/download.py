@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlsplit
@@ -210,7 +210,8 @@ def _send_request(
 
     timeout = httpx2.Timeout(transport.deadline.remaining()).as_dict()
     request = httpx2.Request("GET", url, headers=headers, extensions={"timeout": timeout})
-    cookies.set_cookie_header(request)
+    with suppress(UnicodeEncodeError):  # a cookie that no header can carry: none is sent
+        cookies.set_cookie_header(request)
     try:
         response = transport.handle_request(request)
     except (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError):

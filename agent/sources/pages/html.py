@@ -53,6 +53,9 @@ _HIDING_TAG = re.compile(
     r"\shidden\b|aria-hidden|display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE
 )
 
+#: What no text of a tree may hold, though the parser lets it in: XML 1.0, section 2.2.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
 
 class _Box(NamedTuple):
     text: str
@@ -85,7 +88,7 @@ def _limit_size(html: str) -> str:
 
     Tags with too many attributes lose all of them.
     """
-    html = html[:MAX_CHARS].replace("\x00", "")
+    html = _NOT_XML.sub("", html[:MAX_CHARS])
     if (tags := html.count("<")) > MAX_TAGS:
         html = html[: len(html) * MAX_TAGS // tags]
     return _LONG_TAG.sub(
