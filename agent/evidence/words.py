@@ -22,6 +22,7 @@ _LONG_RUN = re.compile(r"([^\w\s]{30})[^\w\s]+")
 
 LONGEST_TEXT = 1_000_000  # characters of a text whose words are read; no stored page is longer
 LONGEST_SENTENCE = 10_000  # characters of a sentence in which names, dates and numbers are found
+LONGEST_KEPT = 1000  # characters of a text of which what was read is kept for the next time
 
 
 @cache
@@ -55,6 +56,11 @@ def content_words(text: str) -> list[str]:
 
     A run of Chinese, Japanese or Korean gives its bigrams: these have no spaces between words.
     """
+    read = _keep_words if len(text) <= LONGEST_KEPT else _read_words
+    return list(read(text))
+
+
+def _read_words(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for match in _WORD.finditer(normalize("NFKC", text).casefold().translate(_ALIKE)):
         word = match[0]
@@ -62,7 +68,11 @@ def content_words(text: str) -> list[str]:
             found += [word[i : i + 2] for i in range(len(word) - 1)] or [word]
         elif word not in stop_words():
             found.append(stem(word))
-    return found
+    return tuple(found)
+
+
+#: Sentences, titles and questions are read again and again; pages are not.
+_keep_words = lru_cache(maxsize=4096)(_read_words)
 
 
 @lru_cache(maxsize=32)
@@ -157,7 +167,13 @@ MOST_FOLDED = 3_000_000  # characters
 
 def fold(text: str) -> str:
     """A text with case, width, blanks, quotes and dashes made alike."""
-    return fold_with_offsets(text)[0]
+    return _fold_short(text) if len(text) <= LONGEST_KEPT else fold_with_offsets(text)[0]
+
+
+@lru_cache(maxsize=4096)
+def _fold_short(text: str) -> str:
+    """As `fold`; apart, so that countless sentences do not drive out the few pages."""
+    return fold_with_offsets.__wrapped__(text)[0]
 
 
 @lru_cache(maxsize=20_000)
