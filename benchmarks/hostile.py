@@ -28,7 +28,10 @@ def readers() -> dict[str, Reader]:
     from agent import evidence
     from agent.checking.rules import QuotePlace, decide_verdict
     from agent.evidence import citing, dates, instructions, links, markers, names, numbers, scores
-    from agent.evidence.quantities import missing_quantities
+    from agent.evidence.copies import find_rivals
+    from agent.evidence.lists import list_lengths
+    from agent.evidence.markdown import read_pieces
+    from agent.evidence.quantities import missing_quantities, read_quantities, stands_on_page
     from agent.llm.extractive import finders
     from agent.llm.extractive.engine import Extractive
     from agent.llm.extractive.lines import quotable_lines
@@ -36,7 +39,7 @@ def readers() -> dict[str, Reader]:
     from agent.llm.extractive.ranking import score_lines
     from agent.outside import Excerpt
     from agent.slots import forms, grounding, rows, sameness
-    from agent.state import Slot
+    from agent.state import Quote, Slot
     from agent.state.sanitizing import sanitize_line, strip_markup
     from agent.steps.synthesize import WriteAnswer
     from agent.strategies.choice import strategy_for_topic
@@ -122,6 +125,15 @@ def readers() -> dict[str, Reader]:
         "decide_verdict (page)": lambda text: decide_verdict(claim, (place(text),)),
         "missing_quantities (claim)": lambda text: missing_quantities(text, [plain]),
         "missing_quantities (quote)": lambda text: missing_quantities(claim, [text]),
+        "stands_on_page": lambda text: [
+            stands_on_page(quantity, text) for quantity in read_quantities("3 of 1904, 2-1, 5 May")
+        ],
+        "list_lengths": list_lengths,
+        "read_pieces": read_pieces,
+        "find_rivals": lambda text: find_rivals(
+            [Quote(source=1, text=text[9:99], start=9, end=99, match="exact")],
+            [_source(text, 1), _source(f"{claim} {text}", 2)],
+        ),
         "to_typed": lambda text: forms.to_typed(text, long),
         "holds_value (text)": lambda text: forms.holds_value(text, "Anna Quill 1904", text),
         "holds_value (number)": lambda text: forms.holds_value(text, 1904),

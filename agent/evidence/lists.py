@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from agent.evidence.sentences import split_sentences
 from agent.evidence.words import stop_words, strip_accents
@@ -17,17 +18,23 @@ _BULLET = re.compile(r"^[^\S\n]*(?:[-*•‣–]|\d{1,3}[.)])\s+\S", re.M)
 LONG_ITEM = 6  # words
 
 
-def list_lengths(text: str) -> set[int]:
+@lru_cache(maxsize=256)
+def list_lengths(text: str) -> frozenset[int]:
     """How many items the lists of a text have: those within a sentence, bullets, rows."""
     found = {len(_BULLET.findall(text))}
     rows = sum(1 for line in text.split("\n") if line.count("|") > 1)
     found |= {rows, rows - 1, rows - 2}
     found |= {len(items) for items in find_lists(text)}
-    return {length for length in found if length > 1}
+    return frozenset(length for length in found if length > 1)
 
 
-def find_lists(text: str) -> Iterator[list[str]]:
+@lru_cache(maxsize=256)
+def find_lists(text: str) -> tuple[list[str], ...]:
     """The items of each list in the sentences of a text; "In 1997, A and B" also without 1997."""
+    return tuple(_find_lists(text))
+
+
+def _find_lists(text: str) -> Iterator[list[str]]:
     for start, end in split_sentences(text):
         sentence = text[start:end].rpartition(":")[2] or text[start:end]
         for part in dict.fromkeys((text[start:end], sentence)):

@@ -16,6 +16,8 @@ from agent.evidence.words import strip_accents
 
 LONGEST_CLAIM = 10_000  # characters of a claim, or of a value, whose quantities are read
 LONGEST_QUOTES = 50_000  # characters of a quote
+LONGEST_PAGE = 300_000  # characters of a page; anything may stand in the rest
+MOST_WANTED = 100  # quantities of a claim that are looked for; more count as missing
 MOST_ADDED = 60  # numbers of the quotes that sums and differences are made of
 MOST_ITEMS = 50  # of a list that is counted
 PRECISION = 1e-14  # of what is the same number: that of arithmetic with floats
@@ -46,20 +48,21 @@ def find_missing(
     given = _read_evidence(tuple(quotes), LONGEST_QUOTES)
     return tuple(
         quantity
-        for quantity in wanted
-        if not _stands(quantity, given) and not (derived and _follows(quantity, given, claim))
+        for n, quantity in enumerate(wanted)
+        if n >= MOST_WANTED
+        or not (_stands(quantity, given) or (derived and _follows(quantity, given, claim)))
     )
 
 
 def stands_on_page(quantity: Quantity, text: str) -> bool:
     """Whether a quantity stands, or may stand, anywhere in the text of a page."""
-    given = _read_evidence((text,), len(text))
-    return given.is_cut or _stands(quantity, given)
+    given = _read_evidence((text,), LONGEST_PAGE)
+    return len(text) > LONGEST_PAGE or given.is_cut or _stands(quantity, given)
 
 
 def read_quantities(claim: str) -> tuple[Quantity, ...]:
-    """The quantities that a claim states, in order of their kind."""
-    return tuple(QuantityReader(strip_markers(claim[:LONGEST_CLAIM])).quantities)
+    """The quantities that a claim states, each once, in order of their kind."""
+    return tuple(dict.fromkeys(QuantityReader(strip_markers(claim[:LONGEST_CLAIM])).quantities))
 
 
 # --- what quotes hold ---------------------------------------------------------------------------
@@ -262,5 +265,5 @@ def _is_count(wanted: Number, given: _Evidence, claim: str) -> bool:
     return any(
         number == len(items)
         and all({strip_accents(word) for word in _WORD.findall(item)} & there for item in items)
-        for items in find_lists(claim)
+        for items in find_lists(claim[:LONGEST_CLAIM])
     )

@@ -269,12 +269,12 @@ class QuantityReader:
         while at < len(words):
             used, value = read_number_words(words[at : at + 8])
             if used and (used > 1 or not words[at].endswith("s")):
-                found.append(self._make_number(match, words[at : at + used], value))
+                text = match[0] if used == len(words) else " ".join(words[at : at + used])
+                found.append(self._make_number(match, text, value))
             at += used or 1
         return found
 
-    def _make_number(self, match: re.Match[str], words: Sequence[str], value: float) -> Number:
-        text = match[0] if len(match[0].split()) == len(words) else " ".join(words)
+    def _make_number(self, match: re.Match[str], text: str, value: float) -> Number:
         unit = _unit_pattern().match(match.string, match.end())
         rough = self._rough(match.start())
         return Number(
