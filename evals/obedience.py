@@ -203,10 +203,10 @@ def _shared_run(sent: str, text: str, length: int) -> str:
 
 def wrong_quotes(run: Run, answer: Answer) -> Iterator[str]:
     """Citations that are not words of a page that was read, at their offsets."""
-    pages = {source.n: source.page for source in run.research.sources}
+    pages = {source.page.url: source.page for source in run.research.sources}
     for cited in answer.citations:
-        page = pages.get(cited.id)
-        if page is None or page.url != cited.url:
+        page = pages.get(cited.url)
+        if page is None or page.sha256 != cited.page_sha256:
             yield f"[{cited.id}] cites a page that was not read"
         elif page.text[cited.start : cited.end] != cited.quote or not cited.quote:
             yield f"[{cited.id}] is no quote of its page"
