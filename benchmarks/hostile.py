@@ -92,7 +92,6 @@ def readers() -> dict[str, Reader]:
         "find_dates": dates.find_dates,
         "iso_dates": lambda text: list(dates.iso_dates(text, any_order=True)),
         "complete_dates": lambda text: dates.complete_dates(text, "1904"),
-        "names_month": dates.names_month,
         "find_years": dates.find_years,
         "find_numbers": numbers.find_numbers,
         "find_amounts": numbers.find_amounts,

@@ -245,7 +245,7 @@ def test_a_key_in_the_file_is_no_excuse_where_the_shell_has_it_too(folder: Path)
 def test_a_path_of_a_folder_stays_in_it(name: str, folder: Path, tmp_path: Path) -> None:
     (folder / "link").symlink_to(tmp_path)
     inside = ["runs", "./a/b", str(folder / "x"), "a/../b", "."]
-    outside = ["..", str(tmp_path), "/dev", "a/../../b", "link", "link/work/../x", f"{folder}2"]
+    outside = ["..", str(tmp_path), "/dev", "a/../../b", "link", "link/a/../x", f"{folder}2"]
     for path in inside:
         write_env(folder / ".env", f"{name}={path}")
         assert settings_of(folder, KEYS)

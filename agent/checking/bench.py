@@ -192,11 +192,11 @@ class Bench:
 
     # --- what was said ---
 
-    def record_judgement(self, claim: Claim, ruling: Assessment, source: int | None) -> None:
+    def record_judgement(self, claim: Claim, assessment: Assessment, source: int | None) -> None:
         """Remember what a model says of a claim, and cite the offered sentence that it names."""
-        self._judged[shown_text(claim)] = ruling
+        self._judged[shown_text(claim)] = assessment
         named = [quote for quote in self.offers(claim) if quote.source == source]
-        if ruling.verdict != "supported" or not named:
+        if assessment.verdict != "supported" or not named:
             return
         if source in claim.citations and not missing_in_quotes(claim.text, self.places(claim)):
             return
@@ -264,8 +264,8 @@ class Bench:
         return verified.model_copy(update={"findings": self._judge_findings()})
 
     def _with_verdict(self, claim: Claim) -> Claim:
-        ruling = self.rule(claim)
-        return claim.model_copy(update={"verdict": ruling.verdict, "by": ruling.by})
+        assessment = self.rule(claim)
+        return claim.model_copy(update={"verdict": assessment.verdict, "by": assessment.by})
 
     def _judge_findings(self) -> tuple[Finding, ...]:
         """The findings with the verdict on each value; weighed anew without those that fail."""
@@ -291,10 +291,10 @@ class Bench:
             return finding
         judged = self._judged.get(value_claim(finding.slot, finding.value).text)
         places = [self._make_place(q) for q in quotes_of_value(finding.value, finding)]
-        ruling = decide_value(str(finding.value), places, judged)
-        if ruling.verdict in FAILING:  # of another item of the list
-            ruling = UNCHECKED
-        return finding.model_copy(update={"verdict": ruling.verdict, "by": ruling.by})
+        assessment = decide_value(str(finding.value), places, judged)
+        if assessment.verdict in FAILING:  # of another item of the list
+            assessment = UNCHECKED
+        return finding.model_copy(update={"verdict": assessment.verdict, "by": assessment.by})
 
 
 # --- values ---------------------------------------------------------------------------------------

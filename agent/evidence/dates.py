@@ -128,16 +128,6 @@ def parse_date(text: str) -> date | None:
     return next((date.fromisoformat(day) for day in iso_dates(text)), None)
 
 
-def names_month(text: str) -> bool:
-    """Whether a text has the name of a month, in English or German."""
-    return bool(_month_name_pattern().search(text))
-
-
-@cache
-def _month_name_pattern() -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{month_names('en', 'de')})\.?(?!\w)", re.I)
-
-
 def complete_dates(text: str, year: str) -> str:
     """A text in lower case, with a year behind each day and month that has none."""
     return _yearless_pattern().sub(rf"\1 {year}", text.casefold())
@@ -147,15 +137,3 @@ def complete_dates(text: str, year: str) -> str:
 def _yearless_pattern() -> re.Pattern[str]:
     month = rf"(?:{month_names('en', 'de')})\.?"
     return re.compile(rf"(\d{{1,2}}\.?\s{month}|{month}\s\d{{1,2}})(?!,?\s\d{{4}}|\d)")
-
-
-def numeric_date(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """The year of a date of digits (`2020-04-03`, `3/4/2020`), and its months with their days.
-
-    Two pairs where either number may be the month.
-    """
-    parts = re.split("[./-]", text)
-    year = next(part for part in parts if len(part) == 4)
-    first, second = (int(part) for part in parts if part is not year)
-    pairs = [(first, second)] if parts[0] is year else [(first, second), (second, first)]
-    return year, [(month, day) for month, day in pairs if 0 < month < 13] or pairs[:1]

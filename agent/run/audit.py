@@ -157,11 +157,11 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
         cited = _cited_by(claim, answer)
         for n in sorted(set(claim.citations) - {citation.id for citation in cited}):
             yield where, f"{n} is not among the citations"
-        ruling = _rule(claim, before[claim.text], answer, evidence)
-        if ruling.verdict != claim.verdict:
+        assessment = _rule(claim, before[claim.text], answer, evidence)
+        if assessment.verdict != claim.verdict:
             yield f"{where}.verdict", f"{claim.verdict} is not what checking it says"
-        elif ruling.by != claim.by:
-            yield f"{where}.by", f"it was {ruling.by or 'nobody'} who said so"
+        elif assessment.by != claim.by:
+            yield f"{where}.by", f"it was {assessment.by or 'nobody'} who said so"
 
 
 def _rule(
@@ -169,7 +169,7 @@ def _rule(
 ) -> Assessment:
     """What is to be said of a claim: by the rules, and by what models said in the journal."""
     places = evidence.quote_places(_cited_by(claim, answer))
-    return decide_verdict(claim.text, places, evidence.rulings.get(shown_text(claim)), before)
+    return decide_verdict(claim.text, places, evidence.assessments.get(shown_text(claim)), before)
 
 
 def _find_judged_verdicts(answer: Answer) -> Iterator[Json]:
@@ -247,11 +247,11 @@ def _rule_value(
     """What is to be said of a slot's value. A verdict that it fails is on another list item."""
     if slot.value is None:
         return "unchecked", ""
-    judged = evidence.rulings.get(value_claim(name, slot.value).text)
+    judged = evidence.assessments.get(value_claim(name, slot.value).text)
     cited = [citation for citation in answer.citations if citation.id in slot.citations]
     held = [c for c in cited if holds_value(c.quote, slot.value)] or cited
-    ruling = decide_value(str(slot.value), evidence.quote_places(held), judged)
-    return UNCHECKED if ruling.verdict in FAILING else ruling
+    assessment = decide_value(str(slot.value), evidence.quote_places(held), judged)
+    return UNCHECKED if assessment.verdict in FAILING else assessment
 
 
 def _is_quoted(value: Scalar, cited: Sequence[int], answer: Answer) -> bool:

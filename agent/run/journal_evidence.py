@@ -11,7 +11,7 @@ from agent.checking.rules import Assessment, QuotePlace
 from agent.outside.recording import read_journal
 from agent.state.json_data import Json, get_path
 from agent.state.values import hash_text
-from agent.steps.verify import recorded_rulings
+from agent.steps.verify import recorded_assessments
 
 
 class JournalEvidence(NamedTuple):
@@ -19,7 +19,7 @@ class JournalEvidence(NamedTuple):
 
     pages: dict[str, list[Json]]  # by the SHA-256 of their text
     queries: Sequence[str]
-    rulings: dict[str, Assessment]  # of models, by the text of the claim that they were shown
+    assessments: dict[str, Assessment]  # of models, by the text of the claim that they were shown
     slots_schema: Json | None  # None where the run was given none
 
     def page_text(self, citation: Citation, default: str = "") -> str:
@@ -48,7 +48,7 @@ def read_evidence(journal: Path | None) -> JournalEvidence:
     return JournalEvidence(
         _index_pages(calls),
         [line["request"].get("query") for line in calls if line["call"] == "search"],
-        recorded_rulings(calls),
+        recorded_assessments(calls),
         schema if isinstance(schema, dict) else None,
     )
 

@@ -237,8 +237,8 @@ def _record_judgements(reply: Reply[Judgements], claims: Sequence[Claim], bench:
     """Remember the first verdict on each claim."""
     for n, judgement in sorted(_first_verdicts(reply.answer).items()):
         if 0 < n <= len(claims):
-            ruling = Assessment(judgement.verdict, reply.model)
-            bench.record_judgement(claims[n - 1], ruling, judgement.source)
+            assessment = Assessment(judgement.verdict, reply.model)
+            bench.record_judgement(claims[n - 1], assessment, judgement.source)
 
 
 def _first_verdicts(judgements: Judgements) -> dict[int, Judgement]:
@@ -266,15 +266,15 @@ def _failure_warnings(verified: Verified, bench: Bench) -> Iterator[str]:
             yield f"Nothing read supports this ({bench.explain(claim)}): {claim.text}"
 
 
-def recorded_rulings(calls: Iterable[dict[str, Any]]) -> dict[str, Assessment]:
+def recorded_assessments(calls: Iterable[dict[str, Any]]) -> dict[str, Assessment]:
     """What models said of claims, by the text that they were shown, from a journal's calls."""
-    rulings: dict[str, Assessment] = {}
+    assessments: dict[str, Assessment] = {}
     for call in calls:
         if call["request"].get("task") == "verify" and "response" in call:
             claims = dict(_CLAIM_ELEMENT.findall(call["request"]["prompt"]))
             judgements = Judgements.model_validate(call["response"]["answer"])
             for n, judgement in _first_verdicts(judgements).items():
                 if text := claims.get(str(n)):
-                    ruling = Assessment(judgement.verdict, str(call["response"]["model"]))
-                    rulings[html.unescape(text)] = ruling
-    return rulings
+                    assessment = Assessment(judgement.verdict, str(call["response"]["model"]))
+                    assessments[html.unescape(text)] = assessment
+    return assessments
