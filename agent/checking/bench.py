@@ -180,11 +180,8 @@ class Bench:
         """What a judge is shown for some claims: sentences with quotes, one before, one after."""
         shown = [q for claim in claims for q in (*self._own_quotes(claim), *self.offers(claim))]
         return tuple(
-            Excerpt(
-                source=n,
-                title=source.page.title,
-                url=source.page.url,
-                passages=text_around_quotes(source.page.text, [q for q in shown if q.source == n]),
+            Excerpt.of(
+                source, text_around_quotes(source.page.text, [q for q in shown if q.source == n])
             )
             for n, source in self._sources.items()
             if any(quote.source == n for quote in shown)

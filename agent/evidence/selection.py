@@ -198,10 +198,8 @@ def _excerpts(
             {span for s, piece in pieces if s.n == source.n for span in _shown_spans(piece)}
         )
         if spans or source.n in same:
-            texts = tuple(source.page.text[a:b] for a, b in _join_spans(spans))
-            told = {"source": source.n, "title": source.page.title, "url": source.page.url}
-            first = None if spans else same[source.n]
-            excerpts.append(Excerpt.model_validate(told | {"passages": texts, "same": first}))
+            texts = [source.page.text[a:b] for a, b in _join_spans(spans)]
+            excerpts.append(Excerpt.of(source, texts, None if spans else same[source.n]))
     return tuple(excerpts)
 
 
@@ -222,10 +220,12 @@ def render_sources(excerpts: Iterable[Excerpt]) -> str:
 
 
 def _render_block(excerpt: Excerpt) -> str:
-    title, url = _escape_attribute(excerpt.title), _escape_attribute(excerpt.url)
-    same = f' same_text_as="{excerpt.same}"' if excerpt.same else ""
+    told = {"date": excerpt.date, "same_text_as": excerpt.same and str(excerpt.same)}
+    known = {name: value for name, value in told.items() if value}
+    shown = {"title": excerpt.title, "url": excerpt.url, **known}
+    attributes = "".join(f' {name}="{_escape_attribute(value)}"' for name, value in shown.items())
     text = html.escape(" […] ".join(excerpt.passages), quote=False)
-    return f'<source id="{excerpt.source}" title="{title}" url="{url}"{same}>{text}</source>'
+    return f'<source id="{excerpt.source}"{attributes}>{text}</source>'
 
 
 def _escape_attribute(text: str) -> str:

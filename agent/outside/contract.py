@@ -7,7 +7,7 @@ those wrap the calls in `agent/run/calls.py`, and nowhere else.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -15,7 +15,7 @@ from pydantic import Field
 
 from agent.errors import OutsideError
 from agent.outside.tools import Exchange, Tool
-from agent.state import Attempt, Frozen, Page, SearchResults, Slot
+from agent.state import Attempt, Frozen, Page, SearchResults, Slot, Source
 
 MAX_TOKENS = 10**12  # of one reply: no service counts so many, so they can be summed
 AnswerT = TypeVar("AnswerT", bound=Frozen)
@@ -26,14 +26,28 @@ ResponseT = TypeVar("ResponseT")
 class Excerpt(Frozen):
     """What a prompt shows of a source: its best passages, in the order of the page.
 
-    `same`: the number of a source whose excerpt has the same text, which is not repeated here.
+    `date`: when the page was published, where its search result said so. `same`: the number of a
+    source whose excerpt has the same text, which is not repeated here.
     """
 
     source: int
     title: str
     url: str
+    date: str = ""
     passages: tuple[str, ...]
     same: int | None = None
+
+    @classmethod
+    def of(cls, source: Source, passages: Iterable[str], same: int | None = None) -> Excerpt:
+        """These passages of a source."""
+        return cls(
+            source=source.n,
+            title=source.page.title,
+            url=source.page.url,
+            date=source.hit.date or "",
+            passages=tuple(passages),
+            same=same,
+        )
 
 
 class Task(Frozen, Generic[AnswerT]):

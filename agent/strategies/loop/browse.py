@@ -104,4 +104,4 @@ def _excerpt_beginning(source: Source, budget: int) -> Excerpt:
         if budget < 0 and shown:
             break
         shown.append(page.text[start:end])
-    return Excerpt(source=source.n, title=page.title, url=page.url, passages=tuple(shown))
+    return Excerpt.of(source, shown)

@@ -179,8 +179,7 @@ def _useful_contents(step: _Step, query: str, budget: int, length: int) -> tuple
 
 
 def _excerpt_quotes(source: Source, quotes: Sequence[Quote]) -> Excerpt:
-    passages = tuple(quote.text for quote in quotes if quote.source == source.n)
-    return Excerpt(source=source.n, title=source.page.title, url=source.page.url, passages=passages)
+    return Excerpt.of(source, (quote.text for quote in quotes if quote.source == source.n))
 
 
 def _render_step(step: _Step, results: str, evidence: Sequence[Excerpt]) -> str:
