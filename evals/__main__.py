@@ -27,6 +27,7 @@ from evals import (
     links,
     local_model,
     multihop,
+    reading,
     slots,
     swaps,
     wire,
@@ -59,6 +60,10 @@ def _slots(data: Path) -> str:
 
 def _multihop(data: Path) -> str:
     return f"{multihop.report(multihop.measure(data))}\n\n{multihop.auto_table(data)}"
+
+
+def _reading(data: Path) -> str:
+    return reading.report(reading.measure(data))
 
 
 def _conflicts(data: Path) -> str:
@@ -121,6 +126,7 @@ SUITES = (
     Suite("filled", "Slots without a model: short passages", "multihop", _filled),
     Suite("calibration", "What a slot's confidence is worth", "multihop", _calibration),
     Suite("multihop", "Questions of two and three hops, by strategy", "multihop", _multihop),
+    Suite("reading", "Right answers and their tokens, by strategy", "multihop", _reading),
     Suite("conflicts", "Sources that disagree", "worldcup", _conflicts),
     Suite("wire", "Rounds, calls and tokens with a scripted model", "", _wire),
     Suite("swaps", "False sentences made of true ones, and true ones in other words", "", _swaps),

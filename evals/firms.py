@@ -121,6 +121,8 @@ def is_true(text: str, topic: str) -> bool:
     field, colon, value = text.partition(": ")
     if colon and field in FIELDS:
         return _holds_value(firms[0], field, value)
+    if len(text.split()) > 3 and fold(text).strip(" .") in fold(firms[0].page):
+        return True
     return _follows(firms[0], text, topic)
 
 
@@ -138,7 +140,8 @@ def _follows(firm: Firm, text: str, topic: str) -> bool:
     rest = set(told) - known - PLAIN - {firm.goods}
     if rest or not (given or firm.goods in told):
         return False
-    if set(told) <= known:  # a short answer, to what the topic asks
+    unit = {"employees"} & set(told) if "employees" in given else set()
+    if set(told) <= known | unit:  # a short answer, to what the topic asks
         return all(_asks(topic, field) for field in given)
     return all(RELATION[field] & set(told) for field in given)
 

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from agent.evidence.citing import Cited, Draft, compose_answer
-from agent.state import Verified
+from agent.evidence.citing import compose_answer
+from agent.state import Cited, Draft, Verified
 from agent.steps.verify import Verify
 from evals.extractive import ROOT
 from evals.judges import KnowingJudge, Knows, Word, tell_all

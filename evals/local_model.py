@@ -41,6 +41,7 @@ from tests.services import parse_claims
 RECORD = Path(__file__).with_name("local_model.json")
 WORK = Path(tempfile.gettempdir()) / "local-model-replies"
 JUDGES = ("own", "facts")
+MOST_TOKENS = 800  # of a reply: some of a small model's never end
 SIZES = {"slots": 20, "loop": 6, "report": 6}
 SMALL = {
     "evidence_tokens": 800,
@@ -99,7 +100,9 @@ class Remembering:
         path = self._folder / f"{key}.json"
         if path.exists():
             return Generation.model_validate_json(path.read_text("utf-8"))
-        made = self._model.generate(task, correction)
+        limit = min(task.max_reply_tokens or MOST_TOKENS, MOST_TOKENS)
+        limited = task.model_copy(update={"max_reply_tokens": limit})
+        made = self._model.generate(limited, correction)
         path.write_text(made.model_dump_json(), encoding="utf-8")
         return made
 

@@ -17,13 +17,16 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from statistics import mean
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.evidence import stop_words
 from agent.sources.search.corpus import MAX_CHUNKS, TITLE_WEIGHT, Corpus
 from agent.sources.search.terms import query_terms
 from evals.extractive import HALVES, ROOT, contains_answer, half, questions
 from evals.reader import Reader, relations
+
+if TYPE_CHECKING:
+    from agent.run import Run
 
 SETS = ("hotpotqa", "2wiki", "musique")
 HOPS = (2, 3)
@@ -72,6 +75,18 @@ def plain_search(index: Corpus, question: str) -> list[str]:
 
 
 def _run_arm(question: dict[str, Any], arm: str, corpus: Path, work: Path) -> Outcome:
+    reader = Reader(question["question"].strip(), relations(question))
+    run = run_reader(question, reader, corpus, work, ARMS[arm])
+    used = run.answer().usage
+    spent = (used.llm_calls, used.searches, used.pages, used.input_tokens)
+    urls = [source.page.url for source in run.research.sources]
+    return _build_outcome(question, arm, urls, run.answer().status, spent)
+
+
+def run_reader(
+    question: dict[str, Any], reader: Reader, corpus: Path, work: Path, arm: dict[str, Any]
+) -> Run:
+    """Run a question through the product, with a scripted model and a corpus as the web."""
     from agent.outside.journal import Journal
     from agent.run import Run
     from agent.run.parts import make_parts
@@ -79,18 +94,15 @@ def _run_arm(question: dict[str, Any], arm: str, corpus: Path, work: Path) -> Ou
     from agent.settings import Settings
     from agent.sources.sources import open_sources
 
-    settings = Settings(corpus=corpus, cache_dir=work, runs_dir=work / "runs", **ARMS[arm])
+    folders = {"corpus": corpus, "cache_dir": work, "runs_dir": work / "runs"}
+    settings = Settings(**folders, patience=60.0, **arm)  # a busy machine changes no figure
     header = {"run": "eval", "topic": question["question"].strip(), "at": "2026-01-01T00:00:00Z"}
     journal = Journal({**header, "strategy": settings.strategy})
-    reader = Reader(question["question"].strip(), relations(question))
     parts = make_parts(settings, journal, [reader], open_sources(settings))
     run = Run(parts, requested_slots(settings))
     for _ in run:
         pass
-    used = run.answer().usage
-    spent = (used.llm_calls, used.searches, used.pages, used.input_tokens)
-    urls = [source.page.url for source in run.research.sources]
-    return _build_outcome(question, arm, urls, run.answer().status, spent)
+    return run
 
 
 def _build_outcome(

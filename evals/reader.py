@@ -32,6 +32,7 @@ from agent.outside.tools import Exchange
 from evals.judges import Word, judge_prompt
 
 QUERIES = 3
+SLOT = "what_is_asked"
 _SOURCE = re.compile(r'<source id="(\d+)" title="([^"]*)"[^>]*>(.*?)</source>', re.S)
 _HIT = re.compile(r'<hit url="([^"]*)"')
 _QUERY = re.compile(r"^- (?:\[\w+\] )?(.+)$", re.M)
@@ -58,6 +59,7 @@ class Reader:
     def __init__(self, question: str, relations: Sequence[str] = ()) -> None:
         self._question = question
         self._relations = tuple(relations)
+        self.spent: list[tuple[str, int]] = []  # the task and the prompt's tokens of each call
 
     def generate(self, task: Task[Any], correction: str) -> Generation:
         """Answer a task from its prompt."""
@@ -75,8 +77,11 @@ class Reader:
             "verify": self._verify,
             "mend": lambda _: {"answer": "", "citations": []},
         }
-        text = json.dumps(answers[task.name](prompt), ensure_ascii=False)
+        said = answers[task.name](prompt)
+        asked_for = [field for field in task.answer_type.model_fields if field in said]
+        text = json.dumps({field: said[field] for field in asked_for}, ensure_ascii=False)
         spent = estimate_tokens(task.system_prompt()) + estimate_tokens(prompt)
+        self.spent.append((task.name, spent))
         return Generation(text=text, input_tokens=spent, output_tokens=estimate_tokens(text))
 
     def warm(self) -> None:
@@ -98,13 +103,15 @@ class Reader:
     def _generate_queries(self, _: str) -> dict[str, Any]:
         return {
             "queries": self._first_queries(),
-            "slots": [{"name": "what_is_asked", "description": "", "needed": False}],
+            "slots": [{"name": SLOT, "description": "", "needed": False}],
         }
 
     def _reflect(self, prompt: str) -> dict[str, Any]:
-        rows = [{"name": "what_is_asked", "value": None, "source": None, "quote": ""}]
+        """What is asked of a reading; `generate` drops the fields that are not asked for."""
+        rows = [{"name": SLOT, "value": None, "source": None, "quote": ""}]
         found = self._next_queries(prompt)
-        return {"answerable": True, "slots": rows, "need_more": True, "new_queries": found}
+        coverage = {"slots": rows, "need_more": True, "new_queries": found}
+        return {"answerable": True, **self._answer(prompt), **coverage}
 
     def _decide(self, prompt: str) -> dict[str, Any]:
         found = self._next_queries(prompt) if "<source" in prompt else self._first_queries()

@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from agent.evidence.citing import Cited, Draft, compose_answer
-from agent.state import Hit, Page, PageRead, Research, Verified
+from agent.evidence.citing import compose_answer
+from agent.state import Cited, Draft, Hit, Page, PageRead, Research, Verified
 from agent.steps.verify import Verify
 from evals.extractive import ROOT
 from evals.judges import KnowingJudge, Knows, err_at, tell_all

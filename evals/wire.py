@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 from agent.answer import Answer
 from agent.run import research
 from agent.settings import parse_settings
-from tests.services import Services
+from tests.services import ModelRequest, Services, count_prompt_tokens
 from tests.thinker import Fact, Thinker
 
 COMPANIES = (
@@ -86,6 +87,19 @@ def ask(case: Case, services: Services, folder: Path) -> Answer:
     return run.answer()
 
 
+class Spent(NamedTuple):
+    """The model calls of an answer before its judge, and their prompt tokens."""
+
+    calls: int
+    tokens: int
+
+
+def spent_before_judge(asked: Sequence[ModelRequest]) -> Spent:
+    """What some requests cost without those of the judge, tokens as the services count them."""
+    own = [request for request in asked if request.task != "verify"]
+    return Spent(len(own), sum(count_prompt_tokens(request) for request in own))
+
+
 def is_right(case: Case, answer: Answer) -> bool:
     """Whether an answer is the one that the case has, or abstains where it has none."""
     if case.answer is None:
@@ -95,8 +109,14 @@ def is_right(case: Case, answer: Answer) -> bool:
 
 def measure() -> dict[str, Any]:
     """Run all cases and return what the program asked and spent."""
+    made: list[tuple[Case, Answer]] = []
+    one_hop: list[Spent] = []
     with Services() as services, tempfile.TemporaryDirectory() as folder:
-        made = [(case, ask(case, services, Path(folder))) for case in cases()]
+        for case in cases():
+            before = len(services.model_requests)
+            made.append((case, ask(case, services, Path(folder))))
+            if case.rounds == 1:
+                one_hop.append(spent_before_judge(services.model_requests[before:]))
     answered = [(case, answer) for case, answer in made if case.answer]
     return {
         "questions": len(made),
@@ -106,6 +126,8 @@ def measure() -> dict[str, Any]:
             f"{name}_per_answer": round(mean(getattr(a.usage, name) for _, a in answered), 2)
             for name in ("llm_calls", "input_tokens", "searches", "pages")
         },
+        "llm_calls_of_one_hop_before_judge": mean(spent.calls for spent in one_hop),
+        "input_tokens_of_one_hop_before_judge": round(mean(spent.tokens for spent in one_hop)),
     }
 
 

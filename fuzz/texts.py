@@ -8,7 +8,7 @@ from typing import Any
 
 from agent.checking.rules import QuotePlace, decide_verdict
 from agent.errors import ReadFailed
-from agent.evidence.citing import Draft, compose_answer
+from agent.evidence.citing import compose_answer
 from agent.evidence.dates import iso_dates, parse_date
 from agent.evidence.instructions import find_instruction
 from agent.evidence.links import quote_link
@@ -26,7 +26,7 @@ from agent.slots.forms import holds_value, to_typed
 from agent.slots.rows import leaf_rows, named_numbers
 from agent.slots.schema import slots_of
 from agent.sources.pages.guard import AddressGuard
-from agent.state import Claim, Hit, Page, Source
+from agent.state import Claim, Draft, Hit, Page, Source
 from agent.state.sanitizing import sanitize_for_display, sanitize_line, strip_markup
 from agent.state.urls import canonical_url, find_urls, is_web_url, url_scheme
 from agent.steps.generate_queries import MakeQueries

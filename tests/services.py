@@ -41,6 +41,7 @@ class ModelRequest(NamedTuple):
     system: str
     prompt: str
     results: ToolResults = ()  # for each turn so far
+    fields: tuple[str, ...] = ()  # of the answer, in the order of its schema
 
 
 #: A reply: an answer object, text as it stands, or raw bytes.
@@ -169,7 +170,19 @@ class Services:
             return judge_by_names(request)
         if request.task == "verify" and isinstance(reply, dict) and "verdicts" not in reply:
             return judge_by_names(request)
+        if request.task == "reflect" and "answer" in request.fields and isinstance(reply, dict):
+            return self._with_draft(reply, request)
         return reply
+
+    def _with_draft(self, reply: dict[str, Any], request: ModelRequest) -> dict[str, Any]:
+        """A reading: what the script says of slots, with the answer that it gives when asked."""
+        draft: dict[str, Any] = {"answerable": True, "answer": "", "citations": []}
+        if "answer" not in reply:
+            with suppress(KeyError, StopIteration):
+                written = self.think(request._replace(task="synthesize"))
+                draft |= written if isinstance(written, dict) else {}
+        both = draft | reply
+        return {name: both[name] for name in request.fields if name in both}
 
     def get(self, path: str, headers: dict[str, str]) -> Raw:
         """Route a GET request."""
@@ -206,7 +219,8 @@ class Services:
         if isinstance(results, str):
             return Raw(400, json.dumps({"error": {"message": results}}))
         system, prompt = (message["content"] for message in body["messages"][:2])
-        request = ModelRequest(_openai_task(body), body["model"], system, prompt, results)
+        asked = _openai_task(body), body["model"], system, prompt
+        request = ModelRequest(*asked, results, _openai_fields(body, prompt))
         with self._lock:
             self.model_requests.append(request)
             self.forms.append(form)
@@ -257,10 +271,15 @@ def as_html(title: str, text: str) -> str:
     return f"<html><head><title>{title}</title></head><body><article>{body}</article></body></html>"
 
 
+def count_prompt_tokens(request: ModelRequest) -> int:
+    """The tokens of a request's prompts: a quarter of their characters."""
+    return (len(request.system) + len(request.prompt)) // 4
+
+
 def gemini_reply(text: str, request: ModelRequest, reason: str = "STOP") -> dict[str, Any]:
     """A generateContent reply, with tokens counted as a quarter of the characters."""
     content = {"parts": [{"text": text}], "role": "model"}
-    prompt, output = (len(request.system) + len(request.prompt)) // 4, len(text) // 4
+    prompt, output = count_prompt_tokens(request), len(text) // 4
     usage = {"promptTokenCount": prompt, "candidatesTokenCount": output}
     return {
         "candidates": [{"content": content, "finishReason": reason, "index": 0}],
@@ -275,7 +294,19 @@ def _parse_request(model: str, body: dict[str, Any], results: ToolResults) -> Mo
     task = _task_in(json.dumps(body.get("tools") or known))
     system = "".join(part["text"] for part in body["systemInstruction"]["parts"])
     prompt = "".join(part["text"] for part in body["contents"][0]["parts"])
-    return ModelRequest(task, model, system, prompt, results)
+    return ModelRequest(task, model, system, prompt, results, _fields_of(known))
+
+
+def _fields_of(schema: dict[str, Any] | None) -> tuple[str, ...]:
+    return tuple((schema or {}).get("properties", ()))
+
+
+def _openai_fields(body: dict[str, Any], prompt: str) -> tuple[str, ...]:
+    """The fields of the schema that a request sends, or tells in its prompt."""
+    if named := (body.get("response_format") or {}).get("json_schema"):
+        return _fields_of(named["schema"])
+    told = prompt.rpartition("JSON Schema:\n")[2]
+    return _fields_of(json.JSONDecoder().raw_decode(told)[0]) if told.startswith("{") else ()
 
 
 def _openai_task(body: dict[str, Any]) -> str:

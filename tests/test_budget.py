@@ -57,7 +57,7 @@ def made(services: Services) -> int:
 def test_without_caps_nothing_is_cut(world: Services, settings: Settings) -> None:
     _, answer = ended(settings)
     assert answer.status == "complete" and answer.usage.rounds == 2
-    assert made(world) == 5 + 4 + 8
+    assert made(world) == 4 + 4 + 8
 
 
 def test_a_cap_that_is_too_small_to_begin_says_what_is_needed(
@@ -75,7 +75,7 @@ def test_a_cap_that_is_too_small_to_begin_says_what_is_needed(
 def test_calls(cap: int, world: Services, settings: Settings) -> None:
     _, answer = ended(settings.model_copy(update={"max_calls": cap}))
     assert made(world) <= cap
-    if cap < 17:
+    if cap < 16:
         status = "partial" if answer.citations else "insufficient"
         assert answer.status == status and f"--max-calls {cap}" in " ".join(answer.warnings)
     else:
@@ -142,8 +142,8 @@ def test_a_budget_stop_resumes_with_a_larger_budget_and_replays_as_it_was(
     assert made(world) == before
     _, full = ended(named.model_copy(update={"max_calls": None}))
     assert full.status == "complete"
-    assert made(world) == 5 + 4 + 8 + 1  # nothing twice; the partial answer was one more
-    assert len(set(world.model_requests)) == 6 and len(set(world.page_requests)) == len(
+    assert made(world) == 4 + 4 + 8 + 1  # nothing twice; the partial answer was one more
+    assert len(set(world.model_requests)) == 5 and len(set(world.page_requests)) == len(
         world.page_requests
     )
     _, replayed_full = ended(replayed)

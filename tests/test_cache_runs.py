@@ -58,7 +58,7 @@ def test_a_second_run_asks_only_the_model(world: Services, settings: Settings) -
     assert first.status == second.status == "complete" and first.answer == second.answer
     assert first.citations == second.citations  # the time of reading too
     assert not second.warnings and not second.degraded
-    assert world.tasks() == ["generate_queries", "reflect", "synthesize", "verify"] * 2
+    assert world.tasks() == ["generate_queries", "reflect", "verify"] * 2
     told = [attempt.detail for attempt in second.attempts if attempt.what == "search"]
     assert told and all(detail.startswith("from the cache, 20") for detail in told)
     assert {found.provider for found in search_results(run)} == {"serpapi"}

@@ -332,7 +332,7 @@ def test_pages_that_carry_the_set_are_kept_away_and_told(
         "set.json": "the file of a question set: set.json",
     }
     assert {row["prompt"] for row in told["blocked"]} == {TOPIC}
-    shown = "".join(asked.prompt for asked in ferry.model_requests if asked.task == "synthesize")
+    shown = "".join(asked.prompt for asked in ferry.model_requests if asked.task == "reflect")
     assert "harbour in 1931" in shown and "canary" not in shown and "The Gull" not in shown
     assert "set.json" not in ferry.page_requests and told["accuracy"]["value"] == 1
 

@@ -20,7 +20,7 @@ from agent.evidence import (
     select_passages,
     split_sentences,
 )
-from agent.evidence.citing import MOST_CLAIMS, Draft, compose_answer
+from agent.evidence.citing import MOST_CLAIMS, compose_answer
 from agent.evidence.numbers import find_amounts, find_numbers, number_values, read_numbers
 from agent.evidence.quantities import missing_quantities
 from agent.evidence.quoting import anchor_quote
@@ -39,7 +39,7 @@ from agent.slots.grounding import ground_rows
 from agent.slots.patterns import compile_pattern, has_match
 from agent.slots.rows import NamedNumber, SlotValue, named_numbers
 from agent.slots.schema import slots_of
-from agent.state import Page, Source
+from agent.state import Draft, Page, Source
 from benchmarks.hostile import readers
 from benchmarks.hostile_runs import run_shape
 from benchmarks.hostile_shapes import SHAPES

@@ -42,18 +42,18 @@ def openai(world: Services, tmp_path: Path) -> Settings:
 def test_a_run_with_an_openai_server(world: Services, openai: Settings) -> None:
     _, answer = ended(TOPIC, openai)
     assert answer.answer == "The winner is Argentina [1]." and not answer.degraded
-    tasks = ["generate_queries", "reflect", "synthesize", "verify", "verify"]
+    tasks = ["generate_queries", "reflect", "verify", "verify"]
     assert world.tasks() == tasks  # of a server of one's own: a claim and a value, one by one
     assert set(world.forms) == {"json_schema"}
     assert answer.run and answer.run.models == ("some-model",)
-    assert answer.usage.usd is None and answer.usage.input_tokens == 500
+    assert answer.usage.usd is None and answer.usage.input_tokens == 400
 
 
 @pytest.mark.parametrize(
     ("takes", "forms"),
     [
-        ({"json_object", "prompt"}, ["json_schema"] + ["json_object"] * 5),
-        ({"prompt"}, ["json_schema", "json_object"] + ["prompt"] * 5),
+        ({"json_object", "prompt"}, ["json_schema"] + ["json_object"] * 4),
+        ({"prompt"}, ["json_schema", "json_object"] + ["prompt"] * 4),
     ],
 )
 def test_a_form_that_is_refused_is_given_up_for_the_run(
@@ -62,7 +62,7 @@ def test_a_form_that_is_refused_is_given_up_for_the_run(
     world.openai_forms = takes
     _, answer = ended(TOPIC, openai)
     assert answer.status == "complete" and world.forms == forms
-    assert all("JSON Schema" in asked.prompt for asked in world.model_requests[-5:])
+    assert all("JSON Schema" in asked.prompt for asked in world.model_requests[-4:])
 
 
 def test_a_server_that_ignores_the_schema_is_told_it_in_words(
@@ -72,7 +72,7 @@ def test_a_server_that_ignores_the_schema_is_told_it_in_words(
     world.think = lambda asked: honest(asked) if "JSON Schema" in asked.prompt else "Sure! Hm."
     _, answer = ended(TOPIC, openai)
     assert answer.status == "complete" and not answer.degraded
-    assert world.forms == ["json_schema"] + ["json_object"] * 5
+    assert world.forms == ["json_schema"] + ["json_object"] * 4
 
 
 def test_a_server_of_ones_own_needs_no_key(world: Services, openai: Settings) -> None:
@@ -94,7 +94,7 @@ def test_the_order_of_models_crosses_providers(world: Services, openai: Settings
     world.think = lambda a: Raw(503, "") if a.model.startswith("gemini") else honest(a)
     both = openai.model_copy(update={"llm": ("gemini:gemini-3.8-flash", "openai")})
     _, answer = ended(TOPIC, both)
-    assert [a.model for a in world.model_requests] == ["gemini-3.8-flash"] * 4 + ["some-model"] * 4
+    assert [a.model for a in world.model_requests] == ["gemini-3.8-flash"] * 4 + ["some-model"] * 3
     assert answer.status == "complete"
 
 
@@ -102,7 +102,7 @@ def test_a_refused_key_moves_on_to_another_provider(world: Services, openai: Set
     other = {"llm": ("gemini", "openai"), "gemini_api_key": type(openai.gemini_api_key)("no")}
     _, answer = ended(TOPIC, openai.model_copy(update=other))
     models = [a.model for a in world.model_requests]
-    assert models == ["gemini-3.8-flash"] + ["some-model"] * 4
+    assert models == ["gemini-3.8-flash"] + ["some-model"] * 3
     assert answer.status == "complete"
 
 
@@ -181,7 +181,7 @@ def test_prices_of_ones_own(world: Services, openai: Settings, tmp_path: Path) -
     row = {"from": "2020-01-01", "input": 1.0, "output": 0.0}
     own.write_text(json.dumps({"some-model": [row]}))
     _, answer = ended(TOPIC, openai.model_copy(update={"prices_file": own}))
-    assert answer.usage.usd == pytest.approx(500 / 1e6)
+    assert answer.usage.usd == pytest.approx(400 / 1e6)
     own.write_text('{"some-model": [{"from": "yesterday"}]}')
     with pytest.raises(UsageError, match="PRICES_FILE"):
         research(TOPIC, openai.model_copy(update={"prices_file": own}))

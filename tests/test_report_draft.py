@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from agent.evidence.citing import Cited
 from agent.settings import DEPTHS, Settings
 from agent.state import (
     Answered,
+    Cited,
     Hit,
     Page,
     PageRead,

@@ -121,7 +121,7 @@ def test_the_tree_tells_what_happened(journal: Path, tmp_path: Path) -> None:
         r"\[1\] “Lego was founded by Ole Kirk Christiansen in 1932\.”",
         r"\[3\] “Niels B\. Christiansen became chief executive in 2017\.”",  # as the tree counts
         r"verified: 2 supported; 0 dropped",
-        r"gemini-3\.8-flash  \(5 calls · [\d,]+ \+ [\d,]+ tokens · \$",
+        r"gemini-3\.8-flash  \(4 calls · [\d,]+ \+ [\d,]+ tokens · \$",
         r"serpapi  \(3 calls · 1 failed",
         r"pages  \(3 calls · 1 failed",
     ):

@@ -140,7 +140,7 @@ def test_a_conflict_is_searched_for_and_settled_by_a_third_source(
     services.hits = {TOPIC: ["ours", "theirs"], query: ["third"]}
     services.think = script_reflection(report_rivals)
     run, answer, shown = run_audited(settings.model_copy(update={"slots_schema": WINNER}))
-    assert services.tasks() == ["generate_queries", "reflect", "reflect", "synthesize", "verify"]
+    assert services.tasks() == ["generate_queries", "reflect", "reflect", "verify"]
     assert services.search_queries[-1] == query
     winner = answer.slots["winner"]
     assert (winner.value, winner.status, winner.weight) == ("Argentina", "filled", 0.8)

@@ -14,13 +14,15 @@ from agent.checking.bench import shown_text
 from agent.checking.rules import QuotePlace, is_proved, missing_in_quotes
 from agent.errors import Exhausted, ModelFailed
 from agent.evidence import anchor_quote
-from agent.evidence.citing import Cited, Draft, compose_answer
+from agent.evidence.citing import compose_answer
 from agent.evidence.markers import cited_numbers
 from agent.outside import Reply, Task
 from agent.slots.weighing import make_findings
 from agent.state import (
     Asked,
+    Cited,
     Claim,
+    Draft,
     Failed,
     Hit,
     Page,

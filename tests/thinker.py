@@ -21,7 +21,10 @@ class Fact(NamedTuple):
 
 
 class Thinker:
-    """`queries` for the first round; `follow` maps a missing slot to the query that finds it."""
+    """`queries` for the first round; `follow` maps a missing slot to the query that finds it.
+
+    Where a reading asks for an answer too, `Services` adds the one of the task `synthesize`.
+    """
 
     def __init__(
         self, facts: list[Fact], queries: list[str], follow: dict[str, str] | None = None
@@ -53,7 +56,8 @@ class Thinker:
             rows.append({"name": fact.slot, "value": value, "source": n, "quote": sentence})
             if not n and fact.slot in self._follow:
                 queries.append(self._follow[fact.slot])
-        return {"slots": rows, "need_more": bool(queries), "new_queries": queries}
+        is_open = any(row["source"] is None for row in rows)
+        return {"slots": rows, "need_more": is_open, "new_queries": queries}
 
     def _write(self, shown: dict[int, str]) -> dict[str, Any]:
         found = [(fact, *find_sentence(fact.said, shown)) for fact in self._facts]

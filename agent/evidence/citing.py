@@ -5,44 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
-
-from pydantic import Field, field_validator
 
 from agent.evidence.markdown import Piece, add_to_last_cell, read_pieces
 from agent.evidence.markers import MARKER, normalize_markers
 from agent.evidence.quoting import anchor_quote, nearest_passage
 from agent.evidence.words import count_words
-from agent.state import Answered, Claim, Frozen, Quote, Source
+from agent.state import Answered, Cited, Claim, Draft, Quote, Source
 
 MOST_EXPLAINED = 5  # dropped citations, or sentences, that get a warning each
 LONGEST_DRAFT = 300_000  # characters: as many as models write at most
 MOST_CLAIMS = 200  # of an answer
 LIST_WORDS = 200  # of an answer with a list or a table, unless its limit is higher
 LIST_ITEMS = 12  # the same
-
-
-class Cited(Frozen):
-    """The words of a source that a sentence stands on."""
-
-    source: int = Field(description="id of the source")
-    quote: str = Field(description="the words of that source, copied exactly")
-
-    @field_validator("source", mode="before")
-    @classmethod
-    def _read_number(cls, value: Any) -> Any:
-        number = re.search(r"\d{1,6}", str(value))
-        return int(number[0]) if number else 0
-
-
-class Draft(Frozen):
-    """An answer as a model writes it."""
-
-    answer: str = Field(
-        description="the answer, each sentence ending with its [n]; empty if the sources do not say"
-    )
-    citations: list[Cited] = Field(default_factory=list, description="a quote for each [n] used")
-
 
 #: Markers that stand after the full stop of their sentence.
 _LATE = re.compile(r"(?<![.!?。！？])([.!?。！？]+[)\"'”’»」』]*)[ \t]*((?:\[\d{1,9}\][ \t]*)+)")
@@ -68,6 +42,11 @@ def compose_answer(
         *explain_lost_citations(lost, sources),
         *_explain_omitted(over),
     )
+
+
+def has_citation(draft: Draft, sources: Sequence[Source]) -> bool:
+    """Whether a sentence of a draft has a citation whose quote is on its page."""
+    return bool(compose_answer(draft, sources)[0].quotes)
 
 
 def _cut_claims(claims: Sequence[Claim], max_words: int | None) -> tuple[list[Claim], list[Claim]]:

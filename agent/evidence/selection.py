@@ -23,12 +23,17 @@ COPIED = 60  # characters; a shorter passage may repeat another one by coinciden
 
 
 def select_passages(
-    sources: Sequence[Source], query: str, budget: int, length: int | None = None
+    sources: Sequence[Source],
+    queries: str | Sequence[str],
+    budget: int,
+    length: int | None = None,
 ) -> tuple[Excerpt, ...]:
-    """The passages that rank highest for a query within a token budget, grouped by source.
+    """The passages that rank highest for one or more queries, grouped by source.
 
-    Of each source about `length` characters are ranked, by default `ranked_length`.
+    They take at most `budget` tokens. Of each source about `length` characters are ranked, by
+    default `ranked_length`.
 
+    - Of several queries, one that a passage fits best decides how high it ranks.
     - The best passage of each source comes before the second best of any source.
     - Beyond that, a passage that shares no word with the question is left out.
     - A passage from the middle of a section brings the section's heading.
@@ -36,8 +41,10 @@ def select_passages(
       with one text are one witness.
     """
     most = ranked_length(sources) if length is None else length
-    pieces = [(s, piece) for s in sources for piece in _ranked_passages(s.page.text, query, most)]
-    scores = _score_passages(pieces, query)
+    asked = (queries,) if isinstance(queries, str) else tuple(dict.fromkeys(queries))
+    words = " ".join(asked)
+    pieces = [(s, piece) for s in sources for piece in _ranked_passages(s.page.text, words, most)]
+    scores = _score_for_each(pieces, asked)
     best: dict[int, float] = {}
     for (source, _), score in zip(pieces, scores, strict=True):
         best[source.n] = max(score, best.get(source.n, 0.0))
@@ -106,11 +113,27 @@ LEAD = 0.2  # it stands where a page says what it is about
 ELSEWHERE = 0.25  # of its score: it only points elsewhere
 OTHER_YEAR = 0.4  # of its score: its page is about other years
 LEADING = 2000  # characters
+#: What the mean score of all queries counts beside the best one.
+ALL_QUERIES = 0.25
 _AGAINST = frozenset({"v", "vs", "versus", "against"})
 _APPENDIX = re.compile(
     r"(?:references|external links|notes|see also|further reading|bibliography|sources|footnotes)$",
     re.I,
 )
+
+
+def _score_for_each(
+    pieces: Sequence[tuple[Source, _PassageSpan]], queries: Sequence[str]
+) -> list[float]:
+    """The score of each passage for the query that it fits best, and a share of the mean of all.
+
+    Each query's scores are shares of its best one, so that a short query counts as much as a long
+    one.
+    """
+    of_queries = [_score_passages(pieces, query) for query in queries]
+    shares = [[score / (max(own) or 1.0) for score in own] for own in of_queries if own]
+    together = zip(*shares, strict=True)
+    return [max(own) + ALL_QUERIES * sum(own) / len(own) for own in together]
 
 
 def _score_passages(pieces: Sequence[tuple[Source, _PassageSpan]], query: str) -> list[float]:

@@ -58,7 +58,7 @@ def _parse_json(text: str) -> Any:
 
 def _validate(value: Any, answer_type: type[AnswerT]) -> AnswerT:
     try:
-        return answer_type.model_validate(value)
+        return answer_type.model_validate(value, extra="ignore")  # nobody asked for more
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(str(key) for key in first["loc"])

@@ -9,6 +9,7 @@ from pydantic import Field
 from agent.state.values import (
     Attempt,
     Claim,
+    Draft,
     Finding,
     Frozen,
     Hit,
@@ -114,7 +115,8 @@ class Reflected(Frozen):
     """The slots were evaluated.
 
     `said`: new statements of sources about slots. `findings`: what all statements so far amount to.
-    `answerable`: whether the reader says that the sources answer the topic.
+    `answerable`: whether the reader says that the sources answer the topic. `draft`: its answer;
+    None where it was not asked for one, or where no model read.
     """
 
     type: Literal["reflected"] = "reflected"
@@ -122,6 +124,7 @@ class Reflected(Frozen):
     findings: tuple[Finding, ...]
     said: tuple[Statement, ...] = ()
     answerable: bool = True
+    draft: Draft | None = None
     need_more: bool
     new_queries: tuple[str, ...] = ()
 

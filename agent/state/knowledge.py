@@ -22,7 +22,17 @@ from agent.state.events import (
     Verified,
 )
 from agent.state.urls import canonical_url
-from agent.state.values import Attempt, Finding, Frozen, Hit, SearchResults, Slot, Source, Statement
+from agent.state.values import (
+    Attempt,
+    Draft,
+    Finding,
+    Frozen,
+    Hit,
+    SearchResults,
+    Slot,
+    Source,
+    Statement,
+)
 
 EventT = TypeVar("EventT", bound=Frozen)
 
@@ -164,6 +174,12 @@ class Research:
         """Whether the last reflection came after the last page."""
         kinds = [e.type for e in self.events if isinstance(e, Reflected | PageRead)]
         return bool(kinds) and kinds[-1] == "reflected"
+
+    @property
+    def current_draft(self) -> Draft | None:
+        """The draft of the last reflection; None if it made none, or a page came after it."""
+        reflections = self.events_of(Reflected)
+        return reflections[-1].draft if reflections and self.are_findings_current else None
 
     @property
     def answer(self) -> Composed | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 
 class Frozen(BaseModel):
@@ -148,6 +149,28 @@ class Quote(Frozen):
     start: int
     end: int
     match: Literal["exact", "normalized"]
+
+
+class Cited(Frozen):
+    """The words of a source that a sentence stands on."""
+
+    source: int = Field(description="id of the source")
+    quote: str = Field(description="the words of that source, copied exactly")
+
+    @field_validator("source", mode="before")
+    @classmethod
+    def _read_number(cls, value: Any) -> Any:
+        number = re.search(r"\d{1,6}", str(value))
+        return int(number[0]) if number else 0
+
+
+class Draft(Frozen):
+    """An answer as a model writes it."""
+
+    answer: str = Field(
+        description="the answer, each sentence ending with its [n]; empty if the sources do not say"
+    )
+    citations: list[Cited] = Field(default_factory=list, description="a quote for each [n] used")
 
 
 class Statement(Frozen):

@@ -20,11 +20,23 @@ def ask_with_fallback(
     task: Task[AnswerT], ask: Ask, fallback: Ask
 ) -> Generator[Event, None, AnswerT]:
     """Ask a model, or the fallback where no model answers. Returns the answer."""
+    answer = yield from try_to_ask(task, ask, stand_in="extractive")
+    if answer is None:
+        reply = fallback(task)
+        yield reply_event(task, reply)
+        answer = reply.answer
+    return answer
+
+
+def try_to_ask(
+    task: Task[AnswerT], ask: Ask, stand_in: str
+) -> Generator[Event, None, AnswerT | None]:
+    """Ask a model. Returns the answer; None where no model answers, and `stand_in` is used."""
     try:
         reply = ask(task)
     except NO_REPLY as error:
-        yield failure_event(task, error, stand_in="extractive")
-        reply = fallback(task)
+        yield failure_event(task, error, stand_in)
+        return None
     yield reply_event(task, reply)
     return reply.answer
 

@@ -15,6 +15,13 @@ CITE_RULE = (
     "quote copied exactly."
 )
 
+#: In every prompt that asks for an answer in a few words.
+ANSWER_RULE = (
+    f"{CITE_RULE} If the topic takes for granted what the sources deny, say first what they say "
+    "instead. If it fits several things of one name, answer for each, and say which one it is. If "
+    "the sources do not answer the topic, return an empty answer and no citations."
+)
+
 
 def language_rule(language: str) -> str:
     """The language in which to write: a BCP 47 tag, or "" for the language of the topic."""

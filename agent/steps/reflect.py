@@ -1,41 +1,61 @@
-"""Reflect: which slots are filled, missing or in conflict, and what to search for next."""
+"""Reflect: what the sources answer, which slots they fill, and what to search for next."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, ClassVar
 
 from pydantic import Field
 
 from agent.evidence import fold, render_sources, select_passages
+from agent.evidence.citing import has_citation
 from agent.outside import Ask, Task
 from agent.slots.forms import slot_words
 from agent.slots.grounding import ground_rows
 from agent.slots.rows import SlotValue
 from agent.slots.weighing import make_findings
-from agent.state import Event, Finding, Frozen, Reflected, Research, Slot, Warned
-from agent.steps.asking import ask_with_fallback
+from agent.state import Draft, Event, Finding, Frozen, Reflected, Research, Slot, Warned
+from agent.steps.asking import ask_with_fallback, try_to_ask
 from agent.steps.generate_queries import deduplicate_queries
-from agent.steps.prompt_rules import DATA_RULE, escape, language_rule, render_topic
+from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
 
 MAX_NEW_QUERIES = 3
 MAX_MISFIT_WARNINGS = 10  # a round; of values that do not have the type of their slot
 
 
-class Coverage(Frozen):
-    """Whether the sources answer, what they say of each slot, and what to search for next."""
+class Answerable(Frozen):
+    """Whether the sources answer."""
 
     answerable: bool = Field(
         default=True, description="whether the sources say what the topic asks for"
     )
+
+
+class SlotValues(Frozen):
+    """What the sources say of each slot, and what to search for next."""
+
     slots: list[SlotValue] = Field(
         description="one row a slot; a second row where another source gives another value"
     )
-    need_more: bool = Field(default=False, description="whether a slot is missing or in conflict")
+    need_more: bool = Field(
+        default=False, description="whether the answer or a slot is missing, or sources disagree"
+    )
     new_queries: list[str] = Field(
         default_factory=list, description="1 to 3 targeted queries when more is needed"
     )
+
+
+# Fields are sent in the order of the bases from right to left. A small model that is asked for the
+# slots first copies their loose quotes into its citations.
+
+
+class Coverage(SlotValues, Answerable):
+    """Whether the sources answer, what they say of each slot, and what to search for next."""
+
+
+class Reading(SlotValues, Draft, Answerable):
+    """The answer that the sources allow, what they say of each slot, what to search for next."""
 
 
 class CheckCoverage(Task[Coverage]):
@@ -45,43 +65,82 @@ class CheckCoverage(Task[Coverage]):
 
     def system_prompt(self) -> str:
         return (
-            "You check what is known. Say first whether the sources answer the topic. For each "
-            "slot give the value in the words of its source, the source's id and the sentence that "
-            "says it, copied exactly, with the value in it; null if no source says it. "
-            f"Where sources disagree, give a row for each of them. {self._list_rule()}"
-            "When a slot is missing or sources disagree, give 1 to 3 new search queries that "
-            f"would settle it; use what the sources name. {DATA_RULE} "
-            + language_rule(self.language)
-        )
-
-    def _list_rule(self) -> str:
-        """How to give the items of lists; "" where no slot is in a list."""
-        if not any("[]" in slot.name for slot in self.slots):
-            return ""
-        return (
-            "A name with [] is a list: give its items as [0], [1] and so on, a row for each leaf "
-            "of each item; the same number is the same item, whichever source tells of it. "
+            "You check what is known. Say first whether the sources answer the topic. "
+            f"{_slot_rules(self.slots)} {DATA_RULE} {language_rule(self.language)}"
         )
 
     def prompt(self) -> str:
-        slots = "\n".join(escape(_describe_slot(slot)) for slot in self.slots)
-        return f"{render_sources(self.evidence)}\n{render_topic(self.topic)}\nSlots:\n{slots}"
+        return _render_prompt(self)
+
+
+class ReadSources(Task[Reading]):
+    """Asks for the answer, and what the evidence says of each slot, in one reading."""
+
+    name: ClassVar[str] = "reflect"
+
+    max_words: int = 80
+
+    def system_prompt(self) -> str:
+        return (
+            f"You answer from sources. Say first whether they answer the topic. Answer it in at "
+            f"most {self.max_words} words. {ANSWER_RULE} {_slot_rules(self.slots)} "
+            f"{DATA_RULE} {language_rule(self.language)}"
+        )
+
+    def prompt(self) -> str:
+        return _render_prompt(self)
+
+
+def _slot_rules(slots: Sequence[Slot]) -> str:
+    return (
+        "For each slot give the value in the words of its source, the source's id and the sentence "
+        "that says it, copied exactly, with the value in it; null if no source says it. "
+        f"Where sources disagree, give a row for each of them. {_list_rule(slots)}"
+        "When the answer or a slot is missing, or sources disagree, give 1 to 3 new search queries "
+        "that would settle it; use what the sources name."
+    )
+
+
+def _list_rule(slots: Sequence[Slot]) -> str:
+    """How to give the items of lists; "" where no slot is in a list."""
+    if not any("[]" in slot.name for slot in slots):
+        return ""
+    return (
+        "A name with [] is a list: give its items as [0], [1] and so on, a row for each leaf "
+        "of each item; the same number is the same item, whichever source tells of it. "
+    )
+
+
+def _render_prompt(task: CheckCoverage | ReadSources) -> str:
+    slots = "\n".join(escape(_describe_slot(slot)) for slot in task.slots)
+    return f"{render_sources(task.evidence)}\n{render_topic(task.topic)}\nSlots:\n{slots}"
 
 
 class Reflect:
     """Fills the slots from the evidence, and makes new queries if one is missing or in conflict.
 
-    A value counts only if it stands in the words that are quoted for it. Whether to search on is
-    computed from the slots; what the reply says of it does not count. Where no model answers,
-    `fallback` does.
+    With `max_words` it has the answer drafted in the same reading. A value counts only if it stands
+    in the words that are quoted for it. Whether to search on is computed from the slots. The
+    reader's own word counts in two cases: its draft cites nothing that stands, or its draft stands
+    and a slot that is not needed is missing. Where no model answers, `fallback` does, and drafts
+    nothing: a writer is asked then.
     """
 
-    def __init__(self, ask: Ask, fallback: Ask, budget: int, language: str = "") -> None:
-        """`budget`: tokens of evidence."""
+    def __init__(
+        self,
+        ask: Ask,
+        fallback: Ask,
+        budget: int,
+        language: str = "",
+        *,
+        max_words: int | None = None,
+    ) -> None:
+        """`budget`: tokens of evidence. `max_words`: of the answer; None: none is drafted."""
         self._ask = ask
         self._fallback = fallback
         self._budget = budget
         self._language = language
+        self._max_words = max_words
 
     def run_without_model(self, research: Research) -> Iterator[Event]:
         """The same step by `fallback` alone, for a run whose budget is used up."""
@@ -91,19 +150,27 @@ class Reflect:
         if not research.sources:
             yield _build_reflection(research, Coverage(slots=[]))[0]
             return
-        task = CheckCoverage(
-            topic=research.topic,
-            slots=research.slots,
-            evidence=select_passages(research.sources, slots_ranking_query(research), self._budget),
-            language=self._language,
-        )
-        coverage = yield from ask_with_fallback(task, self._ask, self._fallback)
-        reflection, misfits = _build_reflection(research, coverage)
+        found = yield from self._read(research)
+        reflection, misfits = _build_reflection(research, found)
         earlier = {event.message for event in research.events_of(Warned)}
         for warning in misfits[:MAX_MISFIT_WARNINGS]:
             if warning not in earlier:
                 yield Warned(message=warning)
         yield reflection
+
+    def _read(self, research: Research) -> Generator[Event, None, Coverage | Reading]:
+        shown: dict[str, Any] = {
+            "topic": research.topic,
+            "slots": research.slots,
+            "evidence": select_passages(research.sources, ranking_queries(research), self._budget),
+            "language": self._language,
+        }
+        check = CheckCoverage(**shown)
+        if self._max_words is None:
+            return (yield from ask_with_fallback(check, self._ask, self._fallback))
+        read = ReadSources(**shown, max_words=self._max_words)
+        reading = yield from try_to_ask(read, self._ask, stand_in="extractive")
+        return reading or (yield from ask_with_fallback(check, self._fallback, self._fallback))
 
 
 def _describe_slot(slot: Slot) -> str:
@@ -119,32 +186,57 @@ def _describe_slot(slot: Slot) -> str:
     return f"- {slot.name}{shape}: {slot.description}"
 
 
-def slots_ranking_query(research: Research) -> str:
-    """The text by which evidence is ranked: the topic and the slots."""
-    slots = " ".join(f"{slot_words(slot)} {slot.description}" for slot in research.slots)
-    return f"{research.topic} {slots}"
+def ranking_queries(research: Research) -> tuple[str, ...]:
+    """The texts by which evidence is ranked: the topic, each slot, each query of the round.
+
+    Where slots were found in earlier rounds, those that are still open count.
+    """
+    filled = {name for name, one in research.findings.items() if one.status == "filled"}
+    wanted = [slot for slot in research.slots if slot.name not in filled] or research.slots
+    slots = (f"{slot_words(slot)} {slot.description}" for slot in wanted)
+    return (research.topic, *slots, *research.current_queries)
 
 
-def _build_reflection(research: Research, coverage: Coverage) -> tuple[Reflected, tuple[str, ...]]:
+def _build_reflection(
+    research: Research, found: Coverage | Reading
+) -> tuple[Reflected, tuple[str, ...]]:
     """What this and earlier rounds found; and a warning for each value of a wrong type."""
-    statements, misfits = ground_rows(coverage.slots, research.slots, research.sources)
+    statements, misfits = ground_rows(found.slots, research.slots, research.sources)
     findings = make_findings(
         research.slots, research.latest_statements(*statements), research.sources
     )
-    open_slots = [finding for finding in findings if finding.status != "filled"]
+    draft = None
+    if isinstance(found, Reading):
+        draft = Draft(answer=found.answer if found.answerable else "", citations=found.citations)
+    stands = draft is not None and has_citation(draft, research.sources)
+    waits = found.need_more or not stands
+    open_slots = [
+        one
+        for one in findings
+        if one.status == "conflict"
+        or (one.status == "missing" and (waits or _is_needed(one, research)))
+    ]
+    need_more = bool(open_slots) or (found.need_more and draft is not None and not stands)
     reflection = Reflected(
         round=research.round,
         findings=findings,
         said=statements,
-        answerable=coverage.answerable,
-        need_more=bool(open_slots),
-        new_queries=_make_queries(research, coverage, open_slots) if open_slots else (),
+        answerable=found.answerable,
+        draft=draft,
+        need_more=need_more,
+        new_queries=_make_queries(research, found.new_queries, open_slots) if need_more else (),
     )
     return reflection, misfits
 
 
+def _is_needed(finding: Finding, research: Research) -> bool:
+    """Whether the answer is not complete without a finding, or without the list that it is of."""
+    root = finding.slot.partition("[")[0]
+    return any(slot.needed for slot in research.slots if slot.name.partition("[")[0] == root)
+
+
 def _make_queries(
-    research: Research, coverage: Coverage, open_slots: Sequence[Finding]
+    research: Research, proposed: Sequence[str], open_slots: Sequence[Finding]
 ) -> tuple[str, ...]:
     """New queries: one for each conflict, then the model's, else one for each missing slot.
 
@@ -161,11 +253,11 @@ def _make_queries(
         for finding in open_slots
         if finding.status == "missing"
     ]
-    settling, proposed, filling = (
-        [query for query in deduplicate_queries(queries) if fold(query) not in made]
-        for queries in (of_conflicts, coverage.new_queries, of_missing)
+    settling, wanted, filling = (
+        [query for query in deduplicate_queries(list(queries)) if fold(query) not in made]
+        for queries in (of_conflicts, proposed, of_missing)
     )
-    return deduplicate_queries([*settling, *(proposed or filling)])[:MAX_NEW_QUERIES]
+    return deduplicate_queries([*settling, *(wanted or filling)])[:MAX_NEW_QUERIES]
 
 
 def _name_values(finding: Finding) -> str:

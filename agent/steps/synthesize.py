@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from agent.evidence import render_sources, select_passages
-from agent.evidence.citing import Draft, compose_answer
+from agent.evidence.citing import compose_answer
 from agent.outside import Ask, Task
-from agent.state import Answered, Event, Reflected, Research, Warned
+from agent.state import Answered, Draft, Event, Reflected, Research, Warned
 from agent.steps.asking import ask_with_fallback
-from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule, render_topic
-from agent.steps.reflect import slots_ranking_query
+from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
+from agent.steps.reflect import ranking_queries
 
 
 class WriteAnswer(Task[Draft]):
@@ -24,10 +24,8 @@ class WriteAnswer(Task[Draft]):
 
     def system_prompt(self) -> str:
         return (
-            f"You answer from sources, in at most {self.max_words} words. {CITE_RULE} If the "
-            "topic takes for granted what the sources deny, say first what they say instead. If "
-            "the sources do not answer the topic, return an empty answer and no citations. "
-            f"{DATA_RULE} " + language_rule(self.language)
+            f"You answer from sources, in at most {self.max_words} words. {ANSWER_RULE} "
+            f"{DATA_RULE} {language_rule(self.language)}"
         )
 
     def prompt(self) -> str:
@@ -37,11 +35,12 @@ class WriteAnswer(Task[Draft]):
 
 
 class Synthesize:
-    """Writes the answer. Citations whose quote is not in their source are dropped.
+    """Gives the answer that the last reading drafted, or has one written.
 
-    With no sources no model is asked, nor where the last reader of the sources found neither an
-    answer nor a slot. Where no model answers, `fallback` does. A draft without a citation that
-    stands is a refusal: the answer then has no claims (`agent/steps/settle.py` says what it is).
+    A model is asked where no draft stands: none was made of the sources as they are now, or slots
+    are filled and the draft is blank. Where no model answers, `fallback` does. Citations whose
+    quote is not in their source are dropped. A draft without a citation that stands is a refusal:
+    the answer then has no claims (`agent/steps/settle.py` says what it is).
     """
 
     def __init__(
@@ -55,29 +54,40 @@ class Synthesize:
         self._language = language
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        if not research.sources or _is_refused(research):
-            yield build_abstention(research)
-            return
-        task = WriteAnswer(
+        answer, warnings = self._compose(research.current_draft or _BLANK, research)
+        if not answer.quotes and not _is_refused(research):
+            draft = yield from ask_with_fallback(
+                self._build_task(research), self._ask, self._fallback
+            )
+            answer, warnings = self._compose(draft, research)
+        yield from (Warned(message=warning) for warning in warnings)
+        yield answer if answer.quotes else build_abstention(research)
+
+    def _compose(self, draft: Draft, research: Research) -> tuple[Answered, tuple[str, ...]]:
+        return compose_answer(draft, research.sources, self._max_words)
+
+    def _build_task(self, research: Research) -> WriteAnswer:
+        return WriteAnswer(
             topic=research.topic,
             slots=research.slots,
-            evidence=select_passages(research.sources, slots_ranking_query(research), self._budget),
+            evidence=select_passages(research.sources, ranking_queries(research), self._budget),
             max_words=self._max_words,
             known=_describe_filled_slots(research),
             language=self._language,
         )
-        draft = yield from ask_with_fallback(task, self._ask, self._fallback)
-        answer, warnings = compose_answer(draft, research.sources, self._max_words)
-        yield from (Warned(message=warning) for warning in warnings)
-        yield answer if answer.quotes else build_abstention(research)
+
+
+_BLANK = Draft(answer="")
 
 
 def _is_refused(research: Research) -> bool:
-    """Whether the last reflection says that the sources do not answer, and filled nothing."""
+    """Whether nothing was read, or the last reader found neither an answer nor a slot."""
+    if not research.sources:
+        return True
     reflections = research.events_of(Reflected)
-    if not reflections or reflections[-1].answerable:
+    if not reflections or any(one.status != "missing" for one in reflections[-1].findings):
         return False
-    return all(finding.status == "missing" for finding in reflections[-1].findings)
+    return not reflections[-1].answerable or research.current_draft is not None
 
 
 def _describe_filled_slots(research: Research) -> tuple[str, ...]:

@@ -14,9 +14,9 @@ from agent.checking.bench import Bench, shown_text
 from agent.checking.rules import FAILING, Assessment
 from agent.errors import AgentError, Halt, ModelFailed
 from agent.evidence import render_sources, select_passages
-from agent.evidence.citing import Draft, compose_answer
+from agent.evidence.citing import compose_answer
 from agent.outside import Ask, Reply, Task, spawn
-from agent.state import Claim, Event, Failed, Frozen, Halted, Research, Verified, Warned
+from agent.state import Claim, Draft, Event, Failed, Frozen, Halted, Research, Verified, Warned
 from agent.steps.asking import NO_REPLY, failure_event, reply_event
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule, render_topic
 from agent.steps.settle import settle

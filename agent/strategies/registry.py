@@ -29,6 +29,9 @@ from agent.strategies.report.strategy import ReportSteps, ReportStrategy
 from agent.strategies.report.tool_use import UseTools
 from agent.strategies.slots import SlotsStrategy
 
+#: Words. A longer answer is written by itself, once the last round has ended.
+MOST_DRAFTED = 150
+
 
 def build_strategy(outside: Outside, settings: Settings) -> Strategy:
     """The strategy that the settings name, or the baseline if they name one."""
@@ -38,10 +41,11 @@ def build_strategy(outside: Outside, settings: Settings) -> Strategy:
 
 def _build_slots(outside: Outside, settings: Settings) -> Strategy:
     ask, tokens, lang = outside.ask, settings.evidence_tokens, settings.lang
+    drafted = settings.max_words if settings.max_words <= MOST_DRAFTED else None
     return SlotsStrategy(
         GenerateQueries(ask, lang),
         WebSearchTool(outside.search, outside.read, settings.pages_per_query),
-        Reflect(ask, outside.fallback, tokens, lang),
+        Reflect(ask, outside.fallback, tokens, lang, max_words=drafted),
         Synthesize(ask, outside.fallback, tokens, settings.max_words, lang),
         _build_verify(outside, settings),
         settings.max_rounds,

@@ -63,7 +63,7 @@ def answer_chat(body: dict[str, Any]) -> dict[str, Any]:
     if body.get("tools"):
         return _choose_tool_call(body["messages"], text)
     schema = (body.get("response_format") or {}).get("json_schema")
-    return _make_message(_answer_task(schema["name"], text) if schema else _answer_prompt(text))
+    return _make_message(_answer_task(schema, text) if schema else _answer_prompt(text))
 
 
 def _make_message(content: str) -> dict[str, Any]:
@@ -82,8 +82,9 @@ def _message_text(message: dict[str, Any]) -> str:
 # --- answers of a JSON schema: this program ------------------------------------------------------
 
 
-def _answer_task(task: str, text: str) -> str:
-    text = html.unescape(text)
+def _answer_task(asked: dict[str, Any], text: str) -> str:
+    """The reply to a schema: `reflect` may ask for the answer beside the slots."""
+    task, text = asked["name"], html.unescape(text)
     question = _last_match(r"<topic>(.*?)</topic>", text)
     sources = dict(re.findall(r'<source id="(\d+)"[^>]*>(.*?)</source>', text, re.S))
     if task == "verify":
@@ -95,11 +96,11 @@ def _answer_task(task: str, text: str) -> str:
     cited = {
         slot: _find_source(sentence, sources) for slot, (_, sentence) in knowledge.facts.items()
     }
-    if task == "reflect":
-        return json.dumps(_make_reflection(question, knowledge, cited))
     quotes = [{"source": cited[slot], "quote": said} for slot, (_, said) in knowledge.facts.items()]
     said = " ".join(f"{said[:-1]} [{cited[slot]}]." for slot, (_, said) in knowledge.facts.items())
-    return json.dumps({"answer": "" if knowledge.next_query else said, "citations": quotes})
+    reply = {"answerable": True, "answer": "" if knowledge.next_query else said}
+    reply |= {"citations": quotes, **_make_reflection(question, knowledge, cited)}
+    return json.dumps({field: reply[field] for field in asked["schema"]["properties"]})
 
 
 def _last_match(pattern: str, text: str) -> str:

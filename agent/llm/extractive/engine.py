@@ -55,7 +55,7 @@ class Extractive:
         """Answer a task as JSON text. Raises ModelFailed for a task that rules cannot answer."""
         answers: dict[str, Callable[[Task[Any]], dict[str, Any]]] = {
             "generate_queries": _make_queries,
-            "reflect": _reflect,
+            "reflect": _read,
             "decide": _decide,
             "synthesize": _synthesize,
             "plan": lambda task: reports.make_plan(task.topic, _make_queries(task)["queries"]),
@@ -188,6 +188,12 @@ def _filler_queries(question: ParsedQuestion, slots: Sequence[Slot]) -> list[str
 
 
 # --- reflect ---------------------------------------------------------------------------
+
+
+def _read(task: Task[Any]) -> dict[str, Any]:
+    """What the slots are, with the answer where the task asks for one."""
+    asks_for_answer = "answer" in task.answer_type.model_fields
+    return {**_reflect(task), **(_synthesize(task) if asks_for_answer else {})}
 
 
 def _reflect(task: Task[Any]) -> dict[str, Any]:

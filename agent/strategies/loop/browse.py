@@ -8,9 +8,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent.evidence import anchor_quote, estimate_tokens, render_sources, split_passages
-from agent.evidence.citing import Cited
 from agent.outside import Ask, Excerpt, Read, Task
-from agent.state import Browsed, Event, Frozen, Research, Source
+from agent.state import Browsed, Cited, Event, Frozen, Research, Source
 from agent.steps.asking import NO_REPLY, failure_event, reply_event
 from agent.steps.prompt_rules import DATA_RULE, escape, render_topic
 from agent.steps.web_search import read_pages, salvage_pages

@@ -10,9 +10,19 @@ from pydantic import Field
 
 from agent.errors import NON_RETRYABLE, Halt, ModelFailed
 from agent.evidence import fold
-from agent.evidence.citing import Cited, Draft
 from agent.outside import Ask, Reply, Task
-from agent.state import Answered, Decided, Event, Frozen, Halted, Queried, Research, Warned
+from agent.state import (
+    Answered,
+    Cited,
+    Decided,
+    Draft,
+    Event,
+    Frozen,
+    Halted,
+    Queried,
+    Research,
+    Warned,
+)
 from agent.steps.asking import failure_event, reply_event
 from agent.steps.generate_queries import deduplicate_queries
 from agent.steps.prompt_rules import escape, language_rule, render_topic

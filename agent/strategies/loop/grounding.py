@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from agent.evidence import rank_texts, split_sentences
-from agent.evidence.citing import Cited, Draft, compose_answer
+from agent.evidence.citing import compose_answer
 from agent.evidence.markers import cited_numbers, strip_markers
 from agent.evidence.quoting import ranked_pieces
 from agent.evidence.words import count_words
-from agent.state import Answered, Source
+from agent.state import Answered, Cited, Draft, Source
 
 
 class _Passage(NamedTuple):

@@ -10,7 +10,6 @@ from pydantic import Field, field_validator
 
 from agent.evidence import render_sources, select_passages, split_sentences
 from agent.evidence.citing import (
-    Cited,
     explain_lost_citations,
     make_answered,
     order_quotes,
@@ -21,6 +20,7 @@ from agent.outside import Ask, Task
 from agent.state import (
     Answered,
     Blocked,
+    Cited,
     Claim,
     Event,
     Frozen,

@@ -1,0 +1,187 @@
+"""A scripted model that reads and tells the truth: it answers when a prompt shows the answer.
+
+It understands what it is shown as a person does who knows the answer: of each passage that the
+question needs, some sentence that tells must stand in the prompt. Then it answers, cites them and
+wants no more. Else it says that the sources do not answer, and searches for the names that it
+read. It knows no passage beforehand, and what it recognises is never used to search.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from agent.evidence import fold, split_sentences
+from evals.extractive import contains_answer
+from evals.judges import Word, judge_prompt
+from evals.reader import (
+    _HIT,
+    _QUERY,
+    CALL,
+    PAGES,
+    QUERIES,
+    SLOT,
+    TURN,
+    Reader,
+    Shown,
+    _deduplicate,
+    _earlier_queries,
+    _parse_sources,
+    _tool_call,
+)
+
+
+class Step(NamedTuple):
+    """A sub-question, and the names that must be read before it can be asked."""
+
+    query: str
+    needs: tuple[str, ...]
+
+
+class AnswerKey(NamedTuple):
+    """What a reader recognises: of each passage the sentences that tell, the best ones first."""
+
+    answer: str
+    telling: tuple[tuple[str, ...], ...]
+
+
+def make_key(question: Mapping[str, Any], passages: Mapping[str, Mapping[str, str]]) -> AnswerKey:
+    """The key of a question.
+
+    A sentence tells if it has the answer, the answer of a step, or the title of another passage
+    that is needed; of a passage without such a sentence, every one does.
+    """
+    golds = [passages[gold] for gold in question["gold"]]
+    answers, steps = question["answers"], [tells for _, tells in _known_steps(question)]
+    telling = []
+    for passage in golds:
+        titles = [_bare(other["title"]) for other in golds if other is not passage]
+        text = passage["text"]
+        sentences = [text[a:b] for a, b in split_sentences(text)]
+        best = [said for said in sentences if contains_answer(said, answers)]
+        linking = [said for said in sentences if contains_answer(said, [*steps, *titles])]
+        telling.append(tuple(dict.fromkeys([*best, *linking])) or tuple(sentences))
+    return AnswerKey(answers[0], tuple(telling))
+
+
+def make_steps(question: Mapping[str, Any]) -> list[Step]:
+    """The sub-questions that a data set tells, with the names in them as they are read."""
+    known = _known_steps(question)
+    answers = [tells for _, tells in known]
+    told = fold(question["question"])
+    steps = []
+    for text, _ in known:
+        filled = re.sub(r"#(\d)", lambda found: answers[int(found[1]) - 1], text)
+        named = {answers[int(n) - 1] for n in re.findall(r"#(\d)", text)}
+        named |= {a for a in answers if text.startswith(f"{a} >> ") and fold(a) not in told}
+        steps.append(Step(" ".join(filled.replace(">>", " ").split()), tuple(sorted(named))))
+    return steps
+
+
+def _known_steps(question: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Each step's question, as `subject >> relation` or in words, and its answer."""
+    if "evidences" in question:
+        return [(f"{subject} >> {asked}", told) for subject, asked, told in question["evidences"]]
+    steps = question.get("decomposition", [])
+    return [(step["question"], step["answer"]) for step in steps if isinstance(step, dict)]
+
+
+def _bare(title: str) -> str:
+    return re.sub(r"\s*\(.*?\)$", "", title)
+
+
+class HonestReader(Reader):
+    """A reader of one question; with `steps` it asks sub-questions as soon as it can."""
+
+    def __init__(self, question: str, key: AnswerKey, steps: Sequence[Step] = ()) -> None:
+        super().__init__(question)
+        self._key = key
+        self._steps = tuple(steps)
+        self.has_answered = False
+
+    def _recognise(self, shown: Sequence[Shown]) -> list[tuple[int, str]]:
+        """Of each passage that is needed the best sentence that is shown, with its source."""
+        texts = [(source.n, fold(source.text)) for source in shown]
+        found = []
+        for sentences in self._key.telling:
+            places = ((n, said) for said in sentences for n, text in texts if fold(said) in text)
+            found.extend(list(places)[:1])
+        return found
+
+    def _understand(self, prompt: str) -> list[tuple[int, str]]:
+        """The sentences on which the answer stands; none if one is not shown."""
+        found = self._recognise(_parse_sources(prompt))
+        return found if len(found) == len(self._key.telling) else []
+
+    def _answer(self, prompt: str) -> dict[str, Any]:
+        found = self._understand(prompt)
+        self.has_answered |= bool(found)
+        markers = "".join(f"[{n}]" for n in dict.fromkeys(n for n, _ in found))
+        rows = [{"source": n, "quote": said} for n, said in found]
+        return {"answer": f"{self._key.answer} {markers}." if found else "", "citations": rows}
+
+    def _reflect(self, prompt: str) -> dict[str, Any]:
+        found = self._understand(prompt)
+        queries = [] if found else self._next_queries(prompt)
+        coverage = {"slots": [self._fill(found)], "need_more": not found, "new_queries": queries}
+        return {"answerable": bool(found), **self._answer(prompt), **coverage}
+
+    def _fill(self, found: Sequence[tuple[int, str]]) -> dict[str, Any]:
+        """The slot's row: the answer, by a sentence that has it where there is one."""
+        if not found:
+            return {"name": SLOT, "value": None, "source": None, "quote": ""}
+        n, said = max(found, key=lambda row: contains_answer(row[1], [self._key.answer]))
+        return {"name": SLOT, "value": self._key.answer, "source": n, "quote": said}
+
+    def _decide(self, prompt: str) -> dict[str, Any]:
+        if self._understand(prompt):
+            return {"action": "return_answer", **self._answer(prompt)}
+        return super()._decide(prompt)
+
+    def _verify(self, prompt: str) -> dict[str, Any]:
+        """A judge who knows: what has the answer is supported, and words that a source has."""
+        shown = [fold(source.text) for source in _parse_sources(prompt)]
+
+        def judge(text: str, _: set[int]) -> Word:
+            told = any(fold(text).rstrip(". ") in words for words in shown)
+            right = contains_answer(text, [self._key.answer])
+            return Word("supported" if told or right else "unsupported")
+
+        return {"verdicts": judge_prompt(prompt, judge, {})}
+
+    def _gather(self, prompt: str) -> dict[str, Any]:
+        """Search, read the best hits, end the round."""
+        asked, *turns = prompt.split(TURN)
+        if not turns:
+            queries = [html.unescape(query) for query in _QUERY.findall(asked)][:QUERIES]
+            return {"calls": [_tool_call("search_web", "query", query) for query in queries]}
+        if "<hit " not in turns[-1]:
+            return {"calls": []}
+        lists = (map(html.unescape, _HIT.findall(told)) for told in turns[-1].split(CALL))
+        ranked = [url for row in zip_longest(*lists) for url in row if url]
+        best = list(dict.fromkeys(ranked))[:PAGES]
+        return {"calls": [_tool_call("fetch_page", "url", url) for url in best]}
+
+    def _gaps(self, prompt: str) -> dict[str, Any]:
+        if self._understand(prompt):
+            return {"gaps": [], "follow_up_queries": []}
+        return super()._gaps(prompt)
+
+    def _first_queries(self) -> list[str]:
+        ready = [step.query for step in self._steps if not step.needs]
+        return _deduplicate([self._question, *ready, *super()._first_queries()])[:QUERIES]
+
+    def _next_queries(self, prompt: str) -> list[str]:
+        """The sub-questions that can be asked now, then the names that were read."""
+        read = [said for _, said in self._recognise(_parse_sources(prompt))]
+        before = _earlier_queries(prompt)
+        ready = [s.query for s in self._steps if s.needs and _are_read(s.needs, read)]
+        new = [query for query in ready if fold(query) not in before]
+        return _deduplicate([*new, *super()._next_queries(prompt)])[:QUERIES]
+
+
+def _are_read(names: Sequence[str], sentences: Sequence[str]) -> bool:
+    return all(any(contains_answer(said, [name]) for said in sentences) for name in names)
