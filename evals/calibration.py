@@ -1,10 +1,16 @@
 """Measures whether a slot's `confidence` says how often its value is right.
 
-`python -m evals.calibration [--data DIR] [--sample N]`: a reliability table of ten bins and the
-expected calibration error (Guo et al. 2017), over questions with known answers. Without a model:
-the questions of nq, xquad and hotpotqa with all passages as the web, and the matches and cups of
-`evals.slots` on long pages. With a scripted reader, which reports what each source says, over the
-wire: the slots of `evals.conflicts`, where pages disagree. Only values that are `filled` count.
+`python -m evals.calibration [--data DIR] [--sample N] [--fit]`: a reliability table of ten bins and
+the expected calibration error (Guo et al. 2017), over questions with known answers. Without a
+model: the questions of nq, xquad and hotpotqa with all passages as the web, and the matches and
+cups of `evals.slots` on long pages. With a scripted reader, which reports what each source says,
+over the wire: the slots of `evals.conflicts`, where pages disagree. Only values that are `filled`
+count, and of short passages only those of questions with one slot: where there are several, the
+gold answer is not that of each.
+
+`--fit` prints the table of `agent/slots/weighing.py` as the tune half gives it, without a model: of
+each form of value the lower end of the 95 % interval of the share that is right, at most .95, since
+all rows are of pages of one kind.
 """
 
 from __future__ import annotations
@@ -14,10 +20,13 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from math import sqrt
 from pathlib import Path
 from statistics import mean
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
+from agent.slots.weighing import ValueForm, tell_form
+from agent.state import Finding
 from evals import conflicts, slots
 from evals.extractive import ROOT, half, questions
 from evals.filled import is_right
@@ -30,12 +39,22 @@ READER = "scripted reader, pages that disagree"
 
 
 class SaidValue(NamedTuple):
-    """A filled slot: where it is from, what confidence it has, and whether it is right."""
+    """A filled slot: where it is from, what confidence it has, and whether it is right.
+
+    `form`: how its quote holds it, where no model gave it.
+    """
 
     group: str
     half: str
     confidence: float
     right: bool
+    form: str = ""
+
+
+def value_of(finding: Finding, group: str, side: str, right: bool) -> SaidValue:
+    """A value that nobody judged."""
+    form = tell_form(finding.value or "", finding.quotes[0])
+    return SaidValue(group, side, finding.confidence, right, form)
 
 
 def ask(question: dict[str, Any], corpus: Path, work: Path) -> list[SaidValue]:
@@ -47,15 +66,16 @@ def ask(question: dict[str, Any], corpus: Path, work: Path) -> list[SaidValue]:
     run = research(question["question"], settings)
     for _ in run:
         pass
+    findings = run.research.findings.values()
     return [
-        SaidValue(
-            SENTENCES if name == "answer" else TYPED,
+        value_of(
+            one,
+            SENTENCES if one.slot == "answer" else TYPED,
             half(question),
-            slot.confidence,
-            is_right(str(slot.value), question["answers"]),
+            is_right(str(one.value), question["answers"]),
         )
-        for name, slot in run.answer().slots.items()
-        if slot.status == "filled"
+        for one in findings
+        if one.status == "filled" and len(findings) == 1
     ]
 
 
@@ -76,10 +96,10 @@ def measure_passages(data: Path, sample: int | None = None) -> list[SaidValue]:
 def values_of_pages(made: Sequence[slots.MarkedAnswer]) -> list[SaidValue]:
     """The slots of long pages."""
     return [
-        SaidValue(LONG, one.asked.half, one.confidence[name], mark == "right")
+        value_of(one.filled[name], LONG, one.asked.half, mark == "right")
         for one in made
         for name, mark in one.marks.items()
-        if name in one.confidence
+        if name in one.filled
     ]
 
 
@@ -102,6 +122,29 @@ def measure(data: Path, sample: int | None = None) -> list[SaidValue]:
         *values_of_pages(slots.measure(data)),
         *values_of_conflicts(conflicts.measure(data, engines=("scripted",), every=5)),
     ]
+
+
+# --- the fit -------------------------------------------------------------------------------------
+
+MOST = 0.95  # the rows are of one kind of page: so many more of them would tell no more
+FEWEST = 0.5  # of a form of which there is no value
+
+
+def fit(said: Sequence[SaidValue]) -> dict[str, float]:
+    """For each form, the share of the tune half's values that is right, at the least."""
+    tuned = [one for one in said if one.half == "tune"]
+    rights = {form: [o.right for o in tuned if o.form == form] for form in get_args(ValueForm)}
+    return {
+        form: min(MOST, round(lower_end(sum(own), len(own)), 2)) if own else FEWEST
+        for form, own in rights.items()
+    }
+
+
+def lower_end(right: int, n: int, z: float = 1.96) -> float:
+    """The lower end of the 95 % interval of a share (Wilson 1927)."""
+    share = right / n
+    spread = z * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return (share + z**2 / (2 * n) - spread) / (1 + z**2 / n)
 
 
 # --- figures -------------------------------------------------------------------------------------
@@ -129,7 +172,9 @@ NOTES = """
 *right*: the value holds a gold answer, or a gold answer the value; of long pages as in
 `evals.slots`. *gap*: mean confidence less the share that is right; below zero it says too little.
 *expected calibration error*: the mean size of the gap, each bin weighed by its values. The pages
-of the scripted reader are generated: they say how weighing is calibrated, not how models read."""
+of the scripted reader are generated, it reads without error, and its judge knows: its values are
+all right, which no real model's are. It bounds the confidence of a judged value from above, and the
+table says less on purpose. Rows of long pages are all of World Cups."""
 
 
 def table(said: Sequence[SaidValue]) -> Iterator[str]:
@@ -168,8 +213,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m evals.calibration")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
     parser.add_argument("--sample", type=int, help="so many questions of short passages, no more")
+    parser.add_argument("--fit", action="store_true", help="print the table of the program, too")
     given = parser.parse_args()
-    print(report(measure(given.data.resolve(), given.sample)))
+    said = measure(given.data.resolve(), given.sample)
+    print(report(said))
+    if given.fit:
+        print(f"\nRIGHT = {fit(said)}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from agent.errors import ModelFailed
@@ -43,6 +43,10 @@ class KnowingJudge:
         rows = judge_prompt(task.prompt(), self._knows, self.said)
         answer = task.answer_type.model_validate({"verdicts": rows})
         return Reply(answer=answer, model="scripted")
+
+    def collect(self, tasks: Sequence[Task[Any]]) -> Iterator[Reply[Any]]:
+        """Replies in the order of the tasks."""
+        return map(self, tasks)
 
 
 def judge_prompt(prompt: str, knows: Knows, said: dict[str, Word]) -> list[dict[str, Any]]:

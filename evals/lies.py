@@ -81,7 +81,8 @@ def write_lies(fact: Fact, others: Sequence[Fact], dice: random.Random) -> Itera
     if NEGATED.search(said):
         yield Lie("denied", False, NEGATED.sub(r"\1 not", said, count=1), (1,), said, None)
     stranger = others[-1].said
-    yield Lie("from a page not read", False, stranger, (1,), said, None)
+    if not any(stranger in one.passage for one in (fact, *others[:DISTRACTORS])):
+        yield Lie("from a page not read", False, stranger, (1,), said, None)
     yield Lie(
         "made up",
         False,

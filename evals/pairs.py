@@ -416,10 +416,20 @@ def _is_alike(name: str, other: str) -> bool:
 
 
 def _borrow(told: Told) -> str:
-    """A sentence of another page about what it calls "the" match, tower or company."""
-    others = [one for one in sentences_of(told.pages[1].text) if one.startswith("The ")]
-    others = [one for one in others if one not in told.pages[0].text]
+    """A sentence of another page about what it calls "the" match, tower or company.
+
+    None that opens with the title of its page: that one is true, wherever it is cited from.
+    """
+    title, text = told.pages[1]
+    others = [one for one in sentences_of(text) if one.startswith("The ")]
+    others = [one for one in others if one not in told.pages[0].text and not _opens(one, title)]
     return others[len(told.text) % len(others)] if others else ""
+
+
+def _opens(sentence: str, title: str) -> bool:
+    bare = title.partition(" (")[0]  # in brackets: what it is
+    words, named = (re.findall(r"\w+", text.casefold()) for text in (sentence, bare))
+    return set(named) <= set(words[: len(named) + 1])  # after an article
 
 
 def _deny(text: str) -> str:

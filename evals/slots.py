@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from agent.state import Finding
 from evals.extractive import HALVES, ROOT
 
 SAMPLE = 60  # matches of each half
@@ -46,7 +47,7 @@ class MarkedAnswer(NamedTuple):
     asked: SlotQuestion
     marks: dict[str, Mark]
     values: dict[str, str | None]
-    confidence: dict[str, float]  # of the slots that are filled
+    filled: dict[str, Finding]
     told: bool  # the answer holds what was asked for
     abstained: bool
     seconds: float
@@ -180,7 +181,7 @@ def run_question(asked: SlotQuestion, corpus: Path, work: Path) -> MarkedAnswer:
         asked,
         {name: mark_value(name, values[name], gold) for name, gold in asked.gold.items()},
         values,
-        {n: s.confidence for n, s in answer.slots.items() if n in values and s.status == "filled"},
+        {n: f for n, f in run.research.findings.items() if n in values and f.status == "filled"},
         any(normalize(gold) in normalize(answer.answer) for gold in asked.gold[main]),
         answer.status == "insufficient",
         answer.usage.seconds,

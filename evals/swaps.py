@@ -131,11 +131,11 @@ broken*: without a judge, a false one supported or a true one dropped; with a pe
 one supported or a true one that is not; with a judge that is wrong about 5 % of the sentences, or
 agrees to all of them, a false one supported that it did not call supported itself, one with a wrong
 number or date though it did, or a true one lost that it called true. *another event's sentence*
-stands on one of the other pages, word for word, and cites the first. *language*: ten languages over
-English pages. *converted* (metres to kilometres, a year to its century) is shown, not counted. In
-*another event's number*, a number that is by chance a sum, a difference or a count of the quote's
-own, or 1, is left to the judge. One sentence is one draft; five pages are read, four of them about
-things like it."""
+stands on one of the other pages, word for word, cites the first, and does not open with the title
+of its own, which would make it true by itself. *language*: ten languages over English pages.
+*converted* (metres to kilometres, a year to its century) is shown, not counted. In *another event's
+number*, a number that is by chance a sum, a difference or a count of the quote's own, or 1, is left
+to the judge. One sentence is one draft; five pages are read, four of them about things like it."""
 
 
 def report(outcomes: Sequence[Outcome]) -> str:

@@ -18,7 +18,7 @@ from agent.outside.budget import Budget, CallUsage, Caps, Cost
 from agent.run import Run, research
 from agent.run.audit import audit_answer
 from agent.settings import Settings, parse_settings
-from tests.services import Services
+from tests.services import Raw, Services
 from tests.thinker import Fact, Thinker
 
 TOPIC = "Who won the cup?"
@@ -111,8 +111,6 @@ def test_dollars_of_a_model_without_a_price_are_refused(settings: Settings) -> N
 @pytest.mark.parametrize("slow", ["model", "search", "page"])
 def test_seconds(slow: str, world: Services, settings: Settings) -> None:
     """Whatever is slow, the answer is there when the time is up."""
-    from tests.services import Raw
-
     hang = Raw(200, "{}", delay=20)
     think = world.think
     if slow == "model":
@@ -148,6 +146,52 @@ def test_a_budget_stop_resumes_with_a_larger_budget_and_replays_as_it_was(
     )
     _, replayed_full = ended(replayed)
     assert replayed_full.citations == full.citations and replayed_full.status == "complete"
+
+
+def test_claims_judged_side_by_side_keep_the_caps_and_replay(
+    world: Services, settings: Settings
+) -> None:
+    """Four claims and values, each in a call of its own."""
+    alone = settings.model_copy(update={"verify_batch": 1})
+    _, full = ended(alone)
+    judged = world.tasks().count("verify")
+    assert full.status == "complete" and judged == 4
+    calls, tokens = made(world), full.usage.input_tokens + full.usage.output_tokens
+    for cap in ({"max_calls": calls - 2}, {"max_tokens": tokens - 1}, {"max_tokens": tokens // 2}):
+        before = made(world)
+        run, answer = ended(alone.model_copy(update=cap))
+        if most := cap.get("max_calls"):
+            assert made(world) - before <= most
+            assert world.tasks()[-2:] == ["verify", "verify"]  # the first two of four
+        assert answer.usage.input_tokens + answer.usage.output_tokens <= cap.get("max_tokens", 1e9)
+        assert "--max-" in " ".join(answer.warnings) and answer.run and answer.run.journal
+        before = made(world)
+        _, again = ended(settings.model_copy(update={"replay": Path(answer.run.journal)}))
+        assert (again.claims, again.slots, again.warnings) == (
+            answer.claims,
+            answer.slots,
+            answer.warnings,
+        )
+        assert made(world) == before
+
+
+def test_a_judge_that_hangs_costs_its_own_claim(world: Services, settings: Settings) -> None:
+    """The other calls beside it have ended when the time is up, and count; in a replay too."""
+    think = world.think
+    hang = Raw(200, "{}", delay=20)
+    world.think = lambda asked: (
+        hang if asked.task == "verify" and ">The winner is" in asked.prompt else think(asked)
+    )
+    capped = settings.model_copy(update={"verify_batch": 1, "max_seconds": 3.0})
+    _, answer = ended(capped)
+    assert {claim.text: claim.verdict for claim in answer.claims} == {
+        "The winner is Argentina.": "unchecked",
+        "The born is Rosario.": "supported",
+    }
+    assert {slot.verdict for slot in answer.slots.values()} == {"supported"}
+    assert answer.run and answer.run.journal
+    _, again = ended(settings.model_copy(update={"replay": Path(answer.run.journal)}))
+    assert (again.claims, again.slots) == (answer.claims, answer.slots)
 
 
 def test_two_hundred_random_runs_keep_their_caps(tmp_path: Path) -> None:
@@ -214,5 +258,19 @@ def test_a_budget_never_allows_more_than_its_cap(cap: int, costs: list[int], kep
             assert used + cost + kept > cap
         else:
             used += cost
+            budget.release(Cost(tokens=cost))
             assert used + kept <= cap
     assert used <= cap
+
+
+def test_what_calls_under_way_may_cost_is_kept_for_them() -> None:
+    budget = Budget(Caps(tokens=100, usd=1.0), CallUsage, lambda: 0, Cost())
+    small, large = Cost(tokens=30, usd=0.1), Cost(tokens=60, usd=0.2)
+    budget.reserve_call(small)
+    budget.reserve_call(large)
+    with pytest.raises(Exhausted):
+        budget.reserve_call(small)
+    left = budget.left_for_call(small)
+    assert left.tokens == 40 and left.usd == pytest.approx(0.8)
+    budget.release(large)
+    budget.reserve_call(small)

@@ -132,6 +132,19 @@ def test_an_estimate_knows_strategy_and_depth() -> None:
     assert calls("auto", "normal") == calls("slots", "normal") != calls("loop", "normal")
 
 
+@pytest.mark.parametrize("strategy", ALL)
+def test_an_estimate_counts_the_judge_at_least_once(strategy: str) -> None:
+    least = {
+        how: estimate(
+            "Who founded LEGO?",
+            parse_settings({"GEMINI_API_KEY": "x"}, strategy=strategy, verify=how),
+        )
+        for how in ("rules", "model")
+    }
+    assert least["model"].calls.min == least["rules"].calls.min + 1
+    assert least["model"].tokens.min > least["rules"].tokens.min
+
+
 # --- from Python -------------------------------------------------------------------------------
 
 

@@ -106,6 +106,7 @@ def test_both_sides_are_said_without_slots_too() -> None:
     claim = Claim(text=STAFF[1], citations=(2,), verdict="supported", by="rule")
     answer = end(research, text="x", claims=(claim,), quotes=(quote(source, STAFF[1]),))
     assert answer.status == "partial" and {c.text for c in answer.claims} == set(STAFF)
+    assert {claim.intro for claim in answer.claims} == {"3,850 / 4,200"}
     assert {citation.id for citation in answer.citations} == {1, 2}
     assert any("disagree" in warning for warning in answer.warnings)
 

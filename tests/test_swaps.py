@@ -123,6 +123,14 @@ def test_calibration_error_is_the_mean_gap() -> None:
     assert "| a | 0.9 to 1.0 | 20 | 0.95 | 0.70 | +0.25 |" in calibration.report([*sure, *vain])
 
 
+def test_the_table_says_no_more_than_the_tune_half_can_tell() -> None:
+    few = [SaidValue("a", "tune", 0.4, n > 0, "words") for n in range(5)]
+    many = [SaidValue("a", "tune", 0.4, True, "row") for _ in range(500)]
+    other = [SaidValue("a", "report", 0.4, False, "row") for _ in range(500)]
+    made = calibration.fit([*few, *many, *other])
+    assert made == {"row": 0.95, "words": 0.38, "sentence": 0.5}
+
+
 # --- whole runs with a model that lies -----------------------------------------------------------
 
 ONE, SISTER = FIRMS[0], FIRMS[10]

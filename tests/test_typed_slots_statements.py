@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from agent.slots.forms import holds_value
 from agent.slots.grounding import ground_rows
 from agent.slots.rows import SlotValue
 from agent.slots.schema import slots_of
-from agent.slots.weighing import make_findings, weigh_values
+from agent.slots.weighing import RIGHT, make_findings, rate_confidence, weigh_values
 from agent.state.json_data import Json
 from tests.typed_slots import SCHEMA, TEXT, build_source, build_statement, object_schema
 
@@ -153,7 +154,7 @@ def test_copies_are_one_witness_and_two_writers_are_two() -> None:
     assert [(a.value, a.citations, a.weight) for a in found.alternatives] == [
         ("Brazil", (1, 3, 5), 0.4)
     ]
-    assert found.confidence == pytest.approx(0.5 * 2 / 3, abs=0.001)
+    assert found.confidence == RIGHT["words"]  # one of the two is cancelled by the one against
 
 
 def test_credibility_settles_what_numbers_do_not() -> None:
@@ -165,11 +166,32 @@ def test_credibility_settles_what_numbers_do_not() -> None:
         "winner", [build_statement(1, "Brazil", pages), build_statement(2, "France", pages)], pages
     )
     assert (found.status, found.value) == ("filled", "France") and found.alternatives
+    share = found.weight / (found.weight + found.alternatives[0].weight)
+    assert found.confidence == pytest.approx(RIGHT["words"] * share, abs=0.001)
     pages[1] = build_source(2, "France won.")
     found = weigh_values(
         "winner", [build_statement(1, "Brazil", pages), build_statement(2, "France", pages)], pages
     )
     assert found.status == "conflict" and found.confidence == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "form"),
+    [
+        ("Country | Winner\nQatar | Argentina", "Argentina", "row"),
+        ("Argentina won the cup.", "Argentina", "words"),
+        ("Argentina won the cup.", "argentina won the cup", "sentence"),
+    ],
+)
+def test_confidence_depends_on_the_form_and_the_judge(text: str, value: str, form: Any) -> None:
+    pages = [build_source(1, text)]
+    found = weigh_values("winner", [build_statement(1, value, pages)], pages)
+    assert rate_confidence(found) == found.confidence == RIGHT[form]
+    sure, doubtful = (
+        rate_confidence(found.model_copy(update={"verdict": verdict, "by": "m"}))
+        for verdict in ("supported", "partial")
+    )
+    assert 0 < doubtful < found.confidence < sure < 1
 
 
 def test_items_are_known_again_in_another_order_and_with_another_minute() -> None:
@@ -186,7 +208,7 @@ def test_items_are_known_again_in_another_order_and_with_another_minute() -> Non
     slots = slots_of(SCHEMA)
     found = {f.slot: f for f in make_findings(slots, ground_rows(rows, slots, pages)[0], pages)}
     assert found["goalscorers[0].player"].value == "Messi"
-    assert found["goalscorers[0].minute"].confidence == 0.5
+    assert found["goalscorers[0].minute"].confidence == RIGHT["words"]
     minute = found["goalscorers[1].minute"]
     assert minute.status == "conflict" and minute.value == 36
     assert [a.value for a in minute.alternatives] == [37]

@@ -169,7 +169,7 @@ def test_cancel_stops_the_run_and_says_what_is_kept(page: Page, gate: threading.
     gate.set()
     assert page.tab.wait(ENDED) == "Stopped"
     assert "nothing more is searched" in page.text(".note") and "is kept" in page.text(".note")
-    assert "verify" not in page.services.tasks() and page.web.runs.load == (0, 0)
+    assert "synthesize" not in page.services.tasks() and page.web.runs.load == (0, 0)
     assert page.tab.wait("document.querySelector('#history li').innerText.includes('Stopped')")
     assert live.id in page.tab.run("location.search")
     assert page.tab.run("document.activeElement.localName") == "h2"
@@ -217,7 +217,7 @@ def test_what_others_write_is_text(page: Page) -> None:
             "need_more": False,
             "new_queries": [],
         },
-        "verify": {"answer": f"{said[:-1]} [1].", "citations": [{"source": 1, "quote": said}]},
+        "synthesize": {"answer": f"{said[:-1]} [1].", "citations": [{"source": 1, "quote": said}]},
         "verify": {"verdicts": [{"claim": 1, "verdict": "supported", "source": 1}]},
     }[asked.task]
     body = f"<title>{html.escape(EVIL)}</title><p>{html.escape(said)}</p>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agent.checking.bench import shown_text
 from agent.checking.rules import QuotePlace, is_proved, missing_in_quotes
-from agent.errors import Exhausted, ModelFailed
+from agent.errors import AgentError, Exhausted, ModelFailed
 from agent.evidence import anchor_quote
 from agent.evidence.citing import compose_answer
 from agent.evidence.markers import cited_numbers
@@ -50,12 +50,13 @@ MILL = "He built a pulp mill in Tampere in 1865."
 TEXTS = (NOKIA, TAMPERE)
 
 
-def research(*texts: str) -> Research:
+def research(*texts: str, titles: Sequence[str] = ()) -> Research:
     made = Research("Who founded Nokia?")
     for n, text in enumerate(texts or TEXTS, 1):
+        title = titles[n - 1] if titles else f"Page {n}"
         url = f"https://example.org/{n}"
         sha = hashlib.sha256(text.encode()).hexdigest()
-        page = Page(url=url, title=f"Page {n}", text=text, sha256=sha, retrieved_at="")
+        page = Page(url=url, title=title, text=text, sha256=sha, retrieved_at="")
         made.grow(PageRead(page=page, hit=Hit(url=url, date="2024-05-01" if n == 1 else None)))
     return made
 
@@ -86,17 +87,37 @@ class Judge:
                 rows.append({"claim": n, "verdict": says, "source": self._names})
         return Reply(answer=Judgements.model_validate({"verdicts": rows}), model="scripted")
 
+    def collect(self, tasks: Sequence[Task[Any]]) -> Iterator[Reply[Any]]:
+        return map(self, tasks)
+
     @property
     def tasks(self) -> list[str]:
         return [task.name for task in self.asked]
+
+
+class FailingJudge:
+    """A model that fails, or that a budget forbids to ask."""
+
+    def __init__(self, error: AgentError) -> None:
+        self._error = error
+        self.count = 0
+
+    def __call__(self, _: Task[Any]) -> Any:
+        raise self._error
+
+    def collect(self, tasks: Sequence[Task[Any]]) -> Iterator[Any]:
+        self.count += len(tasks)
+        return iter([self._error] * len(tasks))
 
 
 def draft(answer: str, *cited: tuple[int, str]) -> Draft:
     return Draft(answer=answer, citations=[Cited(source=n, quote=quote) for n, quote in cited])
 
 
-def verified(ask: Any, made: Draft, *texts: str, **how: Any) -> tuple[Verified, list[Any]]:
-    world = research(*texts)
+def verified(
+    ask: Any, made: Draft, *texts: str, titles: Sequence[str] = (), **how: Any
+) -> tuple[Verified, list[Any]]:
+    world = research(*texts, titles=titles)
     world.grow(compose_answer(made, world.sources)[0])
     events = list(Verify(ask, 1000, **how)(world))
     assert isinstance(events[-1], Verified)
@@ -197,6 +218,21 @@ def test_a_number_is_never_taken_from_a_page_about_something_else() -> None:
         assert not any("2030" in task.prompt() for task in ask.asked if task.name == "verify")
 
 
+def test_a_sentence_that_names_its_page_is_cited_from_there() -> None:
+    """It has a number that the quote from another page lacks."""
+    elm = "The Elm Tower was built in 1912. It is closed."
+    oak = "Oak Hall is a ruin. It burned down in 1890."
+    made = draft("The Elm Tower was built in 1912 [2].", (2, "Oak Hall is a ruin."))
+    ask = Judge("unsupported")
+    found, _ = verified(ask, made, elm, oak, titles=("Elm Tower", "Oak Hall"))
+    assert found.text == "The Elm Tower was built in 1912 [1]." and not ask.asked
+    assert [(c.verdict, c.by) for c in found.claims] == [("supported", "rule")]
+    rival = "Elm Tower was finished in 1915. It is closed."
+    made = draft("The Elm Tower was built in 1912 [2].", (2, "Elm Tower was finished in 1915."))
+    found, _ = verified(ask, made, elm, rival, titles=("Elm Tower", "Towers"))
+    assert not found.claims and [c.verdict for c in found.dropped] == ["unsupported"]
+
+
 def test_a_supported_claim_has_a_quote() -> None:
     text = "Bananas are rich in potassium. Nokia made boots [1]."
     made = draft(text, (1, "The firm made rubber boots."))
@@ -250,19 +286,14 @@ def test_by_rules_alone_no_model_is_asked() -> None:
 @pytest.mark.parametrize(
     "error", [ModelFailed("down", "", outcome="unavailable"), Exhausted("up", "")]
 )
-def test_a_judge_that_fails_leaves_open_what_is_open(error: Exception) -> None:
-    asked: list[Any] = []
-
-    def ask(task: Task[Any]) -> Any:
-        asked.append(task)
-        raise error
-
+def test_a_judge_that_fails_leaves_open_what_is_open(error: AgentError) -> None:
+    ask = FailingJudge(error)
     made = draft(
         " ".join(f"The mill number {n} was in Tampere [1]." for n in range(20)),
         (1, ", ".join(map(str, range(20)))),
     )
     found, events = verified(ask, made, f"{NOKIA} {', '.join(map(str, range(20)))}", batch=1)
-    assert {claim.verdict for claim in found.claims} == {"unchecked"} and len(asked) == 8
+    assert {claim.verdict for claim in found.claims} == {"unchecked"} and ask.count == 8
     (told,) = [e for e in events if isinstance(e, Failed | Warned)]
     assert isinstance(told, Warned) or told.stand_in == "the rules"
     assert not any(event.type == "halted" for event in events)

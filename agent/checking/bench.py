@@ -14,6 +14,7 @@ from agent.checking.rules import (
     claims_before,
     decide_value,
     decide_verdict,
+    is_miscited,
     is_proved,
     missing_in_quotes,
     opens_with_pronoun,
@@ -111,10 +112,7 @@ class Bench:
         return tuple(c for text, c in unjudged.items() if text not in self._judged)
 
     def find_better_quotes(self) -> None:
-        """Cite the sentence that proves a claim, and find the sentences that may be offered.
-
-        A claim with quotes of its own is proved by sentences of the same pages alone.
-        """
+        """Cite the sentence that proves a claim, and find the sentences that may be offered."""
         for row in self._rows:
             for i, claim in enumerate(row):
                 places = self.places(claim)
@@ -130,16 +128,23 @@ class Bench:
     def _eligible_sources(self, claim: Claim, places: Sequence[QuotePlace]) -> list[Source]:
         """The pages whose sentences may be quoted for a claim.
 
-        Only those that it cites, if its quotes lack a quantity: other pages tell of other numbers.
+        If its quotes lack a quantity, only those that may prove it: others tell of other numbers.
         """
         sources = list(self._sources.values())
         if not places or not missing_in_quotes(claim.text, places):
             return sources
-        return [source for source in sources if source.n in claim.citations]
+        return [source for source in sources if self._may_prove(source.n, claim)]
+
+    def _may_prove(self, source: int, claim: Claim) -> bool:
+        """Whether a sentence of a page proves a claim: of one that it cites, or miscites."""
+        if not claim.citations or source in claim.citations:
+            return True
+        return is_miscited(claim.text, self._sources[source].page.title, self.places(claim))
 
     def _proves(self, quote: Quote, claim: Claim) -> bool:
-        own = not claim.citations or quote.source in claim.citations
-        return own and is_proved(claim.text, (self._make_place(quote),), self._before(claim))
+        place = self._make_place(quote)
+        is_proof = is_proved(claim.text, (place,), self._before(claim))
+        return is_proof and self._may_prove(quote.source, claim)
 
     def _is_proved(self, claim: Claim) -> bool:
         return is_proved(claim.text, self.places(claim), self._before(claim))

@@ -2,10 +2,14 @@
 
 1. A claim that is a whole sentence of a page, word for word, is supported. One that opens with a
    pronoun is so only where the sentence before it on the page stands before it in the answer.
+   One that cites another page is so, and then cites its own, where it opens with the title of the
+   page on which it stands, and what it cited is about something else (`is_miscited`).
 2. A claim with a number, date or score that its quotes neither hold nor give is never supported
    (`agent/evidence/quantities.py`). Without a judge it is unsupported if that quantity stands
    nowhere on the pages that it cites.
-3. Everything else is open: a model judges it, and without a judge it is unchecked.
+3. Everything else is open: a model judges it, and without a judge it is unchecked. A quote that
+   reads like an instruction to a model gives orders, and tells nothing: what a judge calls
+   supported by such quotes alone is partial.
 """
 
 from __future__ import annotations
@@ -14,7 +18,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from agent.evidence import fold, is_heading, is_row, split_sentences
+from agent.evidence import content_words, fold, is_heading, is_row, split_sentences
+from agent.evidence.instructions import find_instruction
 from agent.evidence.quantities import find_missing, stands_on_page
 from agent.evidence.words import count_words
 from agent.state import Claim, Verdict
@@ -61,21 +66,37 @@ def decide_verdict(
         return Assessment("supported", "rule")
     if judged and judged.verdict == "supported" and not places:
         return Assessment("unsupported", "rule")
-    missing = find_missing(claim, _texts_of(places))
     if judged:
-        capped = missing and judged.verdict == "supported"
-        return judged._replace(verdict="partial") if capped else judged
+        return _limit(judged, claim, places)
     pages = {place.text for place in places}
+    missing = find_missing(claim, _texts_of(places))
     if any(not any(stands_on_page(one, page) for page in pages) for one in missing):
         return Assessment("unsupported", "rule")
     return UNCHECKED
 
 
 def decide_value(value: str, places: Sequence[QuotePlace], judged: Assessment | None) -> Assessment:
-    """What is to be said of a slot's value: what a model does, within the rule of quantities."""
-    if judged is None:
-        return UNCHECKED
-    return decide_verdict(value, places, judged)
+    """What is to be said of a slot's value: what a model does, within the rules.
+
+    A value that is a whole sentence is on its page, but not thereby the answer to its slot.
+    """
+    return _limit(judged, value, places) if judged else UNCHECKED
+
+
+def _limit(judged: Assessment, claim: str, places: Sequence[QuotePlace]) -> Assessment:
+    """What a model said, and no more than the rules allow."""
+    if judged.verdict != "supported":
+        return judged
+    telling = [place for place in places if not _gives_orders(place)]
+    holds = telling and not missing_in_quotes(claim, telling)
+    return judged if holds else judged._replace(verdict="partial")
+
+
+def _gives_orders(place: QuotePlace) -> bool:
+    """Whether a quote, or a sentence that it is of, reads like an instruction to a model."""
+    spans = split_sentences(place.text)
+    touched = (place.text[a:b] for a, b in spans if a < place.end and place.start < b)
+    return find_instruction(place.quote, *touched) is not None
 
 
 def missing_in_quotes(claim: str, places: Sequence[QuotePlace]) -> tuple[str, ...]:
@@ -106,6 +127,18 @@ def is_proved(claim: str, places: Sequence[QuotePlace], before: Sequence[str] = 
         return False
     found = (pair for place in places for pair in _whole_sentences(place))
     return any(said == _strip_stops(one) and needed <= {previous} for previous, one in found)
+
+
+def is_miscited(claim: str, title: str, places: Sequence[QuotePlace]) -> bool:
+    """Whether a claim is about the thing that a page is titled after, and its quotes are not.
+
+    The claim opens with the words of the title: so it says by itself what it is about. One of its
+    quotes that has them too may tell another number of the same thing, as may a page of that title.
+    """
+    named = set(content_words(re.sub(r"\([^)]*\)", "", title)))  # in brackets: what it is
+    opens = named and named == set(content_words(claim)[: len(named)])
+    quoted = (set(content_words(f"{place.title} {place.quote}")) for place in places)
+    return bool(opens) and not any(named <= words for words in quoted)
 
 
 def _is_antecedent(sentence: str) -> bool:

@@ -3,6 +3,7 @@
 from agent.outside.contract import (
     AnswerT,
     Ask,
+    AskMany,
     Call,
     Excerpt,
     Outside,
@@ -18,6 +19,7 @@ from agent.outside.threads import run_with_timeout, spawn
 __all__ = [
     "AnswerT",
     "Ask",
+    "AskMany",
     "Call",
     "Excerpt",
     "Outside",

@@ -55,7 +55,8 @@ class Budget:
     """The budget of a run: each outside call is reserved here before it is made.
 
     One model call is held back for the last answer. No cap is exceeded by more than one call under
-    way. Only the cap of seconds ends a call under way.
+    way: what the others under way may cost is kept for them. Only the cap of seconds ends a call
+    under way.
     """
 
     def __init__(
@@ -74,12 +75,13 @@ class Budget:
         self._answer_cost = answer_cost
         self._start = time.monotonic()
         self._reserved_count = 0
+        self._under_way: list[Cost] = []
         self._lock = threading.Lock()
 
     def reserve_call(self, cost: Cost | None = None, *, last: bool = False) -> None:
         """Reserve one more call, of at most `cost`. A `last` call may use what is held back.
 
-        Raises Exhausted, with the cap that is reached.
+        `release` ends it, if it has a cost. Raises Exhausted, with the cap that is reached.
         """
         with self._lock:
             self.check_time(last=last)
@@ -87,12 +89,24 @@ class Budget:
             count = self._recalled_count() + self._reserved_count
             self._check_cap(count + 1 + (0 if last else 1), self._caps.calls, "calls")
             if cost is not None:
-                usage = self._usage()
-                tokens = usage.input_tokens + usage.output_tokens + cost.tokens + held_back.tokens
-                usd = (usage.usd or 0.0) + cost.usd + held_back.usd
-                self._check_cap(tokens, self._caps.tokens, "tokens")
-                self._check_cap(usd, self._caps.usd, "usd")
+                taken = self._sum_taken(cost, held_back)
+                self._check_cap(taken.tokens, self._caps.tokens, "tokens")
+                self._check_cap(taken.usd, self._caps.usd, "usd")
+                self._under_way.append(cost)
             self._reserved_count += 1
+
+    def release(self, cost: Cost) -> None:
+        """End a call that was reserved with a cost, after its usage is known."""
+        with self._lock:
+            self._under_way.remove(cost)
+
+    def _sum_taken(self, *more: Cost) -> Cost:
+        """What has been used, what calls under way may cost, and more."""
+        usage, costs = self._usage(), (*self._under_way, *more)
+        return Cost(
+            tokens=usage.input_tokens + usage.output_tokens + sum(one.tokens for one in costs),
+            usd=math.fsum((usage.usd or 0.0, *(one.usd for one in costs))),
+        )
 
     def reserve_retry(self) -> bool:
         """Reserve a retry, which counts as a call; False if the budget does not allow it."""
@@ -102,14 +116,14 @@ class Budget:
             return False
         return True
 
-    def left_for_call(self, *, last: bool = False) -> Left:
-        """What is left for a model call that was reserved, beside what is held back."""
-        usage, held_back = self._usage(), Cost() if last else self._answer_cost
-        tokens, usd = usage.input_tokens + usage.output_tokens, usage.usd or 0.0
+    def left_for_call(self, cost: Cost, *, last: bool = False) -> Left:
+        """What is left for a call that was reserved with this cost, beside what others may take."""
+        with self._lock:
+            taken = self._sum_taken(*(() if last else (self._answer_cost,)))
         caps = self._caps
         return Left(
-            tokens=None if caps.tokens is None else caps.tokens - tokens - held_back.tokens,
-            usd=None if caps.usd is None else caps.usd - usd - held_back.usd,
+            tokens=None if caps.tokens is None else caps.tokens - taken.tokens + cost.tokens,
+            usd=None if caps.usd is None else caps.usd - taken.usd + cost.usd,
         )
 
     def check_time(self, *, last: bool = False) -> None:

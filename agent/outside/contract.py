@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from pydantic import Field
 
-from agent.errors import OutsideError
+from agent.errors import Halt, OutsideError
 from agent.outside.tools import Exchange, Tool
 from agent.state import Attempt, Frozen, Page, SearchResults, Slot, Source
 
@@ -131,6 +131,19 @@ class Ask(Protocol):
     def __call__(self, task: Task[AnswerT], /) -> Reply[AnswerT]: ...
 
 
+class AskMany(Ask, Protocol):
+    """An `Ask` that answers several tasks at once, too."""
+
+    def collect(
+        self, tasks: Sequence[Task[AnswerT]], /
+    ) -> Iterator[Reply[AnswerT] | OutsideError | Halt]:
+        """Outcomes in the order of the tasks, which are asked side by side.
+
+        Where the run is halted, those that have ended are told all the same.
+        """
+        ...
+
+
 class Call(Protocol[RequestT, ResponseT]):
     """An outside call: made and waited for, made ahead of need, or made in a group."""
 
@@ -158,7 +171,7 @@ Read = Call[str, Page]
 class Outside(NamedTuple):
     """The three calls of a run, its fallback model, and how to prepare and to release them."""
 
-    ask: Ask
+    ask: AskMany
     fallback: Ask  # answers where no model does; it makes no outside call, so it is not recorded
     search: Search
     read: Read

@@ -70,6 +70,7 @@ class CallHooks(Generic[Req, Res]):
 
     permit: Callable[[Req], None]  # before it goes outside; raises Halt to forbid it
     check_time: Callable[[Req], None]  # while it is waited for; raises Halt to end the wait
+    on_end: Callable[[Req], None] = lambda _: None  # after it went outside and was recorded
     on_recall: Callable[[Res], None] = lambda _: None  # gets each response from the journal
 
 
@@ -211,7 +212,7 @@ class RecordedCall(Generic[Req, Res]):
             failure = error if isinstance(error, OutsideError) else self._unexpected_error(error)
             line["error"] = _encode_error(failure)
             finish = _raiser(failure)
-        self._settle(future, line | self._timing(key), finish, write=True)
+        self._settle(request, future, line | self._timing(key), finish, write=True)
 
     def _give_up(self, request: Req, future: Future[Res], outcome: str) -> None:
         """Record that a call was given up. A response that comes later is not used."""
@@ -223,7 +224,8 @@ class RecordedCall(Generic[Req, Res]):
         )
         key = call_key(kind, body)
         line = {"call": kind, "key": key, "request": body, **self._timing(key)}
-        self._settle(future, {**line, "error": _encode_error(error)}, _raiser(error), write=True)
+        line |= {"error": _encode_error(error)}
+        self._settle(request, future, line, _raiser(error), write=True)
 
     def _timing(self, key: str) -> Json:
         """When a call went outside, and how long it took, in seconds of the run."""
@@ -236,11 +238,19 @@ class RecordedCall(Generic[Req, Res]):
         return ERROR_CLASSES[kind](f"An unexpected {type(error).__name__} in the {kind}.")
 
     def _settle(
-        self, future: Future[Res], line: Json, finish: Callable[[], Res], *, write: bool
+        self,
+        request: Req,
+        future: Future[Res],
+        line: Json,
+        finish: Callable[[], Res],
+        *,
+        write: bool,
     ) -> None:
         """Record a call's outcome, then publish it. Only the first outcome of a call counts."""
         if not self._journal.record(line, write):
             return
+        if write:
+            self._hooks.on_end(request)
         try:
             result = finish()
         except OutsideError as error:
@@ -269,7 +279,7 @@ class RecordedCall(Generic[Req, Res]):
             # no more of the line than was validated: others compute with it
             line = {"call": self._form.kind, "key": key, "request": body, **result}
             timing = recorded.model_dump(include={"began", "seconds", "late"}, exclude_unset=True)
-            self._settle(future, line | timing, finish, write=False)
+            self._settle(request, future, line | timing, finish, write=False)
         return True
 
     def _decode_result(self, request: Req, line: CallLine) -> tuple[Json, Callable[[], Res]]:

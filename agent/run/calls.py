@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import SecretStr
 
-from agent.errors import Spent
+from agent.errors import Halt, OutsideError, Spent
 from agent.llm import Model, ModelChain
 from agent.outside import AnswerT, Outside, Reply, Task, spawn
-from agent.outside.budget import Budget, Caps, sum_usage
+from agent.outside.budget import Budget, Caps, Cost, sum_usage
 from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal
 from agent.outside.query_guard import QueryGuard
@@ -61,12 +61,7 @@ def compose_calls(
     recorder = CallRecorder(journal, budget, settings.patience, rate_limiter.seconds_waited)
     chain = _make_chain(settings, models, budget, rate_limiter)
     guard = QueryGuard(_secrets_of(settings))
-    recorded_ask = recorder.record_ask(chain, models)
     warm_up = spawn(chain.warm)
-
-    def ask(task: Task[AnswerT]) -> Reply[AnswerT]:
-        guard.watch(task)
-        return recorded_ask(task)
 
     def search(query: str) -> SearchResults:
         guard.check(query)
@@ -83,7 +78,7 @@ def compose_calls(
         sources.close()
 
     return Outside(
-        ask,
+        GuardedAsk(recorder.record_ask(chain, models), guard),
         answer_extractively,
         recorder.record_source(
             "search", search, SearchResults, _query_request, 2 * settings.search_timeout
@@ -125,7 +120,7 @@ def _make_chain(
             rate_limiter.acquire(model.provider, model.name, longest)
 
     def limit(model: Model, task: Task[Any], spent: Spent) -> int | None:
-        left = budget.left_for_call(last=task.name in ANSWER_TASKS)
+        left = budget.left_for_call(_cost_of(task, models), last=task.name in ANSWER_TASKS)
         return limit_reply(model, estimate_task_tokens(task), left, spent)
 
     return ModelChain(
@@ -139,6 +134,37 @@ def _make_chain(
         ),
         limit_reply=limit,
     )
+
+
+def _cost_of(task: Task[Any], models: Sequence[Model]) -> Cost:
+    return estimate_cost(models, estimate_task_tokens(task))
+
+
+class GuardedAsk:
+    """The recorded calls of models. The query guard sees each task before it is asked."""
+
+    def __init__(self, recorded: RecordedCall[Task[Any], Reply[Any]], guard: QueryGuard) -> None:
+        self._recorded = recorded
+        self._guard = guard
+
+    def __call__(self, task: Task[AnswerT], /) -> Reply[AnswerT]:
+        """Ask and wait. Raises ModelFailed, or Halt."""
+        self._guard.watch(task)
+        return self._recorded(task)
+
+    def collect(
+        self, tasks: Sequence[Task[AnswerT]], /
+    ) -> Iterator[Reply[AnswerT] | OutsideError | Halt]:
+        """Ask side by side: outcomes in their order, after a halt those of what has ended."""
+        for task in tasks:
+            self._guard.watch(task)
+        left = list(tasks)
+        try:
+            for outcome in self._recorded.collect(tasks):
+                left.pop(0)
+                yield outcome
+        except Halt as halt:
+            yield from (self._recorded.result_if_done(task) or halt for task in left)
 
 
 class CallRecorder(NamedTuple):
@@ -165,13 +191,14 @@ class CallRecorder(NamedTuple):
             ),
             CallHooks(
                 permit=lambda task: budget.reserve_call(
-                    estimate_cost(models, estimate_task_tokens(task)),
-                    last=task.name in ANSWER_TASKS,
+                    _cost_of(task, models), last=task.name in ANSWER_TASKS
                 ),
                 check_time=lambda task: budget.check_time(last=task.name in ANSWER_TASKS),
+                on_end=lambda task: budget.release(_cost_of(task, models)),
                 on_recall=lambda reply: chain.switch_to(reply.model),
             ),
-            WaitLimits(ASK_TIMEOUT, self.patience, self.rate_limit_wait),
+            # no task is given up for being slow: one that is tried again takes its time
+            WaitLimits(ASK_TIMEOUT, ASK_TIMEOUT, self.rate_limit_wait),
         )
 
     def record_source(

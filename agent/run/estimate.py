@@ -71,18 +71,20 @@ Workloads = tuple[Workload, Workload]
 def _slots_workloads(settings: Settings, _: Sequence[Slot]) -> Workloads:
     rounds, tokens = settings.max_rounds, settings.evidence_tokens
     searches = MAX_QUERIES + MAX_NEW_QUERIES * (rounds - 1)
-    asks = rounds + 2 + _count_verify_asks(settings)
+    fewest, most_checks = _count_verify_asks(settings)
+    asks = rounds + 2 + most_checks
     most = Workload(asks, rounds, searches, searches * settings.pages_per_query, tokens)
-    return Workload(3, 1, 1, 1, tokens), most
+    return Workload(2 + fewest, 1, 1, 1, tokens), most
 
 
 def _loop_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
     steps, tokens = settings.max_steps, settings.evidence_tokens
     double_checks = int(settings.double_check)
     asks = steps + 1 + double_checks + steps * settings.browse_with_model + bool(slots)
-    asks += _count_verify_asks(settings)
+    fewest, most_checks = _count_verify_asks(settings)
+    asks += most_checks
     most = Workload(asks, steps, steps * MAX_STEP_QUERIES, steps * settings.pages_per_step, tokens)
-    return Workload(2 + double_checks, 1, 1, 1, tokens), most
+    return Workload(2 + double_checks + fewest, 1, 1, 1, tokens), most
 
 
 def _report_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
@@ -94,17 +96,18 @@ def _report_workloads(settings: Settings, slots: Sequence[Slot]) -> Workloads:
     tool_tokens = turns // rounds * CALLS_PER_TURN * PAGE_TOKENS  # at the end of a round
     tokens = settings.report_tokens + tool_tokens // 2
     asks = turns + rounds * MAX_IDLE_TURNS + 1 + rounds  # a plan, gaps between the rounds, a draft
-    asks += bool(slots) + _count_verify_asks(settings)
-    least = Workload(5 + (rounds > 1), 1, 1, 1, tokens)
+    fewest, most_checks = _count_verify_asks(settings)
+    asks += bool(slots) + most_checks
+    least = Workload(5 + (rounds > 1) + fewest, 1, 1, 1, tokens)
     return least, Workload(asks, turns, turns * MAX_CALLS_PER_TURN, 0, tokens)
 
 
-def _count_verify_asks(settings: Settings) -> int:
-    """The model calls of Verify at most: those to judge, one to mend, and one to judge anew."""
+def _count_verify_asks(settings: Settings) -> tuple[int, int]:
+    """The model calls of Verify: one to judge, and at most all of those, a mending, one anew."""
     if settings.verify == "rules":
-        return 0
+        return 0, 0
     claims = settings.max_words // SHORT_SENTENCE + MAX_SLOTS
-    return ceil(claims / settings.claims_per_call) + 2
+    return 1, ceil(claims / settings.claims_per_call) + 2
 
 
 WORKLOADS: dict[str, Callable[[Settings, Sequence[Slot]], Workloads]] = {

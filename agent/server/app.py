@@ -5,6 +5,7 @@ OpenAPI publishes the names of the functions that serve a route, as ids and titl
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,7 @@ from starlette.exceptions import HTTPException
 
 from agent import __version__
 from agent.answer import Answer
+from agent.answer.phrases import VERDICT_LABELS
 from agent.errors import AgentError, Busy
 from agent.run.models import make_models
 from agent.server import body, responses
@@ -110,6 +112,12 @@ def _add_ui_routes(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     def index() -> Response:
         return FileResponse(UI_FOLDER / "index.html")
+
+    @app.get("/ui/verdicts.js", include_in_schema=False)
+    def verdict_labels() -> Response:
+        """The words of the other formats, as a module of the page."""
+        module = f"export const VERDICT_LABELS = {json.dumps(VERDICT_LABELS)};\n"
+        return Response(module, media_type="text/javascript")
 
     @app.get("/ui/{name}", include_in_schema=False)
     def ui_file(name: str) -> Response:

@@ -4,17 +4,18 @@ Sources whose text around the quote is a copy of each other are one witness. A w
 much as its domain is trusted (`agent/evidence/credibility.py`); copies on several domains weigh as
 the best of these. The share of a value is its weight over the weight of all values of its leaf.
 
-Confidence is a scale to sort by, not a probability. It is 0.4 for one witness, 0.5 for two, 0.6
-for more, times the share: of values that nobody judged, four in ten were right. What a model that
-judged a value says of it moves it half way to 1, or to 0. Of a conflict it is the share, at most
-0.5.
+Confidence is how often values like this one were right in questions with known answers: at least
+so often, as far as these are enough to tell. It depends on how the quote holds the value, and on
+what a judge says of it. A witness against cancels one for; where none is left for, it is times the
+share. Of a conflict it is the share, at most 0.5.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
-from agent.evidence import find_copies
+from agent.evidence import find_copies, fold, is_row
 from agent.evidence.credibility import host_kind
 from agent.slots.items import merge_items
 from agent.slots.sameness import is_swapped_score, same_value
@@ -24,9 +25,17 @@ from agent.state import Alternative, Finding, Page, Quote, Scalar, Slot, Source,
 #: witness (.9) outweighs one of unknown standing (.4), and two of a kind outweigh one; .9 against
 #: .8 stays open. Chosen by these cases, not swept. After a change: `python -m evals.conflicts`.
 SETTLED = 0.6
-#: Of 49 values that the engine without a model gave for NQ questions that nothing was tuned on, 20
-#: were right, all from one witness. The steps above it are set by hand.
-BY_WITNESSES = {1: 0.4, 2: 0.5}
+#: How a quote holds a value: in a row of a table or a box, among the words of a sentence, or the
+#: sentence is the value.
+ValueForm = Literal["row", "words", "sentence"]
+#: The share of unjudged values that were right, by form: the lower end of its 95 % interval, at
+#: most .95. Several witnesses that agree, and a title that names what is asked, told nothing apart.
+#: Source: the tune half of `python -m evals.calibration`, which prints these with `--fit`.
+RIGHT: dict[ValueForm, float] = {"row": 0.95, "words": 0.65, "sentence": 0.58}
+#: How a judge's word multiplies the odds that a value is right. A model of 1.5 billion parameters
+#: called 17 of 25 true claims supported, and 10 of 35 that were not wholly true, one in a call.
+#: A stronger one tells more; until it is measured, it counts the same.
+JUDGED = {"supported": (17 / 25) / (10 / 35), "partial": (8 / 25) / (25 / 35)}
 MOST_FINDINGS = 400
 NEAR = 600  # characters on either side of a quote that are compared to recognise copies
 
@@ -81,7 +90,9 @@ def weigh_values(name: str, said: Sequence[Statement], sources: Sequence[Source]
     weight, count, group = values[0]
     share = weight / total if (total := sum(value[0] for value in values)) else 0.0
     settled = len(values) == 1 or share >= SETTLED
-    base = BY_WITNESSES.get(count, 0.6)
+    outnumbers = count > sum(against for _, against, _ in values[1:])
+    right = max(RIGHT[tell_form(one.value, one.quote)] for one in group)
+    sure = right if outnumbers else right * share
     return Finding(
         slot=name,
         status="filled" if settled else "conflict",
@@ -96,19 +107,24 @@ def weigh_values(name: str, said: Sequence[Statement], sources: Sequence[Source]
             for heavy, _, some in values[1:]
         ),
         weight=round(weight, 3),
-        confidence=round(base * share if settled else min(0.5, share), 3),
+        confidence=round(sure if settled else min(0.5, share), 3),
     )
+
+
+def tell_form(value: Scalar, quote: Quote) -> ValueForm:
+    """How a quote holds a value."""
+    if any(map(is_row, quote.text.split("\n"))):
+        return "row"
+    said, whole = (fold(text).strip(" .") for text in (str(value), quote.text))
+    return "sentence" if said == whole else "words"
 
 
 def rate_confidence(finding: Finding) -> float:
     """The confidence of a finding, with what a model says of its value."""
-    if finding.status != "filled" or not finding.by:
+    if finding.status != "filled" or finding.verdict not in JUDGED:
         return finding.confidence
-    if finding.verdict == "supported":
-        return round((1 + finding.confidence) / 2, 3)
-    return (
-        round(finding.confidence / 2, 3) if finding.verdict != "unchecked" else finding.confidence
-    )
+    odds = JUDGED[finding.verdict] * finding.confidence / (1 - finding.confidence)
+    return round(odds / (1 + odds), 3)
 
 
 def _group_values(said: Sequence[Statement]) -> list[list[Statement]]:

@@ -25,8 +25,9 @@ def settle(verified: Verified, research: Research) -> Verified:
     """The checked answer as it is given.
 
     Where no sentence with a citation is left, those that the slots were filled from are the answer.
-    Where sources disagree, both sides are said, as items below the slot's name and its values.
-    Without either the run says that it found no answer.
+    Where sources disagree, both sides are said, as items: below the slot's name and its values, or
+    below the two numbers in which pages of one text differ. No fixed word stands there, which would
+    be in one language. Without either the run says that it found no answer.
     """
     findings = verified.findings or tuple(research.findings.values())
     builder = _ClaimBuilder(research.sources)
@@ -120,10 +121,14 @@ class _ClaimBuilder:
     def quote_rivals(self, quotes: Iterable[Quote]) -> list[Claim]:
         """Both sides of what pages of one text say with another number, if not yet said."""
         said = {(quote.source, quote.start) for quote in self.quotes}
-        pairs = [(r.quote, r.other) for r in find_rivals(quotes, tuple(self._sources.values()))]
-        new = [pair for pair in pairs if not {(q.source, q.start) for q in pair} <= said]
-        sides = dict.fromkeys(side for pair in new[:MOST_SHOWN] for side in pair)
-        return [self._quote_sentence(quote, "The sources disagree:") for quote in sides]
+        rivals = find_rivals(quotes, tuple(self._sources.values()))
+        new = [r for r in rivals if not {(q.source, q.start) for q in (r.quote, r.other)} <= said]
+        sides = dict.fromkeys(
+            (side, f"{r.number} / {r.other_number}")
+            for r in new[:MOST_SHOWN]
+            for side in (r.quote, r.other)
+        )
+        return [self._quote_sentence(quote, numbers) for quote, numbers in sides]
 
     def _quote_sentence(self, quote: Quote, intro: str = "") -> Claim:
         """A claim that is a quote; an item below an intro, if it has one."""

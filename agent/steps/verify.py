@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
@@ -15,7 +14,7 @@ from agent.checking.rules import FAILING, Assessment
 from agent.errors import AgentError, Halt, ModelFailed
 from agent.evidence import render_sources, select_passages
 from agent.evidence.citing import compose_answer
-from agent.outside import Ask, Reply, Task, spawn
+from agent.outside import AskMany, Reply, Task
 from agent.state import Claim, Draft, Event, Failed, Frozen, Halted, Research, Verified, Warned
 from agent.steps.asking import NO_REPLY, failure_event, reply_event
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule, render_topic
@@ -133,7 +132,7 @@ class Verify:
 
     def __init__(
         self,
-        ask: Ask,
+        ask: AskMany,
         budget: int,
         language: str = "",
         *,
@@ -165,13 +164,13 @@ class Verify:
         yield settle(verified, research)
 
     def _judge_open_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
-        """Ask for the verdicts, some calls side by side; none after a group that all failed."""
+        """Ask for the verdicts, some calls side by side; none after a halt, or if all failed."""
         claims = bench.open_claims()
         groups = [claims[i : i + self._batch] for i in range(0, len(claims), self._batch)]
         for i in range(0, len(groups), SIDE_BY_SIDE):
             some = groups[i : i + SIDE_BY_SIDE]
             tasks = [self._make_task(group, bench, research) for group in some]
-            outcomes = _ask_side_by_side(tasks, self._ask)
+            outcomes = list(self._ask.collect(tasks))
             failures: dict[str, Event] = {}
             for task, group, outcome in zip(tasks, some, outcomes, strict=True):
                 if isinstance(outcome, AgentError):
@@ -180,7 +179,8 @@ class Verify:
                 yield reply_event(task, outcome)
                 _record_judgements(outcome, group, bench)
             yield from failures.values()
-            if all(isinstance(outcome, AgentError) for outcome in outcomes):
+            have_failed = all(isinstance(outcome, AgentError) for outcome in outcomes)
+            if have_failed or any(isinstance(outcome, Halt) for outcome in outcomes):
                 return
 
     def _make_task(self, claims: Sequence[Claim], bench: Bench, research: Research) -> JudgeClaims:
@@ -213,24 +213,6 @@ class Verify:
         corrected, _ = compose_answer(reply.answer, research.sources)
         bench.replace_failed(failed, corrected)
         yield from self._judge_open_claims(bench, research)
-
-
-Outcome = Reply[Judgements] | ModelFailed | Halt
-
-
-def _ask_side_by_side(tasks: Sequence[JudgeClaims], ask: Ask) -> list[Outcome]:
-    """What comes of each task, in their order."""
-    if len(tasks) == 1:
-        return [_try_ask(tasks[0], ask)]
-    futures = [spawn(partial(_try_ask, task, ask)) for task in tasks]
-    return [future.result() for future in futures]
-
-
-def _try_ask(task: JudgeClaims, ask: Ask) -> Outcome:
-    try:
-        return ask(task)
-    except NO_REPLY as error:
-        return error
 
 
 def _record_judgements(reply: Reply[Judgements], claims: Sequence[Claim], bench: Bench) -> None:

@@ -2,7 +2,7 @@
 // markers, and with a mark where it is not confirmed.
 import { textWithMarkers } from "/ui/citation.js";
 import { element, textElement } from "/ui/element.js";
-import { VERDICT_MARKS } from "/ui/labels.js";
+import { VERDICT_LABELS } from "/ui/verdicts.js";
 
 const FINAL_STOP = /(?<![.!?。！？])[.!?。！？]+[)"'”’»」』]*$/;
 const WIDE_ENDS = "。！？"; // no space stands before the markers, nor after them
@@ -93,7 +93,7 @@ const sentenceElements = (claim, citations) => [
 
 /** The verdict in words, a space before it; nothing for a claim that is supported. */
 function markElement({ verdict }) {
-  const mark = VERDICT_MARKS[verdict];
+  const mark = VERDICT_LABELS[verdict];
   return mark ? [" ", element("span", { class: `mark ${verdict}` }, mark)] : [];
 }
 

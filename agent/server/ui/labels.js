@@ -7,14 +7,6 @@ export const STATUSES = {
   error: "No answer",
 };
 
-/** The mark after a sentence, by its verdict; a supported one has none. */
-export const VERDICT_MARKS = {
-  partial: "partly confirmed",
-  unsupported: "not confirmed",
-  contradicted: "contradicted by its source",
-  unchecked: "not checked",
-};
-
 const STEPS = {
   start: "Began",
   plan: "Plan",
