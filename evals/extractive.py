@@ -29,6 +29,7 @@ class Outcome(NamedTuple):
 
     dataset: str
     half: str
+    language: str
     right: bool  # it is no abstention, and a gold answer stands in it
     baseline: bool  # it stands in the best BM25 sentences of the pages read, in as many words
     single: bool  # it stands in the single best of them
@@ -90,6 +91,7 @@ def ask(question: dict[str, Any], corpus: Path, work: Path, max_words: int) -> O
     return Outcome(
         dataset=question["dataset"],
         half=half(question),
+        language=str(question.get("sample", "")).partition(".")[2] or "en",
         right=not abstained and contains_answer(answer.answer, golds),
         baseline=contains_answer(take_words(ranked, words or max_words), golds),
         single=contains_answer("".join(ranked[:1]), golds),
@@ -179,6 +181,28 @@ def table(full: list[Outcome], short: list[Outcome], bare: list[Outcome]) -> Ite
         yield _row(name, *([o[i] for i in given] for o in (full, short, bare)))
 
 
+LANGUAGE_HEAD = (
+    "| xquad in | half | n | **right** | BM25 sentences, same words | best BM25 sentence "
+    f"| abstained | abstained, no gold |\n|{'---|' * 8}"
+)
+
+
+def language_table(full: list[Outcome], bare: list[Outcome]) -> Iterator[str]:
+    """A row a language and half of xquad."""
+    told = sorted({(o.language, o.half) for o in full if o.dataset == "xquad"})
+    for language, side in told:
+        own = [o for o in full if (o.dataset, o.language, o.half) == ("xquad", language, side)]
+        away = [
+            o
+            for o in bare
+            if (o.dataset, o.language, o.half) == ("xquad", language, side) and not o.right
+        ]
+        shares = ([o.baseline for o in own], [o.single for o in own], [o.abstained for o in own])
+        cells = [_mean([o.right for o in own]), *map(_mean, shares)]
+        cells.append(_mean([o.abstained for o in away]))
+        yield f"| {language} | {side} | {len(own)} | {' | '.join(f'{c:.1%}' for c in cells)} |"
+
+
 def _row(name: str, full: list[Outcome], short: list[Outcome], bare: list[Outcome]) -> str:
     complete = [o for o in full if o.status == "complete"]
     shares = (
@@ -212,6 +236,9 @@ def report(full: list[Outcome], short: list[Outcome], bare: list[Outcome]) -> st
         [
             HEAD,
             *table(full, short, bare),
+            "",
+            LANGUAGE_HEAD,
+            *language_table(full, bare),
             "",
             "*right*: the answer is no abstention, and a gold answer stands in it (at most 80",
             "words; case, articles and punctuation aside; whole words). *BM25 sentences, same",

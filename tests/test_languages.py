@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.evidence import anchor_quote, fold_with_offsets, split_sentences
+from agent.evidence import anchor_quote, content_words, fold_with_offsets, split_sentences
+from agent.evidence.dates import months
+from agent.evidence.language import LANGUAGES, language_of, load_language
+from agent.llm.extractive.engine import Extractive
+from agent.llm.extractive.question import parse_question
+from agent.outside import Excerpt
 from agent.run import research
 from agent.settings import Settings
+from agent.steps.generate_queries import MakeQueries
+from agent.steps.synthesize import WriteAnswer
 from tests.services import ModelRequest, Raw, Services
 from tests.test_evidence import cut, source
 from tests.thinker import Fact, Thinker, support_all
@@ -137,3 +146,92 @@ def test_a_chinese_question_without_a_model(tmp_path: Path) -> None:
     answer = run.answer()
     assert "李文山" in answer.answer and answer.citations[0].title == "青龙桥"
     assert all(BRIDGE[c.start : c.end] == c.quote for c in answer.citations if c.title == "青龙桥")
+
+
+# --- what is asked in each language, without a model ---------------------------------------------
+
+ASKED: dict[str, Any] = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
+QUESTIONS = [(tag, *pair) for tag, told in ASKED.items() for pair in told["asked"].items()]
+
+
+def pages_in(language: str) -> tuple[Excerpt, ...]:
+    pages = ASKED[language]["pages"]
+    return tuple(
+        Excerpt(source=n, title=title, url=f"https://{n}.example", passages=(text,))
+        for n, (title, text) in enumerate(zip(pages[::2], pages[1::2], strict=True), 1)
+    )
+
+
+@pytest.mark.parametrize(("language", "question", "said"), QUESTIONS)
+def test_a_question_is_answered_in_its_language(language: str, question: str, said: str) -> None:
+    task = WriteAnswer(topic=question, evidence=pages_in(language), max_words=40)
+    draft = task.answer_type.model_validate_json(Extractive().generate(task, "").text)
+    assert said in draft.answer
+
+
+@pytest.mark.parametrize("language", ASKED)
+def test_pages_about_something_else_answer_in_no_language(language: str) -> None:
+    others = {"de": "Wer erfand die Dampfmaschine von Wien?", "zh": "谁发明了维也纳的蒸汽机？"}
+    question = others.get(language, "Who invented the steam engine of Vienna?")
+    task = WriteAnswer(topic=question, evidence=pages_in(language))
+    assert not task.answer_type.model_validate_json(Extractive().generate(task, "").text).answer
+
+
+@pytest.mark.parametrize(("language", "question", "_said"), QUESTIONS)
+def test_a_language_is_told_and_no_question_word_is_searched_alone(
+    language: str, question: str, _said: str
+) -> None:
+    assert language_of(question).tag == language
+    task = MakeQueries(topic=question)
+    plan = task.answer_type.model_validate_json(Extractive().generate(task, "").text)
+    stop = load_language(language).stop
+    assert all(set(query.casefold().strip("¿? ").split()) - stop for query in plan.queries)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Wann wurde die Brücke eröffnet?", "date"),
+        ("Où se trouve le musée ?", "place"),
+        ("¿Cuántos habitantes tiene Lund?", "number"),
+        ("Chi ha scritto il libro?", "name"),
+        ("Quanto custou a ponte do porto?", "money"),
+        ("Hoe hoog is de toren?", "number"),
+        ("Кто написал эту книгу?", "name"),
+        ("这座桥有多长？", "number"),
+        ("橋はどこにありますか？", "place"),
+        ("متى افتتح الجسر؟", "date"),
+        ("Why was the bridge closed?", "passage"),
+    ],
+)
+def test_what_a_question_asks_for_is_told_in_each_language(question: str, kind: str) -> None:
+    assert parse_question(question).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("language", "one", "other"),
+    [
+        ("es", "universidades", "universidad"),
+        ("de", "Brücken", "Brücke"),
+        ("fr", "continuellement", "continuelle"),
+        ("ru", "городами", "города"),
+        ("ar", "والمدرسة", "مدرسة"),
+        ("en", "bridges", "bridge"),
+    ],
+)
+def test_forms_of_a_word_have_one_stem(language: str, one: str, other: str) -> None:
+    assert content_words(one, language) == content_words(other, language) != []
+
+
+def test_a_word_of_another_language_is_no_stop_word() -> None:
+    assert content_words("die war son") == ["die", "war", "son"]
+    assert content_words("die war Brücke", "de") == content_words("Brücke", "de")
+
+
+def test_every_language_has_stop_words_questions_and_months_or_numbers_for_them() -> None:
+    for tag in LANGUAGES:
+        language = load_language(tag)
+        kinds = {kind for kind, _ in language.asks}
+        assert language.stop and {"name", "date", "place", "number", "money"} <= kinds
+        assert len(language.months) == (0 if tag in ("zh", "ja") else 12)
+    assert {months()[name] for name in ("mayo", "mai", "maggio", "мая", "mei", "مايو")} == {5}

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from datetime import date
 from functools import cache
 
-from agent.evidence.words import strip_accents, word_lists
+from agent.evidence.language import LANGUAGES, load_language
+from agent.evidence.words import strip_accents
 
 # --- months ------------------------------------------------------------------------------------
 
 
 def month_names(*languages: str) -> str:
     """The names of months in languages (`en`, `de`), longest first, for a pattern; lower case."""
-    lists = word_lists()["months"]
-    names = {name for tag in languages for name in lists[tag].split() if name != "|"}
+    names = {name for tag in languages for month in load_language(tag).months for name in month}
     return "|".join(sorted(names, key=lambda name: (-len(name), name)))
 
 
@@ -24,9 +24,9 @@ def months() -> dict[str, int]:
     """The number of each month by its name in any language known here, without accents."""
     return {
         strip_accents(name): number
-        for names in word_lists()["months"].values()
-        for number, spellings in enumerate(names.split("|"), 1)
-        for name in spellings.split()
+        for tag in LANGUAGES
+        for number, spellings in enumerate(load_language(tag).months, 1)
+        for name in spellings
     }
 
 

@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from agent.evidence.dates import is_year
+from agent.evidence.language import load_language
 from agent.evidence.words import CJK, LONGEST_SENTENCE, stop_words, word_lists
 
 #: Capital letters of the Latin, Greek and Cyrillic scripts (`re` has no class for them).
@@ -20,7 +21,7 @@ _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 @cache
 def _calendar() -> frozenset[str]:
     """The names of months and weekdays, which begin with a capital letter and name nobody."""
-    full = (names.split()[0] for names in word_lists()["months"]["en"].split("|"))
+    full = (names[0] for names in load_language("en").months)
     return frozenset((*full, *_WEEKDAYS.split()))
 
 
@@ -88,13 +89,16 @@ _NAMED = re.compile(
 _QUOTED = re.compile(r"[\"“”«»《》「」]([^\"“”«»《》「」]{2,80})[\"“”«»《》「」]")
 
 
-def find_question_names(text: str) -> list[str]:
-    """The names in a question, as written: quoted words, and runs of capitalised ones."""
+def find_question_names(text: str, stop: frozenset[str] = frozenset()) -> list[str]:
+    """The names in a question, as written: quoted words, and runs of capitalised ones.
+
+    No name begins with a word of `stop`, those of the question's language.
+    """
     text = text[:LONGEST_SENTENCE]
     found = [match.strip() for match in _QUOTED.findall(text)]
     for match in _NAMED.finditer(text):
         pieces = match[0].rstrip(".'’").split()
-        while pieces and pieces[0].lower() in _openers("questions"):
+        while pieces and pieces[0].lower() in _openers("questions") | stop:
             pieces.pop(0)
         name = " ".join(pieces)
         if len(name) > 1 and not is_year(name):

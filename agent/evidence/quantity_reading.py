@@ -17,6 +17,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from agent.evidence.dates import month_names, months
+from agent.evidence.language import LANGUAGES
 from agent.evidence.numbers import (
     CHINESE_DIGITS,
     chinese_value,
@@ -300,7 +301,9 @@ def _month() -> str:
     """Names of months; those of English and German with a capital: `may` is a verb."""
     capital = [name.capitalize() for name in month_names("en", "de").split("|")]
     capital += [name.upper() for name in capital if len(name) > 3]
-    other = [name for names in _table("months") for name in names]
+    others = month_names(*(tag for tag in LANGUAGES if tag not in ("en", "de"))).split("|")
+    told = [name for name in others if len(name) > 3 or name in ("mai", "mei", "май", "мая")]
+    other = [_without_marks(normalize("NFKD", name)) for name in told]
     plain = sorted(
         {_without_marks(normalize("NFKD", name)) for name in capital},
         key=lambda name: (-len(name), name),
@@ -311,9 +314,7 @@ def _month() -> str:
 
 
 def _month_number(name: str) -> int:
-    folded = strip_accents(name.rstrip("."))
-    known = {month: n for n, names in enumerate(_table("months"), 1) for month in names}
-    return months().get(folded) or known[folded]
+    return months()[strip_accents(name.rstrip("."))]
 
 
 _DAY = r"(?:st|nd|rd|th|er|o|a|\.)?"

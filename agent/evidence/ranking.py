@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from agent.evidence.language import language_of
 from agent.evidence.words import content_words
 from agent.state import Source
 
@@ -18,9 +19,9 @@ BLOCK = 4000  # characters that are ranked together or left out together
 
 
 @lru_cache(maxsize=4096)
-def _count_words(text: str) -> Counter[str]:
+def _count_words(text: str, language: str) -> Counter[str]:
     """The content words of a passage with their counts; cached, since pages are ranked often."""
-    return Counter(content_words(text))
+    return Counter(content_words(text, language))
 
 
 def ranked_length(sources: Sequence[Source]) -> int:
@@ -47,7 +48,7 @@ def ranked_spans(text: str, query: str, length: int) -> list[Span]:
     if len(text) <= length:
         return [(0, len(text))]
     blocks = list(_cut_blocks(text))
-    words = tuple(dict.fromkeys(content_words(query[:BLOCK])))
+    words = tuple(dict.fromkeys(content_words(query[:BLOCK], language_of(query).tag)))
     folded = (text[start:end].casefold() for start, end in blocks)
     found = [sum(word in block for word in words) for block in folded]
     order = sorted(range(1, len(blocks)), key=lambda i: -found[i])
@@ -79,12 +80,14 @@ def _cut_blocks(text: str) -> Iterator[Span]:
 def rank_texts(texts: Sequence[str], query: str) -> list[float]:
     """The BM25 score of each text for a query (k1 1.2, b 0.75), over the given texts.
 
-    Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
+    Words are read as in the language of the query. Robertson and Zaragoza, The Probabilistic
+    Relevance Framework, 2009.
     """
-    bags = [_count_words(text) for text in texts]
+    language = language_of(query).tag
+    bags = [_count_words(text, language) for text in texts]
     lengths = [sum(bag.values()) for bag in bags]
     mean = (sum(lengths) / len(lengths) if lengths else 0) or 1
-    place = {word: n for n, word in enumerate(dict.fromkeys(content_words(query)))}
+    place = {word: n for n, word in enumerate(dict.fromkeys(content_words(query, language)))}
     # in one order: sums differ in their last bits
     found = [sorted(place.keys() & bag.keys(), key=place.__getitem__) for bag in bags]
     holding = Counter(word for words in found for word in words)

@@ -11,6 +11,8 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from agent.evidence.language import load_language
+
 #: Characters of Chinese, Japanese and Korean, for a class of a regular expression. They are
 #: written without spaces between words.
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -22,6 +24,7 @@ _LONG_RUN = re.compile(r"([^\w\s]{30})[^\w\s]+")
 
 LONGEST_TEXT = 1_000_000  # characters of a text whose words are read; no stored page is longer
 LONGEST_SENTENCE = 10_000  # characters of a sentence in which names, dates and numbers are found
+LONGEST_WORD = 50  # characters of a word that is stemmed by Snowball
 LONGEST_KEPT = 1000  # characters of a text of which what was read is kept for the next time
 
 
@@ -33,9 +36,8 @@ def word_lists() -> dict[str, Any]:
 
 @cache
 def stop_words(*languages: str) -> frozenset[str]:
-    """The stop words of languages (`en`, `de`, `ar`), folded; of English where none is named."""
-    lists = word_lists()["stop"]
-    return frozenset(word for tag in languages or ("en",) for word in lists[tag].split())
+    """The stop words of languages (`en`, `de`), with and without accents; else those of English."""
+    return frozenset(word for tag in languages or ("en",) for word in load_language(tag).stop)
 
 
 def normalize(form: Literal["NFKC", "NFKD"], text: str) -> str:
@@ -51,23 +53,24 @@ def normalize(form: Literal["NFKC", "NFKD"], text: str) -> str:
     return apart if form == "NFKD" else unicodedata.normalize("NFC", apart)
 
 
-def content_words(text: str) -> list[str]:
-    """The words of a text that are no English stop words, folded and stemmed, in order.
+def content_words(text: str, language: str = "en") -> list[str]:
+    """The words of a text that are no stop words of a language, folded and stemmed, in order.
 
     A run of Chinese, Japanese or Korean gives its bigrams: these have no spaces between words.
     """
     read = _keep_words if len(text) <= LONGEST_KEPT else _read_words
-    return list(read(text))
+    return list(read(text, language))
 
 
-def _read_words(text: str) -> tuple[str, ...]:
+def _read_words(text: str, language: str) -> tuple[str, ...]:
     found: list[str] = []
+    stop = stop_words(language)
     for match in _WORD.finditer(normalize("NFKC", text).casefold().translate(_ALIKE)):
         word = match[0]
         if _CJK.match(word):
             found += [word[i : i + 2] for i in range(len(word) - 1)] or [word]
-        elif word not in stop_words():
-            found.append(stem(word))
+        elif word not in stop:
+            found.append(stem(word, language))
     return tuple(found)
 
 
@@ -90,19 +93,33 @@ def count_words(text: str) -> int:
 # --- stems -------------------------------------------------------------------------------------
 
 _ENDINGS = {"ies": "y", "sses": "ss", "ing": "", "ed": "", "es": "", "s": ""}
-_ARABIC_PREFIX = re.compile("^(?:وال|بال|كال|فال|لل|ال|و(?=....))")
+#: Scripts that one language here is written in: its words are known in any text.
+_OWN_SCRIPTS = (("\u0600", "\u06ff", "arabic"), ("\u0400", "\u04ff", "russian"))
+_ARABIC_PREFIX = re.compile("^(?:وال|بال|كال|فال|لل|ال)(?=...)")  # Snowball leaves two in a row
 
 
 @lru_cache(maxsize=20_000)
-def stem(word: str) -> str:
-    """A folded word without its commonest endings: `goals` is `goal`, `الفريق` is `فريق`."""
-    if "\u0600" <= word[:1] <= "\u06ff":
-        bare = _ARABIC_PREFIX.sub("", word)
-        return bare if len(bare) > 2 else word
+def stem(word: str, language: str = "en") -> str:
+    """A folded word without its endings: `goals` is `goal`, in Spanish `ciudades` is `ciudad`.
+
+    By Snowball, but for English: there the commonest endings alone go, in a tenth of the time.
+    """
+    own = [name for first, last, name in _OWN_SCRIPTS if first <= word[:1] <= last]
+    name = own[0] if own else load_language(language).stemmer
+    if name and len(word) <= LONGEST_WORD:
+        return strip_accents(str(_snowball(name).stemWord(_ARABIC_PREFIX.sub("", word))))
     for ending, rest in _ENDINGS.items():
         if word.endswith(ending) and len(word) - len(ending) >= 4 and not word.endswith("ss"):
             return (word[: -len(ending)] + rest).rstrip("e")
     return word.rstrip("e") if len(word) > 4 else word
+
+
+@cache
+def _snowball(name: str) -> Any:
+    """Snowball's stemmer of a language, imported where one is needed."""
+    import snowballstemmer
+
+    return snowballstemmer.stemmer(name)
 
 
 # --- folding -----------------------------------------------------------------------------------

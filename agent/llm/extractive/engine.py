@@ -3,42 +3,39 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent.errors import ModelFailed
-from agent.evidence import CJK, is_row, stop_words
+from agent.evidence import is_row
 from agent.evidence.names import find_names
 from agent.llm.extractive import report as reports
 from agent.llm.extractive.fact import is_generic
 from agent.llm.extractive.facts import side_slots, suggest_slots
 from agent.llm.extractive.filled import fill_slot, is_stated
 from agent.llm.extractive.filling import fill_rows
-from agent.llm.extractive.lines import Line, quotable_lines
-from agent.llm.extractive.question import ParsedQuestion, named_opponents, parse_question
-from agent.llm.extractive.ranking import ScoredLine, score_lines
-from agent.llm.extractive.selection import (
-    SURE,
-    choose_sentences,
-    confidence,
-    drop_other_events,
-    has_value_of_type,
-    lead_in,
-    names_together,
+from agent.llm.extractive.lines import Line
+from agent.llm.extractive.queries import (
+    distinct_queries,
+    propose_queries,
+    slot_queries,
+    words_as_written,
 )
-from agent.llm.extractive.synonyms import doer_noun
+from agent.llm.extractive.question import ParsedQuestion, parse_question
+from agent.llm.extractive.ranking import ScoredLine
+from agent.llm.extractive.selection import (
+    choose_sentences,
+    join_neighbours,
+    may_answer,
+    score_evidence,
+)
 from agent.llm.model import Generation
 from agent.outside import Task
 from agent.outside.turns import TURNS
 from agent.slots.forms import slot_words
 from agent.state import Slot
 
-QUERIES = (3, 5)  # at least where there are so many sensible ones, at most
-MORE = 3
-COMPARING = frozenset(
-    "difference differences between compare comparison versus vs better both".split()
-)
+MORE = 3  # queries of a further round
 
 
 class Extractive:
@@ -55,7 +52,7 @@ class Extractive:
         """Answer a task as JSON text. Raises ModelFailed for a task that rules cannot answer."""
         answers: dict[str, Callable[[Task[Any]], dict[str, Any]]] = {
             "generate_queries": _make_queries,
-            "reflect": _read,
+            "reflect": _reflect,
             "decide": _decide,
             "synthesize": _synthesize,
             "plan": lambda task: reports.make_plan(task.topic, _make_queries(task)["queries"]),
@@ -65,7 +62,7 @@ class Extractive:
                 task, _synthesize(_with_slots(task))["citations"]
             ),
             "verify": lambda _: {"verdicts": []},  # the rules judge
-            "mend": lambda _: _NOTHING,
+            "mend": lambda _: {"answer": "", "citations": []},
         }
         if task.name not in answers:
             raise ModelFailed(
@@ -91,129 +88,30 @@ class Extractive:
         return 0.0
 
 
-# --- queries ---------------------------------------------------------------------------
-
-
 def _make_queries(task: Task[Any]) -> dict[str, Any]:
     question = parse_question(task.topic)
     slots = task.slots or suggest_slots(question)
-    found = [
-        question.text,
-        *_event_pages(question),
-        *_targets(question),
-        *_filler_queries(question, slots),
-    ]
-    return {
-        "queries": _unique_queries([*found, *_narrow_question(question)])[: QUERIES[1]],
-        "slots": [
-            {"name": slot.name, "description": slot.description, "needed": slot.needed}
-            for slot in slots
-        ],
-    }
-
-
-def _event_pages(question: ParsedQuestion) -> list[str]:
-    """The contest that a question names, as a page about it, and one about its final, is called."""
-    if sides := named_opponents(question):
-        contest = [name for name in question.surely_named if name not in sides]
-        year = question.years
-        return [" ".join((*sides, *year, *contest)), " ".join((*year, *contest, "Group matches"))]
-    if not question.asks_for_final or not question.years:
-        return []
-    if re.search(f"[{CJK}]", question.text):
-        cup = f"{question.years[0]}年世界杯" if "世界杯" in question.text else ""
-        return [f"{cup}决赛 比分", f"{cup} 冠军 进球"] if cup else []
-    subject = " ".join((*question.years, *question.surely_named))
-    return [f"{subject} final", subject] if question.surely_named else []
-
-
-def _narrow_question(question: ParsedQuestion) -> list[str]:
-    """Parts of the question: its names, and its words without the first and the last ones."""
-    plain = _content_words_as_written(question)
-    cuts = [plain, plain[1:], plain[:-1], plain[2:]]
-    named = [doer_noun(word) for word in question.text.casefold().rstrip("?").split()]
-    subject = " ".join(question.surely_named)
-    near = [f"{subject} {word}" for word in (*named, _LOOKED_FOR.get(question.kind, "")) if word]
-    parts = [*question.names[:1], *(" ".join(cut) for cut in cuts if len(cut) > 1)]
-    return [*parts[: QUERIES[0]], *(near if subject else [])]
-
-
-#: A word that pages use beside a value of a type.
-_LOOKED_FOR = {"date": "history", "name": "people", "place": "location", "money": "price"}
-
-
-def _unique_queries(queries: Sequence[str]) -> list[str]:
-    """The queries in order, each once: what differs only in stop words or case is one."""
-    seen: dict[tuple[str, ...], str] = {}
-    for query in queries:
-        query = " ".join(query.split())[:300]
-        key = tuple(w for w in re.findall(r"\w+", query.casefold()) if w not in stop_words())
-        if query:
-            seen.setdefault(key, query)
-    return list(seen.values())
-
-
-def _targets(question: ParsedQuestion) -> list[str]:
-    """The sides of a comparison with what is compared, and each name."""
-    rest = " ".join(word for word in _topic_left_out(question) if word.casefold() not in COMPARING)
-    sides = [f"{side} {rest}" for side in question.sides]
-    named = list(question.names[:3]) if len(question.names) > 1 else []
-    said = " ".join(question.names).casefold()
-    asked = [word for word in _content_words_as_written(question) if word.casefold() not in said]
-    return [*sides, *named[:2], *([" ".join(asked)] if len(asked) > 2 else []), *named[2:]]
-
-
-def _content_words_as_written(question: ParsedQuestion) -> list[str]:
-    """The content words as written."""
-    found = re.findall(r"[\w'’.&-]*\w", question.plain)
-    if len(found) == 1 and (run := found[0]) and re.match(f"[{CJK}]", run[-1]):
-        found = [run[i : i + 4] for i in range(0, len(run), 4)]  # no blanks to cut it at
-    return [word for word in found if word.casefold() not in stop_words()]
-
-
-def _topic_left_out(question: ParsedQuestion) -> list[str]:
-    told = " ".join(question.sides).casefold()
-    return [word for word in _content_words_as_written(question) if word.casefold() not in told][:4]
-
-
-def _filler_queries(question: ParsedQuestion, slots: Sequence[Slot]) -> list[str]:
-    named = bool(question.surely_named)
-    subject = " ".join(
-        (*question.names, *question.years) if named else _content_words_as_written(question)[:6]
-    )
-    asked = [slot.name.replace("_", " ") for slot in slots if not is_generic(slot.name)]
-    if re.search(f"[{CJK}]", subject):
-        return []  # names of slots are English
-    return [f"{subject} {name}" for name in asked if name.casefold() not in subject.casefold()]
+    rows = [{"name": s.name, "description": s.description, "needed": s.needed} for s in slots]
+    return {"queries": propose_queries(question, slots), "slots": rows}
 
 
 # --- reflect ---------------------------------------------------------------------------
 
 
-def _read(task: Task[Any]) -> dict[str, Any]:
-    """What the slots are, with the answer where the task asks for one."""
-    asks_for_answer = "answer" in task.answer_type.model_fields
-    return {**_reflect(task), **(_synthesize(task) if asks_for_answer else {})}
-
-
 def _reflect(task: Task[Any]) -> dict[str, Any]:
-    question = parse_question(task.topic)
-    ranked = drop_other_events(score_lines(quotable_lines(task.evidence), question), question)
+    question, ranked = _read(task)
     told = fill_rows(task.slots, question, ranked)
     missing = [Slot(name=slot_words(row["name"])) for row in told if row["value"] is None]
-    more = (
-        [*_next_hops(question, ranked, task), *_filler_queries(question, missing)]
-        if missing
-        else []
-    )
-    fallback = (
-        [" ".join(_content_words_as_written(question)[:8]) or question.text] if missing else []
-    )
+    hops = [*_next_hops(question, ranked, task), *slot_queries(question, missing)]
+    more = distinct_queries(hops, question) or [" ".join(words_as_written(question)[:8])]
+    asked = "answer" in task.answer_type.model_fields
+    draft = _draft(task, question, ranked) if asked else {}
     return {
-        "answerable": True,  # whether it would answer, its draft says
+        "answerable": draft.get("answer") != "",  # where none is asked for it is not known
+        **draft,
         "slots": told,
         "need_more": bool(missing),
-        "new_queries": (_unique_queries(more) or fallback)[:MORE],
+        "new_queries": [query or question.text for query in more][:MORE] if missing else [],
     }
 
 
@@ -250,47 +148,50 @@ def _decide(task: Task[Any]) -> dict[str, Any]:
 
     While the asked facts are not all found, names are followed once, though some answer would do.
     """
-    task = task.model_copy(
-        update={"slots": task.slots or suggest_slots(parse_question(task.topic))}
-    )
-    before = tuple(getattr(task, "queries", ()))
+    task = _with_slots(task)
+    before = getattr(task, "queries", ())
     draft, reflected = _synthesize(task), _reflect(task)
     hops = reflected["new_queries"] if task.evidence else []
-    fresh = _drop_searched([*hops, *_make_queries(task)["queries"]], before)[:MORE]
-    early = reflected["need_more"] and len(before) <= MORE and bool(_drop_searched(hops, before))
+    fresh = _drop_searched([*hops, *_make_queries(task)["queries"]], task)[:MORE]
+    early = reflected["need_more"] and len(before) <= MORE and bool(_drop_searched(hops, task))
     if draft["answer"] and not early:
         return {"action": "return_answer", **draft}
     return {"action": "search_web" if fresh else "return_answer", "queries": fresh}
 
 
-def _drop_searched(queries: Sequence[str], before: Sequence[str]) -> list[str]:
-    known = {query.casefold() for query in before}
-    return [query for query in _unique_queries(queries) if query.casefold() not in known]
+def _drop_searched(queries: Sequence[str], task: Task[Any]) -> list[str]:
+    known = {query.casefold() for query in getattr(task, "queries", ())}
+    fresh = distinct_queries(queries, parse_question(task.topic))
+    return [query for query in fresh if query.casefold() not in known]
 
 
 # --- synthesize ---------------------------------------------------------------------------
 
 
-def _synthesize(task: Task[Any]) -> dict[str, Any]:
+def _read(task: Task[Any]) -> tuple[ParsedQuestion, list[ScoredLine]]:
+    """The question, and the lines of the evidence with their scores for it."""
     question = parse_question(task.topic)
-    if not any(map(str.isalpha, "".join(question.words))):
-        return _NOTHING  # `2+2`: numbers alone name nothing that a page could be about
-    ranked = drop_other_events(score_lines(quotable_lines(task.evidence), question), question)
-    if confidence(question, ranked) < SURE or not (
-        names_together(question, ranked)
-        and has_value_of_type(question, ranked)
-        and is_stated(question, ranked)
-    ):
-        return _NOTHING
+    return question, score_evidence(task.evidence, question)
+
+
+def _synthesize(task: Task[Any]) -> dict[str, Any]:
+    return _draft(task, *_read(task))
+
+
+def _draft(
+    task: Task[Any], question: ParsedQuestion, ranked: Sequence[ScoredLine]
+) -> dict[str, Any]:
+    """The answer in whole sentences, each with its citation; both are empty where there is none."""
     strict = [slot for slot in task.slots if _is_own_fact(slot, question)]
     facts = [found for slot in strict if (found := fill_slot(slot, question, ranked))]
-    if strict and not facts and question.asks_for_final:
-        return _NOTHING
+    unknown = strict and not facts and question.asks_for_final
+    if unknown or not (may_answer(question, ranked) and is_stated(question, ranked)):
+        return {"answer": "", "citations": []}
     picked = _pick_sentences(task, question, ranked, [found.line for found in facts])
+    ends = ["\n" if is_row(line.text) else " " for line in picked]  # a row has no full stop
+    told = (f"{line.text} [{line.source}]{end}" for line, end in zip(picked, ends, strict=True))
     return {
-        "answer": "".join(
-            f"{line.text} [{line.source}]{_ending_of(line)}" for line in picked
-        ).strip(),
+        "answer": "".join(told).strip(),
         "citations": [{"source": line.source, "quote": line.text} for line in picked],
     }
 
@@ -306,29 +207,16 @@ def _pick_sentences(
     task: Task[Any], question: ParsedQuestion, ranked: Sequence[ScoredLine], wanted: Sequence[Line]
 ) -> list[Line]:
     """The sentences of the answer. A row that tells the fact is one, though no prose repeats it."""
-    told = [(s, found) for s in task.slots if (found := fill_slot(s, question, ranked))]
-    tabled = [(slot, found) for slot, found in told if is_row(found.line.text)]
+    told = [found.line for s in task.slots if (found := fill_slot(s, question, ranked))]
+    tabled = [line for line in told if is_row(line.text)]
+    wanted = list(dict.fromkeys([*wanted, *tabled]))
     known = {s.line for s in ranked}
     top = max((s.score for s in ranked), default=0.0)
-    more = [
-        ScoredLine(line, top, 0.0, frozenset())
-        for line in dict.fromkeys(found.line for _, found in tabled)
-        if line not in known
-    ]
+    more = [ScoredLine(line, top, 0.0, frozenset()) for line in tabled if line not in known]
     limit = int(getattr(task, "max_words", 80))
-    wanted = list(dict.fromkeys([*wanted, *(found.line for _, found in tabled)]))
     only = bool(wanted) and (question.asks_for_final or bool(tabled))
     picked = choose_sentences(question, [*ranked, *more], limit, wanted, only=only)
     if tabled and set(picked) <= set(wanted):
         return sorted(picked, key=wanted.index)
-    facts = [found.line for _, found in told]
-    picked = sorted(picked, key=lambda line: line not in facts)  # what was asked for comes first
-    return lead_in(picked, known, [*wanted, *facts], limit)
-
-
-_NOTHING: dict[str, Any] = {"answer": "", "citations": []}
-
-
-def _ending_of(line: Line) -> str:
-    """What goes behind a sentence: a row of a table, which has no full stop, ends its line."""
-    return "\n" if is_row(line.text) else " "
+    picked = sorted(picked, key=lambda line: line not in told)  # what was asked for comes first
+    return join_neighbours(picked, known, [*wanted, *told], limit)

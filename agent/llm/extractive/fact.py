@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from agent.evidence import content_words, stem, stop_words
+from agent.llm.extractive.alike import is_verb, synonyms_of
 from agent.llm.extractive.question import Kind, ParsedQuestion, find_unit
-from agent.llm.extractive.synonyms import is_verb, synonyms_of
 from agent.state import Slot
 
 
@@ -94,7 +94,7 @@ def read_slot(slot: Slot, question: ParsedQuestion, title: str = "") -> Fact:
         tuple(dict.fromkeys(words)),
         frozenset(subject),
         (),
-        find_unit(spelled) or question.unit,
+        find_unit(spelled, "en") or question.unit,
         events=_event_words(slot, title) if vague else frozenset(),
         role=spelled.strip() if kind == "text" else "",
     )

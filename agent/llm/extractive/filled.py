@@ -6,24 +6,30 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from agent.checking.rules import opens_with_pronoun
 from agent.evidence import CJK, content_words, is_row
 from agent.evidence.dates import find_years
+from agent.llm.extractive.alike import synonyms_of
 from agent.llm.extractive.fact import Fact, is_generic, read_slot
 from agent.llm.extractive.facts import side_slots
 from agent.llm.extractive.finders import find_values
 from agent.llm.extractive.lines import Line
-from agent.llm.extractive.question import ParsedQuestion, is_another_event, named_opponents
+from agent.llm.extractive.question import (
+    ParsedQuestion,
+    asks_for_result,
+    is_another_event,
+    named_opponents,
+)
 from agent.llm.extractive.ranking import ScoredLine
 from agent.llm.extractive.records import (
-    CELLS,
-    find_asked_report,
+    MatchReport,
+    find_asked_result,
     find_scorers,
     is_final,
     split_entry,
 )
-from agent.llm.extractive.selection import SHORT, SURE, confidence, is_question
+from agent.llm.extractive.selection import SHORT, is_question, is_sure
 from agent.llm.extractive.stated import find_stated, relation_spans
-from agent.llm.extractive.synonyms import synonyms_of
 from agent.slots.forms import to_typed
 from agent.state import Slot
 
@@ -49,17 +55,16 @@ def fill_slot(slot: Slot, question: ParsedQuestion, ranked: Sequence[ScoredLine]
 
     What a table says goes before prose: its form tells what it is about.
     """
-    if confidence(question, ranked) < SURE:
+    if not is_sure(question, ranked):
         return None
     question = part_of(slot, question)
     asked = read_slot(slot, question)
     found = [s.line for s in ranked]
-    if key := _reported_as(slot, question):
-        report = find_asked_report(found, question)
-        if report and (told := report.fact(key)):
-            return Filled(told, report.row_with(told.split(", ")[0]), report.quote)
-        if report or named_opponents(question):
-            return None  # the table tells the whole match: a draw; prose is of other matches too
+    if asks_for_result(question) and (result := find_asked_result(found, question)):
+        told = _find_in_result(slot, result, question)
+        return Filled(told, result.row_with(told.split(", ")[0]), result.quote) if told else None
+    if named_opponents(question):
+        return None  # the table tells the whole match; prose is of others of these sides too
     if slot.name in side_slots(question):
         return _fill_side(slot, question, ranked)
     return _find_in_rows(slot, asked, found, question) or _fill_from_prose(slot, ranked, question)
@@ -94,23 +99,17 @@ _BEGINS = re.compile(r"(?:who|when)\b", re.I)
 
 # --- tables --------------------------------------------------------------------------------------
 
-_REPORTED = {
-    "winner": r"winner|champion",
-    "loser": r"loser|runner.?up",
-    "scorers": r"scorers?",
-    "score": r"score|result",
-    "place": r"venue|stadium|where",
-    "day": r"date|day|when",
-    **CELLS,
-}
 
-
-def _reported_as(slot: Slot, question: ParsedQuestion) -> str:
-    """What the table that reports a match calls a slot; empty for any other fact."""
-    if not (question.asks_for_final or named_opponents(question) or "final" in question.words):
-        return ""
-    name = question.text if slot.name == "who" else slot.name
-    return next((key for key, named in _REPORTED.items() if re.search(named, name, re.I)), "")
+def _find_in_result(slot: Slot, result: MatchReport, question: ParsedQuestion) -> str:
+    """What a table tells of a result; a slot that stands for the answer is what is asked for."""
+    own = slot.name if not is_generic(slot.name) else question.text
+    told = {
+        r"winner|champion|\bwon\b": result.winner,
+        "scorers?": result.scorers,
+        "score|result": result.score,
+    }
+    known = (value for named, value in told.items() if re.search(named, own, re.I))
+    return result.cell(question.read(own.replace("_", " ")), question) or next(known, "")
 
 
 def _find_in_rows(
@@ -155,9 +154,9 @@ def _values_of(slot: Slot, asked: Fact, line: Line, question: ParsedQuestion) ->
     """The values of a slot in a line, best first."""
     if "scorer" in slot.name:
         if is_final(line) and (scorers := find_scorers(line)):
-            yield Filled(", ".join(scorers[0]), line, scorers[1])
+            yield Filled(scorers[0], line, scorers[1])
         return
-    if asked.kind in ("text", "yesno") and not asked.role:
+    if asked.kind in ("text", "yesno", "passage") and not asked.role:
         if slot.name == "answer" and len(line.text) <= LONGEST:
             yield Filled(line.text, line, line.text)
         return
@@ -179,7 +178,7 @@ def _find_subject(line: Line, asked: Fact) -> Filled | None:
 
     Where the sentence begins with a pronoun, the quote holds the sentence before it too.
     """
-    name = re.sub(r"\s*\(.*?\)$", "", line.title)
+    name = re.sub(r"\s*\(.*?\)$", "", line.title).strip()
     family = name.split()[-1] if name else ""
     opening = line.text.lstrip("\"'“")
     if not name or not asked.relation & _bag(line.text) or _PASSIVE_BY.search(line.text):
@@ -264,7 +263,7 @@ def _says(word: str, around: set[str], own: set[str]) -> bool:
 
 
 def _around(line: Line) -> str:
-    before = line.before if line.opens_with_pronoun else ""
+    before = line.before if opens_with_pronoun(line.text) else ""
     return f"{line.title} {line.heading} {before} {line.text}"
 
 

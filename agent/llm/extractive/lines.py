@@ -11,11 +11,6 @@ from agent.evidence.instructions import find_instruction
 from agent.outside import Excerpt
 
 _MARKER = re.compile(r"(?:[-*+•‣–]|\d{1,3}[.)]|>)\s+")
-_PRONOUN = re.compile(
-    r"(?:he|she|it|they|his|her|its|their|this|these|that|those|both|the (?:company|film|band|"
-    r"album|song|city|team|group|series|game|book|match|tower|project|village|club|school))\b",
-    re.I,
-)
 
 
 class Line(NamedTuple):
@@ -30,11 +25,6 @@ class Line(NamedTuple):
     before: str  # the sentence before it
     start: int  # where it stands in its passage
     whole: str  # the passage
-
-    @property
-    def opens_with_pronoun(self) -> bool:
-        """Whether it begins with a pronoun, so that the sentence before tells its subject."""
-        return bool(_PRONOUN.match(self.text))
 
 
 def quotable_lines(evidence: Sequence[Excerpt]) -> list[Line]:

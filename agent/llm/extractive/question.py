@@ -4,67 +4,27 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from agent.evidence import content_words
 from agent.evidence.dates import find_years
+from agent.evidence.language import language_of, load_language
 from agent.evidence.names import UPPER, find_question_names
 from agent.evidence.words import word_lists
 
-Kind = Literal["name", "date", "place", "number", "money", "score", "names", "yesno", "text"]
-
-#: The first that matches tells the type of the answer. English, then Chinese.
-_KINDS: tuple[tuple[Kind, str], ...] = (
-    ("money", r"\bhow much\b.*\b(cost|costs|price|paid|pay|worth|earn|charge|fee|spend|spent)\b"),
-    ("money", r"\bwhat\b.*\b(price|salary|fee|budget|revenue)\b|多少钱|价格|费用"),
-    ("number", r"\bhow (many|much|long|old|far|tall|high|often|big|large|deep|fast|heavy|wide)\b"),
-    (
-        "number",
-        r"\b(what|which) (is the |was the |were the )?(number|percentage|percent|population|"
-        r"amount|height|length|distance|size|age|weight|speed|area|depth|width|temperature|rate|"
-        r"limit|maximum|minimum)\b|多少|几个|几次|几名|多高|多长|多大|多重|多久",
-    ),
-    (
-        "date",
-        r"^(?:\w+ )?when\b|\bwhen (?:is|was|are|were|did|do|does|will|has|had)\b|"
-        r"\b(what|which) (year|date|day|month|decade|century|season)\b|"
-        r"\bwhat time\b|何时|什么时候|哪一?年|几月|几号|年份",
-    ),
-    ("score", r"\b(what|which)\b.*\bscore\b|比分"),
-    ("name", r"\bwho(m|se)?\b|\bby whom\b|谁|哪个国家|哪支|哪位|哪家|冠军是"),
-    (
-        "place",
-        r"\bwhere\b|\b(what|which) (city|country|state|town|place|county|continent|river|"
-        r"region|island|street|district|location)\b|哪里|哪儿|何处|什么地方|在哪|位于",
-    ),
-    (
-        "name",
-        r"^(?:the )?(?:\w+ ){0,2}?(?:author|writer|singer|composer|director|president|founder"
-        r"|inventor|creator|designer|leader|winner|owner) of\b",
-    ),
-    ("date", r"\b(?:release|air|start|premiere|opening)(?: date)?$|\b(?:date|year) of\b"),
-    (
-        "yesno",
-        r"^(is|are|was|were|do|does|did|can|could|has|have|had|will|would|should|may|must)\b|"
-        r"吗[?？]?$",
-    ),
-)
-_LENGTH = (
-    r"\b(?:m|km|cm|mm|miles?|feet|foot|ft|inch(?:es)?|(?:kilo|centi|milli)?met(?:re|er)s?"
-    r"|light.years?)\b|[米里]"
-)
-_TIME = r"seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?|[年月天日小时分钟]"
-#: What follows a number that answers: (what is asked, its units).
-_UNITS = (
-    (r"\bhow (tall|high|deep|wide|far)\b|\b(height|distance|depth|width)\b|多高|多远", _LENGTH),
-    (r"\bhow long\b|\blength\b|多长|多久", f"{_LENGTH}|{_TIME}|characters?|pages?|words?"),
-    (r"\bhow (old|often|soon)\b|\b(period|duration)\b", f"{_TIME}|once|twice|times"),
-    (
-        r"\bhow heavy\b|\bweigh|多重",
-        r"\b(?:kg|g|lb|lbs|pounds?|tons?|tonnes?|kilograms?|grams?)\b|[吨克斤]",
-    ),
-    (r"\bpercent(age)?\b|百分", r"%|per ?cent"),
-)
+Kind = Literal[
+    "name", "date", "place", "number", "money", "score", "names", "yesno", "passage", "text"
+]
+#: What a number that answers stands before, by what is asked.
+_UNITS = {
+    "length": r"\b(?:m|km|cm|mm|miles?|feet|foot|ft|inch(?:es)?|light.years?"
+    r"|(?:kilo|centi|milli)?m[eè]t(?:re|er|ro)s?)\b|[米里]|метр|متر",
+    "time": r"seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?|[年月天日小时分钟]"
+    "|once|twice|times",
+    "text": r"characters?|pages?|words?",
+    "weight": r"\b(?:kg|g|lb|lbs|pounds?|tons?|tonnes?|kilograms?|grams?)\b|[吨克斤]",
+    "percent": r"%|per ?cent",
+}
 _SIDES = (
     re.compile(
         r"\bdifferences?\s+between\s+(.+?)\s+and\s+(.+?)(?:\s+(?:in|for|when|with)\b|[?.]|$)", re.I
@@ -100,6 +60,11 @@ class ParsedQuestion(NamedTuple):
     sides: tuple[str, ...]  # of a comparison
     kind: Kind
     unit: str  # pattern that a number must match to be the answer; empty: any
+    language: str
+
+    def read(self, text: str) -> list[str]:
+        """The content words of a text, as the words of this question are read."""
+        return content_words(text, self.language)
 
     @property
     def parts(self) -> tuple[ParsedQuestion, ...]:
@@ -119,14 +84,18 @@ class ParsedQuestion(NamedTuple):
 
     @property
     def surely_named(self) -> tuple[str, ...]:
-        """The names without a first word that may be written large only because it is first."""
+        """The names that are surely some: not for being the first word, or a noun in German."""
+        large = load_language(self.language).has_noun_capitals
         return tuple(
             name
             for name in self.names
-            if " " in name or name.isupper() or not self.text.startswith(name)
+            if " " in name
+            or name.isupper()
+            or not (large or self.text.lstrip(_OPENING).startswith(name))
         )
 
 
+_OPENING = "¿¡\"'“„« "
 _PARTS = re.compile(
     r",?\s+and\s+(?=(?:how|when|where|who|whom|what|which|why)\s)|[,，]\s*(?=(?:多|何时|谁|哪))",
     re.I,
@@ -169,6 +138,12 @@ def named_opponents(question: ParsedQuestion) -> tuple[str, ...]:
     return first, found[2].strip()
 
 
+def asks_for_result(question: ParsedQuestion) -> bool:
+    """Whether it is about a match: one of two sides that it names, or what decides a contest."""
+    final = question.asks_for_final or re.search(r"\bfinal\b|决赛", question.text, re.I)
+    return bool(final or named_opponents(question))
+
+
 def is_another_event(around: str, question: ParsedQuestion, title: str = "") -> bool:
     """Whether a text is about another year, or another kind of contest, than the question.
 
@@ -190,59 +165,37 @@ def is_another_event(around: str, question: ParsedQuestion, title: str = "") -> 
 def parse_question(text: str) -> ParsedQuestion:
     """A question taken apart by its form; nothing is looked up."""
     text = " ".join(text.split())[:2000]
+    language = language_of(text)
+    plain = text
+    for asked, rest in language.drop:
+        plain = asked.sub(rest, plain)
+    found = dict.fromkeys(content_words(plain, language.tag))
+    told = tuple(word for word in found if word not in _request_words())
+    kinds = (kind for kind, pattern in language.asks if pattern.search(text))
     return ParsedQuestion(
         text=text,
-        plain=_strip_question_words(text),
-        words=_question_words(_strip_question_words(text)),
-        names=tuple(find_question_names(text)),
+        plain=plain,
+        words=told or tuple(found),
+        names=tuple(find_question_names(text, language.stop)),
         years=tuple(dict.fromkeys(find_years(text))),
         sides=_compared_sides(text),
-        kind=_answer_kind(text),
-        unit=find_unit(text),
+        kind=cast(Kind, next(kinds, "text")),
+        unit=find_unit(text, language.tag),
+        language=language.tag,
     )
 
 
-def find_unit(asked: str) -> str:
+def find_unit(asked: str, language: str) -> str:
     """The pattern of the units that a number must have for what is asked; "" for any."""
-    return next((unit for words, unit in _UNITS if re.search(words, asked, re.I)), "")
-
-
-_ZH = (
-    (r"有?多高", "高度"),
-    (r"多长", "长度"),
-    (r"多重", "重"),
-    (r"多大", "面积"),
-    (
-        r"(?:是)?(?:谁|什么|哪里|哪儿|何处|哪一?年|何时|什么时候|多少|哪些|哪个|为什么|怎么|如何)|[吗呢？?]",
-        " ",
-    ),
-)
+    units = load_language(language).units
+    found = next((dims for words, dims in units if words.search(asked)), ())
+    return "|".join(_UNITS[dim] for dim in found)
 
 
 @cache
 def _request_words() -> frozenset[str]:
     """What a question says only because it is one."""
     return frozenset(content_words(word_lists()["leading"]["requests"]))
-
-
-def _question_words(text: str) -> tuple[str, ...]:
-    found = dict.fromkeys(content_words(text))
-    return tuple(word for word in found if word not in _request_words()) or tuple(found)
-
-
-def _strip_question_words(text: str) -> str:
-    """A question without the question words that would be taken for content."""
-    text = re.sub(r"\bhow (?:many|much|long|often|far|old|soon)\b", " ", text, flags=re.I)
-    for asked, plain in _ZH:
-        text = re.sub(asked, plain, text)
-    return text
-
-
-def _answer_kind(text: str) -> Kind:
-    for kind, pattern in _KINDS:
-        if re.search(pattern, text, re.I):
-            return kind
-    return "text"
 
 
 def _compared_sides(text: str) -> tuple[str, ...]:

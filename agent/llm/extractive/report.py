@@ -8,13 +8,12 @@ from typing import Any
 from agent.evidence import content_words
 from agent.llm.extractive.lines import Line, quotable_lines
 from agent.llm.extractive.question import ParsedQuestion, parse_question
-from agent.llm.extractive.ranking import ScoredLine, score_lines
+from agent.llm.extractive.ranking import score_lines
 from agent.llm.extractive.selection import (
-    SURE,
     choose_sentences,
-    confidence,
     drop_other_events,
-    lead_in,
+    is_sure,
+    join_neighbours,
 )
 from agent.outside import Task
 
@@ -93,10 +92,10 @@ def _relevant_lines(evidence: list[Line], topic: str, cited: set[int]) -> list[L
 
 
 def _answering_lines(evidence: list[Line], question: ParsedQuestion) -> list[Line]:
-    ranked: list[ScoredLine] = drop_other_events(score_lines(evidence, question), question)
-    if confidence(question, ranked) < SURE:
+    ranked = drop_other_events(score_lines(evidence, question), question)
+    if not is_sure(question, ranked):
         return []
-    return lead_in(choose_sentences(question, ranked, THEME), evidence, (), THEME)
+    return join_neighbours(choose_sentences(question, ranked, THEME), evidence, (), THEME)
 
 
 def _make_sentence(line: Line) -> dict[str, Any]:

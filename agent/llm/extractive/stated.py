@@ -52,7 +52,8 @@ def relation_spans(text: str, asked: Fact) -> list[Span]:
         written = "|".join(word for word in asked.relation if _CHINESE.match(word))
         return [m.span() for m in re.finditer(written, text)] if written else []
     roots = tuple(word[:6] for word in asked.relation if len(word) > 5)
-    words = ((m.span(), stem(m[0].casefold())) for m in _WORD.finditer(text))
+    plain = (m for m in _WORD.finditer(text) if not (m.start() and m[0][0].isupper()))  # no name
+    words = ((m.span(), stem(m[0].casefold())) for m in plain)
     return [at for at, word in words if word in asked.relation or word.startswith(roots)]
 
 

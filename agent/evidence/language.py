@@ -1,0 +1,116 @@
+"""Which language a text is in, and its tables: a file a language in the folder `languages`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+#: The languages with tables. Of two that explain a text alike, the first is taken.
+LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl", "ru", "zh", "ja", "ar")
+#: Scripts that tell the language, the first that occurs; Kana stands in Japanese alone.
+_SCRIPTS = (
+    ("ja", "\u3040-\u30ff"),
+    ("zh", "\u3400-\u4dbf\u4e00-\u9fff"),
+    ("ar", "\u0600-\u06ff"),
+    ("ru", "\u0400-\u04ff"),
+)
+_SCRIPT = re.compile("|".join(f"(?P<{tag}>[{span}])" for tag, span in _SCRIPTS))
+_LATIN = re.compile(r"[^\W\d_]+")
+ASKING = 2  # how many stop words the words of a question count for
+READ = 500  # characters of a text by which its language is told
+
+
+class Language(NamedTuple):
+    """The tables of a language. Patterns are of lower case; words are as they are written."""
+
+    tag: str
+    stop: frozenset[str]  # words that say little, question words among them
+    months: tuple[tuple[str, ...], ...]  # January first; empty where months are numbers
+    asks: tuple[tuple[str, re.Pattern[str]], ...]  # the type of the answer; the first that matches
+    units: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]  # what is asked, and its dimensions
+    drop: tuple[tuple[re.Pattern[str], str], ...]  # what only asks, and what stands for it
+    stemmer: str  # of Snowball; "" for none
+    has_noun_capitals: bool  # every noun has a capital letter, which then tells no name
+
+
+@cache
+def load_language(tag: str) -> Language:
+    """The tables of one of `LANGUAGES`."""
+    table = tomllib.loads(
+        files("agent.evidence.languages").joinpath(f"{tag}.toml").read_text("utf-8")
+    )
+    spaced = "script" not in table or tag == "ar"
+    stop = table["stop"].split()
+    return Language(
+        tag,
+        frozenset((*stop, *map(_bare, stop))),
+        tuple(tuple(names.split()) for names in table["months"].split("|") if names.strip()),
+        tuple(
+            (kind, _pattern(words, spaced)) for kind, words in _entries(table.get("asks", ""), ":")
+        ),
+        tuple(
+            (_pattern(words, spaced), tuple(dims.split()))
+            for words, dims in _entries(table.get("units", ""), "=")
+        ),
+        tuple(
+            (_pattern(words, spaced), f" {rest} ")
+            for words, rest in _entries(table.get("drop", ""), "=")
+        ),
+        table["stemmer"],
+        table.get("nouns", False),
+    )
+
+
+def _entries(lines: str, sign: str) -> list[tuple[str, str]]:
+    """Lines of a left and a right side, which the sign divides."""
+    sides = (
+        line.rpartition(sign) if sign == "=" else line.partition(sign)
+        for line in lines.strip().splitlines()
+    )
+    return [(left.strip(), right.strip()) for left, _, right in sides]
+
+
+def _pattern(words: str, spaced: bool) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:{words})(?!\w)" if spaced else words, re.I)
+
+
+def _bare(word: str) -> str:
+    letters = unicodedata.normalize("NFKD", word)
+    return "".join(char for char in letters if not unicodedata.combining(char))
+
+
+@lru_cache(maxsize=1024)
+def language_of(text: str) -> Language:
+    """The language of a text: by its script, else the one with most of its words as stop words.
+
+    English where nothing tells.
+    """
+    text = text[:READ]
+    if text.isascii() and _asks_in_english(text):
+        return load_language("en")  # without the tables of the others, which take 7 ms to read
+    scripts = Counter(found.lastgroup for found in _SCRIPT.finditer(text))
+    letters = len(_LATIN.findall(text))
+    if scripts and 2 * sum(scripts.values()) >= letters:
+        told = "ja" if scripts["ja"] else scripts.most_common(1)[0][0]
+        return load_language(told or "en")
+    words = [word.casefold() for word in _LATIN.findall(text)]
+    latin = [load_language(tag) for tag in LANGUAGES if tag not in dict(_SCRIPTS)]
+    return max(latin, key=lambda one: _fit(one, text, words))
+
+
+def _asks_in_english(text: str) -> bool:
+    """Whether a question word is English; a verb may be a word of another language (`was`)."""
+    asks = (pattern for kind, pattern in load_language("en").asks if kind != "yesno")
+    return any(pattern.search(text) for pattern in asks)
+
+
+def _fit(language: Language, text: str, words: Sequence[str]) -> int:
+    """How many words of a text are stop words of a language; a question of it counts too."""
+    asks = any(pattern.search(text) for _, pattern in language.asks)
+    return sum(word in language.stop for word in words) + ASKING * asks

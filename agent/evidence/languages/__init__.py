@@ -1,0 +1,1 @@
+"""The tables of languages, a file each; `agent/evidence/language.py` reads them."""
