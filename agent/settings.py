@@ -91,7 +91,9 @@ class Settings(Frozen):
     evidence_tokens: int = Field(default=3000, ge=200)  # what a prompt shows of the pages
     report_tokens: int = Field(default=8000, ge=200)  # the same for the gaps and draft of a report
     max_iterations: int = Field(default=10, ge=2, le=100)  # turns of a report, all rounds
-    min_credibility: float = Field(default=0.5, ge=0, le=1)  # a report reads pages above it
+    credibility: Literal["host", "source-design"] = "host"  # by what a report blocks pages
+    #: A report reads pages above it. None: 0.2 of a host's standing, 0.5 of the source design's.
+    min_credibility: float | None = Field(default=None, ge=0, le=1)
     patience: float = Field(default=2.0, gt=0)  # longest wait for the last third of a group
     lang: str = ""  # empty: the topic's own
     verify: Literal["model", "rules"] = "model"  # who judges the claims that rules cannot prove
@@ -198,7 +200,7 @@ DEPTHS: dict[str, dict[str, Any]] = {
 SHAPING_FIELDS = tuple(
     "strategy baseline depth slots slots_schema max_rounds max_steps max_words pages_per_query "
     "pages_per_step evidence_tokens double_check browse_with_model report_tokens max_iterations "
-    "min_credibility lang verify verify_batch on_unsupported".split()
+    "credibility min_credibility lang verify verify_batch on_unsupported".split()
 )
 
 #: The field that each environment variable sets. A list is written with commas.
@@ -238,6 +240,7 @@ ENVIRONMENT = {
     "RESPECT_ROBOTS": "respect_robots",
     "USER_AGENT": "user_agent",
     "MAX_ITERATIONS": "max_iterations",
+    "CREDIBILITY": "credibility",
     "MIN_CREDIBILITY": "min_credibility",
     "REPORT_TOKENS": "report_tokens",
     "RUNS_DIR": "runs_dir",

@@ -27,6 +27,7 @@ from evals import (
     links,
     local_model,
     multihop,
+    planted,
     reading,
     slots,
     swaps,
@@ -104,8 +105,10 @@ def _lies(data: Path) -> str:
 
 
 def _credibility(data: Path) -> str:
-    heads = ("set", "n", "reliable", "plain AUC", "our AUC", "gain", "interval of 95%")
     parts = credibility.report(data / "credibility")
+    heads = ("set", "n", "reliable", "plain AUC", "our AUC", "gain", "interval of 95%")
+    first = next(iter(next(iter(parts.values())).values()))
+    heads += tuple(name for name in first if "blocked" in name)
     rows = (
         (f"{name}, {part}", *cells.values())
         for name, found in parts.items()
@@ -133,6 +136,7 @@ SUITES = (
     Suite("claims", "What a model is worth as a judge of claims", "", _claims),
     Suite("local_model", "Whole runs with a small local model", "", _local_model),
     Suite("injection", "Hostile pages", "injection", injection.report),
+    Suite("planted", "Planted pages", "injection", planted.report),
     Suite("links", "Links that open at the quote, in a browser", "pages", _links),
     Suite("lies", "What reaches the user of what a model makes up", "multihop", _lies),
     Suite("credibility", "Credibility of domains", "credibility", _credibility),

@@ -3,7 +3,8 @@
 Area under the ROC curve (AUC) of the plain formula and of ours on two public lists of ratings, in
 two halves drawn by the SHA-1 of the domain: `tune` may be looked at while patterns and scores are
 changed, `report` is unseen. `unlisted` are the domains on no list of ours, which are scored by
-patterns alone.
+patterns alone. `blocked` is the share of reliable and of other domains that a report does not read
+if it blocks hosts of a standing at or below a limit.
 `python -m evals.credibility [--data DIR]` prints one JSON object.
 """
 
@@ -23,6 +24,8 @@ from agent.evidence.credibility import host_kind, is_listed
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "credibility"
 RESAMPLES = 2000
+LIMITS = (0.2, 0.3)  # of a host's standing, for blocking
+RATINGS = {"reliable": True, "others": False}
 
 #: Community ratings alone, and with the classes that the same project keeps by hand.
 RATED = ("rspGenerallyReliable",)
@@ -82,6 +85,12 @@ def auc(rows: Sequence[RatedDomain], score: Callable[[str], float]) -> float:
     return won / pairs if pairs else 0.5
 
 
+def share_blocked(rows: Sequence[RatedDomain], at: float, rating: str) -> float:
+    """The share of the domains of a rating whose standing is not above a limit."""
+    own = [our_score(row.domain) <= at for row in rows if row.reliable is RATINGS[rating]]
+    return round(sum(own) / max(len(own), 1), 3)
+
+
 def measure(rows: Sequence[RatedDomain]) -> dict[str, Any]:
     """Both scores on a set, and the difference with its bootstrap interval of 95%."""
     before = {row.domain: plain_score(row.domain) for row in rows}
@@ -100,6 +109,11 @@ def measure(rows: Sequence[RatedDomain]) -> dict[str, Any]:
         "ours": round(second, 3),
         "gain": round(second - first, 3),
         "interval": [round(end, 3) for end in ends],
+        **{
+            f"{name} blocked at {at}": share_blocked(rows, at, name)
+            for at in LIMITS
+            for name in RATINGS
+        },
     }
 
 

@@ -12,7 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.evidence.credibility import Credibility, rate_credibility, screen_sources
+from agent.evidence.credibility import (
+    Blocking,
+    Credibility,
+    find_blocked,
+    host_owner,
+    rate_credibility,
+    screen_sources,
+)
 from agent.state import Hit
 from evals.credibility import RatedDomain, auc, half
 
@@ -79,6 +86,24 @@ def test_the_formula() -> None:
     assert found.score == round(0.4 * 0.4 + 0.5 * 1.0 + 0.1, 2)
 
 
+@pytest.mark.parametrize(
+    ("url", "owner"),
+    [
+        ("https://www.bbc.co.uk/news", "bbc.co.uk"),
+        ("https://news.bbc.co.uk/", "bbc.co.uk"),
+        ("https://de.wikipedia.org/wiki/X", "wikipedia.org"),
+        ("https://m.example.com/", "example.com"),
+        ("https://ann.wordpress.com/x", "ann.wordpress.com"),
+        ("http://127.0.0.1:80/x", ""),
+        ("http://[::1]/x", ""),
+        ("http://[", ""),
+        ("notes.md", ""),
+    ],
+)
+def test_subdomains_have_one_owner_where_not_everybody_may_have_one(url: str, owner: str) -> None:
+    assert host_owner(url) == owner
+
+
 def test_relevance_of_chinese_is_by_bigrams() -> None:
     hit = Hit(url="https://a.com/", title="2022年世界杯冠军是阿根廷")
     assert rate_credibility("谁赢得了2022年世界杯", hit, 2026).relevance > 0.3
@@ -115,6 +140,16 @@ def test_a_threshold_never_leaves_nothing_and_says_so() -> None:
     found = screen_sources(scored(0.1, 0.4, 0.2, 0.5, 0.4), 0.5)
     assert (names(found.passed), names(found.blocked)) == ("bde", "ac")
     assert "above 0.5" in found.note and "the best 3 of 5" in found.note
+
+
+def test_a_report_blocks_by_the_host_alone_or_as_specified() -> None:
+    urls = ("https://some-site.com/", "https://www.theonion.com/", "https://www.nature.com/")
+    found = [(url, rate_credibility(QUESTION, Hit(url=url), 2026)) for url in urls]
+    assert find_blocked(found, Blocking()) == ({urls[1]: 0.1}, "")
+    blocked, note = find_blocked(found, Blocking("source-design"))
+    assert set(blocked) == set() and "above 0.5" in note, "none has a word of the question"
+    assert set(find_blocked(found, Blocking("source-design", 0.3))[0]) == set(urls[:2])
+    assert set(find_blocked(found, Blocking("host", 0.4))[0]) == set(urls[:2])
 
 
 def test_nothing_given_is_nothing_blocked() -> None:

@@ -176,7 +176,7 @@ def test_a_run_writes_its_calls_and_no_key(services: Services, tmp_path: Path) -
     header, *calls = lines(Path(answer.run.journal))
     assert header["run"] == answer.run.id and header["topic"] == "Who won?"
     kinds = [call["call"] for call in calls]
-    assert kinds.count("ask") == 4 and kinds.count("search") == 2 and kinds.count("read") == 1
+    assert kinds.count("ask") == 3 and kinds.count("search") == 2 and kinds.count("read") == 1
     assert len({call["key"] for call in calls}) == len(calls)
 
 

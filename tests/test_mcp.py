@@ -148,7 +148,7 @@ def test_a_cancelled_call_stops_the_run(over_http: Web, services: Services) -> N
                 assert done.structured_content["status"] == "complete"
 
     asyncio.run(talk())
-    assert services.tasks().count("synthesize") == 1
+    assert services.tasks().count("reflect") == 1
 
 
 def test_over_http_it_is_guarded(over_http: Web) -> None:

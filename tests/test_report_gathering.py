@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from random import Random
 
@@ -168,6 +169,58 @@ def test_when_all_would_be_blocked_the_best_are_read(world: Services, settings: 
     run, answer = run_checked_report(TOPIC, settings)
     assert len(run.research.events_of(PageRead)) == 3 and len(run.research.events_of(Blocked)) == 2
     assert [w for w in answer.warnings if "No source scored above 0.5" in w]
+
+
+@pytest.fixture
+def by_host(settings: Settings) -> Settings:
+    return settings.model_copy(update={"credibility": "host"})
+
+
+def test_a_page_of_the_second_hop_is_read_though_it_has_no_word_of_the_question(
+    world: Services, settings: Settings, by_host: Settings
+) -> None:
+    """Its relevance is that for the query that found it."""
+    world.pages["lindqvist"] = "Ada Lindqvist was born in Uppsala."
+    world.hits = lambda query: ["lindqvist"] if "Ada" in query else [FIRM]
+    first, _ = run_checked_report(TOPIC, settings)
+    assert [event.hit.url for event in first.research.events_of(Blocked)] == [
+        world.url("lindqvist")
+    ]
+    run, answer = run_checked_report(TOPIC, by_host)
+    assert not run.research.events_of(Blocked)
+    assert answer.answer == "The founder is Ada Lindqvist [1]. The city is Uppsala [2]."
+    *_, draft = [asked.prompt for asked in world.model_requests if asked.task == "draft"]
+    assert "[2] 0.29, a general site" in draft  # one of four words of its query
+
+
+def found_on(world: Services, *urls: str) -> Raw:
+    rows = [
+        {"position": n, "title": "Velmora Works", "link": url, "snippet": "Ada Lindqvist"}
+        for n, url in enumerate((*urls, world.url(FIRM)), 1)
+    ]
+    return Raw(200, json.dumps({"organic_results": rows}))
+
+
+def test_hostile_hosts_stay_blocked_and_are_told(world: Services, by_host: Settings) -> None:
+    hostile = "https://www.theonion.com/velmora"
+    world.hits = lambda query: found_on(world, hostile)
+    run, answer = run_checked_report(TOPIC, by_host)
+    assert {event.hit.url for event in run.research.events_of(Blocked)} == {hostile}
+    assert f"Not read for their low credibility: {hostile}." in answer.warnings
+    assert answer.sources.blocked == 1 and answer.sources.read == 1
+
+
+def test_where_nothing_that_passed_can_be_read_the_best_blocked_is_but_no_hostile_one(
+    world: Services, by_host: Settings
+) -> None:
+    """All of this world's own pages are blocked here: their host has no standing of its own."""
+    hostile = "https://www.theonion.com/velmora"
+    world.hits = lambda query: found_on(world, hostile)
+    strict = by_host.model_copy(update={"min_credibility": 0.4})
+    run, answer = run_checked_report(TOPIC, strict)
+    assert [source.page.title for source in run.research.sources] == [FIRM]
+    assert any("the best of low credibility were read" in warning for warning in answer.warnings)
+    assert f"Not read for their low credibility: {hostile}." in answer.warnings
 
 
 def test_an_address_of_the_question_may_be_read(world: Services, settings: Settings) -> None:

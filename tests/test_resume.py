@@ -42,7 +42,7 @@ from tests.worlds import (
     without_times,
 )
 
-CALLS = 18  # of a whole run in the world `full`
+CALLS = 17  # of a whole run in the world `full`
 KILLS = 50
 AT_ONCE = 6  # lives that are begun before kills are counted
 SLOW = 0.04  # seconds: the most that a service takes to answer while runs are killed
@@ -104,10 +104,10 @@ def test_the_whole_run_has_what_is_worth_cutting(whole: Whole) -> None:
     made = whole.calls()
     assert len(made) == CALLS and len({call["key"] for call in made}) == CALLS
     kinds = Counter(call["call"] for call in made)
-    assert kinds == {"ask": 5, "search": 6, "read": 7}
+    assert kinds == {"ask": 4, "search": 6, "read": 7}
     failed = Counter(call["call"] for call in made if "error" in call)
     assert failed == {"search": 1, "read": 2}
-    assert whole.answer["usage"]["rounds"] == 2 and whole.answer["usage"]["llm_calls"] == 6
+    assert whole.answer["usage"]["rounds"] == 2 and whole.answer["usage"]["llm_calls"] == 5
     assert whole.answer["slots"]["city"]["value"] == "Uppsala"
 
 
@@ -563,7 +563,7 @@ def test_a_run_of_which_nothing_was_written_asks_for_its_question(
     settings = Settings(offline=True, resume="x", runs_dir=path.parent)
     with pytest.raises(UsageError):
         research("", settings)
-    assert _ended("Who founded Nokia?", settings).citations
+    assert _ended("What is Nokia?", settings).citations
 
 
 @pytest.mark.parametrize("header", [{"journal": 1}, {"journal": 1, "topic": 5}])

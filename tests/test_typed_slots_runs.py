@@ -143,7 +143,7 @@ def test_a_conflict_is_searched_for_and_settled_by_a_third_source(
     assert services.tasks() == ["generate_queries", "reflect", "reflect", "verify"]
     assert services.search_queries[-1] == query
     winner = answer.slots["winner"]
-    assert (winner.value, winner.status, winner.weight) == ("Argentina", "filled", 0.8)
+    assert (winner.value, winner.status, winner.weight) == ("Argentina", "filled", 0.7)
     assert winner.citations == (1, 2, 3)  # those of the value come first
     assert [(a.value, a.citations) for a in winner.alternatives] == [("France", (3,))]
     assert shown["data"] == {"winner": "Argentina"}

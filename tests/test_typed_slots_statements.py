@@ -150,7 +150,7 @@ def test_copies_are_one_witness_and_two_writers_are_two() -> None:
     assert find_copies(pages) == {1: 1, 2: 2, 3: 1, 4: 4, 5: 1}
     values = {1: "Brazil", 2: "France", 3: "Brazil", 4: "France", 5: "Brazil"}
     found = weigh_values("winner", [build_statement(n, v, pages) for n, v in values.items()], pages)
-    assert (found.status, found.value, found.weight) == ("filled", "France", 0.8)
+    assert (found.status, found.value, found.weight) == ("filled", "France", 0.7)
     assert [(a.value, a.citations, a.weight) for a in found.alternatives] == [
         ("Brazil", (1, 3, 5), 0.4)
     ]
@@ -192,6 +192,24 @@ def test_confidence_depends_on_the_form_and_the_judge(text: str, value: str, for
         for verdict in ("supported", "partial")
     )
     assert 0 < doubtful < found.confidence < sure < 1
+
+
+def test_a_reference_work_outweighs_unknown_hosts_that_agree_and_both_are_told() -> None:
+    said = [f"Writer number {n} says that France won the cup." for n in range(5)]
+    pages = [build_source(n, text) for n, text in enumerate(said, 1)]
+    pages.append(build_source(6, "Argentina won.", "https://en.wikipedia.org/"))
+    values = dict.fromkeys(range(1, 6), "France") | {6: "Argentina"}
+    found = weigh_values("winner", [build_statement(n, v, pages) for n, v in values.items()], pages)
+    assert (found.status, found.value) == ("conflict", "Argentina")
+    assert [a.value for a in found.alternatives] == ["France"]
+
+
+def test_hosts_of_one_owner_are_one_witness() -> None:
+    hosts = ("https://a.cupfan.com/", "https://b.cupfan.com/", "https://cupfan.com/")
+    said = ("France won it.", "The cup went to France.", "It was France that had the cup at last.")
+    pages = [build_source(n, said[n - 1], host) for n, host in enumerate(hosts, 1)]
+    found = weigh_values("winner", [build_statement(n, "France", pages) for n in (1, 2, 3)], pages)
+    assert found.weight == 0.4
 
 
 def test_items_are_known_again_in_another_order_and_with_another_minute() -> None:

@@ -35,8 +35,10 @@ TEXT = (
 )
 
 
-def build_source(n: int, text: str, url: str = "https://example.net/") -> Source:
-    page = Page(url=f"{url}{n}", title="", text=text, sha256=str(n), retrieved_at="")
+def build_source(n: int, text: str, url: str = "") -> Source:
+    """Build a source; without a URL it has a host of its own."""
+    url = f"{url or f'https://site{n}.net/'}{n}"
+    page = Page(url=url, title="", text=text, sha256=str(n), retrieved_at="")
     return Source(n=n, page=page, hit=Hit(url=page.url))
 
 

@@ -81,7 +81,7 @@ def two_rounds() -> World:
             follow["city"]: ["person", "lost", "old"],
         },
         Thinker(facts, queries, follow),
-        frozenset({"synthesize"}),
+        frozenset({"verify"}),
     )
 
 

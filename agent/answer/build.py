@@ -31,7 +31,6 @@ from agent.slots.weighing import rate_confidence
 from agent.state import (
     Alternative,
     Asked,
-    Blocked,
     Failed,
     Finding,
     Frozen,
@@ -48,6 +47,7 @@ from agent.state.json_data import map_texts
 
 #: Outcomes of a page that count as `blocked`; all others count as `failed`.
 BLOCKED_OUTCOMES = ("blocked", "forbidden")
+MOST_NAMED = 5  # pages that were not read
 
 
 def build_answer(
@@ -212,7 +212,7 @@ def _count_sources(research: Research) -> SourceCounts:
         found=len(research.hits),
         read=sum(event.page.via == "page" for event in research.events_of(PageRead)),
         blocked=sum(event.outcome in BLOCKED_OUTCOMES for event in failed_pages)
-        + len(research.events_of(Blocked)),
+        + len(research.blocked_pages),
         failed=sum(event.outcome not in BLOCKED_OUTCOMES for event in failed_pages),
     )
 
@@ -224,7 +224,16 @@ def _event_warnings(research: Research) -> list[str]:
         warnings.append(f"{event.subject}: {event.message}{fallback}")
     warnings += dict.fromkeys(event.reason for event in research.events_of(Halted))
     warnings += [event.message for event in research.events_of(Warned)]
-    return warnings
+    return [*warnings, *_blocked_warning(research)]
+
+
+def _blocked_warning(research: Research) -> Iterator[str]:
+    """Which pages were blocked, the first of them by name."""
+    urls = [event.hit.url for event in research.blocked_pages]
+    if urls:
+        more = f" and {len(urls) - MOST_NAMED} more" if len(urls) > MOST_NAMED else ""
+        named = ", ".join(urls[:MOST_NAMED])
+        yield f"Not read for their low credibility: {named}{more}."
 
 
 def _model_warnings(events: Iterable[Asked]) -> Iterator[str]:

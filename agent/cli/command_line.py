@@ -60,6 +60,11 @@ or before there was anything to answer from.
     type=click.Choice(["drop", "flag"]),
     help="What becomes of a sentence that nothing supports.  [default: drop]",
 )
+@click.option(
+    "--credibility",
+    type=click.Choice(["host", "source-design"]),
+    help="By what report blocks pages: their host, or the first formula.  [default: host]",
+)
 @shell.cap_options(
     "Time for the whole run.",
     "Dollars for models.",

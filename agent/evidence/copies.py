@@ -11,12 +11,13 @@ from agent.evidence.quoting import anchor_quote, sentence_span
 from agent.evidence.ranking import ranked_length
 from agent.evidence.scores import score_spans
 from agent.evidence.words import CJK
-from agent.state import Quote, Source
+from agent.state import Hit, Quote, Source
 
 SHINGLE = 5  # words: two writers seldom hit on the same five in a row
 #: The share of the smaller text's shingles from which it repeats the other one: a copy keeps most
 #: of them under another heading or with a few words changed. Set by hand: `evals.conflicts`.
 REPEATED = 0.5
+LEAST_SHINGLES = 10  # of a search result that is compared; set by hand
 _CHUNK = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 
 
@@ -39,6 +40,19 @@ def find_copies(sources: Sequence[Source]) -> dict[int, int]:
         first[source.n] = next(whole, source.n)
         held[source.n] = own
     return first
+
+
+def repeats_hit(one: Hit, other: Hit) -> bool:
+    """Whether two results are near-copies of each other as far as their search tells.
+
+    Another number makes another page: two finals are told in the same words. Short snippets may be
+    alike by coincidence.
+    """
+    texts = [f"{hit.title} {hit.snippet}" for hit in (one, other)]
+    numbers = [set(map(_digits, _NUMBER.findall(text))) for text in texts]
+    own, others = map(_shingles, texts)
+    long = min(len(own), len(others)) >= LEAST_SHINGLES
+    return long and numbers[0] == numbers[1] and _is_copy(own, others)
 
 
 def _is_copy(own: set[int], other: set[int]) -> bool:

@@ -1,8 +1,8 @@
 """How far a source may be trusted, as a score whose every part is shown.
 
 The score is `0.4 * domain + 0.5 * relevance + recency`, the formula that the strategy `report` was
-specified with. Other strategies rank by it. Only a strategy that blocks sources calls
-`screen_sources`.
+specified with. `find_blocked` says what a report does not read: by the host's part of it alone, or
+as specified, by the whole score.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from agent.evidence import content_words
@@ -21,9 +21,16 @@ from agent.state import Frozen, Hit
 T = TypeVar("T")
 _Rows = list[tuple["Kind", dict[str, Any]]]
 
-THRESHOLD = 0.5  # as specified; a strategy that blocks does so at or below it
+#: The threshold at or below which pages are blocked. 0.5 is as specified. 0.2 of the host's own
+#: standing blocks at most 1 of 100 hosts that others rate reliable and a fifth of those that they
+#: do not; 0.3 blocks 4 and half, platforms and blogs among them, which may be the only source.
+#: After a change: `python -m evals.credibility`.
+THRESHOLDS = {"host": 0.2, "source-design": 0.5}
+HOSTILE = 0.1  # satire and inventions, which are read in no case
 SPARED = 3  # sources that pass where all would be blocked: as many as one query may read
 RECENT = 0.1
+REFERENCE = 0.8  # the standing from which a host weighs more than unknown ones
+FREE = 0.3  # the standing of platforms and free hosts
 LONGEST_HOST = 253  # characters, by DNS
 _RELATIVE = re.compile(
     r"\b(hours?|days?|weeks?|minutes?) ago\b|\byesterday\b|\btoday\b|[天时]前", re.I
@@ -51,10 +58,10 @@ OWN = Kind(0.4, "a document of your own")
 GENERAL = Kind(0.4, "a general site")
 
 
-def rate_credibility(topic: str, hit: Hit, year: int) -> Credibility:
-    """The credibility of a hit for a topic. Dates up to two years before `year` are recent."""
+def rate_credibility(query: str, hit: Hit, year: int) -> Credibility:
+    """The credibility of a hit for a query. Dates up to two years before `year` are recent."""
     domain = host_kind(hit.url)
-    relevance = _relevance(topic, f"{hit.title} {hit.snippet}")
+    relevance = _relevance(query, f"{hit.title} {hit.snippet}")
     recency = _recency(f"{hit.date or ''} {hit.snippet}", year)
     score = 0.4 * domain.score + 0.5 * relevance + recency
     return Credibility(
@@ -78,7 +85,7 @@ class Screening(NamedTuple, Generic[T]):
 
 
 def screen_sources(
-    scored: Sequence[tuple[T, Credibility]], threshold: float = THRESHOLD, spared: int = SPARED
+    scored: Sequence[tuple[T, Credibility]], threshold: float, spared: int = SPARED
 ) -> Screening[T]:
     """Block sources at or below the threshold; where none is left, the `spared` best pass."""
     above = {i for i, (_, found) in enumerate(scored) if found.score > threshold}
@@ -95,6 +102,30 @@ def screen_sources(
 def _explain_spared(chosen: int, total: int, threshold: float) -> str:
     rest = f"the best {chosen} of {total} were" if total > 1 else "it was"
     return f"No source scored above {threshold:g} for credibility; {rest} used all the same."
+
+
+class Blocking(NamedTuple):
+    """Which pages a report does not read: by the host alone, or by the score as specified.
+
+    `at`: the score at or below which they are blocked; None: the default of `THRESHOLDS`.
+    """
+
+    by: Literal["host", "source-design"] = "host"
+    at: float | None = None
+
+    @property
+    def threshold(self) -> float:
+        return THRESHOLDS[self.by] if self.at is None else self.at
+
+
+def find_blocked(
+    scored: Sequence[tuple[T, Credibility]], blocking: Blocking
+) -> tuple[dict[T, float], str]:
+    """What is blocked, each with the score that decides; and a note, as in `Screening`."""
+    if blocking.by == "host":
+        return {one: c.domain for one, c in scored if c.domain <= blocking.threshold}, ""
+    screening = screen_sources(scored, blocking.threshold)
+    return {one: c.score for one, c in screening.blocked}, screening.note
 
 
 # --- the domain part ---------------------------------------------------------------------------
@@ -114,6 +145,40 @@ def host_kind(url: str) -> Kind:
     found = _listed_kind(host) or _kind_by_look(host) or GENERAL
     paid = next((kind for path, kind in _load_table().paths if path.search(parts.path)), found)
     return min(found, paid)
+
+
+def is_reference(url: str) -> bool:
+    """Whether a reference work, an official body or a newsroom stands behind a URL."""
+    return host_kind(url).score >= REFERENCE
+
+
+#: What stands before a country's domain where names are registered one level down: `bbc.co.uk`.
+_SECOND_LEVEL = frozenset(
+    "ac co com edu go gob gouv gov govt gub mil ne net nhs nom or org police sch".split()
+)
+
+
+def host_owner(url: str) -> str:
+    """Who owns the host of a URL: its registered domain; "" where none is told.
+
+    On a platform or a free host everybody has a subdomain, so the whole host is the owner. Nothing
+    tells who owns an address of numbers.
+    """
+    host = _host_of(url)
+    labels = host.split(".")
+    if labels[-1].isdigit() or ":" in host:
+        return ""
+    if len(labels) < 3 or host_kind(url).score == FREE:
+        return host
+    is_deep = len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVEL
+    return ".".join(labels[-3 if is_deep else -2 :])
+
+
+def _host_of(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".").removeprefix("www.")
+    except ValueError:
+        return ""
 
 
 def is_listed(url: str) -> bool:
@@ -156,9 +221,9 @@ def _load_patterns(key: str, rows: _Rows) -> list[tuple[re.Pattern[str], Kind]]:
 # --- the other parts ---------------------------------------------------------------------------
 
 
-def _relevance(topic: str, text: str) -> float:
-    """Share of the topic's content words (bigrams for CJK) that title and snippet hold."""
-    asked = set(content_words(topic))
+def _relevance(query: str, text: str) -> float:
+    """Share of the query's content words (bigrams for CJK) that title and snippet hold."""
+    asked = set(content_words(query))
     return len(asked & set(content_words(text))) / len(asked) if asked else 0.0
 
 

@@ -113,8 +113,11 @@ LEAD = 0.2  # it stands where a page says what it is about
 ELSEWHERE = 0.25  # of its score: it only points elsewhere
 OTHER_YEAR = 0.4  # of its score: its page is about other years
 LEADING = 2000  # characters
-#: What the mean score of all queries counts beside the best one.
-ALL_QUERIES = 0.25
+#: What the mean score of all queries counts beside the best one. On pages of 20,000 words, with
+#: queries of which most lead elsewhere, 1 showed the answer to 37 and 39 of 45 questions (other
+#: names, other hops), 0.25 to 37 and 38; all queries joined to one to 36 of the first. (musique and
+#: 2wiki, the half for tuning.)
+ALL_QUERIES = 1.0
 _AGAINST = frozenset({"v", "vs", "versus", "against"})
 _APPENDIX = re.compile(
     r"(?:references|external links|notes|see also|further reading|bibliography|sources|footnotes)$",

@@ -17,7 +17,7 @@ SHORTEST_TOPIC = 3  # characters
 #: Settings that a request may set. All others are the server's.
 REQUEST_FIELDS = (
     "strategy slots slots_schema depth max_rounds max_words max_seconds max_usd max_tokens "
-    "max_calls lang since allow_domains block_domains verify on_unsupported cache"
+    "max_calls lang since allow_domains block_domains verify on_unsupported credibility cache"
 ).split()
 #: A request may lower these caps of the server, not raise them.
 CAPPED_FIELDS = ("max_seconds", "max_usd", "max_tokens", "max_calls")

@@ -1,8 +1,9 @@
 """How much each value weighs: the sum of the credibility of its independent witnesses.
 
-Sources whose text around the quote is a copy of each other are one witness. A witness weighs as
-much as its domain is trusted (`agent/evidence/credibility.py`); copies on several domains weigh as
-the best of these. The share of a value is its weight over the weight of all values of its leaf.
+Sources whose text around the quote is a copy of each other are one witness, and so are the hosts
+of one owner. A witness weighs as much as its domain is trusted (`agent/evidence/credibility.py`);
+several domains weigh as the best of these. However many unknown hosts agree, one reference work
+outweighs them. The share of a value is its weight over the weight of all values of its leaf.
 
 Confidence is how often values like this one were right in questions with known answers: at least
 so often, as far as these are enough to tell. It depends on how the quote holds the value, and on
@@ -12,11 +13,11 @@ share. Of a conflict it is the share, at most 0.5.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from agent.evidence import find_copies, fold, is_row
-from agent.evidence.credibility import host_kind
+from agent.evidence.credibility import REFERENCE, host_kind, host_owner
 from agent.slots.items import merge_items
 from agent.slots.sameness import is_swapped_score, same_value
 from agent.state import Alternative, Finding, Page, Quote, Scalar, Slot, Source, Statement
@@ -25,6 +26,9 @@ from agent.state import Alternative, Finding, Page, Quote, Scalar, Slot, Source,
 #: witness (.9) outweighs one of unknown standing (.4), and two of a kind outweigh one; .9 against
 #: .8 stays open. Chosen by these cases, not swept. After a change: `python -m evals.conflicts`.
 SETTLED = 0.6
+#: What unknown hosts weigh together at most: less than a reference work (.8), and enough for two of
+#: them to outweigh one (.4). Set by these cases. After a change: `python -m evals.planted`.
+UNKNOWN_TOGETHER = 0.7
 #: How a quote holds a value: in a row of a table or a box, among the words of a sentence, or the
 #: sentence is the value.
 ValueForm = Literal["row", "words", "sentence"]
@@ -85,7 +89,7 @@ def weigh_values(name: str, said: Sequence[Statement], sources: Sequence[Source]
         for one in group:
             n = one.quote.source
             best[witness[n]] = max(trust[n], best.get(witness[n], 0.0))
-        values.append((sum(best.values()), len(best), group))
+        values.append((_joint_weight(best.values()), len(best), group))
     values.sort(key=lambda value: (-value[0], -value[1], value[2][0].quote.source))
     weight, count, group = values[0]
     share = weight / total if (total := sum(value[0] for value in values)) else 0.0
@@ -109,6 +113,15 @@ def weigh_values(name: str, said: Sequence[Statement], sources: Sequence[Source]
         weight=round(weight, 3),
         confidence=round(sure if settled else min(0.5, share), 3),
     )
+
+
+def _joint_weight(trust: Iterable[float]) -> float:
+    """The weight of independent witnesses, of whom the unknown together have a limit."""
+    known, unknown = 0.0, 0.0
+    for score in trust:
+        known += score if score >= REFERENCE else 0.0
+        unknown += score if score < REFERENCE else 0.0
+    return known + min(unknown, UNKNOWN_TOGETHER)
 
 
 def tell_form(value: Scalar, quote: Quote) -> ValueForm:
@@ -161,14 +174,21 @@ def _cited_sources(group: Sequence[Statement]) -> tuple[int, ...]:
 def find_witnesses(quotes: Sequence[Quote], sources: Sequence[Source]) -> dict[int, int]:
     """For each quoted source the number of its witness.
 
-    That is the first source whose text around the quote is the same, or the source itself.
+    That is the first source whose text around the quote is the same, or whose owner, or the source
+    itself.
     """
     near: dict[int, Source] = {}
     for quote in quotes:
         source = sources[quote.source - 1]
         start, end = max(0, quote.start - NEAR), quote.end + NEAR
         near.setdefault(source.n, _with_page_text(source, source.page.text[start:end]))
-    return find_copies(sorted(near.values(), key=lambda source: source.n))
+    ordered = sorted(near.values(), key=lambda source: source.n)
+    witnesses = find_copies(ordered)
+    first: dict[str, int] = {}
+    for source in ordered:
+        if owner := host_owner(source.page.url):
+            witnesses[source.n] = first.setdefault(owner, witnesses[source.n])
+    return witnesses
 
 
 def _with_page_text(source: Source, text: str) -> Source:

@@ -24,7 +24,7 @@ from agent.state.events import (
     Verified,
     Warned,
 )
-from agent.state.knowledge import Research
+from agent.state.knowledge import Research, index_hits
 from agent.state.values import (
     Alternative,
     Attempt,
@@ -90,4 +90,5 @@ __all__ = [
     "Verdict",
     "Verified",
     "Warned",
+    "index_hits",
 ]

@@ -90,11 +90,7 @@ class Research:
     @property
     def hits(self) -> dict[str, Hit]:
         """The first hit of each page, by canonical URL, in the order of the searches."""
-        hits: dict[str, Hit] = {}
-        for event in self.events_of(Searched):
-            for hit in event.found.hits:
-                hits.setdefault(canonical_url(hit.url), hit)
-        return hits
+        return index_hits(hit for event in self.events_of(Searched) for hit in event.found.hits)
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -102,31 +98,33 @@ class Research:
         pages = self.events_of(PageRead)
         return tuple(Source(n=n, page=e.page, hit=e.hit) for n, e in enumerate(pages, 1))
 
-    def untried_hits_per_query(self, limit: int) -> list[Hit]:
-        """The untried pages among the best `limit` hits of each query of this round."""
-        best = (hit for results in self._round_results for hit in results.hits[:limit])
-        return self._filter_untried(best)
-
     def untried_hits_by_rank(self, limit: int) -> list[Hit]:
         """At most `limit` untried hits of this round, ordered by rank, then by query."""
-        ranks = zip_longest(*(results.hits for results in self._round_results))
-        return self._filter_untried(hit for rank in ranks for hit in rank if hit)[:limit]
+        ranks = zip_longest(*(results.hits for results in self.round_results))
+        return self.filter_untried(hit for rank in ranks for hit in rank if hit)[:limit]
 
     @property
-    def _round_results(self) -> list[SearchResults]:
+    def round_results(self) -> list[SearchResults]:
         """The results of this round's searches."""
         return [event.found for event in self.events_of(Searched) if event.round == self.round]
 
-    def _filter_untried(self, hits: Iterable[Hit]) -> list[Hit]:
+    def filter_untried(self, hits: Iterable[Hit]) -> list[Hit]:
         """The hits whose page was not read, failed or blocked in this run; one hit a page."""
-        tried = {canonical_url(e.hit.url) for e in self.events_of(PageRead)}
-        tried |= {canonical_url(e.subject) for e in self.events_of(Failed) if e.what == "page"}
-        tried |= {canonical_url(e.hit.url) for e in self.events_of(Blocked)}
-        untried: dict[str, Hit] = {}
-        for hit in hits:
-            if (key := canonical_url(hit.url)) not in tried:
-                untried.setdefault(key, hit)
-        return list(untried.values())
+        tried = _tried_pages(self.events)
+        return [hit for key, hit in index_hits(hits).items() if key not in tried]
+
+    @property
+    def blocked_pages(self) -> list[Blocked]:
+        """The blocks of pages that were not tried after all."""
+        failed = {e.subject for e in self.events_of(Failed) if e.what == "page"}
+        tried = failed | {event.hit.url for event in self.events_of(PageRead)}
+        return [event for event in self.events_of(Blocked) if event.hit.url not in tried]
+
+    @property
+    def pages_tried_before(self) -> frozenset[str]:
+        """The pages that were read, failed or were blocked before this round, as canonical URLs."""
+        starts = [i for i, event in enumerate(self.events) if isinstance(event, Queried)]
+        return _tried_pages(self.events[: starts[-1]] if starts else ())
 
     @property
     def new_queries(self) -> tuple[str, ...]:
@@ -201,3 +199,23 @@ class Research:
                 attempts.extend(event.found.attempts)
         made = [attempt for attempt in attempts if attempt.seconds or attempt.outcome == "ok"]
         return tuple(a for i, a in enumerate(attempts) if a in made or a not in attempts[:i])
+
+
+def index_hits(hits: Iterable[Hit]) -> dict[str, Hit]:
+    """The first hit of each page, by canonical URL, in their order."""
+    by_page: dict[str, Hit] = {}
+    for hit in hits:
+        by_page.setdefault(canonical_url(hit.url), hit)
+    return by_page
+
+
+def _tried_pages(events: Iterable[Event]) -> frozenset[str]:
+    """The pages that were read, failed or were blocked, as canonical URLs."""
+    urls = []
+    for event in events:
+        match event:
+            case PageRead(hit=hit) | Blocked(hit=hit):
+                urls.append(hit.url)
+            case Failed(what="page", subject=url):
+                urls.append(url)
+    return frozenset(map(canonical_url, urls))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from itertools import takewhile
 
 from agent.errors import OutsideError, SearchFailed
 from agent.evidence.instructions import instruction_warning
@@ -19,14 +20,16 @@ from agent.state import (
     SearchResults,
     Warned,
 )
+from agent.steps.page_choice import best_hits, choose_further, choose_pages
 
 
 class WebSearchTool:
     """Searches every query of the round and reads the best hits of each.
 
-    Which pages are read depends on ranks alone (`pages_per_query` of each query), not on which
-    search ended first. So a page may be fetched as soon as a search names it. The snippet of a hit
-    stands in for a page that cannot be read. A query or a page that fails is skipped and recorded.
+    Which pages are read depends on ranks alone (`choose_pages`: `pages_per_query` of each query),
+    not on which search ended first. So a page is fetched as soon as it is known that it will be
+    read. The snippet of a hit stands in for a page that cannot be read. A query or a page that
+    fails is skipped and recorded.
     Raises SearchFailed when every query of the round failed and no earlier one found anything.
     """
 
@@ -36,26 +39,45 @@ class WebSearchTool:
         self._pages_per_query = pages_per_query
 
     def prefetch(self, query: str) -> None:
-        """Start a search that the round will make, and its pages when it names them."""
+        """Start a search that the first round will make, and its pages when it names them."""
         self._search.start(query).add_done_callback(self._prefetch_pages)
 
     def _prefetch_pages(self, search: Future[SearchResults]) -> None:
-        if search.exception() is None:
-            for hit in search.result().hits[: self._pages_per_query]:
-                self._read.start(hit.url)
+        for found in _successes([search]):
+            self._start_pages(best_hits(found.hits, self._pages_per_query))
+
+    def _prefetch_further(self, queries: Sequence[str], tried: frozenset[str]) -> None:
+        """Start the searches of a later round, and its pages when all earlier searches ended."""
+        searches = [self._search.start(query) for query in queries]
+
+        def start_known(_: Future[SearchResults]) -> None:
+            ended = _successes(takewhile(Future.done, searches))
+            hits = [found.hits for found in ended]
+            self._start_pages(choose_further(hits, tried, self._pages_per_query))
+
+        for search in searches:
+            search.add_done_callback(start_known)
+
+    def _start_pages(self, hits: Iterable[Hit]) -> None:
+        for hit in hits:
+            self._read.start(hit.url)
 
     def salvage(self, research: Research) -> Iterator[Event]:
         """After a halt: those of the round's pages that need no further reading."""
-        yield from salvage_pages(self._read, self._untried_hits(research), research)
+        hits = choose_pages(research, self._pages_per_query)
+        yield from salvage_pages(self._read, hits, research)
 
     def __call__(self, research: Research) -> Iterator[Event]:
         yield from self._search_queries(research)
-        yield from read_pages(self._read, self._untried_hits(research), research)
+        yield from read_pages(self._read, choose_pages(research, self._pages_per_query), research)
 
     def _search_queries(self, research: Research) -> Iterator[Event]:
         queries = research.current_queries
-        for query in queries:
-            self.prefetch(query)
+        if research.round < 2:
+            for query in queries:
+                self.prefetch(query)
+        else:
+            self._prefetch_further(queries, research.pages_tried_before)
         failures: list[OutsideError] = []
         for query, outcome in zip(queries, self._search.collect(queries), strict=True):
             if isinstance(outcome, OutsideError):
@@ -66,8 +88,10 @@ class WebSearchTool:
         if len(failures) == len(queries) and not research.hits:
             raise SearchFailed(failures[0].message, failures[0].remedy, outcome=failures[0].outcome)
 
-    def _untried_hits(self, research: Research) -> list[Hit]:
-        return research.untried_hits_per_query(self._pages_per_query)
+
+def _successes(searches: Iterable[Future[SearchResults]]) -> list[SearchResults]:
+    """The results of those searches that did not fail; all have ended."""
+    return [search.result() for search in searches if search.exception() is None]
 
 
 def read_pages(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[Event]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from agent.evidence.credibility import Blocking
 from agent.outside import Outside
 from agent.settings import Settings
 from agent.steps.generate_queries import GenerateQueries
@@ -75,13 +76,14 @@ def _build_report(outside: Outside, settings: Settings) -> Strategy:
     ask, tokens, lang = outside.ask, settings.report_tokens, settings.lang
     rounds = min(settings.max_rounds, settings.max_iterations)  # a round has at least one turn
     limits = TurnLimits(settings.max_iterations // rounds, settings.pages_per_query, tokens)
-    use_tools = UseTools(outside.search, outside.read, settings.min_credibility)
+    blocking = Blocking(settings.credibility, settings.min_credibility)
+    use_tools = UseTools(outside.search, outside.read, blocking)
     steps = ReportSteps(
         PlanReport(ask, lang),
         Gather(ask, outside.fallback, use_tools, limits),
         DetectGaps(ask, outside.fallback, tokens, lang),
         Reflect(ask, outside.fallback, tokens, lang),
-        DraftReport(ask, outside.fallback, tokens, lang),
+        DraftReport(ask, outside.fallback, tokens, blocking, lang),
         _build_verify(outside, settings),
     )
     return ReportStrategy(steps, rounds)

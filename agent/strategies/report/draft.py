@@ -15,11 +15,11 @@ from agent.evidence.citing import (
     order_quotes,
     quote_of_citation,
 )
+from agent.evidence.credibility import Blocking
 from agent.evidence.markers import strip_markers
 from agent.outside import Ask, Task
 from agent.state import (
     Answered,
-    Blocked,
     Cited,
     Claim,
     Event,
@@ -97,7 +97,9 @@ class WriteReport(Task[ReportDraft]):
         return (
             "You write a research report from sources: a title, a summary of 3 to 5 sentences, "
             "findings grouped by theme (not by query), where sources contradict each other, and "
-            "how confident one may be and why. Write each sentence so that it stands alone, and "
+            "how confident one may be and why. If a name of the topic stands for several people or "
+            "things, tell of each and what tells them apart; that is no contradiction. "
+            "Write each sentence so that it stands alone, and "
             "give for each a short quote, copied exactly, of every source that it stands on. If "
             f"the sources do not answer the topic, return empty lists. {DATA_RULE} "
             + language_rule(self.language)
@@ -125,26 +127,29 @@ class DraftReport:
     answers, `fallback` does.
     """
 
-    def __init__(self, ask: Ask, fallback: Ask, budget: int, language: str = "") -> None:
+    def __init__(
+        self, ask: Ask, fallback: Ask, budget: int, blocking: Blocking, language: str = ""
+    ) -> None:
         """`budget`: tokens of evidence."""
         self._ask = ask
         self._fallback = fallback
         self._budget = budget
+        self._blocking = blocking
         self._language = language
 
     def __call__(self, research: Research) -> Iterator[Event]:
         if not research.sources:
             yield build_abstention(research)
             return
-        ranking_query = " ".join((research.topic, *research.queries))
+        wanted = (research.topic, *research.queries)
         task = WriteReport(
             topic=research.topic,
-            evidence=select_passages(research.sources, ranking_query, self._budget),
+            evidence=select_passages(research.sources, wanted, self._budget),
             language=self._language,
             queries=research.queries,
             gaps=research.gap_analysis.gaps,
-            credibility=_describe_credibility(research),
-            blocked_pages=len(research.events_of(Blocked)),
+            credibility=_describe_credibility(research, self._blocking),
+            blocked_pages=len(research.blocked_pages),
         )
         draft = yield from ask_with_fallback(task, self._ask, self._fallback)
         answer, warnings = build_report(draft, research)
@@ -152,9 +157,9 @@ class DraftReport:
         yield answer if answer.claims else build_abstention(research)
 
 
-def _describe_credibility(research: Research) -> tuple[str, ...]:
+def _describe_credibility(research: Research, blocking: Blocking) -> tuple[str, ...]:
     """A line for each source whose credibility is known."""
-    scores = credibility_scores(research)
+    scores = credibility_scores(research, blocking)
     lines: list[str] = []
     for source in research.sources:
         if scored := scores.get(canonical_url(source.hit.url)):

@@ -67,10 +67,10 @@ class DetectGaps:
         self._language = language
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        ranking_query = " ".join((research.topic, *research.queries))
+        wanted = (research.topic, *research.queries)
         task = FindGaps(
             topic=research.topic,
-            evidence=select_passages(research.sources, ranking_query, self._budget),
+            evidence=select_passages(research.sources, wanted, self._budget),
             language=self._language,
             queries=deduplicate_queries([*research.queries, *_made_queries(research)]),
         )

@@ -11,6 +11,7 @@ from agent.outside import Ask, Reply, Task
 from agent.outside.tools import Exchange, Tool, Turn
 from agent.state import Event, Failed, Research, Searched, SubQuery, Warned
 from agent.steps.asking import failure_event, reply_event
+from agent.steps.page_choice import choose_pages
 from agent.steps.prompt_rules import DATA_RULE, escape, render_topic
 from agent.strategies.report.tool_calls import FETCH, SEARCH
 from agent.strategies.report.tool_use import TurnOutcome, UseTools
@@ -106,6 +107,8 @@ class Gather:
         if not research.sources and self._has_untried(research):
             yield Warned(message=NO_PAGE_READ)
             yield from self._gather_without_model(task, research)
+        if not research.sources:
+            yield from self._use_tools.read_best_blocked(research)
         failures = [event for event in research.events_of(Failed) if event.what == "search"]
         if failures and not (research.events_of(Searched) or research.sources):
             last = failures[-1]
@@ -161,10 +164,8 @@ class Gather:
             max_turns=self._limits.max_turns,
         )
         if research.round > 1:
-            ranking_query = " ".join((research.topic, *research.current_queries))
-            evidence = select_passages(
-                research.sources, ranking_query, self._limits.evidence_tokens
-            )
+            wanted = (research.topic, *research.current_queries)
+            evidence = select_passages(research.sources, wanted, self._limits.evidence_tokens)
             gaps = research.gap_analysis.gaps
             return task.model_copy(update={"evidence": evidence, "gaps": gaps})
         if plan:
@@ -183,5 +184,4 @@ class Gather:
         )
 
     def _unread_urls(self, research: Research) -> tuple[str, ...]:
-        hits = research.untried_hits_per_query(self._limits.pages_per_query)
-        return tuple(hit.url for hit in hits)
+        return tuple(hit.url for hit in choose_pages(research, self._limits.pages_per_query))

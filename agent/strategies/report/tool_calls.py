@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent.evidence import fold
-from agent.evidence.credibility import Credibility, rate_credibility
+from agent.evidence.credibility import Blocking, Credibility, rate_credibility
 from agent.outside.tools import Tool, ToolCall
 from agent.state import Blocked, Failed, Hit, PageRead, Research, Searched
 from agent.state.sanitizing import sanitize_line
@@ -96,8 +96,8 @@ def select_new_hits(calls: Sequence[ToolCall], research: Research) -> list[Hit]:
 
 
 def find_page_event(key: str, research: Research) -> PageRead | Blocked | Failed | None:
-    """The event of a page that was read, was blocked or failed; None if it was not tried."""
-    for event in research.events:
+    """The last event of a page: read, blocked or failed; None if it was not tried."""
+    for event in reversed(research.events):
         match event:
             case PageRead(hit=hit) | Blocked(hit=hit) if canonical_url(hit.url) == key:
                 return event
@@ -106,15 +106,19 @@ def find_page_event(key: str, research: Research) -> PageRead | Blocked | Failed
     return None
 
 
-def credibility_scores(research: Research) -> dict[str, tuple[Hit, Credibility]]:
+def credibility_scores(
+    research: Research, blocking: Blocking
+) -> dict[str, tuple[Hit, Credibility]]:
     """The credibility of each page that was found, by canonical URL.
 
-    The documents of a corpus have none: the user chose to trust them.
+    Relevance is that for the query that found the page first, as specified for the topic. The
+    documents of a corpus have none: the user chose to trust them.
     """
     scores: dict[str, tuple[Hit, Credibility]] = {}
     for event in research.events_of(Searched):
         year = int(event.found.at[:4] or 0)  # of the search: prompts must not depend on the clock
         for hit in event.found.hits if event.found.provider != CORPUS else ():
-            score = rate_credibility(research.topic, hit, year)
+            query = event.found.query if blocking.by == "host" else research.topic
+            score = rate_credibility(query, hit, year)
             scores.setdefault(canonical_url(hit.url), (hit, score))
     return scores

@@ -6,7 +6,7 @@ import html
 import json
 
 from agent.evidence import fold, render_sources, select_passages
-from agent.evidence.credibility import Credibility
+from agent.evidence.credibility import Blocking, Credibility
 from agent.outside.tools import ToolCall
 from agent.state import Blocked, Failed, Hit, PageRead, Research, Searched
 from agent.state.sanitizing import sanitize_line
@@ -24,12 +24,12 @@ from agent.strategies.report.tool_calls import (
 PAGE_TOKENS = 750  # of a page that is shown: about 3,000 characters of English
 
 
-def render_result(call: ToolCall, research: Research) -> str:
+def render_result(call: ToolCall, research: Research, blocking: Blocking) -> str:
     """The result of a call, from what the run knows by now."""
     if fault := find_fault(call, research):
         return render_error(fault)
     if call.name == SEARCH.name:
-        return _render_search(read_query(call), research)
+        return _render_search(read_query(call), research, blocking)
     return _render_page(read_page_key(call), research)
 
 
@@ -38,8 +38,8 @@ def render_error(message: str) -> str:
     return escape(json.dumps({"error": message}, ensure_ascii=False))
 
 
-def _render_search(query: str, research: Research) -> str:
-    key, scores = fold(query), credibility_scores(research)
+def _render_search(query: str, research: Research, blocking: Blocking) -> str:
+    key, scores = fold(query), credibility_scores(research, blocking)
     for event in research.events_of(Searched):
         if fold(event.found.query) == key:
             hits = (_render_hit(hit, scores) for hit in event.found.hits)
@@ -65,8 +65,8 @@ def _render_page(key: str, research: Research) -> str:
     match find_page_event(key, research):
         case PageRead():
             sources = [s for s in research.sources if canonical_url(s.hit.url) == key]
-            ranking_query = " ".join((research.topic, *research.current_queries))
-            return render_sources(select_passages(sources[:1], ranking_query, PAGE_TOKENS))
+            queries = (research.topic, *research.current_queries)
+            return render_sources(select_passages(sources[:1], queries, PAGE_TOKENS))
         case Blocked(score=score, threshold=threshold):
             return render_error(f"blocked: its credibility {score:g} is not above {threshold:g}")
         case Failed(message=message):

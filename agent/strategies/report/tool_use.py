@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple
 
 from agent.errors import OutsideError
-from agent.evidence.credibility import screen_sources
+from agent.evidence.credibility import HOSTILE, SPARED, Blocking, find_blocked, host_kind
 from agent.outside import Read, Search
 from agent.outside.tools import ToolCall
 from agent.state import Blocked, Event, Hit, Research, Searched, Warned
@@ -26,6 +26,7 @@ from agent.strategies.report.tool_results import render_error, render_result
 
 MAX_RESULTS = 5  # hits of a search that are kept
 MAX_CALLS_PER_TURN = 8
+NOTHING_PASSED = "No other page could be read, so the best of low credibility were read:"
 
 
 class TurnOutcome(NamedTuple):
@@ -38,14 +39,14 @@ class TurnOutcome(NamedTuple):
 class UseTools:
     """Runs the calls of a turn in parallel.
 
-    A call that was made before is answered from what is known. A page whose credibility is not
-    above `threshold` is blocked, unless all pages would be. Raises Halt.
+    A call that was made before is answered from what is known. `blocking` says which pages are not
+    read. Raises Halt.
     """
 
-    def __init__(self, search: Search, read: Read, threshold: float) -> None:
+    def __init__(self, search: Search, read: Read, blocking: Blocking) -> None:
         self._search = search
         self._read = read
-        self._threshold = threshold
+        self._blocking = blocking
 
     def __call__(
         self, research: Research, calls: Sequence[ToolCall]
@@ -60,7 +61,7 @@ class UseTools:
             self._read.start(hit.url)
         yield from self._search_queries(queries, research.round)
         yield from self._read_pages(hits)
-        results = [render_result(call, research) for call in run]
+        results = [render_result(call, research, self._blocking) for call in run]
         too_many = render_error(f"at most {MAX_CALLS_PER_TURN} calls a turn are run")
         results += [too_many] * len(excess)
         return TurnOutcome(tuple(results), bool(queries or hits))
@@ -68,6 +69,15 @@ class UseTools:
     def salvage(self, research: Research, pages_per_query: int) -> Iterator[Event]:
         """After a halt: those of the round's pages that need no further reading."""
         return WebSearchTool(self._search, self._read, pages_per_query).salvage(research)
+
+    def read_best_blocked(self, research: Research) -> Iterator[Event]:
+        """Read the best of the pages that were blocked, but none of a hostile host, and say so."""
+        blocked = [e for e in research.blocked_pages if host_kind(e.hit.url).score > HOSTILE]
+        best = sorted(blocked, key=lambda event: -event.score)[:SPARED]
+        if best:
+            urls = ", ".join(event.hit.url for event in best)
+            yield Warned(message=f"{NOTHING_PASSED} {urls}")
+            yield from self._read_pages([event.hit for event in best])
 
     def _search_queries(self, queries: list[str], round: int) -> Iterator[Event]:
         for query, outcome in zip(queries, self._search.collect(queries), strict=True):
@@ -90,20 +100,18 @@ class UseTools:
         self, hits: list[Hit], research: Research
     ) -> Generator[Event, None, list[Hit]]:
         """The pages that may be read. Of each other one it is recorded that it was blocked."""
-        scores = credibility_scores(research)
-        screening = screen_sources(list(scores.values()), self._threshold)
-        passed = {canonical_url(hit.url) for hit, _ in screening.passed}
-        passed |= topic_pages(research).keys()
+        scores = credibility_scores(research, self._blocking)
+        scored = [(key, score) for key, (_, score) in scores.items()]
+        blocked, note = find_blocked(scored, self._blocking)
         allowed = []
         for hit in hits:
             key = canonical_url(hit.url)
-            if key in scores and key not in passed:
-                score = scores[key][1].score
-                yield Blocked(hit=hit, score=score, threshold=self._threshold)
+            if key in blocked and key not in topic_pages(research):
+                yield Blocked(hit=hit, score=blocked[key], threshold=self._blocking.threshold)
             else:
                 allowed.append(hit)
-        if screening.note and any(canonical_url(hit.url) in scores for hit in allowed):
-            yield from _warn_once(screening.note, research)
+        if note and any(canonical_url(hit.url) in scores for hit in allowed):
+            yield from _warn_once(note, research)
         return allowed
 
 

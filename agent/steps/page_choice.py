@@ -1,0 +1,101 @@
+"""Which pages are read: by rank alone, and in later rounds further than the earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from agent.evidence import rank_texts
+from agent.evidence.copies import repeats_hit
+from agent.evidence.credibility import host_owner, is_reference
+from agent.slots.forms import slot_words
+from agent.state import Hit, Research, index_hits
+
+
+def choose_pages(research: Research, limit: int) -> list[Hit]:
+    """The untried pages among those that this round may read.
+
+    In the first round these are the best `limit` hits of each query. In a later one each query has
+    one fewer, of those that no earlier round and no earlier query of this round took. Then follow
+    `limit` hits of all searches so far that fit best what is missing, and more of them where a
+    query has too few; at last other hits of this round. (Of 60 questions of several hops 48 were
+    answered so, 39 where the new queries alone said what to read, at as many pages:
+    `python -m evals.reading --half tune`.)
+    """
+    results = [found.hits for found in research.round_results]
+    if research.round < 2:
+        chosen = [hit for hits in results for hit in best_hits(hits, limit)]
+    else:
+        chosen = choose_further(results, research.pages_tried_before, limit)
+        most = _limit_of_further(limit) * len(results) + limit
+        chosen = _extend(research, chosen)[:most]
+    return research.filter_untried(chosen)
+
+
+def best_hits(hits: Iterable[Hit], limit: int) -> list[Hit]:
+    """The best `limit` hits of one search, those of independent owners before the others.
+
+    Among more than one, a reference work takes the last place where it would have none.
+    """
+    ranked = _independent_first(hits)
+    best, rest = ranked[:limit], ranked[limit:]
+    reference = next((hit for hit in rest if is_reference(hit.url)), None)
+    if reference and len(best) > 1 and not any(is_reference(hit.url) for hit in best):
+        best[-1] = reference
+    return best
+
+
+def choose_further(
+    results: Iterable[Sequence[Hit]], tried: frozenset[str], limit: int
+) -> list[Hit]:
+    """The best hits of each search of a later round that are not tried and not taken before it.
+
+    What the first searches take does not depend on the later ones.
+    """
+    taken: dict[str, Hit] = {}
+    for hits in results:
+        known = taken.keys() | tried
+        free = [hit for key, hit in index_hits(hits).items() if key not in known]
+        taken |= index_hits(best_hits(free, _limit_of_further(limit)))
+    return list(taken.values())
+
+
+def _limit_of_further(limit: int) -> int:
+    """How many pages each query of a later round may read."""
+    return limit - 1 if limit > 1 else limit
+
+
+def _independent_first(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits by rank, but those behind the others that an owner or a text has before them.
+
+    Several pages of a reference work are no witnesses to each other: one is of the town, another of
+    its mayor.
+    """
+    first: list[Hit] = []
+    later: list[Hit] = []
+    for hit in index_hits(hits).values():
+        (later if any(_is_one_witness(hit, other) for other in first) else first).append(hit)
+    return first + later
+
+
+def _is_one_witness(one: Hit, other: Hit) -> bool:
+    owner = host_owner(one.url)
+    is_same_owner = bool(owner) and owner == host_owner(other.url) and not is_reference(one.url)
+    return is_same_owner or repeats_hit(one, other)
+
+
+def _extend(research: Research, chosen: Sequence[Hit]) -> list[Hit]:
+    """Chosen hits, then those of all searches that fit what is missing, then this round's."""
+    rest = [hit for found in research.round_results for hit in found.hits]
+    ordered = index_hits([*chosen, *_fitting_hits(research), *rest])
+    return [hit for key, hit in ordered.items() if key not in research.pages_tried_before]
+
+
+def _fitting_hits(research: Research) -> list[Hit]:
+    """The hits of all searches that fit what is missing and were not tried, best first."""
+    tried = research.pages_tried_before
+    hits = [hit for key, hit in research.hits.items() if key not in tried]
+    missing = [name for name, one in research.findings.items() if one.status != "filled"]
+    wanted = " ".join([research.topic, *research.current_queries, *map(slot_words, missing)])
+    scores = rank_texts([f"{hit.title} {hit.snippet}" for hit in hits], wanted)
+    order = sorted(range(len(hits)), key=lambda i: -scores[i])
+    return [hits[i] for i in order if scores[i]]
