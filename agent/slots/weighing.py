@@ -35,7 +35,7 @@ ValueForm = Literal["row", "words", "sentence"]
 #: The share of unjudged values that were right, by form: the lower end of its 95 % interval, at
 #: most .95. Several witnesses that agree, and a title that names what is asked, told nothing apart.
 #: Source: the tune half of `python -m evals.calibration`, which prints these with `--fit`.
-RIGHT: dict[ValueForm, float] = {"row": 0.95, "words": 0.65, "sentence": 0.58}
+RIGHT: dict[ValueForm, float] = {"row": 0.95, "words": 0.66, "sentence": 0.51}
 #: How a judge's word multiplies the odds that a value is right. A model of 1.5 billion parameters
 #: called 17 of 25 true claims supported, and 10 of 35 that were not wholly true, one in a call.
 #: A stronger one tells more; until it is measured, it counts the same.
