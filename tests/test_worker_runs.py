@@ -24,14 +24,14 @@ from tests.thinker import Fact, Thinker
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
 ROOT = Path(__file__).parents[1]
-TOPIC = "Who won the cup?"
-FACTS = [Fact("winner", "Argentina", "Argentina won"), Fact("place", "Lusail", "in Lusail")]
+TOPIC = "Who designed the bridge?"
+FACTS = [Fact("designer", "Ada Quill", "Ada Quill designed"), Fact("place", "Lusail", "in Lusail")]
 
 
 @pytest.fixture
 def released(services: Services) -> threading.Event:
     """Three pages, and a model that waits for this event before its first reply."""
-    event, thinker = threading.Event(), Thinker(FACTS, ["cup winner"])
+    event, thinker = threading.Event(), Thinker(FACTS, ["bridge designer"])
 
     def think(asked: ModelRequest) -> Reply:
         event.wait(30)
@@ -39,9 +39,9 @@ def released(services: Services) -> threading.Event:
 
     services.think = think
     services.pages = {
-        "cup": "Argentina won the cup after penalties. It was played in Lusail before a crowd.",
-        "town": "The final was played in Lusail in December. There Argentina won the cup.",
-        "team": "The team came home by plane. Argentina won the cup in Lusail, and many wept.",
+        "bridge": "Ada Quill designed the bridge after a flood. It stands in Lusail before a park.",
+        "town": "Ada Quill designed the bridge. It crosses the river in Lusail.",
+        "team": "Ada Quill designed the bridge, and many praised it. It was built in Lusail.",
     }
     services.default_hits = list(services.pages)
     return event
