@@ -102,7 +102,7 @@ def _describe_judge(settings: Settings) -> Result:
     return Result(
         "warn",
         f"{model} judges each sentence by itself; a small model errs: one of 1.5 billion "
-        "parameters called 8 of 25 false sentences supported",
+        "parameters called 24 of 30 false sentences supported",
         "Where it matters, put a stronger model first in LLM, or use --verify rules.",
     )
 
