@@ -70,7 +70,8 @@ def _script(services: Services) -> None:
     thinker = Thinker([Fact("winner", "Argentina", "Argentina won")], ["2022 final winner"])
 
     def think(asked: ModelRequest) -> Reply:
-        text = json.dumps(thinker(asked))
+        written = thinker(asked._replace(task="synthesize")) if "answer" in asked.fields else {}
+        text = json.dumps({**written, **thinker(asked)})
         return Raw(200, json.dumps(gemini_reply(text, asked)), delay=MODEL)
 
     services.think = think

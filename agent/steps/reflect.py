@@ -187,14 +187,18 @@ def _describe_slot(slot: Slot) -> str:
 
 
 def ranking_queries(research: Research) -> tuple[str, ...]:
-    """The texts by which evidence is ranked: the topic, each slot, each query of the round.
+    """The texts by which evidence is ranked: the topic with its slots; later, what is missing too.
 
-    Where slots were found in earlier rounds, those that are still open count.
+    That is each slot that is still open, and each query of a round after the first. Those of the
+    first round say the topic anew, and lead to passages about other things of its names.
     """
+    described = {slot.name: f"{slot_words(slot)} {slot.description}" for slot in research.slots}
+    whole = " ".join((research.topic, *described.values()))
+    if research.round < 2:
+        return (whole,)
     filled = {name for name, one in research.findings.items() if one.status == "filled"}
-    wanted = [slot for slot in research.slots if slot.name not in filled] or research.slots
-    slots = (f"{slot_words(slot)} {slot.description}" for slot in wanted)
-    return (research.topic, *slots, *research.current_queries)
+    still_open = (text for name, text in described.items() if name not in filled)
+    return (whole, *still_open, *research.current_queries)
 
 
 def _build_reflection(
