@@ -195,3 +195,10 @@ def test_what_another_source_said_is_not_shown_again() -> None:
     assert [e.same for e in select_passages(altered, "Who won the cup?", 500)] == [None, None]
     short = [source("Argentina won.", 1), source("Argentina won.", 2)]
     assert [e.same for e in select_passages(short, "Who won the cup?", 500)] == [None, None]
+
+
+def test_a_prompt_shows_of_a_file_its_name_alone() -> None:
+    excerpt = select_passages([source("Argentina won the cup.")], "Who won?", 500)[0]
+    of_file = excerpt.model_copy(update={"url": "file:///home/ann/private/cups.jsonl?id=7"})
+    assert ' url="cups.jsonl?id=7">' in render_sources([of_file])
+    assert ' url="https://e.org/1">' in render_sources([excerpt])

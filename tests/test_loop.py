@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -205,10 +206,28 @@ def test_no_queries(world: Services, loop: Settings) -> None:
 
 
 def test_queries_are_not_searched_twice(world: Services, loop: Settings) -> None:
-    world.think = script(FOUNDER, search("velmora works FOUNDER"), BORN, UPPSALA)
+    """After pages were read the model is then asked for its answer, and for nothing else."""
+    final = {"answer": "Ada Lindqvist [1].", "citations": [{"source": 1, "quote": FIRM[-44:]}]}
+    world.think = script(FOUNDER, search("velmora works FOUNDER"), final=final)
     run, _ = ended(loop)
+    assert world.tasks() == ["decide", "decide", "synthesize", "verify"]
     assert "These queries were searched before" in world.model_requests[2].prompt
-    assert len(world.search_queries) == 2 and notes(run)[1] == "These queries were searched before"
+    assert len(world.search_queries) == 1 and notes(run)[1] == "These queries were searched before"
+
+
+def test_a_query_may_be_made_anew_as_long_as_nothing_was_read(
+    world: Services, loop: Settings
+) -> None:
+    world.think = script(search("nobody"), search("Nobody"), FOUNDER, BORN, UPPSALA)
+    _, given = ended(loop)
+    assert given.status == "complete" and len(world.search_queries) == 3
+
+
+def test_the_question_stands_last_and_says_the_day(world: Services, loop: Settings) -> None:
+    ended(loop)
+    day = datetime.now(UTC).date()
+    for asked in world.model_requests[:3]:
+        assert asked.prompt.endswith(f'<topic today="{day}">{TOPIC}</topic>')
 
 
 def test_no_results_and_nothing_useful_are_told_in_plain_words(
@@ -293,7 +312,7 @@ def test_a_bare_answer_is_judged_with_its_question(
     world.think = lambda a: {"verdicts": [verdict]} if a.task == "verify" else decide(a)
     _, given = ended(loop)
     judged = world.model_requests[-1]
-    assert f">{said}</claim>" in judged.prompt and f"<topic>{TOPIC}</topic>" in judged.prompt
+    assert f">{said}</claim>" in judged.prompt and f">{TOPIC}</topic>" in judged.prompt
     assert given.answer == f"{said} [1]" and given.claims[0].verdict == "supported"
     assert "Ada Lindqvist" in given.citations[0].quote
 

@@ -166,3 +166,10 @@ def test_reading_begins_without_the_page_that_hangs_and_a_replay_does_too(
     assert failed == [(world.url("c"), "missed")] and answer.run and answer.run.journal
     replayed, _ = run_to_end(TOPIC, eager.model_copy(update={"replay": Path(answer.run.journal)}))
     assert comparable_events(replayed) == comparable_events(run)
+
+
+def test_a_page_is_of_the_query_that_found_it_first() -> None:
+    found, other, unknown = hits_of("a.example/x", "b.example", "c.example")
+    research = research_with(searched(1, "first", (found,)), searched(1, "second", (found, other)))
+    queries = [research.query_that_found(hit) for hit in (found, other, unknown)]
+    assert queries == ["first", "second", TOPIC]

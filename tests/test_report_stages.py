@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from agent.settings import Settings
@@ -56,7 +58,8 @@ def test_five_stages_in_their_order(world: Services, settings: Settings) -> None
 def test_what_each_stage_is_asked(world: Services, settings: Settings) -> None:
     run_checked_report(TOPIC, settings)
     plan, first, gaps, second, draft = (world.model_requests[i] for i in (0, 1, 4, 5, 8))
-    assert plan.prompt == f"<topic>{TOPIC}</topic>"
+    day = datetime.now(UTC).date()
+    assert plan.prompt == f'<topic today="{day}">{TOPIC}</topic>'
     assert "- [Medium] founder of Velmora Works (needed)" in first.prompt
     assert source_ids(gaps.prompt).keys() == {1} and "Queries made:" in gaps.prompt
     assert "Gaps:\n- the city" in second.prompt and source_ids(second.prompt).keys() == {1}

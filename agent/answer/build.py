@@ -19,7 +19,13 @@ from agent.answer.schema import (
     Usage,
     answer_validator,
 )
-from agent.answer.status import decide_status, failed_models, find_shortfalls, is_degraded
+from agent.answer.status import (
+    decide_status,
+    failed_models,
+    find_shortfalls,
+    is_degraded,
+    list_names,
+)
 from agent.characters import strip_controls
 from agent.errors import AgentError
 from agent.evidence.copies import describe_rival, find_copies, find_rivals
@@ -47,7 +53,6 @@ from agent.state.json_data import map_texts
 
 #: Outcomes of a page that count as `blocked`; all others count as `failed`.
 BLOCKED_OUTCOMES = ("blocked", "forbidden")
-MOST_NAMED = 5  # pages that were not read
 
 
 def build_answer(
@@ -174,7 +179,9 @@ def _build_citation(quote: Quote, research: Research, run: RunInfo) -> Citation:
         page_sha256=page.sha256,
         retrieved_at=page.retrieved_at,
         via=page.via,
-        credibility=rate_credibility(research.topic, source.hit, int(run.started_at[:4])),
+        credibility=rate_credibility(
+            research.query_that_found(source.hit), source.hit, int(run.started_at[:4])
+        ),
     )
 
 
@@ -229,11 +236,8 @@ def _event_warnings(research: Research) -> list[str]:
 
 def _blocked_warning(research: Research) -> Iterator[str]:
     """Which pages were blocked, the first of them by name."""
-    urls = [event.hit.url for event in research.blocked_pages]
-    if urls:
-        more = f" and {len(urls) - MOST_NAMED} more" if len(urls) > MOST_NAMED else ""
-        named = ", ".join(urls[:MOST_NAMED])
-        yield f"Not read for their low credibility: {named}{more}."
+    if urls := [event.hit.url for event in research.blocked_pages]:
+        yield f"Not read for their low credibility: {list_names(urls)}."
 
 
 def _model_warnings(events: Iterable[Asked]) -> Iterator[str]:

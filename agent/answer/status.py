@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from agent.answer.report import all_claims
@@ -23,7 +23,7 @@ from agent.state import (
 
 Status = Literal["complete", "partial", "insufficient", "error"]
 
-MOST_NAMED = 10  # slots in one reason
+MOST_NAMED = 5  # slots or pages in one sentence
 #: Outcomes of a try at a search provider after which nothing stands in for it: it answered, or it
 #: was never to be asked.
 _NO_FAILURE = ("ok", "empty", "no_key")
@@ -53,9 +53,9 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     needed = {slot.name for slot in research.slots if slot.needed}
     missing = [f.slot for f in findings.values() if f.status == "missing" and _is_of(f, needed)]
     if missing:
-        yield f"Not found: {_list_names(missing)}."
+        yield f"Not found: {list_names(missing)}."
     if opposed := [f.slot for f in findings.values() if f.status == "conflict"]:
-        yield f"The sources disagree about: {_list_names(opposed)}."
+        yield f"The sources disagree about: {list_names(opposed)}."
     drafts = research.events_of(Answered)
     if research.answer and research.answer.claims and drafts and not drafts[-1].quotes:
         yield "No sentence of the draft had a quote that stands: the answer quotes the sources."
@@ -71,7 +71,8 @@ def _is_of(finding: Finding, names: set[str]) -> bool:
     return name in names or any(other.startswith(f"{name}[]") for other in names)
 
 
-def _list_names(names: list[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
 

@@ -152,26 +152,22 @@ def is_reference(url: str) -> bool:
     return host_kind(url).score >= REFERENCE
 
 
-#: What stands before a country's domain where names are registered one level down: `bbc.co.uk`.
-_SECOND_LEVEL = frozenset(
-    "ac co com edu go gob gouv gov govt gub mil ne net nhs nom or org police sch".split()
-)
-
-
 def host_owner(url: str) -> str:
     """Who owns the host of a URL: its registered domain; "" where none is told.
 
     On a platform or a free host everybody has a subdomain, so the whole host is the owner. Nothing
-    tells who owns an address of numbers.
+    tells who owns an address of numbers. What is registered is told by the Public Suffix List
+    (https://publicsuffix.org/list/), the copy that comes with `tld`.
     """
     host = _host_of(url)
-    labels = host.split(".")
-    if labels[-1].isdigit() or ":" in host:
+    if host.rpartition(".")[2].isdigit() or ":" in host:
         return ""
-    if len(labels) < 3 or host_kind(url).score == FREE:
+    if host_kind(url).score == FREE:
         return host
-    is_deep = len(labels[-1]) == 2 and labels[-2] in _SECOND_LEVEL
-    return ".".join(labels[-3 if is_deep else -2 :])
+    from tld import get_fld  # reads the list: 0.1 s
+
+    owner = get_fld(f"//{host}", fix_protocol=True, fail_silently=True, search_private=True)
+    return owner or host
 
 
 def _host_of(url: str) -> str:

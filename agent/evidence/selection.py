@@ -45,40 +45,67 @@ def select_passages(
     words = " ".join(asked)
     pieces = [(s, piece) for s in sources for piece in _ranked_passages(s.page.text, words, most)]
     scores = _score_for_each(pieces, asked)
+    fitting = _Fitting(budget)
+    for i in _order_by_rank(pieces, scores):
+        fitting.offer(*pieces[i], scores[i])
+    return _excerpts(sources, fitting.chosen, fitting.same)
+
+
+def _order_by_rank(
+    pieces: Sequence[tuple[Source, _PassageSpan]], scores: Sequence[float]
+) -> list[int]:
+    """The indices of passages: the best of each source, then all others, each by their scores."""
     best: dict[int, float] = {}
     for (source, _), score in zip(pieces, scores, strict=True):
         best[source.n] = max(score, best.get(source.n, 0.0))
-    order = sorted(
-        range(len(pieces)),
-        key=lambda i: (scores[i] < best[pieces[i][0].n], -scores[i], pieces[i][0].n, pieces[i][1]),
-    )
-    chosen: list[int] = []
-    shown_sources: set[int] = set()
-    shown_by: dict[str, int] = {}  # the source that shows each sentence
-    same: dict[int, int] = {}
-    for i in order:
+
+    def rank(i: int) -> tuple[bool, float, int, _PassageSpan]:
         source, piece = pieces[i]
-        shown = source.n in shown_sources
-        if budget < LEAST or (shown and not scores[i]):
-            continue
+        return scores[i] < best[source.n], -scores[i], source.n, piece
+
+    return sorted(range(len(pieces)), key=rank)
+
+
+class _Fitting:
+    """Takes passages as they are offered, best first, while they fit a budget of tokens."""
+
+    def __init__(self, budget: int) -> None:
+        self.chosen: list[tuple[Source, _PassageSpan]] = []
+        self.same: dict[int, int] = {}  # a source that repeats another one, and which
+        self._left = budget
+        self._shown: set[int] = set()  # numbers of sources
+        self._shown_by: dict[str, int] = {}  # the source that shows each sentence
+
+    def offer(self, source: Source, piece: _PassageSpan, score: float) -> None:
+        """Take a passage if it fits, tells something of the question, and repeats no other one."""
+        is_shown = source.n in self._shown
+        if self._left < LEAST or (is_shown and not score):
+            return
         text = source.page.text
         cost = sum(estimate_tokens(text[a:b]) for a, b in _shown_spans(piece))
-        if shown and cost > budget:
-            continue
-        own = _folded_sentences(source.page.text[piece.start : piece.end])
-        long = piece.end - piece.start >= COPIED
-        if long and all(shown_by.get(sentence, source.n) != source.n for sentence in own):
-            if not shown and source.n not in same and budget >= HEADER:
-                budget -= HEADER
-                same[source.n] = shown_by[own[0]]
-            continue
-        cost += 0 if shown else HEADER
-        if cost <= budget:
-            budget -= cost
-            chosen.append(i)
-            shown_sources.add(source.n)
-            shown_by |= {sentence: source.n for sentence in own if sentence not in shown_by}
-    return _excerpts(sources, [pieces[i] for i in sorted(chosen)], same)
+        cost += 0 if is_shown else HEADER
+        if is_shown and cost > self._left:
+            return
+        own = _folded_sentences(text[piece.start : piece.end])
+        if piece.end - piece.start >= COPIED and self._is_copied(own, source.n):
+            self._note_same(source.n, self._shown_by[own[0]])
+        elif cost <= self._left:
+            self._take(source, piece, cost, own)
+
+    def _is_copied(self, sentences: Sequence[str], source: int) -> bool:
+        return all(self._shown_by.get(sentence, source) != source for sentence in sentences)
+
+    def _note_same(self, source: int, other: int) -> None:
+        if source not in self._shown | self.same.keys() and self._left >= HEADER:
+            self._left -= HEADER
+            self.same[source] = other
+
+    def _take(self, source: Source, piece: _PassageSpan, cost: int, own: Sequence[str]) -> None:
+        self._left -= cost
+        self.chosen.append((source, piece))
+        self._shown.add(source.n)
+        for sentence in own:
+            self._shown_by.setdefault(sentence, source.n)
 
 
 def _ranked_passages(text: str, query: str, length: int) -> Iterator[_PassageSpan]:
@@ -248,10 +275,15 @@ def render_sources(excerpts: Iterable[Excerpt]) -> str:
 def _render_block(excerpt: Excerpt) -> str:
     told = {"date": excerpt.date, "same_text_as": excerpt.same and str(excerpt.same)}
     known = {name: value for name, value in told.items() if value}
-    shown = {"title": excerpt.title, "url": excerpt.url, **known}
+    shown = {"title": excerpt.title, "url": _shown_address(excerpt.url), **known}
     attributes = "".join(f' {name}="{_escape_attribute(value)}"' for name, value in shown.items())
     text = html.escape(" […] ".join(excerpt.passages), quote=False)
     return f'<source id="{excerpt.source}"{attributes}>{text}</source>'
+
+
+def _shown_address(url: str) -> str:
+    """The address that a prompt shows: of a file its name, since its path is nobody's business."""
+    return url.rpartition("/")[2] if url.startswith("file:") else url
 
 
 def _escape_attribute(text: str) -> str:

@@ -67,6 +67,7 @@ class Task(Frozen, Generic[AnswerT]):
     _answer_type: ClassVar[type[Frozen]]
 
     topic: str
+    today: str = ""  # the day on which the run began, as YYYY-MM-DD; empty: not told
     slots: tuple[Slot, ...] = ()
     evidence: tuple[Excerpt, ...] = ()
     language: str = ""  # a BCP 47 tag; empty: the language of the topic

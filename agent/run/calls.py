@@ -78,7 +78,7 @@ def compose_calls(
         sources.close()
 
     return Outside(
-        GuardedAsk(recorder.record_ask(chain, models), guard),
+        GuardedAsk(recorder.record_ask(chain, models), guard, str(journal.header["at"])[:10]),
         answer_extractively,
         recorder.record_source(
             "search", search, SearchResults, _query_request, 2 * settings.search_timeout
@@ -141,30 +141,37 @@ def _cost_of(task: Task[Any], models: Sequence[Model]) -> Cost:
 
 
 class GuardedAsk:
-    """The recorded calls of models. The query guard sees each task before it is asked."""
+    """The recorded calls of models. The query guard sees each task before it is asked.
 
-    def __init__(self, recorded: RecordedCall[Task[Any], Reply[Any]], guard: QueryGuard) -> None:
+    Each is told the day on which the run began, so that a resumed or replayed run asks the same.
+    """
+
+    def __init__(
+        self, recorded: RecordedCall[Task[Any], Reply[Any]], guard: QueryGuard, today: str
+    ) -> None:
         self._recorded = recorded
         self._guard = guard
+        self._today = today
 
     def __call__(self, task: Task[AnswerT], /) -> Reply[AnswerT]:
         """Ask and wait. Raises ModelFailed, or Halt."""
-        self._guard.watch(task)
-        return self._recorded(task)
+        return self._recorded(self._prepare(task))
 
     def collect(
         self, tasks: Sequence[Task[AnswerT]], /
     ) -> Iterator[Reply[AnswerT] | OutsideError | Halt]:
         """Ask side by side: outcomes in their order, after a halt those of what has ended."""
-        for task in tasks:
-            self._guard.watch(task)
-        left = list(tasks)
+        left = [self._prepare(task) for task in tasks]
         try:
-            for outcome in self._recorded.collect(tasks):
+            for outcome in self._recorded.collect(tuple(left)):
                 left.pop(0)
                 yield outcome
         except Halt as halt:
             yield from (self._recorded.result_if_done(task) or halt for task in left)
+
+    def _prepare(self, task: Task[AnswerT]) -> Task[AnswerT]:
+        self._guard.watch(task)
+        return task.model_copy(update={"today": self._today})
 
 
 class CallRecorder(NamedTuple):

@@ -39,7 +39,8 @@ RIGHT: dict[ValueForm, float] = {"row": 0.95, "words": 0.66, "sentence": 0.51}
 #: How a judge's word multiplies the odds that a value is right. A model of 1.5 billion parameters
 #: called 46 of 55 true claims supported, and 34 of 65 that were not wholly true, one in a call.
 #: (Of these 30 and 30 are of `python -m evals.claims`.) A stronger one tells more; until it is
-#: measured, it counts the same.
+#: measured, it counts the same. "partial" is taken as one of the 9 and 31 that it did not call
+#: supported: it hardly ever says the word itself.
 JUDGED = {"supported": (46 / 55) / (34 / 65), "partial": (9 / 55) / (31 / 65)}
 MOST_FINDINGS = 400
 NEAR = 600  # characters on either side of a quote that are compared to recognise copies

@@ -92,6 +92,12 @@ class Research:
         """The first hit of each page, by canonical URL, in the order of the searches."""
         return index_hits(hit for event in self.events_of(Searched) for hit in event.found.hits)
 
+    def query_that_found(self, hit: Hit) -> str:
+        """The first query whose results have the page of a hit; the topic where none has it."""
+        page = canonical_url(hit.url)
+        searches = (event.found for event in self.events_of(Searched))
+        return next((s.query for s in searches if page in index_hits(s.hits)), self.topic)
+
     @property
     def sources(self) -> tuple[Source, ...]:
         """The pages that became sources, numbered from 1 in the order of their events."""

@@ -6,9 +6,9 @@ fails, which is the extractive engine (`Outside.fallback`).
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 
-from agent.errors import AgentError, Halt, ModelFailed
+from agent.errors import NON_RETRYABLE, AgentError, Halt, ModelFailed
 from agent.outside import AnswerT, Ask, Reply, Task
 from agent.state import Asked, Event, Failed, Halted
 
@@ -28,13 +28,28 @@ def ask_with_fallback(
     return answer
 
 
-def try_to_ask(
+def ask_to_begin(
     task: Task[AnswerT], ask: Ask, stand_in: str
 ) -> Generator[Event, None, AnswerT | None]:
-    """Ask a model. Returns the answer; None where no model answers, and `stand_in` is used."""
+    """As `try_to_ask`, for the first task of a run.
+
+    Raises ModelFailed if the key or the credit of the model fails, since the caller must then act.
+    """
+    return (yield from try_to_ask(task, ask, stand_in, raising=NON_RETRYABLE))
+
+
+def try_to_ask(
+    task: Task[AnswerT], ask: Ask, stand_in: str, raising: Collection[str] = ()
+) -> Generator[Event, None, AnswerT | None]:
+    """Ask a model. Returns the answer; None where no model answers, and `stand_in` is used.
+
+    Raises ModelFailed for the outcomes that are named in `raising`.
+    """
     try:
         reply = ask(task)
     except NO_REPLY as error:
+        if isinstance(error, ModelFailed) and error.outcome in raising:
+            raise
         yield failure_event(task, error, stand_in)
         return None
     yield reply_event(task, reply)

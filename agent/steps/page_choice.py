@@ -17,9 +17,7 @@ def choose_pages(research: Research, limit: int) -> list[Hit]:
     In the first round these are the best `limit` hits of each query. In a later one each query has
     one fewer, of those that no earlier round and no earlier query of this round took. Then follow
     `limit` hits of all searches so far that fit best what is missing, and more of them where a
-    query has too few; at last other hits of this round. (Of 60 questions of several hops 48 were
-    answered so, 39 where the new queries alone said what to read, at as many pages:
-    `python -m evals.reading --half tune`.)
+    query has too few; at last other hits of this round.
     """
     results = [found.hits for found in research.round_results]
     if research.round < 2:
@@ -85,9 +83,10 @@ def _is_one_witness(one: Hit, other: Hit) -> bool:
 
 def _extend(research: Research, chosen: Sequence[Hit]) -> list[Hit]:
     """Chosen hits, then those of all searches that fit what is missing, then this round's."""
+    tried = research.pages_tried_before
     rest = [hit for found in research.round_results for hit in found.hits]
     ordered = index_hits([*chosen, *_fitting_hits(research), *rest])
-    return [hit for key, hit in ordered.items() if key not in research.pages_tried_before]
+    return [hit for key, hit in ordered.items() if key not in tried]
 
 
 def _fitting_hits(research: Research) -> list[Hit]:

@@ -82,8 +82,8 @@ class ReadSources(Task[Reading]):
 
     def system_prompt(self) -> str:
         return (
-            f"You answer from sources. Say first whether they answer the topic. Answer it in at "
-            f"most {self.max_words} words. {ANSWER_RULE} {_slot_rules(self.slots)} "
+            f"You answer from sources, in at most {self.max_words} words. Say first whether they "
+            f"answer the topic. {ANSWER_RULE} {_slot_rules(self.slots)} "
             f"{DATA_RULE} {language_rule(self.language)}"
         )
 
@@ -93,11 +93,10 @@ class ReadSources(Task[Reading]):
 
 def _slot_rules(slots: Sequence[Slot]) -> str:
     return (
-        "For each slot give the value in the words of its source, the source's id and the sentence "
-        "that says it, copied exactly, with the value in it; null if no source says it. "
-        f"Where sources disagree, give a row for each of them. {_list_rule(slots)}"
-        "When the answer or a slot is missing, or sources disagree, give 1 to 3 new search queries "
-        "that would settle it; use what the sources name."
+        "Give each slot's value in its source's words, the source's id and its sentence, copied "
+        "exactly; null if none says it; a row for each source where they disagree. "
+        f"{_list_rule(slots)}If the answer or a slot is missing or disputed, give 1 to 3 new "
+        "search queries that would settle it, with names from the sources."
     )
 
 
@@ -113,7 +112,7 @@ def _list_rule(slots: Sequence[Slot]) -> str:
 
 def _render_prompt(task: CheckCoverage | ReadSources) -> str:
     slots = "\n".join(escape(_describe_slot(slot)) for slot in task.slots)
-    return f"{render_sources(task.evidence)}\n{render_topic(task.topic)}\nSlots:\n{slots}"
+    return f"{render_sources(task.evidence)}\n{render_topic(task)}\nSlots:\n{slots}"
 
 
 class Reflect:
@@ -209,17 +208,9 @@ def _build_reflection(
     findings = make_findings(
         research.slots, research.latest_statements(*statements), research.sources
     )
-    draft = None
-    if isinstance(found, Reading):
-        draft = Draft(answer=found.answer if found.answerable else "", citations=found.citations)
+    draft = _take_draft(found)
     stands = draft is not None and has_citation(draft, research.sources)
-    waits = found.need_more or not stands
-    open_slots = [
-        one
-        for one in findings
-        if one.status == "conflict"
-        or (one.status == "missing" and (waits or _is_needed(one, research)))
-    ]
+    open_slots = _find_open(findings, research, all_missing=found.need_more or not stands)
     need_more = bool(open_slots) or (found.need_more and draft is not None and not stands)
     reflection = Reflected(
         round=research.round,
@@ -231,6 +222,23 @@ def _build_reflection(
         new_queries=_make_queries(research, found.new_queries, open_slots) if need_more else (),
     )
     return reflection, misfits
+
+
+def _take_draft(found: Coverage | Reading) -> Draft | None:
+    """The answer of a reading, blank if by its own word the sources do not answer."""
+    if not isinstance(found, Reading):
+        return None
+    return Draft(answer=found.answer if found.answerable else "", citations=found.citations)
+
+
+def _find_open(findings: Sequence[Finding], research: Research, all_missing: bool) -> list[Finding]:
+    """The findings to search for: conflicts, and what is missing if it is needed, or all of it."""
+    return [
+        one
+        for one in findings
+        if one.status == "conflict"
+        or (one.status == "missing" and (all_missing or _is_needed(one, research)))
+    ]
 
 
 def _is_needed(finding: Finding, research: Research) -> bool:

@@ -31,7 +31,7 @@ class WriteAnswer(Task[Draft]):
     def prompt(self) -> str:
         lines = "".join(f"\n- {escape(line)}" for line in self.known)
         known = f"\nKnown so far:{lines}" if lines else ""
-        return f"{render_sources(self.evidence)}\n{render_topic(self.topic)}{known}"
+        return f"{render_sources(self.evidence)}\n{render_topic(self)}{known}"
 
 
 class Synthesize:

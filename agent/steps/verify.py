@@ -74,7 +74,7 @@ class JudgeClaims(Task[Judgements]):
     def prompt(self) -> str:
         parts = (
             render_sources(self.evidence),
-            render_topic(self.topic),
+            render_topic(self),
             _render_claims(self.claims),
         )
         return "\n".join(parts)
@@ -98,7 +98,7 @@ class MendClaims(Task[Draft]):
     def prompt(self) -> str:
         lines = [
             render_sources(self.evidence),
-            render_topic(self.topic),
+            render_topic(self),
             _render_claims(self.claims),
             "Why:",
             *(f"{n}. {escape(reason)}" for n, reason in enumerate(self.reasons, 1)),

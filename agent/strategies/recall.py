@@ -35,7 +35,7 @@ class RecallAnswer(Task[Recollection]):
         )
 
     def prompt(self) -> str:
-        return render_topic(self.topic)
+        return render_topic(self)
 
 
 class Recall:

@@ -85,7 +85,7 @@ def _message_text(message: dict[str, Any]) -> str:
 def _answer_task(asked: dict[str, Any], text: str) -> str:
     """The reply to a schema: `reflect` may ask for the answer beside the slots."""
     task, text = asked["name"], html.unescape(text)
-    question = _last_match(r"<topic>(.*?)</topic>", text)
+    question = _last_match(r"<topic[^>]*>(.*?)</topic>", text)
     sources = dict(re.findall(r'<source id="(\d+)"[^>]*>(.*?)</source>', text, re.S))
     if task == "verify":
         return json.dumps({"verdicts": _make_verdicts(text, sources)})

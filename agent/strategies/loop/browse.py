@@ -10,7 +10,7 @@ from pydantic import Field
 from agent.evidence import anchor_quote, estimate_tokens, render_sources, split_passages
 from agent.outside import Ask, Excerpt, Read, Task
 from agent.state import Browsed, Cited, Event, Frozen, Research, Source
-from agent.steps.asking import NO_REPLY, failure_event, reply_event
+from agent.steps.asking import try_to_ask
 from agent.steps.prompt_rules import DATA_RULE, escape, render_topic
 from agent.steps.web_search import read_pages, salvage_pages
 from agent.strategies.loop.trajectory import ranking_query, select_useful
@@ -41,7 +41,7 @@ class FindUsefulPassages(Task[UsefulPassages]):
     def prompt(self) -> str:
         queries = escape("; ".join(self.queries))
         sources = render_sources(self.evidence)
-        return f"{sources}\n{render_topic(self.topic)}\nSearched for: {queries}"
+        return f"{sources}\n{render_topic(self)}\nSearched for: {queries}"
 
 
 class Browse:
@@ -79,16 +79,13 @@ class Browse:
             evidence=tuple(_excerpt_beginning(source, budget) for source in sources),
             queries=research.current_queries,
         )
-        try:
-            reply = ask(task)
-        except NO_REPLY as error:
-            yield failure_event(task, error, stand_in="")
+        found = yield from try_to_ask(task, ask, stand_in="")
+        if found is None:
             return
-        yield reply_event(task, reply)
         by_number = {source.n: source for source in sources}
         quotes = (
             anchor_quote(cited.quote, source)
-            for cited in reply.answer.useful
+            for cited in found.useful
             if (source := by_number.get(cited.source))
         )
         yield Browsed(round=research.round, quotes=tuple(dict.fromkeys(filter(None, quotes))))

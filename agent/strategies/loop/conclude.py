@@ -29,7 +29,7 @@ class ForceAnswer(WriteAnswer):
 
     def prompt(self) -> str:
         request = wording_for(self.topic, self.language).final
-        return f"{self.trajectory}\n\n{render_topic(self.topic)}\n\n{request}"
+        return f"{self.trajectory}\n\n{request}\n\n{render_topic(self)}"
 
     def parse_tagged_reply(self, text: str) -> dict[str, Any] | None:
         """The answer of a reply in the loop's tag format (`tags.py`)."""

@@ -33,6 +33,7 @@ from agent.strategies.loop.wording import Wording, wording_for
 
 MAX_STEP_QUERIES = 3
 ACTIONS = ("search_web", "return_answer")
+REPEATED = "These queries were searched before"
 BARE = "The answer came without a quote: what fits it best was taken"  # for Verify to judge
 
 
@@ -69,13 +70,13 @@ class ChooseAction(Task[Decision]):
 
     def prompt(self) -> str:
         wording = self._wording
-        parts = [self.trajectory or wording.nothing_yet, render_topic(self.topic)]
+        parts = [self.trajectory or wording.nothing_yet]
         if self.slots:
             names = ", ".join(slot.name for slot in self.slots)
             parts.append(wording.slots.format(names=escape(names)))
         if self.proposed:
             parts.append(wording.check.format(answer=escape(self.proposed)))
-        parts.append(wording.steps_left.format(steps=self.steps_left))
+        parts += [wording.steps_left.format(steps=self.steps_left), render_topic(self)]
         return "\n\n".join(parts)
 
     def parse_tagged_reply(self, text: str) -> dict[str, Any] | None:
@@ -185,9 +186,7 @@ class Decide:
         new_queries = _new_queries(queries, research)
         if not new_queries:
             has_query = bool(deduplicate_queries(queries))
-            reason = (
-                "These queries were searched before" if has_query else "No search query was given"
-            )
+            reason = REPEATED if has_query else "No search query was given"
             yield _no_action(research, f"{note} {reason}".strip())
             return
         yield Decided(step=_step_count(research) + 1, action="search_web", note=note)

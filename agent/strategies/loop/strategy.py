@@ -11,7 +11,7 @@ from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 from agent.strategies.loop.browse import Browse
 from agent.strategies.loop.conclude import Conclude
-from agent.strategies.loop.decide import BARE, Decide
+from agent.strategies.loop.decide import BARE, REPEATED, Decide
 
 
 class LoopSteps(NamedTuple):
@@ -28,6 +28,7 @@ class LoopSteps(NamedTuple):
 class LoopStrategy:
     """Makes at most `max_steps` decisions to search or to answer; then concludes.
 
+    It also concludes once a query is repeated after pages were read: the model is out of ideas.
     With `double_check` the first answer is checked once more before it is returned. An answer that
     came without quotes, and of which nothing stands, is followed by a conclusion.
     """
@@ -57,7 +58,7 @@ class LoopStrategy:
             if research.round > earlier_rounds:
                 yield from self._steps.search(research)
                 yield from self._steps.browse(research)
-            elif _last_action(research) == "return_answer":
+            elif _last_action(research) == "return_answer" or _repeats_itself(research):
                 return
 
     def _decide(self, research: Research) -> Iterator[Event]:
@@ -84,6 +85,12 @@ def _has_answer(research: Research) -> bool:
 def _was_bare(research: Research) -> bool:
     """Whether the last decision was an answer without a quote of its own."""
     return bool(research.events_of(Decided)) and research.events_of(Decided)[-1].note == BARE
+
+
+def _repeats_itself(research: Research) -> bool:
+    """Whether the last decision was to search what was searched, though there is a source."""
+    last = research.events_of(Decided)[-1]
+    return bool(research.sources) and last.action == "none" and last.note.endswith(REPEATED)
 
 
 def _has_quotes(research: Research) -> bool:

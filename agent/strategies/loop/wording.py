@@ -48,8 +48,8 @@ _ENGLISH = Wording(
         "that is asked for, and does each quote say it? If so, return it; if not, correct it or "
         "search for what is lacking."
     ),
-    steps_left="Steps left: {steps}. What is the next action?",
-    final="No steps are left: give the final answer.",
+    steps_left="Steps left: {steps}. Choose the next action towards answering this question:",
+    final="No steps are left. Give the final answer to this question:",
     unable="Unable to find the answer.",
 )
 _CHINESE_ANSWER_RULE = (
@@ -77,8 +77,8 @@ _CHINESE = Wording(
         "拟定的答案：{answer}\n返回之前再核对一次：它是否正是所问的内容，每段摘录是否都支持它？"
         "若是，就返回它；若不是，就更正，或搜索所缺的内容。"
     ),
-    steps_left="剩余步数：{steps}。下一个动作是什么？",
-    final="没有剩余步数了：请给出最终答案。",
+    steps_left="剩余步数：{steps}。请为回答下面的问题选择下一个动作：",
+    final="没有剩余步数了。请给出下面问题的最终答案：",
     unable="无法找到答案 (Unable to find the answer)。",
 )
 _CJK_CHARACTER = re.compile(f"[{CJK}]")

@@ -106,7 +106,7 @@ class WriteReport(Task[ReportDraft]):
         )
 
     def prompt(self) -> str:
-        lines = [render_sources(self.evidence), render_topic(self.topic)]
+        lines = [render_sources(self.evidence), render_topic(self)]
         lists = {
             "Sub-queries": self.queries,
             "Gaps found on the way": self.gaps,

@@ -50,7 +50,7 @@ class FindGaps(Task[Gaps]):
     def prompt(self) -> str:
         queries = "".join(f"\n- {escape(query)}" for query in self.queries)
         sources = render_sources(self.evidence)
-        return f"{sources}\n{render_topic(self.topic)}\nQueries made:{queries}"
+        return f"{sources}\n{render_topic(self)}\nQueries made:{queries}"
 
 
 class DetectGaps:

@@ -61,7 +61,7 @@ class Explore(Task[Turn]):
 
     def prompt(self) -> str:
         lines = [render_sources(self.evidence)] if self.evidence else []
-        lines.append(render_topic(self.topic))
+        lines.append(render_topic(self))
         if self.search_strategy:
             lines.append(f"Search strategy: {escape(self.search_strategy)}")
         queries = [f"[{query.priority}] {_with_reasoning(query)}" for query in self.queries]

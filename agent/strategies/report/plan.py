@@ -7,12 +7,11 @@ from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field, field_validator
 
-from agent.errors import NON_RETRYABLE, ModelFailed
 from agent.evidence import fold
 from agent.outside import Ask, Task
 from agent.state import Event, Frozen, Planned, Queried, Research, SubQuery
 from agent.state.sanitizing import sanitize_line
-from agent.steps.asking import NO_REPLY, failure_event, reply_event
+from agent.steps.asking import ask_to_begin
 from agent.steps.generate_queries import deduplicate_queries
 from agent.steps.prompt_rules import language_rule, render_topic
 
@@ -71,7 +70,7 @@ class MakePlan(Task[ReportPlan]):
         )
 
     def prompt(self) -> str:
-        return render_topic(self.topic)
+        return render_topic(self)
 
 
 class PlanReport:
@@ -86,17 +85,8 @@ class PlanReport:
 
     def __call__(self, research: Research) -> Iterator[Event]:
         task = MakePlan(topic=research.topic, language=self._language)
-        plan = ReportPlan(prioritized_sub_queries=[])
-        try:
-            reply = self._ask(task)
-        except NO_REPLY as error:
-            if isinstance(error, ModelFailed) and error.outcome in NON_RETRYABLE:
-                raise
-            yield failure_event(task, error, stand_in="the topic as the only query")
-        else:
-            yield reply_event(task, reply)
-            plan = reply.answer
-        planned = _build_plan(plan, research.topic)
+        plan = yield from ask_to_begin(task, self._ask, stand_in="the topic as the only query")
+        planned = _build_plan(plan or ReportPlan(prioritized_sub_queries=[]), research.topic)
         yield planned
         yield Queried(round=1, queries=tuple(sub.query for sub in planned.sub_queries))
 
