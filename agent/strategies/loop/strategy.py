@@ -84,17 +84,21 @@ def _has_answer(research: Research) -> bool:
 
 def _was_bare(research: Research) -> bool:
     """Whether the last decision was an answer without a quote of its own."""
-    return bool(research.events_of(Decided)) and research.events_of(Decided)[-1].note == BARE
+    return _last_note(research) == BARE
 
 
 def _repeats_itself(research: Research) -> bool:
     """Whether the last decision was to search what was searched, though there is a source."""
-    last = research.events_of(Decided)[-1]
-    return bool(research.sources) and last.action == "none" and last.note.endswith(REPEATED)
+    return bool(research.sources) and _last_note(research).endswith(REPEATED)
 
 
 def _has_quotes(research: Research) -> bool:
     return research.answer is not None and bool(research.answer.quotes)
+
+
+def _last_note(research: Research) -> str:
+    decisions = research.events_of(Decided)
+    return decisions[-1].note if decisions else ""
 
 
 def _last_action(research: Research) -> str:
