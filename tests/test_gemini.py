@@ -165,12 +165,11 @@ def test_a_reply_that_is_no_answer_is_asked_for_again_saying_why(
     [
         Raw(200, json.dumps({"promptFeedback": {"blockReason": "SAFETY"}})),
         reply([], "SAFETY"),
-        reply([{"text": json.dumps(GOOD)}], "RECITATION"),
     ],
 )
 def test_a_safety_block_is_not_argued_with(blocked: Raw, services: Services) -> None:
     services.think = lambda asked: blocked
-    with pytest.raises(ModelFailed, match="blocked the reply") as told:
+    with pytest.raises(ModelFailed, match="refused to reply") as told:
         ask(services)
     assert told.value.outcome == "blocked" and len(services.model_requests) == 1
 

@@ -6,6 +6,7 @@ This is the one place that decides what happens when a model fails.
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic
@@ -17,15 +18,20 @@ from agent.outside import AnswerT, Reply, Task, run_with_timeout
 from agent.state import Attempt, Outcome
 
 _RETRYABLE: frozenset[Outcome] = frozenset({"rate_limited", "unavailable", "timeout"})
-#: Outcomes after which the next model is asked. After any other (an unusable reply, a safety
-#: block) the task fails, and its step decides what to do without an answer.
-_FALLBACK_OUTCOMES: frozenset[Outcome] = _RETRYABLE | NON_RETRYABLE | {"rejected", "not_found"}
+#: Outcomes after which a model is asked nothing more, and the next one is.
+_LOST: frozenset[Outcome] = _RETRYABLE | NON_RETRYABLE | {"rejected", "not_found"}
+#: Outcomes after which the next model is asked this task, and the failed one the next task. After
+#: any other (a safety block) the task fails, and its step decides what to do without an answer.
+_UNUSABLE: frozenset[Outcome] = frozenset({"invalid", "too_long"})
 MIN_REPLY_TOKENS = 200  # a model that may write less is not asked again
 MAX_RETRY_WAIT = 60.0  # seconds; a service that asks for a longer wait is not retried
+STREAM_TIMEOUT = 900.0  # seconds for a whole reply that keeps coming
+THINKING_ROOM = 8  # times the tokens of a reply, where a model thinks before it
+MAX_CUTS = 3  # how often a prompt is shortened until it fits
 
 
 class ModelChain:
-    """`ask`: the models in order, each with retries; a model that failed is not asked again."""
+    """`ask`: the models in order, each with retries; one that is out of service is left out."""
 
     def __init__(
         self,
@@ -54,6 +60,8 @@ class ModelChain:
         self._acquire = acquire
         self._on_failure = on_failure
         self._limit_reply = limit_reply
+        self._thinking = {model.name for model in models if getattr(model, "thinks", False)}
+        self._window: dict[str, int] = {}  # characters of a prompt that a model can take, if known
 
     def warm(self) -> None:
         """Warm the model that will be asked first."""
@@ -80,13 +88,16 @@ class ModelChain:
         for model in list(self._models):
             if model not in self._models:
                 continue  # its provider refused the key
+            if attempts.has_cost and not self._may_ask_again(model, attempts):
+                break
             try:
                 return self._ask(model, attempts)
             except ModelFailed as error:
                 last_error = error
-                if error.outcome not in _FALLBACK_OUTCOMES:
+                if error.outcome in _LOST:
+                    self._drop(model, error)
+                elif error.outcome not in _UNUSABLE:
                     break
-                self._drop(model, error)
         if last_error.outcome in _RETRYABLE:
             self._retry_waits = ()  # no model is available: the next task is not retried
         raise ModelFailed(
@@ -114,10 +125,14 @@ class ModelChain:
         """One model's valid answer. After an unusable reply it is asked once more, told why."""
         correction = ""
         for is_first in (True, False):
-            if not is_first and not (self._may_reply(model, attempts) and self._may_retry()):
+            if not is_first and not self._may_ask_again(model, attempts):
                 break
-            generation = self._generate_with_retries(model, attempts, correction)
+            generation = self._generate_fitting(model, attempts, correction)
             attempts.add_cost(model, generation)
+            if generation.is_blocked:
+                raise attempts.fail(model, _blocked_error(model, generation.problem))
+            if generation.is_cut_off:
+                self._thinking.add(model.name)  # it may have thought: it gets more room
             try:
                 answer = parse_reply(generation, attempts.task)
             except ValueError as error:
@@ -132,10 +147,27 @@ class ModelChain:
             outcome="invalid",
         )
 
-    def _may_reply(self, model: Model, attempts: _TaskAttempts[AnswerT]) -> bool:
-        """Whether enough is left of the budget for another reply."""
+    def _may_ask_again(self, model: Model, attempts: _TaskAttempts[AnswerT]) -> bool:
+        """Whether enough is left of the budget for another reply, which is then reserved."""
         limit = self._limit_reply(model, attempts.task, attempts.total_cost)
-        return limit is None or limit >= MIN_REPLY_TOKENS
+        return (limit is None or limit >= MIN_REPLY_TOKENS) and self._may_retry()
+
+    def _generate_fitting(
+        self, model: Model, attempts: _TaskAttempts[AnswerT], correction: str
+    ) -> Generation:
+        """A generation; of a shortened task where the prompt does not fit the model's window."""
+        for _ in range(MAX_CUTS):
+            attempts.task = _fit_window(attempts.task, self._window.get(model.name))
+            length = _prompt_length(attempts.task)
+            try:
+                return self._generate_with_retries(model, attempts, correction)
+            except ModelFailed as error:
+                if error.outcome != "too_long":
+                    raise
+                self._window[model.name] = int(length * _fitting_share(error.message))
+                if _fit_window(attempts.task, self._window[model.name]) == attempts.task:
+                    raise  # nothing can be left out
+        return self._generate_with_retries(model, attempts, correction)
 
     def _generate_with_retries(
         self, model: Model, attempts: _TaskAttempts[AnswerT], correction: str
@@ -159,22 +191,54 @@ class ModelChain:
     ) -> Generation:
         """One try, within the time limit. A failure is recorded and raised."""
         self._acquire(model, attempts.task)
+        room = attempts.task.reply_tokens * (THINKING_ROOM if model.name in self._thinking else 1)
         limit = self._limit_reply(model, attempts.task, attempts.total_cost)
+        limit = room if limit is None else min(limit, room)
         task = attempts.task.model_copy(update={"max_reply_tokens": limit})
+        timeout = STREAM_TIMEOUT if getattr(model, "streams", False) else self._timeout
         attempts.start_clock()
         try:
-            return run_with_timeout(self._timeout, lambda: model.generate(task, correction))
+            return run_with_timeout(timeout, lambda: model.generate(task, correction))
         except TimeoutError:
             error = ModelFailed(
-                f"{model.name} did not answer within {self._timeout:g} s",
+                f"{model.name} did not answer within {timeout:g} s",
                 "Try again, or raise LLM_TIMEOUT.",
                 outcome="timeout",
             )
         except ModelFailed as failure:
             error = failure
-        attempts.record(model, error.outcome, error.message, error.remedy)
         self._on_failure(model, error)
-        raise error
+        raise attempts.fail(model, error)
+
+
+def _blocked_error(model: Model, reason: str) -> ModelFailed:
+    return ModelFailed(
+        f"{model.name} refused to reply ({reason})",
+        "Rephrase the question, or try another model with --llm.",
+        outcome="blocked",
+    )
+
+
+def _prompt_length(task: Task[Any]) -> int:
+    """Characters of a prompt, with all that goes with it."""
+    results = sum(exchange.size for exchange in task.exchanges)
+    return len(task.system_prompt()) + len(task.prompt()) + results
+
+
+def _fit_window(task: Task[AnswerT], window: int | None) -> Task[AnswerT]:
+    """A task whose prompt has at most so many characters, if enough can be left out."""
+    excess = 0 if window is None else _prompt_length(task) - window
+    return task.shorten(excess) if excess > 0 else task
+
+
+def _fitting_share(message: str) -> float:
+    """The share of a prompt that fits, by what a service says of its window; else three fifths.
+
+    Services tell the window and what was asked for, in tokens: the smallest and the largest number.
+    A tenth is left for what a shorter prompt estimates wrong.
+    """
+    told = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]{2,9}", message)]
+    return 0.9 * min(told) / max(told) if len(set(told)) > 1 else 0.6
 
 
 class _TaskAttempts(Generic[AnswerT]):
@@ -201,8 +265,18 @@ class _TaskAttempts(Generic[AnswerT]):
         )
         self.recorded.append(attempt)
 
+    def fail(self, model: Model, error: ModelFailed) -> ModelFailed:
+        """Record a failed attempt; returns its error."""
+        self.record(model, error.outcome, error.message, error.remedy)
+        return error
+
     def add_cost(self, model: Model, generation: Generation) -> None:
         self._costs.append((generation, model.cost_usd(generation)))
+
+    @property
+    def has_cost(self) -> bool:
+        """Whether a reply came, though none that could be used."""
+        return bool(self._costs)
 
     @property
     def total_cost(self) -> Spent:

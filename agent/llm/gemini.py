@@ -6,6 +6,7 @@ the SDK's own retries are off.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -43,10 +44,16 @@ REMEDIES: dict[Outcome, str] = {
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 #: Seconds to wait for the first request to be sent: the SDK builds its validators then, in 40 ms.
 FIRST_REQUEST_WAIT = 0.3
+QUOTA_WAIT = 120.0  # seconds; longer than anybody waits: a quota of a day is not waited for
+_IS_TOO_LONG = re.compile(r"input token count|exceeds the maximum number of tokens", re.I)
 #: Finish reasons: the model called a tool in a way that cannot be parsed.
 MALFORMED_CALL = {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"}
-#: Finish reasons with which the reply may be used. With any other one it was blocked.
-NOT_BLOCKED = {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"}
+#: Finish reasons with which the reply may be used.
+USABLE = {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"}
+#: Finish reasons of the safety filters. With any other reason the model is asked again.
+BLOCKED = set("SAFETY BLOCKLIST PROHIBITED_CONTENT SPII LANGUAGE IMAGE_SAFETY".split())
+#: What a model is told for other reasons than that it called a tool wrongly.
+RECITED = "the reply repeated a page at length: copy only a few words in each quote"
 
 
 class GeminiConnection:
@@ -110,6 +117,7 @@ class Gemini:
     """One Gemini model."""
 
     provider = "gemini"
+    thinks = True
 
     def __init__(self, name: str, connection: GeminiConnection, price: Price | None) -> None:
         self.name = name
@@ -210,32 +218,33 @@ def _to_generation(
     if not candidates:
         feedback = response.prompt_feedback
         if feedback and feedback.block_reason:
-            raise _blocked_error(str(feedback.block_reason.name))
+            reason = str(feedback.block_reason.name)
+            return Generation(text="", problem=reason, is_blocked=True, **token_counts)
         return Generation(text="", problem="the reply was empty", **token_counts)
     candidate = candidates[0]
     reason = candidate.finish_reason.name if candidate.finish_reason else "STOP"
     if reason in MALFORMED_CALL:
         return Generation(text="", problem="the call of a tool was malformed", **token_counts)
-    if reason not in NOT_BLOCKED:
-        raise _blocked_error(reason)
+    if reason in BLOCKED:
+        return Generation(text="", problem=reason, is_blocked=True, **token_counts)
+    if reason not in USABLE:
+        problem = RECITED if reason == "RECITATION" else f"the reply ended early ({reason})"
+        return Generation(text="", problem=problem, **token_counts)
     text = extract(candidate.content) if candidate.content and candidate.content.parts else ""
-    problem = describe_problem(text, is_cut_off=reason == "MAX_TOKENS")
-    return Generation(text=text, problem=problem, **token_counts)
-
-
-def _blocked_error(reason: str) -> ModelFailed:
-    return ModelFailed(
-        f"Gemini blocked the reply ({reason})",
-        "Rephrase the question, or try another model with --llm.",
-        outcome="blocked",
-    )
+    is_cut_off = reason == "MAX_TOKENS"
+    problem = describe_problem(text, is_cut_off)
+    return Generation(text=text, problem=problem, is_cut_off=is_cut_off, **token_counts)
 
 
 def _outcome_of(error: APIError) -> Outcome:
     if error.code == 400 and "API_KEY_INVALID" in str(error.details):
         return "bad_key"
+    if error.code == 400 and _IS_TOO_LONG.search(error.message or ""):
+        return "too_long"
     if error.code == 429:
-        return "no_credit" if "PerDay" in str(error.details) else "rate_limited"
+        said = str(error.details)
+        # the quota of one model is no other model's: the next one is asked, at once
+        return "no_credit" if "PerDay" in said and "PerModel" not in said else "rate_limited"
     if error.code in (408, 504):
         return "timeout"
     if error.code and error.code >= 500:
@@ -249,6 +258,8 @@ def _headers_of(error: APIError) -> Mapping[str, str]:
 
 def _retry_after_of(error: APIError) -> float | None:
     """Seconds to wait, from `Retry-After` (seconds or a date), else from google.rpc.RetryInfo."""
+    if error.code == 429 and "PerDay" in str(error.details):
+        return QUOTA_WAIT
     from_header = parse_retry_after(_headers_of(error).get("retry-after"), time.time())
     if from_header is not None:
         return from_header

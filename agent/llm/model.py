@@ -16,13 +16,16 @@ class Generation(Frozen):
     """The text that a model generated, and the tokens that its service counted.
 
     Tokens of thinking count as output. `problem` says why the text cannot be a whole answer, such
-    as that it is empty or was cut off at the output limit; "" if there is no problem.
+    as that it is empty or was cut off at the output limit; "" if there is no problem. With
+    `is_blocked` it is what the service refused the reply for.
     """
 
     text: str
     input_tokens: int = 0
     output_tokens: int = 0
     problem: str = ""
+    is_blocked: bool = False
+    is_cut_off: bool = False  # at the limit on its tokens
 
     @field_validator("input_tokens", "output_tokens")
     @classmethod
@@ -31,7 +34,11 @@ class Generation(Frozen):
 
 
 class Model(Protocol):
-    """One model of one provider."""
+    """One model of one provider.
+
+    A model may have `streams`, if true: it ends by itself where its service is silent, however long
+    a reply takes. And `thinks`: it may think before it replies, so that a limit must leave room.
+    """
 
     provider: str
     name: str

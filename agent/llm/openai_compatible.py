@@ -1,20 +1,26 @@
 """Any server with OpenAI's chat completions: OpenAI, Ollama, llama.cpp, vLLM, LM Studio.
 
 Format: https://platform.openai.com/docs/api-reference/chat. Servers differ in what they accept:
-tools, a temperature, and three ways to give a JSON schema (`SCHEMA_FORMS`). An option that the
-server refuses is left out, for the rest of the run. So is the native schema (`json_schema`) after
-a reply that does not validate.
+tools, a temperature, streams, and three ways to give a JSON schema (`SCHEMA_FORMS`). An option that
+the server refuses is left out, for the rest of the run. So is the native schema (`json_schema`)
+after a reply that does not validate.
+
+Replies are streamed, so that a slow one is waited for and a silent server is not.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from agent.errors import ModelFailed
+from agent.evidence import estimate_tokens
 from agent.llm.conversation import append_transcript, request_correction, split_conversation
 from agent.llm.model import Generation, describe_problem
+from agent.llm.openai_stream import is_stream, join_stream
 from agent.llm.openai_tools import declare_tools, extract_text, extract_turn_json, replay_messages
 from agent.llm.prices import Price, generation_cost_usd
 from agent.llm.schemas import sent_schema
@@ -23,33 +29,44 @@ from agent.outside.http import Endpoint
 from agent.outside.tools import describe_tools
 from agent.state.json_data import get_path
 
-#: The names of the limit on a reply's tokens. Most servers know the first alone.
+#: The names of the limit on a reply's tokens. Most servers know the first alone, OpenAI's newest
+#: models the second.
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
+OPENAI_HOST = "api.openai.com"
 SCHEMA_FORMS = ("json_schema", "json_object", "prompt")
+LONGEST_REPLY = 880.0  # seconds for a whole reply, a little less than the chain of models waits
+#: Seconds of silence that a server without a key may have at least: it is on a machine of one's
+#: own, and reads a prompt of 3,000 tokens for minutes where it has no graphics card.
+OWN_SERVER_SILENCE = 300.0
 
 
 class OpenAICompatible:
     """One model of one server. A server on this machine needs no key."""
 
     provider = "openai"
+    streams = True
 
     def __init__(
         self, name: str, base_url: str, key: str, timeout: float, price: Price | None
     ) -> None:
         self.name = name
         self._key = key
+        self._timeout = timeout
         self._price = price
         self._schema_form = 0  # index into SCHEMA_FORMS
         self._accepts_tools = True  # if not, tools are described in the prompt
         self._accepts_temperature = True
-        self._limit_name = LIMIT_NAMES[0]  # which OpenAI's newest models refuse
+        self._accepts_stream = True
+        self.thinks = urlsplit(base_url).hostname == OPENAI_HOST
+        self._limit_name = LIMIT_NAMES[self.thinks]
         self._endpoint = Endpoint(
             base_url,
             "OPENAI_BASE_URL",
             "OPENAI_API_KEY" if key else "",
             secret=key,
-            timeout=timeout,
+            timeout=timeout if key else max(timeout, OWN_SERVER_SILENCE),
             error_class=ModelFailed,
+            longest=LONGEST_REPLY,
         )
 
     def generate(self, task: Task[Any], correction: str) -> Generation:
@@ -64,12 +81,15 @@ class OpenAICompatible:
                     raise
 
     def _generate(self, task: Task[Any], correction: str) -> Generation:
-        if task.tools and self._accepts_tools:
-            reply = self._post_chat(self._build_tools_body(task, correction))
-            return _to_generation(reply, extract_turn_json)
-        return _to_generation(
-            self._post_chat(self._build_json_body(task, correction)), extract_text
-        )
+        if not (task.tools and self._accepts_tools):
+            body = self._build_json_body(task, correction)
+            return _to_generation(body, self._post_chat(body), extract_text)
+        body = self._build_tools_body(task, correction)
+        generation = _to_generation(body, self._post_chat(body), extract_turn_json)
+        if task.exchanges or not _speaks_of_tools(generation.text, task):
+            return generation
+        self._accepts_tools = False  # it knows them, and cannot call them: the schema will do
+        return generation.model_copy(update={"problem": "no tool was called"})
 
     def _drop_option(self, task: Task[Any], message: str) -> bool:
         """Leave out the next option that the server may have refused; False if none is left."""
@@ -77,6 +97,8 @@ class OpenAICompatible:
             self._limit_name = LIMIT_NAMES[1]
         elif task.tools and self._accepts_tools:
             self._accepts_tools = False
+        elif self._accepts_stream and "stream" in message:
+            self._accepts_stream = False
         elif task.temperature is not None and self._accepts_temperature:
             self._accepts_temperature = False
         elif self._schema_form + 1 < len(SCHEMA_FORMS):
@@ -91,7 +113,8 @@ class OpenAICompatible:
         Some servers answer to any model name, so a name that is not listed is no failure. Format:
         https://platform.openai.com/docs/api-reference/models/list.
         """
-        body = self._endpoint.call("/models", headers=self._headers())
+        endpoint = replace(self._endpoint, timeout=self._timeout, longest=None)
+        body = endpoint.call("/models", headers=self._headers())
         names = [model.get("id") for model in self._endpoint.get_results(body, "data")]
         if self.name in names or f"{self.name}:latest" in names:  # Ollama adds the tag
             return "the server lists the model"
@@ -101,7 +124,17 @@ class OpenAICompatible:
         return {"Authorization": f"Bearer {self._key}"} if self._key else {}
 
     def _post_chat(self, body: dict[str, Any]) -> dict[str, Any]:
-        return self._endpoint.call("/chat/completions", headers=self._headers(), body=body)
+        if self._accepts_stream:
+            body = {**body, "stream": True, "stream_options": {"include_usage": True}}
+        data = self._endpoint.fetch("/chat/completions", headers=self._headers(), body=body)
+        if not is_stream(data):
+            return self._endpoint.parse_object(data)
+        reply = join_stream(data)
+        if reply is None:
+            raise self._endpoint.build_error("unavailable", "the reply broke off")
+        if "error" in reply:
+            raise self._endpoint.error_from_message(reply["error"], "unavailable")
+        return reply
 
     def _build_tools_body(self, task: Task[Any], correction: str) -> dict[str, Any]:
         """A request whose reply may call tools natively."""
@@ -157,23 +190,42 @@ def _opening_messages(task: Task[Any], prompt: str) -> list[dict[str, Any]]:
     ]
 
 
-def _to_generation(body: dict[str, Any], extract: Callable[[Any], str]) -> Generation:
-    """A response as a generation; `extract` takes the text out of its message."""
-    message = get_path(body, "choices", 0, "message")
-    finish_reason = get_path(body, "choices", 0, "finish_reason")
-    if finish_reason == "content_filter" or get_path(message, "refusal"):
-        raise ModelFailed(
-            "The model refused to reply.", "Rephrase the question.", outcome="blocked"
-        )
+def _speaks_of_tools(turn: str, task: Task[Any]) -> bool:
+    """Whether a turn, as JSON, calls no tool and names one."""
+    told = json.loads(turn) if turn else {}
+    return not told.get("calls") and any(tool.name in told.get("text", "") for tool in task.tools)
+
+
+def _to_generation(
+    request: dict[str, Any], reply: dict[str, Any], extract: Callable[[Any], str]
+) -> Generation:
+    """A reply as a generation; `extract` takes the text out of its message."""
+    message = get_path(reply, "choices", 0, "message")
+    finish_reason = get_path(reply, "choices", 0, "finish_reason")
+    is_cut_off = finish_reason == "length"
     text = extract(message)
+    refusal = get_path(message, "refusal") or (finish_reason == "content_filter" and finish_reason)
     return Generation(
         text=text,
-        problem=describe_problem(text, is_cut_off=finish_reason == "length"),
-        input_tokens=_token_count(body, "prompt_tokens"),
-        output_tokens=_token_count(body, "completion_tokens"),
+        problem=str(refusal) if refusal else describe_problem(text, is_cut_off),
+        is_blocked=bool(refusal),
+        is_cut_off=is_cut_off,
+        **_token_counts(request, reply, message),
     )
 
 
-def _token_count(body: dict[str, Any], name: str) -> int:
-    count = get_path(body, "usage", name)
-    return count if isinstance(count, int) and count > 0 else 0
+def _token_counts(request: dict[str, Any], reply: dict[str, Any], message: Any) -> dict[str, int]:
+    """The tokens that a server counted; about as many as there are where it counts none."""
+    told = {
+        name: get_path(reply, "usage", path)
+        for name, path in (
+            ("input_tokens", "prompt_tokens"),
+            ("output_tokens", "completion_tokens"),
+        )
+    }
+    if all(isinstance(count, int) and count >= 0 for count in told.values()):
+        return told
+    return {
+        "input_tokens": estimate_tokens(json.dumps(request["messages"], ensure_ascii=False)),
+        "output_tokens": estimate_tokens(json.dumps(message, ensure_ascii=False)),
+    }

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agent.outside.tools import Exchange, Tool
+from agent.outside.tools import MAX_CALLS, Exchange, Tool
 from agent.state.json_data import get_objects, get_path
 
 _THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.S)
@@ -50,7 +50,8 @@ def replay_messages(exchanges: Sequence[Exchange]) -> list[dict[str, Any]]:
 def extract_turn_json(message: Any) -> str:
     """A message with its calls, as the JSON of a `Turn`; "" if it has neither text nor a call."""
     text = extract_text(message)
-    calls = _with_unique_ids([c for c in get_objects(message, "tool_calls") if _has_name(c)])
+    told = [c for c in get_objects(message, "tool_calls") if _has_name(c)]
+    calls = _with_unique_ids(told or _find_calls(text))
     if not calls and not text.strip():
         return ""
     fields = {name: value for name, value in message.items() if value or name == "content"}
@@ -74,6 +75,33 @@ def extract_text(message: Any) -> str:
     if isinstance(content, list):
         content = "".join(str(get_path(part, "text") or "") for part in content)
     return _THOUGHTS.sub("", content) if isinstance(content, str) else ""
+
+
+def _find_calls(text: str) -> list[dict[str, Any]]:
+    """Calls that a model wrote as text: JSON objects with a `name` and `arguments`.
+
+    Models write so where their server does not know their format of calls: bare, in a code fence,
+    or in `<tool_call>`, as Hermes and Qwen do.
+    """
+    calls: list[dict[str, Any]] = []
+    decoder, at = json.JSONDecoder(), text.find("{")
+    while at >= 0 and len(calls) < MAX_CALLS:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            calls += _to_calls(value)
+        at = text.find("{", end)
+    return calls
+
+
+def _to_calls(value: Any) -> list[dict[str, Any]]:
+    """An object as a call in the format of the service; none if it is no call."""
+    arguments = value.get("arguments", value.get("parameters"))
+    if not (isinstance(value.get("name"), str) and isinstance(arguments, dict)):
+        return []
+    return [{"function": {"name": value["name"], "arguments": json.dumps(arguments)}}]
 
 
 def _has_name(call: dict[str, Any]) -> bool:

@@ -37,6 +37,20 @@ class Excerpt(Frozen):
     passages: tuple[str, ...]
     same: int | None = None
 
+    @property
+    def size(self) -> int:
+        """How many characters its passages have."""
+        return sum(map(len, self.passages))
+
+    def shorten(self, share: float) -> Excerpt:
+        """The first passages, with this share of the characters; the last of them may be cut."""
+        left, kept = int(share * self.size), []
+        for passage in self.passages:
+            if left > 0:
+                kept.append(passage[:left])
+            left -= len(passage)
+        return self.model_copy(update={"passages": tuple(kept)})
+
     @classmethod
     def of(cls, source: Source, passages: Iterable[str], same: int | None = None) -> Excerpt:
         """These passages of a source."""
@@ -64,6 +78,8 @@ class Task(Frozen, Generic[AnswerT]):
 
     #: Names the task in journals and events: `generate_queries`, `reflect`, `synthesize`, ...
     name: ClassVar[str]
+    #: How long a reply may be, in tokens, before thoughts; several times what is needed.
+    reply_tokens: ClassVar[int] = 2000
     _answer_type: ClassVar[type[Frozen]]
 
     topic: str
@@ -109,6 +125,22 @@ class Task(Frozen, Generic[AnswerT]):
     @abstractmethod
     def prompt(self) -> str:
         """The user prompt: what is asked, with all inputs rendered."""
+
+    def shorten(self, by: int) -> Task[AnswerT]:
+        """The task with about `by` characters less, for a model whose window it does not fit.
+
+        The evidence is cut evenly, and what tools returned; itself where there is neither.
+        """
+        size = sum(excerpt.size for excerpt in self.evidence)
+        size += sum(exchange.size for exchange in self.exchanges)
+        if not size:
+            return self
+        share = max(0.0, 1 - by / size)
+        cut = {
+            "evidence": tuple(excerpt.shorten(share) for excerpt in self.evidence),
+            "exchanges": tuple(exchange.shorten(share) for exchange in self.exchanges),
+        }
+        return self.model_copy(update=cut)
 
     def parse_tagged_reply(self, text: str) -> dict[str, Any] | None:
         """Parse a reply that is tagged text into the answer's JSON; None: not in that format."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import requests
 
 MAX_BYTES = 5_000_000  # of a reply, decompressed; the largest one recorded has 150 kB
+MAX_STREAM_BYTES = 20_000_000  # of a streamed reply: about 300 bytes a token
 CONNECT_TIMEOUT = 5.0  # seconds
 MAX_DETAIL = 200  # characters of an error message of a service
 MAX_HOST = 100  # characters of a host's name in it
@@ -46,6 +47,10 @@ OUTCOMES_BY_TEXT: tuple[tuple[re.Pattern[str], Outcome], ...] = (
     (re.compile(r"run out of searches|(not enough|insufficient|out of) credit", re.I), "no_credit"),
     (re.compile(r"invalid api.?key|api.?key (is )?(invalid|not valid)", re.I), "bad_key"),
     (re.compile(r"unauthori[sz]ed", re.I), "bad_key"),
+    (
+        re.compile(r"context (length|window|size)|prompt is too long|too many tokens", re.I),
+        "too_long",
+    ),
 )
 
 
@@ -53,8 +58,9 @@ OUTCOMES_BY_TEXT: tuple[tuple[re.Pattern[str], Outcome], ...] = (
 class Endpoint:
     """The address and key of a service, and the environment variables that hold them.
 
-    `timeout` is a hard limit in seconds, from the call to the last byte of the reply. Redirects are
-    not followed, since they would send the key to another address.
+    `timeout` is a hard limit in seconds, from the call to the last byte of the reply. With
+    `longest` it is that of silence, and `longest` the hard limit. Redirects are not followed, since
+    they would send the key to another address.
     """
 
     base_url: str
@@ -63,6 +69,7 @@ class Endpoint:
     secret: str = field(default="", repr=False)
     timeout: float = 20.0
     error_class: type[OutsideError] = SearchFailed
+    longest: float | None = None  # seconds for a reply that keeps coming; None: `timeout`
 
     def call(
         self,
@@ -76,17 +83,28 @@ class Endpoint:
 
         Raises `error_class`, whose texts never hold the key.
         """
+        return self.parse_object(self.fetch(path, headers=headers, params=params, body=body))
+
+    def fetch(
+        self,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        """As `call`, with the reply's body as it came."""
         self.check_configured()
         request = {"url": self.base_url.rstrip("/") + path, "headers": headers, "params": params}
         request |= {"json": body, "method": "GET" if body is None else "POST"}
         try:
             send = partial(self._send, request)
-            status, response_headers, data = run_with_timeout(self.timeout, send)
+            status, response_headers, data = run_with_timeout(self.longest or self.timeout, send)
         except TimeoutError:
             raise self.build_error("timeout", f"no answer within {self.timeout:g} s") from None
         if not 200 <= status < 300:
             raise self._error_from_response(status, response_headers, data)
-        return self._parse_object(data)
+        return data
 
     def check_configured(self) -> None:
         """Raises `error_class` with the outcome `no_key` if the key or the address is not set."""
@@ -128,7 +146,8 @@ class Endpoint:
         from urllib3.exceptions import HTTPError
         from urllib3.exceptions import TimeoutError as TooSlow
 
-        deadline, connect = time.monotonic() + self.timeout, min(CONNECT_TIMEOUT, self.timeout)
+        deadline = time.monotonic() + (self.longest or self.timeout)
+        connect = min(CONNECT_TIMEOUT, self.timeout)
         request |= {"timeout": (connect, self.timeout), "auth": _keep_headers}
         request |= {"stream": True, "allow_redirects": False}
         try:
@@ -144,11 +163,12 @@ class Endpoint:
 
     def _read_body(self, reply: requests.Response, deadline: float) -> bytes:
         """The body, read in pieces, because a timeout of `requests` limits one read only."""
+        most = MAX_STREAM_BYTES if self.longest else MAX_BYTES
         data = bytearray()
         while piece := reply.raw.read1(65536, decode_content=True):
             data += piece
-            if len(data) > MAX_BYTES:
-                raise self.build_error("invalid", f"the reply is larger than {MAX_BYTES} bytes")
+            if len(data) > most:
+                raise self.build_error("invalid", f"the reply is larger than {most} bytes")
             if time.monotonic() > deadline:
                 raise TimeoutError
         return bytes(data)
@@ -170,7 +190,7 @@ class Endpoint:
         retry_after = parse_retry_after(headers.get("Retry-After"), time.time())
         return self.build_error(outcome, detail, retry_after)
 
-    def _parse_object(self, data: bytes) -> Json:
+    def parse_object(self, data: bytes) -> Json:
         """The JSON object in a body. Raises `error_class` for anything else."""
         value = _parse_json(data)
         if isinstance(value, dict):

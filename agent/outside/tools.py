@@ -56,6 +56,16 @@ class Exchange(Frozen):
     turn: Turn
     results: tuple[str, ...]
 
+    @property
+    def size(self) -> int:
+        """How many characters the results have."""
+        return sum(map(len, self.results))
+
+    def shorten(self, share: float) -> Exchange:
+        """The exchange with this share of each result's beginning."""
+        cut = tuple(result[: int(share * len(result))] for result in self.results)
+        return self.model_copy(update={"results": cut})
+
 
 def render_transcript(exchanges: Iterable[Exchange]) -> str:
     """Exchanges as text, for a model that did not make them, or that cannot call tools."""

@@ -32,6 +32,7 @@ Outcome = Literal[
     "forbidden",  # an address or a scheme that this program does not connect to
     "not_found",
     "unsupported",  # a content type from which no text can be extracted
+    "too_long",  # the prompt does not fit the model's window
     "rejected",  # any other 4xx
     "missed",  # given up, since it was much slower than the others of its group
 ]

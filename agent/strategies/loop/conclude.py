@@ -13,7 +13,7 @@ from agent.steps.synthesize import WriteAnswer, build_abstention, describe_searc
 from agent.strategies.loop import tags
 from agent.strategies.loop.decide import StepLimits
 from agent.strategies.loop.grounding import ground_answer
-from agent.strategies.loop.trajectory import build_trajectory
+from agent.strategies.loop.trajectory import build_trajectory, drop_oldest
 from agent.strategies.loop.wording import wording_for
 
 
@@ -30,6 +30,10 @@ class ForceAnswer(WriteAnswer):
     def prompt(self) -> str:
         request = wording_for(self.topic, self.language).final
         return f"{self.trajectory}\n\n{request}\n\n{render_topic(self)}"
+
+    def shorten(self, by: int) -> ForceAnswer:
+        """The task without the oldest steps."""
+        return self.model_copy(update={"trajectory": drop_oldest(self.trajectory, by)})
 
     def parse_tagged_reply(self, text: str) -> dict[str, Any] | None:
         """The answer of a reply in the loop's tag format (`tags.py`)."""

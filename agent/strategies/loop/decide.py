@@ -28,7 +28,7 @@ from agent.steps.generate_queries import deduplicate_queries
 from agent.steps.prompt_rules import escape, language_rule, render_topic
 from agent.strategies.loop import tags
 from agent.strategies.loop.grounding import Grounded, ground_answer
-from agent.strategies.loop.trajectory import build_trajectory
+from agent.strategies.loop.trajectory import build_trajectory, drop_oldest
 from agent.strategies.loop.wording import Wording, wording_for
 
 MAX_STEP_QUERIES = 3
@@ -78,6 +78,10 @@ class ChooseAction(Task[Decision]):
             parts.append(wording.check.format(answer=escape(self.proposed)))
         parts += [wording.steps_left.format(steps=self.steps_left), render_topic(self)]
         return "\n\n".join(parts)
+
+    def shorten(self, by: int) -> ChooseAction:
+        """The task without the oldest steps."""
+        return self.model_copy(update={"trajectory": drop_oldest(self.trajectory, by)})
 
     def parse_tagged_reply(self, text: str) -> dict[str, Any] | None:
         """The decision of a reply in the loop's tag format (`tags.py`)."""

@@ -74,6 +74,14 @@ def build_trajectory(research: Research, budget: int) -> Trajectory:
     return Trajectory("\n\n".join(filter(None, parts)), tuple(shown))
 
 
+def drop_oldest(trajectory: str, by: int) -> str:
+    """A trajectory without its first `by` characters, and without the step that they cut into."""
+    if by <= 0:
+        return trajectory
+    rest = trajectory[by:]
+    return rest.partition("\n\n")[2] or rest
+
+
 def select_useful(
     sources: Sequence[Source], query: str, budget: int, length: int | None = None
 ) -> tuple[Excerpt, ...]:
