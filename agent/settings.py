@@ -45,6 +45,8 @@ class Settings(Frozen):
     openai_base_url: str = "https://api.openai.com/v1"
     openai_model: str = ""
     prices_file: Path | None = None  # overrides the prices that the program knows
+    #: How much models think. auto: little to plan and to judge, much for `deep`, else as they do.
+    thinking: Literal["auto", "off", "low", "medium", "high"] = "auto"
     llm_timeout: float = Field(default=60.0, gt=0)  # of one attempt at a model
     llm_retry_waits: tuple[float, ...] = (2.0, 4.0, 8.0)
 
@@ -216,6 +218,7 @@ ENVIRONMENT = {
     "OPENAI_MODEL": "openai_model",
     "PRICES_FILE": "prices_file",
     "LLM_TIMEOUT": "llm_timeout",
+    "LLM_THINKING": "thinking",
     "LLM_RETRY_WAITS": "llm_retry_waits",
     "SEARCH_PROVIDERS": "search",
     "SERPAPI_API_KEY": "serpapi_api_key",

@@ -18,9 +18,13 @@ from agent.llm import Model, ModelChain
 from agent.llm.openai_compatible import OpenAICompatible
 from agent.llm.openai_stream import join_stream
 from agent.llm.openai_tools import extract_turn_json
-from agent.outside import Excerpt, Reply, Task
+from agent.outside import Excerpt, Reply, Task, Thinking
+from agent.run.calls import choose_thinking
+from agent.settings import DEPTHS, Settings
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.reflect import ReadSources
+from agent.steps.synthesize import WriteAnswer
+from agent.steps.verify import JudgeClaims
 from agent.strategies.loop.decide import ChooseAction
 from agent.strategies.report.gather import Explore
 from tests.services import OPENAI_KEY, ModelRequest, Raw, Services, gemini_reply, openai_reply
@@ -319,3 +323,66 @@ def test_a_model_that_only_speaks_of_tools_is_asked_by_schema(services: Services
     reply = ask(Explore(topic="Who won?"), openai(services))
     assert [call.name for call in reply.answer.calls] == ["search_web"]
     assert services.forms[0] == "tools" and services.forms[1] != "tools"
+
+
+# --- how much is thought ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "level", "sent"),
+    [
+        ("gemini-3.8-flash", "low", {"thinking_level": "LOW"}),
+        ("gemini-3.8-flash", "off", {"thinking_level": "LOW"}),
+        ("gemini-3.5-flash-lite", "off", {"thinking_level": "MINIMAL"}),
+        ("gemini-2.5-flash", "off", {"thinking_budget": 0}),
+        ("gemini-2.5-flash", "high", {"thinking_budget": 24_576}),
+        ("gemini-3.8-flash", "", None),
+    ],
+)
+def test_gemini_is_told_how_much_to_think(
+    model: str, level: Thinking, sent: dict[str, Any] | None, services: Services
+) -> None:
+    services.think = lambda asked: GOOD
+    asked = gemini(services)
+    asked.name = model
+    asked.generate(TASK.model_copy(update={"thinking": level}), "")
+    config = services.bodies[0]["generationConfig"].get("thinkingConfig")
+    assert config == sent
+
+
+def test_a_model_that_cannot_be_told_thinks_as_it_does(services: Services) -> None:
+    refusal = error(400, "INVALID_ARGUMENT: thinking level is not supported for this model")
+    services.think = lambda asked: refusal if "thinkingConfig" in config(services) else GOOD
+    model = gemini(services)
+    for _ in (1, 2):
+        model.generate(TASK.model_copy(update={"thinking": "low"}), "")
+    assert len(services.bodies) == 3
+
+
+def config(services: Services) -> dict[str, Any]:
+    value: dict[str, Any] = services.bodies[-1]["generationConfig"]
+    return value
+
+
+@pytest.mark.parametrize(("level", "sent"), [("off", "none"), ("high", "high"), ("", None)])
+def test_openai_is_told_by_its_own_name(
+    level: Thinking, sent: str | None, services: Services
+) -> None:
+    services.think = lambda asked: GOOD
+    model = OpenAICompatible("m", f"{services.base}/openai/v1", OPENAI_KEY, 5, None, True)
+    model.generate(TASK.model_copy(update={"thinking": level}), "")
+    assert services.bodies[0].get("reasoning_effort") == sent
+
+
+def test_by_default_planning_and_judging_think_little(settings: Settings) -> None:
+    claims = JudgeClaims(topic="x", claims=())
+    tasks: list[Task[Any]] = [TASK, claims, read_sources(4), WriteAnswer(topic="x")]
+    levels = {depth: [thinking_of(task, depth, settings) for task in tasks] for depth in DEPTHS}
+    assert levels["quick"] == ["low", "low", "", ""]
+    assert levels["deep"] == ["low", "low", "high", "high"]
+    told = settings.model_copy(update={"thinking": "medium"})
+    assert {thinking_of(task, "deep", told) for task in tasks} == {"medium"}
+
+
+def thinking_of(task: Task[Any], depth: str, settings: Settings) -> Thinking:
+    return choose_thinking(task, settings.model_copy(update={"depth": depth}))

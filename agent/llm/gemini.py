@@ -13,7 +13,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.errors import ModelFailed
-from agent.llm.gemini_turns import build_contents, extract_text, extract_turn_json, response_config
+from agent.llm.gemini_turns import (
+    build_contents,
+    extract_text,
+    extract_turn_json,
+    response_config,
+    thinking_config,
+)
 from agent.llm.model import Generation, describe_problem
 from agent.llm.prices import Price, generation_cost_usd
 from agent.outside import Task
@@ -123,9 +129,20 @@ class Gemini:
         self.name = name
         self._connection = connection
         self._price = price
+        self._takes_thinking = True
 
     def generate(self, task: Task[Any], correction: str) -> Generation:
         """Answer a task. Raises ModelFailed with the outcome of this one try."""
+        try:
+            return self._generate(task, correction)
+        except ModelFailed as error:
+            refuses = error.outcome == "rejected" and task.thinking and "think" in error.message
+            if not (refuses and self._takes_thinking):
+                raise
+            self._takes_thinking = False  # an older or another model: it thinks as it does
+            return self._generate(task, correction)
+
+    def _generate(self, task: Task[Any], correction: str) -> Generation:
         extract = extract_turn_json if task.tools else extract_text
         return self._call_sdk(
             lambda client: _to_generation(self._send(client, task, correction), extract)
@@ -172,6 +189,7 @@ class Gemini:
             system_instruction=task.system_prompt(),
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
             **response_config(task),
+            **thinking_config(task.thinking if self._takes_thinking else "", self.name),
         )
         contents = build_contents(task, self.name, correction)
         return client.models.generate_content(model=self.name, contents=contents, config=config)

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from agent.llm.conversation import request_correction, split_conversation
 from agent.llm.schemas import sent_schema
-from agent.outside import Task
+from agent.outside import Task, Thinking
 from agent.outside.tools import Exchange
 
 if TYPE_CHECKING:
     from google.genai.types import Content, Part
+
+
+#: Tokens of thinking of the models before Gemini 3, which know no levels.
+BUDGETS = {"off": 0, "low": 1024, "medium": 8192, "high": 24_576}
 
 
 def response_config(task: Task[Any]) -> dict[str, Any]:
@@ -33,6 +37,20 @@ def response_config(task: Task[Any]) -> dict[str, Any]:
         for tool in task.tools
     ]
     return {"tools": [types.Tool(function_declarations=declarations)], **limit}
+
+
+def thinking_config(level: Thinking, model: str) -> dict[str, Any]:
+    """The option that says how much to think. Gemini 3 always thinks, its lite models hardly.
+
+    Source: https://ai.google.dev/gemini-api/docs/thinking. A level and a budget together, and
+    `minimal` for a model that is not lite, are refused.
+    """
+    if not level:
+        return {}
+    if "gemini-2." in model:
+        return {"thinking_config": {"thinking_budget": BUDGETS[level]}}
+    least = "minimal" if "lite" in model else "low"
+    return {"thinking_config": {"thinking_level": {"off": least}.get(level, level)}}
 
 
 def build_contents(task: Task[Any], model: str, correction: str) -> list[Content]:

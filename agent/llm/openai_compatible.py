@@ -47,8 +47,15 @@ class OpenAICompatible:
     streams = True
 
     def __init__(
-        self, name: str, base_url: str, key: str, timeout: float, price: Price | None
+        self,
+        name: str,
+        base_url: str,
+        key: str,
+        timeout: float,
+        price: Price | None,
+        takes_effort: bool = False,
     ) -> None:
+        """`takes_effort`: the server knows `reasoning_effort`, as OpenAI's own does."""
         self.name = name
         self._key = key
         self._timeout = timeout
@@ -58,6 +65,7 @@ class OpenAICompatible:
         self._accepts_temperature = True
         self._accepts_stream = True
         self.thinks = urlsplit(base_url).hostname == OPENAI_HOST
+        self._takes_effort = self.thinks or takes_effort
         self._limit_name = LIMIT_NAMES[self.thinks]
         self._endpoint = Endpoint(
             base_url,
@@ -97,6 +105,8 @@ class OpenAICompatible:
             self._limit_name = LIMIT_NAMES[1]
         elif task.tools and self._accepts_tools:
             self._accepts_tools = False
+        elif self._takes_effort and task.thinking and "effort" in message:
+            self._takes_effort = False
         elif self._accepts_stream and "stream" in message:
             self._accepts_stream = False
         elif task.temperature is not None and self._accepts_temperature:
@@ -143,7 +153,7 @@ class OpenAICompatible:
         if correction:
             messages.append({"role": "user", "content": request_correction(correction)})
         body = {"model": self.name, "messages": messages, "tools": declare_tools(task.tools)}
-        return body | self._reply_limit(task)
+        return body | self._reply_limit(task) | self._effort(task)
 
     def _build_json_body(self, task: Task[Any], correction: str) -> dict[str, Any]:
         """A request whose reply is JSON; tools and earlier exchanges are text in the prompt."""
@@ -157,7 +167,7 @@ class OpenAICompatible:
         if correction:
             prompt += f"\n\n{request_correction(correction)}"
         body: dict[str, Any] = {"model": self.name, "messages": _opening_messages(task, prompt)}
-        body |= self._reply_limit(task)
+        body |= self._reply_limit(task) | self._effort(task)
         if task.temperature is not None and self._accepts_temperature:
             body["temperature"] = task.temperature
         if form == "json_schema":
@@ -170,6 +180,11 @@ class OpenAICompatible:
     def _reply_limit(self, task: Task[Any]) -> dict[str, Any]:
         """The option that bounds the tokens of a reply, where the task has such a bound."""
         return {self._limit_name: task.max_reply_tokens} if task.max_reply_tokens else {}
+
+    def _effort(self, task: Task[Any]) -> dict[str, Any]:
+        """The option that says how much to think, where the server knows it."""
+        level = {"off": "none"}.get(task.thinking, task.thinking)
+        return {"reasoning_effort": level} if level and self._takes_effort else {}
 
     def cost_usd(self, generation: Generation) -> float | None:
         """US dollars; None where the price or the tokens are not known."""

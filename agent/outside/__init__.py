@@ -13,6 +13,8 @@ from agent.outside.contract import (
     ResponseT,
     Search,
     Task,
+    TaskKind,
+    Thinking,
 )
 from agent.outside.threads import run_with_timeout, spawn
 
@@ -29,6 +31,8 @@ __all__ = [
     "ResponseT",
     "Search",
     "Task",
+    "TaskKind",
+    "Thinking",
     "spawn",
     "run_with_timeout",
 ]

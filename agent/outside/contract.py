@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from pydantic import Field
 
@@ -18,6 +18,9 @@ from agent.outside.tools import Exchange, Tool
 from agent.state import Attempt, Frozen, Page, SearchResults, Slot, Source
 
 MAX_TOKENS = 10**12  # of one reply: no service counts so many, so they can be summed
+TaskKind = Literal["plan", "read", "write", "judge"]
+#: How much a model thinks before it replies; "": as much as its service has it by default.
+Thinking = Literal["", "off", "low", "medium", "high"]
 AnswerT = TypeVar("AnswerT", bound=Frozen)
 RequestT = TypeVar("RequestT", contravariant=True)
 ResponseT = TypeVar("ResponseT")
@@ -78,6 +81,8 @@ class Task(Frozen, Generic[AnswerT]):
 
     #: Names the task in journals and events: `generate_queries`, `reflect`, `synthesize`, ...
     name: ClassVar[str]
+    #: What it asks a model to do. Each kind may have models, and a level of thinking, of its own.
+    kind: ClassVar[TaskKind] = "read"
     #: How long a reply may be, in tokens, before thoughts; several times what is needed.
     reply_tokens: ClassVar[int] = 2000
     _answer_type: ClassVar[type[Frozen]]
@@ -88,6 +93,7 @@ class Task(Frozen, Generic[AnswerT]):
     evidence: tuple[Excerpt, ...] = ()
     language: str = ""  # a BCP 47 tag; empty: the language of the topic
     exchanges: tuple[Exchange, ...] = ()  # turns with tools so far; the answer is then a `Turn`
+    thinking: Thinking = ""
     max_reply_tokens: int | None = None  # thoughts included; None: as many as the model will
 
     @classmethod

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from agent.errors import Halt, OutsideError, Spent
 from agent.llm import Model, ModelChain
-from agent.outside import AnswerT, Outside, Reply, Task, spawn
+from agent.outside import AnswerT, Outside, Reply, Task, Thinking, spawn
 from agent.outside.budget import Budget, Caps, Cost, sum_usage
 from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal
@@ -62,6 +62,10 @@ def compose_calls(
     chain = _make_chain(settings, models, budget, rate_limiter)
     guard = QueryGuard(_secrets_of(settings))
     warm_up = spawn(chain.warm)
+    today = str(journal.header["at"])[:10]
+
+    def prepare(task: Task[AnswerT]) -> Task[AnswerT]:
+        return task.model_copy(update={"today": today, "thinking": choose_thinking(task, settings)})
 
     def search(query: str) -> SearchResults:
         guard.check(query)
@@ -78,7 +82,7 @@ def compose_calls(
         sources.close()
 
     return Outside(
-        GuardedAsk(recorder.record_ask(chain, models), guard, str(journal.header["at"])[:10]),
+        GuardedAsk(recorder.record_ask(chain, models), guard, prepare),
         answer_extractively,
         recorder.record_source(
             "search", search, SearchResults, _query_request, 2 * settings.search_timeout
@@ -88,6 +92,15 @@ def compose_calls(
         close,
         sources.warnings,
     )
+
+
+def choose_thinking(task: Task[Any], settings: Settings) -> Thinking:
+    """How much a model is to think for a task."""
+    if settings.thinking != "auto":
+        return settings.thinking
+    if task.kind in ("plan", "judge"):
+        return "low"
+    return "high" if settings.depth == "deep" else ""
 
 
 def _secrets_of(settings: Settings) -> list[str]:
@@ -143,15 +156,19 @@ def _cost_of(task: Task[Any], models: Sequence[Model]) -> Cost:
 class GuardedAsk:
     """The recorded calls of models. The query guard sees each task before it is asked.
 
-    Each is told the day on which the run began, so that a resumed or replayed run asks the same.
+    `prepare` tells a task what only the run knows, such as the day on which it began, so that a
+    resumed or replayed run asks the same.
     """
 
     def __init__(
-        self, recorded: RecordedCall[Task[Any], Reply[Any]], guard: QueryGuard, today: str
+        self,
+        recorded: RecordedCall[Task[Any], Reply[Any]],
+        guard: QueryGuard,
+        prepare: Callable[[Task[Any]], Task[Any]],
     ) -> None:
         self._recorded = recorded
         self._guard = guard
-        self._today = today
+        self._tell = prepare
 
     def __call__(self, task: Task[AnswerT], /) -> Reply[AnswerT]:
         """Ask and wait. Raises ModelFailed, or Halt."""
@@ -171,7 +188,7 @@ class GuardedAsk:
 
     def _prepare(self, task: Task[AnswerT]) -> Task[AnswerT]:
         self._guard.watch(task)
-        return task.model_copy(update={"today": self._today})
+        return self._tell(task)
 
 
 class CallRecorder(NamedTuple):

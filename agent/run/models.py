@@ -74,7 +74,9 @@ def _make_openai(settings: Settings, model: str) -> list[Model]:
         remedy = "Add it to .env, or set OPENAI_BASE_URL to a server that needs none."
         raise NotConfigured("OPENAI_API_KEY is not set.", remedy)
     price = _find_price(settings, name)
-    return [OpenAICompatible(name, settings.openai_base_url, key, settings.llm_timeout, price)]
+    takes_effort = settings.thinking != "auto"  # the user says so
+    server = settings.openai_base_url, key, settings.llm_timeout
+    return [OpenAICompatible(name, *server, price, takes_effort)]
 
 
 def _find_price(settings: Settings, model: str) -> Price | None:

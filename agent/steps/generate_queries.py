@@ -8,7 +8,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent.evidence import fold
-from agent.outside import Ask, Task
+from agent.outside import Ask, Task, TaskKind
 from agent.state import Event, Frozen, Queried, Research, Slot
 from agent.steps.asking import ask_to_begin
 from agent.steps.prompt_rules import language_rule, render_topic
@@ -39,6 +39,7 @@ class MakeQueries(Task[QueryPlan]):
     """Asks for queries, and for slots unless the caller named them."""
 
     name: ClassVar[str] = "generate_queries"
+    kind: ClassVar[TaskKind] = "plan"
 
     def system_prompt(self) -> str:
         return (

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from agent.evidence import render_sources, select_passages
 from agent.evidence.citing import compose_answer
-from agent.outside import Ask, Task
+from agent.outside import Ask, Task, TaskKind
 from agent.state import Answered, Draft, Event, Reflected, Research, Warned
 from agent.steps.asking import ask_with_fallback
 from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
@@ -18,6 +18,7 @@ class WriteAnswer(Task[Draft]):
     """Asks for the answer."""
 
     name: ClassVar[str] = "synthesize"
+    kind: ClassVar[TaskKind] = "write"
 
     max_words: int = 80
     known: tuple[str, ...] = ()  # the filled slots, as `name: value [n]`

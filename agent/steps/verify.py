@@ -14,7 +14,7 @@ from agent.checking.rules import FAILING, Assessment
 from agent.errors import AgentError, Halt, ModelFailed
 from agent.evidence import render_sources, select_passages
 from agent.evidence.citing import compose_answer
-from agent.outside import AskMany, Reply, Task
+from agent.outside import AskMany, Reply, Task, TaskKind
 from agent.state import Claim, Draft, Event, Failed, Frozen, Halted, Research, Verified, Warned
 from agent.steps.asking import NO_REPLY, failure_event, reply_event
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule, render_topic
@@ -56,6 +56,7 @@ class JudgeClaims(Task[Judgements]):
     """Asks whether each claim is supported by the sources that it cites."""
 
     name: ClassVar[str] = "verify"
+    kind: ClassVar[TaskKind] = "judge"
 
     claims: tuple[Claim, ...]
 
@@ -84,6 +85,7 @@ class MendClaims(Task[Draft]):
     """Asks to rewrite the claims that failed, so that the sources support them."""
 
     name: ClassVar[str] = "mend"
+    kind: ClassVar[TaskKind] = "write"
 
     claims: tuple[Claim, ...]
     reasons: tuple[str, ...]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent.outside import Ask, Task
+from agent.outside import Ask, Task, TaskKind
 from agent.state import Answered, Event, Frozen, Research
 from agent.steps.asking import reply_event
 from agent.steps.prompt_rules import language_rule, render_topic
@@ -24,6 +24,7 @@ class RecallAnswer(Task[Recollection]):
     """Asks for the answer, without any source."""
 
     name: ClassVar[str] = "recall"
+    kind: ClassVar[TaskKind] = "write"
 
     max_words: int = 80
 

@@ -17,7 +17,7 @@ from agent.evidence.citing import (
 )
 from agent.evidence.credibility import Blocking
 from agent.evidence.markers import strip_markers
-from agent.outside import Ask, Task
+from agent.outside import Ask, Task, TaskKind
 from agent.state import (
     Answered,
     Cited,
@@ -83,6 +83,8 @@ class WriteReport(Task[ReportDraft]):
     """Asks for the report."""
 
     name: ClassVar[str] = "draft"
+    kind: ClassVar[TaskKind] = "write"
+    reply_tokens: ClassVar[int] = 6000
 
     queries: tuple[str, ...] = ()  # of all rounds; their answers make the themes
     gaps: tuple[str, ...] = ()

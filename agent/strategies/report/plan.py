@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, get_args
 from pydantic import Field, field_validator
 
 from agent.evidence import fold
-from agent.outside import Ask, Task
+from agent.outside import Ask, Task, TaskKind
 from agent.state import Event, Frozen, Planned, Queried, Research, SubQuery
 from agent.state.sanitizing import sanitize_line
 from agent.steps.asking import ask_to_begin
@@ -60,6 +60,7 @@ class MakePlan(Task[ReportPlan]):
     """Asks for the plan of a report."""
 
     name: ClassVar[str] = "plan"
+    kind: ClassVar[TaskKind] = "plan"
 
     def system_prompt(self) -> str:
         return (
