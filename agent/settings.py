@@ -23,24 +23,31 @@ from platformdirs import PlatformDirs
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
 from agent.errors import NotConfigured, UsageError
+from agent.outside.gemini_api import GeminiAccount
 from agent.outside.input_file import read_bytes
 from agent.state import Frozen
 
-DEFAULT_PROVIDERS = ("serpapi", "exa", "tavily", "serper", "duckduckgo", "wikipedia")
+DEFAULT_PROVIDERS = ("serpapi", "exa", "tavily", "serper", "google", "duckduckgo", "wikipedia")
 
 
 class Settings(Frozen):
     """What a run may use and how far it may go. Times are in seconds, sizes in bytes."""
 
     # models
-    #: In order: gemini, gemini:MODEL, openai, openai:MODEL, extractive. Empty: gemini, or openai
-    #: where a model is named for it and no key for Gemini is set.
+    #: In order: gemini, openai, anthropic, each also with :MODEL, extractive. Empty: see
+    #: `named_models`.
     llm: tuple[str, ...] = ()
     gemini_api_key: SecretStr = SecretStr("")
     gemini_model: str = "gemini-3.8-flash"
     gemini_fallback_models: tuple[str, ...] = ("gemini-3.5-flash-lite",)
     gemini_base_url: str = ""
     gemini_api_version: str = ""
+    use_vertexai: bool = False  # Gemini as a project of Google Cloud, without a key
+    google_cloud_project: str = ""
+    google_cloud_location: str = "global"
+    anthropic_api_key: SecretStr = SecretStr("")
+    anthropic_base_url: str = "https://api.anthropic.com"
+    anthropic_model: str = "claude-sonnet-5-5"
     openai_api_key: SecretStr = SecretStr("")
     openai_base_url: str = "https://api.openai.com/v1"
     openai_model: str = ""
@@ -62,6 +69,7 @@ class Settings(Frozen):
     serper_base_url: str = "https://google.serper.dev"
     wikipedia_base_url: str = ""  # empty: the Wikipedia of the topic's language
     searxng_url: str = ""
+    google_max_queries: int = Field(default=4, ge=0)  # of a run, with the key of Gemini: each costs
     search_timeout: float = Field(default=20.0, gt=0)
     since: date | None = None  # pages not older than this, where a service can tell
     allow_domains: tuple[str, ...] = ()  # pages of these only, and of their subdomains
@@ -154,9 +162,25 @@ class Settings(Frozen):
 
     @property
     def named_models(self) -> tuple[str, ...]:
-        """The setting `llm`, or its default."""
-        only_openai = self.openai_model and not self.gemini_api_key.get_secret_value()
-        return self.llm or ("openai" if only_openai else "gemini",)
+        """The setting `llm`, or its default: Gemini where it can be reached.
+
+        Else OpenAI where a model is named for it, or Claude where its key is set.
+        """
+        if self.llm or self.gemini_account.is_usable:
+            return self.llm or ("gemini",)
+        has_claude = self.anthropic_api_key.get_secret_value()
+        return ("openai" if self.openai_model else "anthropic" if has_claude else "gemini",)
+
+    @property
+    def gemini_account(self) -> GeminiAccount:
+        """How Gemini is reached, as a model and as a search provider."""
+        return GeminiAccount(
+            self.gemini_api_key.get_secret_value(),
+            self.gemini_base_url,
+            self.gemini_api_version,
+            self.google_cloud_project if self.use_vertexai else "",
+            self.google_cloud_location,
+        )
 
     @property
     def claims_per_call(self) -> int:
@@ -208,11 +232,18 @@ SHAPING_FIELDS = tuple(
 #: The field that each environment variable sets. A list is written with commas.
 ENVIRONMENT = {
     "LLM": "llm",
+    "GOOGLE_API_KEY": "gemini_api_key",
     "GEMINI_API_KEY": "gemini_api_key",
     "GEMINI_MODEL": "gemini_model",
     "GEMINI_FALLBACK_MODELS": "gemini_fallback_models",
     "GOOGLE_GEMINI_BASE_URL": "gemini_base_url",
     "GOOGLE_GENAI_API_VERSION": "gemini_api_version",
+    "GOOGLE_GENAI_USE_VERTEXAI": "use_vertexai",
+    "GOOGLE_CLOUD_PROJECT": "google_cloud_project",
+    "GOOGLE_CLOUD_LOCATION": "google_cloud_location",
+    "ANTHROPIC_API_KEY": "anthropic_api_key",
+    "ANTHROPIC_BASE_URL": "anthropic_base_url",
+    "ANTHROPIC_MODEL": "anthropic_model",
     "OPENAI_API_KEY": "openai_api_key",
     "OPENAI_BASE_URL": "openai_base_url",
     "OPENAI_MODEL": "openai_model",
@@ -232,6 +263,7 @@ ENVIRONMENT = {
     "SERPER_BASE_URL": "serper_base_url",
     "WIKIPEDIA_BASE_URL": "wikipedia_base_url",
     "SEARXNG_URL": "searxng_url",
+    "GOOGLE_MAX_QUERIES": "google_max_queries",
     "SEARCH_TIMEOUT": "search_timeout",
     "DOUBLE_CHECK": "double_check",
     "BROWSE_WITH_MODEL": "browse_with_model",
@@ -279,6 +311,8 @@ SHELL_VARIABLES = {
     "OTEL_EXPORTER_OTLP_HEADERS": "otel_headers",
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "otel_headers",
 }
+#: Counts only where no other name of the same thing is set: it is also the key of other services.
+LAST_NAMES = {"GOOGLE_API_KEY"}
 #: Every variable that counts, and what it sets. Names for the same thing count as one.
 KNOWN_VARIABLES = {**ENVIRONMENT, **LIBRARY_VARIABLES, **SHELL_VARIABLES}
 
@@ -288,6 +322,9 @@ KNOWN_VARIABLES = {**ENVIRONMENT, **LIBRARY_VARIABLES, **SHELL_VARIABLES}
 RISKS = {
     "gemini_base_url": "gets the key and the prompts",
     "openai_base_url": "gets the key and the prompts",
+    "anthropic_base_url": "gets the key and the prompts",
+    "use_vertexai": "sends the prompts to a project of Google Cloud",
+    "google_cloud_project": "gets the prompts",
     "serpapi_base_url": "gets the key and the queries",
     "exa_base_url": "gets the key and the queries",
     "tavily_base_url": "gets the key and the queries",
@@ -365,6 +402,11 @@ def make_settings(variables: Mapping[str, Variable], folder: Path, **overrides: 
     risks = [name for name in risks if overrides.get(KNOWN_VARIABLES[name]) is None]
     if keys and risks and not settings.trust_env:
         raise _build_refusal(risks, keys)
+    if settings.gemini_account.project:
+        _warn_once(
+            f"Gemini is asked through Vertex AI, as the project {settings.google_cloud_project} in "
+            f"{settings.google_cloud_location}: GOOGLE_GENAI_USE_VERTEXAI is set."
+        )
     return settings
 
 
@@ -405,7 +447,7 @@ def read_variables(shell: Mapping[str, str], folder: Path) -> dict[str, Variable
     found = {name: Variable(shell[name], "shell") for name in KNOWN_VARIABLES if name in shell}
     files: tuple[tuple[Origin, Path], ...] = (("user", user_file()), ("folder", folder / ".env"))
     for origin, file in files:
-        taken = {KNOWN_VARIABLES[name] for name in found}
+        taken = {KNOWN_VARIABLES[name] for name in found if name not in LAST_NAMES}
         for name, value in read_env_file(file).items():
             known = name in KNOWN_VARIABLES and name not in SHELL_VARIABLES
             if known and KNOWN_VARIABLES[name] not in taken:
@@ -479,12 +521,15 @@ def _warn_once(text: str) -> None:
 
 
 def _find_user_keys(variables: Mapping[str, Variable]) -> list[str]:
-    """The variables of the shell and of the user's file that hold keys which a run sends."""
+    """The variables of the shell and of the user's file that hold keys which a run sends.
+
+    That Vertex AI is used counts: the key is then where Google's libraries find it.
+    """
     return [
         name
         for name, (value, origin) in variables.items()
         if origin != "folder"
-        and KNOWN_VARIABLES[name].endswith(("_api_key", "otel_headers"))
+        and KNOWN_VARIABLES[name].endswith(("_api_key", "otel_headers", "use_vertexai"))
         and value.strip()
     ]
 

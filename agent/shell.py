@@ -57,7 +57,9 @@ def split_commas(
 
 
 llm_option = click.option(
-    "--llm", callback=split_commas, help="Models in order: gemini, openai:MODEL, extractive."
+    "--llm",
+    callback=split_commas,
+    help="Models in order: gemini, anthropic, openai:MODEL, extractive.",
 )
 search_option = click.option("--search", callback=split_commas, help="Search providers in order.")
 corpus_option = click.option("--corpus", type=PATH, help="Search this folder or .jsonl.")

@@ -9,13 +9,19 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from pydantic import SecretStr
+
 from agent.errors import ModelFailed, ReadFailed, SearchFailed
-from agent.llm.gemini import Gemini, GeminiConnection
+from agent.llm.anthropic import Anthropic
+from agent.llm.gemini import Gemini
 from agent.llm.openai_compatible import OpenAICompatible
 from agent.llm.replies import parse_reply
+from agent.outside.gemini_api import GeminiAccount, GeminiConnection
+from agent.settings import Settings
 from agent.sources.pages.download import Downloader, DownloadLimits
 from agent.sources.pages.guard import AddressGuard
 from agent.sources.search.duckduckgo import DuckDuckGo
+from agent.sources.search.google_grounding import GoogleGrounding
 from agent.sources.search.hits import clean_hits
 from agent.sources.search.options import SearchOptions
 from agent.state import Research
@@ -39,6 +45,18 @@ STATUSES = {
 @functools.cache
 def _server() -> LoopbackServer:
     return LoopbackServer()
+
+
+@functools.cache
+def _google() -> GoogleGrounding:
+    settings = Settings(gemini_api_key=SecretStr("key"), gemini_base_url=_server().url)
+    guard = AddressGuard(resolver=lambda *_: ["127.0.0.1"])  # so that none is connected to
+    return GoogleGrounding(settings, SearchOptions(), guard)
+
+
+def _read_grounding(data: bytes) -> object:
+    _answer(data)
+    return clean_hits(_google().search("Who won the cup?").hits, SearchOptions())
 
 
 def _answer(data: bytes) -> None:
@@ -84,8 +102,13 @@ def _openai() -> OpenAICompatible:
 
 
 @functools.cache
+def _anthropic() -> Anthropic:
+    return Anthropic("a-model", _server().url, "key", TIMEOUT, None)
+
+
+@functools.cache
 def _gemini() -> Gemini:
-    connection = GeminiConnection("key", _server().url, "v1beta", TIMEOUT)
+    connection = GeminiConnection(GeminiAccount("key", _server().url, "v1beta"), TIMEOUT)
     return Gemini("a-model", connection, None)
 
 
@@ -135,6 +158,7 @@ _MODEL_WORDS = tuple(
     f'"{name}": '.encode()
     for name in "choices message content tool_calls function arguments finish_reason "
     "usage candidates "
+    "input stop_reason type tool_use "
     "parts functionCall args finishReason usageMetadata thoughtSignature promptFeedback".split()
 )
 _TEXT = '{"answer": "A won [1].", "citations": [{"source": 1, "quote": "A won"}]}'
@@ -153,6 +177,26 @@ duckduckgo = Target(
     (SearchFailed,),
     (*WORDS, b'"href": ', b'"body": '),
 )
+_GROUNDING = {
+    "groundingChunks": [{"web": {"uri": "https://a.example/", "title": "T"}}],
+    "groundingSupports": [{"segment": {"endIndex": 5}, "groundingChunkIndices": [0]}],
+    "webSearchQueries": ["q"],
+}
+google = Target(
+    _read_grounding,
+    (
+        json.dumps(
+            {
+                "candidates": [
+                    {"content": {"parts": [{"text": "A"}]}, "groundingMetadata": _GROUNDING}
+                ]
+            }
+        ).encode(),
+        b'{"promptFeedback": {"blockReason": "SAFETY"}}',
+    ),
+    (SearchFailed,),
+    (*WORDS, b'"groundingMetadata": ', b'"segment": ', b'"web": ', b'"startIndex": -9'),
+)
 openai = _model_target(
     _openai,
     WriteAnswer(topic="Who won?"),
@@ -168,6 +212,25 @@ openai_tools = _model_target(
     {"choices": [{"message": {"content": None, "tool_calls": [_CALL, _CALL]}}]},
     {"choices": [{"message": {"content": '{"calls": [], "text": "done"}'}}]},
     {"choices": [{"message": {"tool_calls": [{"function": {"name": "search_web"}}]}}]},
+)
+anthropic = _model_target(
+    _anthropic,
+    WriteAnswer(topic="Who won?"),
+    {"content": [{"type": "text", "text": _TEXT}], "usage": {"input_tokens": 5}},
+    {"type": "error", "error": {"type": "invalid_request_error", "message": "schema"}},
+    {"content": [], "stop_reason": "refusal"},
+)
+anthropic_tools = _model_target(
+    _anthropic,
+    Explore(topic="Who won?"),
+    {
+        "content": [
+            {"type": "thinking", "thinking": "", "signature": "s"},
+            {"type": "tool_use", "id": "t", "name": "search_web", "input": {"query": "a"}},
+        ],
+        "stop_reason": "tool_use",
+    },
+    {"content": [{"type": "tool_use", "name": "search_web", "input": 7}]},
 )
 gemini = _model_target(
     _gemini,

@@ -7,7 +7,8 @@ _BY_MODULE = {
     "fuzz.texts": "urls addresses text markers draft claims values retry_after sanitizing replies",
     "fuzz.files": "journal trace answer schema pattern variables topics table questions rows",
     "fuzz.services": (
-        "serpapi exa tavily serper searxng wikipedia duckduckgo openai openai_tools gemini "
+        "serpapi exa tavily serper searxng wikipedia duckduckgo google "
+        "anthropic anthropic_tools openai openai_tools gemini "
         "gemini_tools http"
     ),
 }

@@ -22,6 +22,7 @@ from tests.tool_wire import IssuedCalls, ToolResults
 GEMINI_KEY = "gemini-secret-key"
 SERPAPI_KEY = "serpapi-secret-key"
 OPENAI_KEY = "openai-secret-key"
+ANTHROPIC_KEY = "anthropic-secret-key"
 
 
 class Raw(NamedTuple):
@@ -84,6 +85,9 @@ class Services:
         self.think: Think = lambda request: Raw(500, "no script")
         self.hits: dict[str, list[str]] | Callable[[str], Any] = {}
         self.pages: dict[str, str | Raw] = {}
+        self.redirects: dict[str, str] = {}  # of Google; a name that is not in it: to that page
+        self.ground: Callable[[str], Raw | dict[str, Any]] = self.ground_by_hits
+        self.grounded_queries: list[str] = []
         self.default_hits: list[str] = []
         self.fault: Callable[[], Raw | None] = lambda: None  # if set, the only reply
         self.latency: Callable[[], float] = lambda: 0.0
@@ -98,6 +102,7 @@ class Services:
         self.openai_forms = {"json_schema", "json_object", "prompt"}  # accepted ones
         self.openai_needs_key = True
         self.openai_takes_tools = True
+        self.anthropic_forms = {"format", "prompt"}  # accepted ones, as of the newest models
         self.issued_calls = IssuedCalls()  # the tool calls that models made
         self.posted_paths: list[str] = []  # the paths of model requests
         self.search_queries: list[str] = []
@@ -141,7 +146,36 @@ class Services:
 
     # --- the services' replies -----------------------------------------------------------------
 
+    def redirect(self, name: str) -> str:
+        """The URL by which Google's search names a page."""
+        return f"{self.base}/grounding-api-redirect/{name}"
+
+    def ground_by_hits(self, query: str) -> dict[str, Any]:
+        """A grounded reply that names the pages of `hits`, by one search."""
+        found = self.hits(query) if callable(self.hits) else self.hits.get(query)
+        names = self.default_hits if found is None else found
+        chunks = [{"web": {"uri": self.redirect(name), "title": name}} for name in names]
+        return {"groundingChunks": chunks, "webSearchQueries": [query]}
+
+    def google(self, body: dict[str, Any], key: str | None) -> Raw:
+        """A generateContent reply with the tool google_search."""
+        query = body["contents"][0]["parts"][0]["text"]
+        with self._lock:
+            self.grounded_queries.append(query)
+        if key != GEMINI_KEY:
+            return _bad_key_reply()
+        grounding = self.ground(query)
+        if isinstance(grounding, Raw):
+            return grounding
+        parts = grounding.pop("parts", [{"text": "What Gemini says."}])
+        content = {"parts": parts, "role": "model"}
+        candidate = {"content": content, "finishReason": "STOP", "groundingMetadata": grounding}
+        usage = {"promptTokenCount": 100, "candidatesTokenCount": 50, "thoughtsTokenCount": 50}
+        return Raw(200, json.dumps({"candidates": [candidate], "usageMetadata": usage}))
+
     def gemini(self, model: str, body: dict[str, Any], key: str | None) -> Raw:
+        if any("googleSearch" in tool for tool in body.get("tools", ())):
+            return self.google(body, key)
         results = self.issued_calls.gemini_results(body["contents"])
         if isinstance(results, str):
             return Raw(400, json.dumps({"error": {"code": 400, "message": results}}))
@@ -192,6 +226,11 @@ class Services:
             return self.serpapi(parameters["q"][0], parameters["api_key"][0])
         if found := re.fullmatch(r"/gemini/v1\w*/models/(.+)", parts.path):
             return self.model(found[1], headers.get("x-goog-api-key"))
+        if found := re.fullmatch(r"/grounding-api-redirect/(.+)", parts.path):
+            location = self.redirects.get(found[1], self.url(found[1]))
+            return Raw(302 if location else 200, "", {"Location": location} if location else {})
+        if found := re.fullmatch(r"/anthropic/v1/models/(.+)", parts.path):
+            return self.anthropic_model(found[1], headers)
         if parts.path == "/openai/models":
             return self.openai_models(headers.get("Authorization"))
         return self.page(parts.path.removeprefix("/web/"))
@@ -237,6 +276,46 @@ class Services:
             return Raw(200, json.dumps(turn), delay=self.latency())
         text = reply if isinstance(reply, str) else json.dumps(reply)
         return Raw(200, json.dumps(openai_reply(text)), delay=self.latency())
+
+    def anthropic(self, body: dict[str, Any], headers: dict[str, str]) -> Raw:
+        """A reply of the Messages API. It caches no prompt of less than 10 tokens."""
+        fault = find_anthropic_fault(body, headers)
+        results = self.issued_calls.anthropic_results(body["messages"])
+        if fault or isinstance(results, str):
+            return anthropic_error(400, "invalid_request_error", fault or str(results))
+        request = parse_anthropic_request(body, results)
+        form = anthropic_form(body)
+        with self._lock:
+            self.model_requests.append(request)
+            self.forms.append(form)
+        if headers.get("x-api-key") != ANTHROPIC_KEY:
+            said = f"invalid x-api-key {headers.get('x-api-key')}"
+            return anthropic_error(401, "authentication_error", said)
+        if form not in self.anthropic_forms | {"tools"}:
+            names = {
+                "format": "output_config.format: not supported by this model",
+                "tool": "tool_choice forces tool use, which this model does not support",
+            }
+            return anthropic_error(400, "invalid_request_error", names[form])
+        reply = self._reply(request)
+        if isinstance(reply, Raw):
+            return reply
+        if isinstance(reply, dict) and form in ("tools", "tool"):
+            calls = (
+                reply if form == "tools" else {"calls": [{"name": "answer", "arguments": reply}]}
+            )
+            content = self.issued_calls.anthropic_content(calls)
+            return Raw(200, json.dumps(anthropic_reply(content, "tool_use")))
+        text = reply if isinstance(reply, str) else json.dumps(reply)
+        return Raw(200, json.dumps(anthropic_reply([{"type": "text", "text": text}])))
+
+    def anthropic_model(self, name: str, headers: dict[str, str]) -> Raw:
+        """Whether a model exists."""
+        if headers.get("x-api-key") != ANTHROPIC_KEY:
+            return anthropic_error(401, "authentication_error", "invalid x-api-key")
+        if not name.startswith("claude-"):
+            return anthropic_error(404, "not_found_error", f"model: {name}")
+        return Raw(200, json.dumps({"type": "model", "id": name}))
 
     def serpapi(self, query: str, key: str) -> Raw:
         with self._lock:
@@ -343,6 +422,58 @@ def openai_reply(text: str, reason: str = "stop") -> dict[str, Any]:
     return {"choices": [{"index": 0, "message": message, "finish_reason": reason}], "usage": usage}
 
 
+def anthropic_reply(content: list[dict[str, Any]], reason: str = "end_turn") -> dict[str, Any]:
+    """A message, of whose prompt the cache had 60 tokens and took up 30."""
+    usage = {"input_tokens": 10, "cache_read_input_tokens": 60, "output_tokens": 20}
+    usage |= {"cache_creation_input_tokens": 30}
+    return {"type": "message", "content": content, "stop_reason": reason, "usage": usage}
+
+
+def anthropic_error(status: int, kind: str, message: str) -> Raw:
+    """An error as the Messages API words it."""
+    return Raw(status, json.dumps({"type": "error", "error": {"type": kind, "message": message}}))
+
+
+def find_anthropic_fault(body: dict[str, Any], headers: dict[str, str]) -> str:
+    """Why the Messages API would refuse a request; "" if it would not."""
+    if headers.get("anthropic-version") != "2023-06-01":
+        return "anthropic-version: header is required"
+    if not isinstance(body.get("max_tokens"), int) or body["max_tokens"] < 1:
+        return "max_tokens: Field required"
+    if "temperature" in body:
+        return "temperature is not supported by this model"
+    if json.dumps(body).count('"cache_control"') > 4:
+        return "A maximum of 4 blocks with cache_control may be provided."
+    schema = json.dumps(body.get("output_config", ""))
+    if '"maxItems"' in schema or schema.count('"properties"') > schema.count(
+        '"additionalProperties": false'
+    ):
+        return "output_config.format.schema: additionalProperties must be false"
+    return ""
+
+
+def anthropic_form(body: dict[str, Any]) -> str:
+    """How a request asks for its reply."""
+    if body.get("output_config"):
+        return "format"
+    if not body.get("tools"):
+        return "prompt"
+    return "tool" if body.get("tool_choice") else "tools"
+
+
+def parse_anthropic_request(body: dict[str, Any], results: ToolResults) -> ModelRequest:
+    system = "".join(block["text"] for block in body["system"])
+    prompt = "".join(block["text"] for block in body["messages"][0]["content"])
+    schema = body.get("output_config", {}).get("format", {}).get("schema")
+    if body.get("tool_choice"):
+        schema = body["tools"][0]["input_schema"]
+    told = prompt.rpartition("JSON Schema:\n")[2]
+    if told.startswith("{"):
+        schema = json.JSONDecoder().raw_decode(told)[0]
+    task = _task_in(json.dumps(schema or body["tools"]))
+    return ModelRequest(task, body["model"], system, prompt, results, _fields_of(schema))
+
+
 def _bad_key_reply() -> Raw:
     details = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]
     error = {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}
@@ -365,6 +496,9 @@ def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
             body = json.loads(self.rfile.read(length))
             services.posted_paths.append(self.path)
             services.bodies.append(body)
+            if self.path == "/anthropic/v1/messages":
+                self._answer(services.anthropic(body, dict(self.headers.items())))
+                return
             if self.path.startswith("/openai"):
                 self._answer(services.openai(body, self.headers.get("Authorization")))
                 return

@@ -29,6 +29,7 @@ NOWHERE = "http://127.0.0.1:9"  # nothing listens there
 FAKE = {
     "GEMINI_API_KEY": "AIzaQ7xkW2vB9mJ4tLp",
     "OPENAI_API_KEY": "sk-R8dYc3ZfH6nTqE1u",
+    "ANTHROPIC_API_KEY": "sk-ant-Vb5KwP0eXo",
     "SERPAPI_API_KEY": "f00dcafe71b3a92d4e68",
     "EXA_API_KEY": "9c1d7fe0-aa55-4be2",
     "TAVILY_API_KEY": "tvly-Xk29PqLmZs7v",
@@ -67,12 +68,31 @@ def test_all_is_well(services: Services, tmp_path: Path) -> None:
     assert found["model gemini:gemini-3.8-flash"].status == "ok"
     assert found["model gemini:gemini-3.5-flash-lite"].status == "ok"
     assert found["search serpapi"].detail == "answers; hits: 1"
+    assert found["search of a run"].detail == "serpapi"
     assert found["corpus"].status == found["clock"].status == found["packages"].status == "ok"
     assert found["key GEMINI_API_KEY"].detail == "set"
     assert found["key EXA_API_KEY"].detail == "not set"
     assert services.model_requests == [], "a look-up of models costs nothing"
     assert services.search_queries == ["Wikipedia"]
     assert not list((tmp_path / "runs").iterdir()), "the trial file is gone"
+
+
+def test_it_says_which_search_a_run_will_use(services: Services, tmp_path: Path) -> None:
+    order = "serpapi,google,wikipedia"
+    environment = services.environment(
+        tmp_path, SEARCH_PROVIDERS=order, SERPAPI_API_KEY="", WIKIPEDIA_BASE_URL=NOWHERE
+    )
+    environment["GOOGLE_API_KEY"] = environment.pop("GEMINI_API_KEY")
+    found = told(environment, tmp_path)
+    assert found["key GEMINI_API_KEY"].detail == "set"
+    assert "$0.014" in found["search google"].detail and found["search google"].status == "ok"
+    assert found["search of a run"].detail == "google"
+    assert services.grounded_queries == [], "none is paid for"
+    services.default_hits = ["a page"]
+    found = told(environment | {"SERPAPI_API_KEY": SERPAPI_KEY}, tmp_path)
+    assert found["search of a run"].detail == "serpapi; if it fails or has no hits, google"
+    found = told(environment | {"GOOGLE_API_KEY": ""}, tmp_path)
+    assert found["search google"].status == found["search of a run"].status == "warn"
 
 
 def test_the_report_is_one_json_object_and_exit_0(services: Services, tmp_path: Path) -> None:

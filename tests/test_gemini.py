@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+import responses
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 from google.genai.errors import APIError
 
-from agent.errors import ModelFailed, UsageError
+from agent.errors import ModelFailed, NotConfigured, UsageError
 from agent.llm import ModelChain
-from agent.llm.gemini import Gemini, GeminiConnection
-from agent.llm.prices import Price, find_price, load_prices
+from agent.llm.gemini import Gemini
+from agent.outside.gemini_api import GeminiAccount, GeminiConnection
+from agent.outside.prices import Price, find_price, load_prices
+from agent.run.models import make_models
+from agent.settings import Variable, make_settings, parse_settings, read_variables
+from agent.sources.search.google_grounding import GoogleGrounding
+from agent.sources.search.options import SearchOptions
 from agent.state import Outcome
 from agent.steps.generate_queries import MakeQueries
 from tests.catcher import Catcher
@@ -27,7 +36,7 @@ GOOD = {"queries": ["a", "b", "c"], "slots": [{"name": "winner"}]}
 def gemini(
     services: Services, key: str = GEMINI_KEY, version: str = "", timeout: float = 5
 ) -> Gemini:
-    connection = GeminiConnection(key, f"{services.base}/gemini", version, timeout)
+    connection = GeminiConnection(GeminiAccount(key, f"{services.base}/gemini", version), timeout)
     return Gemini(
         "gemini-3.8-flash", connection, Price(**{"from": "2026-01-01"}, input=1, output=2)
     )
@@ -101,7 +110,7 @@ def test_no_redirect_is_followed_with_the_key(status: int, way: str) -> None:
     with Catcher() as elsewhere:
         location = f"http://{elsewhere.host}/v1/models?key={GEMINI_KEY}"
         with Catcher(status, location) as gateway:
-            connection = GeminiConnection(GEMINI_KEY, f"http://{gateway.host}", "", 5)
+            connection = GeminiConnection(GeminiAccount(GEMINI_KEY, f"http://{gateway.host}"), 5)
             model = Gemini("gemini-3.8-flash", connection, None)
             with pytest.raises(ModelFailed) as failure:
                 model.generate(TASK, "") if way == "generate" else model.probe()
@@ -115,12 +124,14 @@ def test_no_redirect_is_followed_with_the_key(status: int, way: str) -> None:
 
 def test_the_sdks_other_client_follows_no_redirect_either() -> None:
     with Catcher() as elsewhere, Catcher(307, f"http://{elsewhere.host}/") as gateway:
-        connection = GeminiConnection(GEMINI_KEY, f"http://{gateway.host}", "", 5)
+        connection = GeminiConnection(GeminiAccount(GEMINI_KEY, f"http://{gateway.host}"), 5)
         aio = connection.client().aio
 
         async def ask() -> None:
-            await aio.models.get(model="m")
-            await aio.aclose()
+            try:
+                await aio.models.get(model="m")
+            finally:
+                await aio.aclose()
 
         with pytest.raises(APIError, match="307"):
             asyncio.run(ask())
@@ -236,3 +247,86 @@ def test_prices_are_dated(tmp_path: Path) -> None:
     assert find_price(prices, "unheard-of", before) is None
     with pytest.raises(UsageError, match="PRICES_FILE"):
         load_prices(tmp_path / "missing.json")
+
+
+# --- Vertex AI ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A service account of Google Cloud, as its libraries find one, and its token server."""
+    secret = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    uri = "https://token.test/token"
+    rows = {"type": "service_account", "client_email": "a@b.test"}
+    rows |= {"token_uri": uri, "project_id": "of-the-account"}
+    file = tmp_path / "account.json"
+    file.write_text(json.dumps(rows | {"private_key": secret.decode()}))
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+    with responses.RequestsMock() as mock:
+        mock.post(uri, json={"access_token": "t0ken", "expires_in": 3600, "token_type": "Bearer"})
+        yield
+
+
+VERTEX = {
+    "GOOGLE_GENAI_USE_VERTEXAI": "true",
+    "GOOGLE_CLOUD_PROJECT": "my-project",
+    "GOOGLE_CLOUD_LOCATION": "europe-west4",
+}
+
+
+def test_vertex_ai_is_asked_where_the_user_sets_it(
+    account: None, services: Services, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    environment = services.environment(tmp_path, **VERTEX)
+    variables = {name: Variable(value, "shell") for name, value in environment.items()}
+    settings = make_settings(variables, tmp_path)
+    answer = gemini_reply(json.dumps(GOOD), ModelRequest("", "m", "", ""))
+    services.fault = lambda: Raw(200, json.dumps(answer))
+    model = make_models(settings)[0]
+    assert ModelChain([model], 5, ())(TASK).answer.queries == ["a", "b", "c"]
+    model.close()
+    google = GoogleGrounding(settings, SearchOptions())
+    assert google.search("q").hits == ()
+    google.close()
+    path = "/gemini/v1beta1/projects/my-project/locations/europe-west4/publishers/google/models/"
+    assert services.posted_paths == [f"{path}gemini-3.8-flash:generateContent"] * 2
+    (told,) = caplog.messages
+    assert "Vertex AI" in told and "my-project" in told and "europe-west4" in told
+
+
+def test_vertex_ai_without_a_project_or_an_account_is_said(
+    services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = services.environment(tmp_path, GOOGLE_GENAI_USE_VERTEXAI="1")
+    with pytest.raises(NotConfigured, match="GOOGLE_CLOUD_PROJECT is not"):
+        make_models(parse_settings(environment))
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "missing.json"))
+    model = make_models(parse_settings(environment | VERTEX))[0]
+    with pytest.raises(ModelFailed) as failed:
+        model.generate(TASK, "")
+    assert failed.value.outcome == "bad_key" and "gcloud auth" in failed.value.remedy
+    model.close()
+
+
+def test_a_folder_does_not_choose_the_project(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("GOOGLE_CLOUD_PROJECT=theirs\n")
+    shell = {"GOOGLE_GENAI_USE_VERTEXAI": "true"}
+    with pytest.raises(NotConfigured, match="GOOGLE_CLOUD_PROJECT"):
+        make_settings(read_variables(shell, tmp_path), tmp_path)
+
+
+def test_googles_own_name_of_the_key_counts_where_the_other_is_not_set(tmp_path: Path) -> None:
+    def key(shell: dict[str, str], dotenv: str) -> str:
+        (tmp_path / ".env").write_text(dotenv)
+        settings = make_settings(read_variables(shell, tmp_path), tmp_path)
+        assert settings.named_models == ("gemini",)
+        return settings.gemini_account.key
+
+    google, other = {"GOOGLE_API_KEY": "google"}, {"GEMINI_API_KEY": "gemini"}
+    assert key(google, "") == "google" == key({}, "GOOGLE_API_KEY=google")
+    assert key(google | other, "") == "gemini" == key(other, "GOOGLE_API_KEY=google")
+    assert key(google, "GEMINI_API_KEY=gemini") == "gemini"

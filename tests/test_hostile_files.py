@@ -29,9 +29,9 @@ from agent.errors import AgentError, JournalError, UsageError
 from agent.evaluate.judge import load_sample
 from agent.evaluate.questions import load_questions
 from agent.llm.model import Generation
-from agent.llm.prices import load_prices
 from agent.llm.replies import parse_reply
 from agent.outside.input_file import open_regular, read_bytes, read_json, read_lines
+from agent.outside.prices import load_prices
 from agent.outside.recording import read_header, read_journal
 from agent.run import research
 from agent.run.audit import audit_answer

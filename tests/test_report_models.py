@@ -1,4 +1,4 @@
-"""The report with OpenAI-compatible servers and Gemini: tools, JSON, temperature, broken calls."""
+"""The report with each provider of models: tools, JSON, temperature, broken calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,15 @@ from tests.report_runs import (
     serve_report_world,
 )
 from tests.reporter import search_calls
-from tests.services import OPENAI_KEY, ModelRequest, Raw, Reply, Services
+from tests.services import (
+    ANTHROPIC_KEY,
+    OPENAI_KEY,
+    ModelRequest,
+    Raw,
+    Reply,
+    Services,
+    anthropic_error,
+)
 
 world = pytest.fixture(serve_report_world)
 settings = pytest.fixture(report_settings)
@@ -111,3 +119,48 @@ def test_a_malformed_call_of_gemini_is_asked_for_again(world: Services, settings
     _, answer = run_checked_report(TOPIC, settings)
     assert answer.status == "complete" and not answer.degraded
     assert "the call of a tool was malformed" in world.model_requests[2].prompt
+
+
+@pytest.fixture
+def claude(world: Services, tmp_path: Path) -> Settings:
+    more = {
+        "LLM": "anthropic",
+        "ANTHROPIC_API_KEY": ANTHROPIC_KEY,
+        "ANTHROPIC_BASE_URL": f"{world.base}/anthropic",
+        "CACHE_TTL": "0",
+    }
+    return parse_settings(world.environment(tmp_path, **more), strategy="report")
+
+
+def test_claude_with_tools(world: Services, claude: Settings) -> None:
+    _, answer = run_checked_report(TOPIC, claude)
+    assert answer.answer == "The founder is Ada Lindqvist [1]. The city is Uppsala [2]."
+    assert world.tasks() == STAGES
+    assert world.forms == ["tools" if task == "gather" else "format" for task in STAGES]
+    gathered = [body for body in world.bodies if "tools" in body]
+    last = gathered[-1]["messages"][-1]["content"]
+    assert last[0]["type"] == "tool_result" and "cache_control" in last[-1]
+    thought = gathered[-1]["messages"][1]["content"][0]
+    assert thought["type"] == "thinking" and thought["signature"], "a turn goes back as it came"
+
+
+def test_thoughts_that_claude_does_not_take_back_are_told_as_text(
+    world: Services, claude: Settings
+) -> None:
+    """As after a correction, which is not part of the conversation that follows."""
+    honest = world.think
+
+    def think(asked: ModelRequest) -> Reply:
+        if asked.task == "gather" and asked.results:
+            said = "messages.1.content.0: `thinking` block is bound to another conversation"
+            return anthropic_error(400, "invalid_request_error", said)
+        shown = re.findall(r"<result>\n(.*?)\n</result>", asked.prompt, re.S)
+        turns = [[told for told in shown if "<hit" in told], ["read"] * ("<source" in str(shown))]
+        if asked.task == "gather":
+            asked = asked._replace(results=[turn for turn in turns if turn])
+        return honest(asked)
+
+    world.think = think
+    _, answer = run_checked_report(TOPIC, claude)
+    assert answer.answer == "The founder is Ada Lindqvist [1]. The city is Uppsala [2]."
+    assert sum(bool(asked.results) for asked in world.model_requests) == 1

@@ -132,7 +132,7 @@ def test_sub_queries_go_by_their_priority(world: Services, settings: Settings) -
 def test_an_unusable_plan_is_the_question(
     reply: Reply, world: Services, settings: Settings
 ) -> None:
-    script_replies(world, reply, reply, task="plan")
+    script_replies(world, *[reply] * 4, task="plan")  # two of each model
     run, answer = run_checked_report(TOPIC, settings)
     assert run.research.events_of(Queried)[0].queries == (TOPIC,)
     assert world.search_queries[0] == TOPIC and answer.status in ("complete", "insufficient")

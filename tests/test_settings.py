@@ -38,6 +38,7 @@ TOPIC = "Who won the cup?"
 KEYS = {
     "GEMINI_API_KEY": "shell-key-gemini",
     "OPENAI_API_KEY": "shell-key-openai",
+    "ANTHROPIC_API_KEY": "shell-key-anthropic",
     "SERPAPI_API_KEY": "shell-key-serpapi",
     "EXA_API_KEY": "shell-key-exa",
     "TAVILY_API_KEY": "shell-key-tavily",
@@ -259,6 +260,7 @@ def test_a_path_of_a_folder_stays_in_it(name: str, folder: Path, tmp_path: Path)
 
 
 RISKY = {"ALLOW_PRIVATE_NETWORK": "1", "FETCH_THROUGH_PROXY": "yes", "API_HOSTS": "a.test"}
+RISKY |= {"GOOGLE_GENAI_USE_VERTEXAI": "true"}
 
 
 @pytest.mark.parametrize("field", RISKS)
@@ -278,7 +280,8 @@ def test_every_address_path_and_switch_of_security_is_among_the_risks() -> None:
     """A new setting of this kind has to be decided on."""
     fields = Settings.model_fields
     kinds = {name for name in fields if name.endswith(("_url", "_dir", "_file", "_endpoint"))}
-    kinds |= {name for name in fields if "proxy" in name or "private" in name or "hosts" in name}
+    words = ("proxy", "private", "hosts", "vertexai", "project")
+    kinds |= {name for name in fields if any(word in name for word in words)}
     assert kinds == {field for field in RISKS if field in fields}
 
 

@@ -1,6 +1,6 @@
-"""Tool calls in the wire formats of Gemini and of OpenAI-compatible servers.
+"""Tool calls in the wire formats of Gemini, OpenAI-compatible servers and Anthropic.
 
-Both services check a conversation: each of their turns must come back unchanged, with a result for
+All services check a conversation: each of their turns must come back unchanged, with a result for
 each call. Otherwise they refuse the request, and so do these.
 """
 
@@ -22,6 +22,7 @@ class IssuedCalls:
         self._number = count(1)
         self._gemini: dict[str, tuple[dict[str, Any], bytes]] = {}
         self._openai: dict[str, dict[str, Any]] = {}
+        self._anthropic: dict[str, list[dict[str, Any]]] = {}
 
     # --- Gemini ------------------------------------------------------------------------------
 
@@ -110,3 +111,29 @@ class IssuedCalls:
             if call["extra_content"] != self._openai[call["id"]]["extra_content"]:
                 return "The thought signature is missing."
         return ""
+
+    # --- Anthropic ---------------------------------------------------------------------------
+
+    def anthropic_content(self, reply: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the content of a turn, with its signed thoughts first."""
+        n = next(self._number)
+        content = [{"type": "thinking", "thinking": "", "signature": f"signature {n}"}]
+        content += [{"type": "text", "text": reply["text"]}] if reply.get("text") else []
+        for call in reply.get("calls", ()):
+            made = {"id": f"toolu_{next(self._number)}", "name": call["name"]}
+            content.append({"type": "tool_use", **made, "input": call.get("arguments", {})})
+            self._anthropic[made["id"]] = content
+        return content
+
+    def anthropic_results(self, messages: list[dict[str, Any]]) -> ToolResults | str:
+        """Return the results of each turn; an error message if the conversation is refused."""
+        results_by_turn: list[tuple[str, ...]] = []
+        for turn, reply in zip(messages[1::2], messages[2::2], strict=True):
+            ids = [block["id"] for block in turn["content"] if block["type"] == "tool_use"]
+            if turn["role"] != "assistant" or turn["content"] != self._anthropic[ids[0]]:
+                return "`thinking` blocks must remain as they were in the original response."
+            results = [block for block in reply["content"] if block["type"] == "tool_result"]
+            if ids != [block["tool_use_id"] for block in results]:
+                return "`tool_use` ids were found without `tool_result` blocks."
+            results_by_turn.append(tuple(block["content"] for block in results))
+        return tuple(results_by_turn)

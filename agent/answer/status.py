@@ -26,7 +26,7 @@ Status = Literal["complete", "partial", "insufficient", "error"]
 MOST_NAMED = 5  # slots or pages in one sentence
 #: Outcomes of a try at a search provider after which nothing stands in for it: it answered, or it
 #: was never to be asked.
-_NO_FAILURE = ("ok", "empty", "no_key")
+_NO_FAILURE = ("ok", "empty", "no_key", "skipped")
 
 
 def decide_status(

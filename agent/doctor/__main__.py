@@ -30,8 +30,9 @@ Examples:
 def command(as_json: bool, trust_env: bool | None) -> int:
     """Say what is set, what answers and what to fix, within ten seconds.
 
-    Each search provider that has its key is asked one small query; models are looked up, which
-    costs nothing. Exit status: 0 a question could be researched, 1 it could not.
+    Each search provider that has its key is asked one small query; models, and the search of
+    Gemini, are looked up, which costs nothing. Exit status: 0 a question could be researched, 1 it
+    could not.
     """
     from agent.doctor.checks import missing_requirements, run_checks
 

@@ -12,7 +12,7 @@ from agent.doctor.files import check_dotenv, check_user_file, origin_checks
 from agent.doctor.machine import machine_checks
 from agent.doctor.redaction import find_secrets, redact
 from agent.doctor.results import Check, Job, Result, make_error_result
-from agent.doctor.services import service_checks
+from agent.doctor.services import describe_search, service_checks
 from agent.errors import AgentError
 from agent.outside import spawn
 from agent.settings import (
@@ -57,7 +57,9 @@ def run_checks(
     else:
         export_to_libraries(variables)
         jobs |= service_checks(settings)
-    return redact(_run_jobs(jobs, ends_at), find_secrets(values))
+    checks = redact(_run_jobs(jobs, ends_at), find_secrets(values))
+    summary = describe_search(checks)  # has names of providers only, so it needs no redaction
+    return [*checks, summary] if summary else checks
 
 
 def _read_files(

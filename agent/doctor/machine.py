@@ -14,7 +14,7 @@ from agent.state.clock import format_utc
 
 EARLIEST_DATE = datetime(2026, 1, 1, tzinfo=UTC)  # before this program was written
 
-KEYS = "GEMINI OPENAI SERPAPI EXA TAVILY SERPER".split()
+KEYS = "GEMINI ANTHROPIC OPENAI SERPAPI EXA TAVILY SERPER".split()
 PROXIES = "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY".split()
 PACKAGES = (
     "google-genai google-search-results requests httpx2 trafilatura lxml pypdfium2 pydantic "
@@ -25,7 +25,11 @@ PACKAGES = (
 def machine_checks(environment: Mapping[str, str]) -> dict[str, Job]:
     """The checks of the interpreter, packages, clock, proxies, gateways and keys."""
     keys = {f"{name}_API_KEY": environment.get(f"{name}_API_KEY", "") for name in KEYS}
-    keys["SERPER_API_KEY"] = keys["SERPER_API_KEY"] or environment.get("SERPER_KEY_ID", "")
+    for name, other in {
+        "SERPER_API_KEY": "SERPER_KEY_ID",
+        "GEMINI_API_KEY": "GOOGLE_API_KEY",
+    }.items():
+        keys[name] = keys[name] or environment.get(other, "")
     names = sorted(name for name, value in environment.items() if value)
     proxies = [name for name in names if name.upper() in PROXIES]
     gateways = [name for name in names if name.endswith("_BASE_URL")]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from agent.doctor.results import Job, Result, make_error_result
+from agent.doctor.results import Check, Job, Result, make_error_result
 from agent.errors import AgentError
 from agent.llm import Model
 from agent.outside import spawn
@@ -16,8 +16,10 @@ from agent.settings import Settings, user_folder
 from agent.sources.cache import open_cache
 from agent.sources.search import Provider, build_search_chain
 from agent.sources.search.corpus import Corpus
+from agent.sources.search.google_grounding import GoogleGrounding
 from agent.state import SearchResults
 
+SEARCH_ROW = "search of a run"
 PROBE_QUERY = "Wikipedia"  # every search engine has hits for it
 
 
@@ -118,7 +120,7 @@ def _model_label(model: Model) -> str:
 
 
 def _search_checks(settings: Settings) -> dict[str, Job]:
-    """One small query to each search provider of the settings."""
+    """One small query to each search provider of the settings, unless it would cost money."""
     try:
         providers = build_search_chain(settings).providers
     except AgentError as error:
@@ -127,7 +129,21 @@ def _search_checks(settings: Settings) -> dict[str, Job]:
     return {f"search {provider.name}": partial(_check_search, provider) for provider in providers}
 
 
+def describe_search(checks: Sequence[Check]) -> Check | None:
+    """Which search a run will use, by the checks of the providers; None where none is named."""
+    rows = [check for check in checks if check.name.startswith("search ")]
+    names = [check.name.removeprefix("search ") for check in rows if check.status == "ok"]
+    if not rows:
+        return None
+    if not names:
+        return Check(SEARCH_ROW, "warn", "none answers", "See the rows above.", 0.0)
+    then = f"; if it fails or has no hits, {', '.join(names[1:])}" if names[1:] else ""
+    return Check(SEARCH_ROW, "ok", f"{names[0]}{then}", "", 0.0)
+
+
 def _check_search(provider: Provider) -> Result:
+    if isinstance(provider, GoogleGrounding):
+        return Result("ok", provider.probe())
     if hits := len(provider.search(PROBE_QUERY)):
         return Result("ok", f"answers; hits: {hits}")
     return Result("warn", "answers, but knows nothing of Wikipedia", "Try again later.")

@@ -50,7 +50,7 @@ def _split_each(
 @click.option("--offline", is_flag=True, help="No model and no network.")
 @shell.trust_env_option
 @click.option("--baselines/--no-baselines", default=True, help="Memory alone, and one search.")
-@click.option("--judge", help="The model that judges: gemini or openai:MODEL.  [default: rules]")
+@click.option("--judge", help="The model that judges: a name as for --llm.  [default: rules]")
 @click.option("--judge-sample", type=shell.PATH, help="Answers labelled by hand.")
 @click.option("--canary", default="", help="A string that only copies of the set hold.")
 @click.option("--predictions", type=shell.PATH, help="Write [{prompt, answer}].")

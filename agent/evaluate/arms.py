@@ -18,7 +18,8 @@ BASELINES = ("closed_book", "single_search")
 #: The settings that make two arms different, besides those that shape a prompt.
 IDENTITY_FIELDS = {
     *SHAPING_FIELDS,
-    *("llm", "gemini_model", "openai_model", "search", "corpus", "offline", "since"),
+    *("llm", "gemini_model", "openai_model", "anthropic_model", "search", "google_max_queries"),
+    *("corpus", "offline", "since"),
     *("allow_domains", "block_domains", "max_seconds", "max_usd", "max_tokens", "max_calls"),
 }
 

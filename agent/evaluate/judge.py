@@ -87,7 +87,7 @@ class Judge:
         judge_settings = settings.model_copy(update=changes)
         models = make_models(judge_settings)
         if models[0].provider == "extractive":
-            raise UsageError("The extractive engine cannot judge.", "Name gemini or openai:MODEL.")
+            raise UsageError("The extractive engine cannot judge.", "Name a model.")
         header = {"run": "judge", "topic": "judge", "strategy": "judge", "at": utc_now()}
         self._journal = Journal.resume(journal, header, retry_failed=True)
         self._outside = compose_calls(judge_settings, self._journal, models, NO_SOURCES)

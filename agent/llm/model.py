@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from pydantic import field_validator
 
 from agent.outside import Task
+from agent.outside.prices import Price
 from agent.state import Frozen
 
 MAX_TOKENS = 10**10  # of one reply: no service counts so many
@@ -15,19 +16,21 @@ MAX_TOKENS = 10**10  # of one reply: no service counts so many
 class Generation(Frozen):
     """The text that a model generated, and the tokens that its service counted.
 
-    Tokens of thinking count as output. `problem` says why the text cannot be a whole answer, such
-    as that it is empty or was cut off at the output limit; "" if there is no problem. With
-    `is_blocked` it is what the service refused the reply for.
+    Tokens of thinking count as output, those of a prompt cache as input. `problem` says why the
+    text cannot be a whole answer, such as that it is empty or was cut off at the output limit; ""
+    if there is no problem. With `is_blocked` it is what the service refused the reply for.
     """
 
     text: str
     input_tokens: int = 0
     output_tokens: int = 0
+    cache_read_tokens: int = 0  # of the input
+    cache_write_tokens: int = 0  # of the input
     problem: str = ""
     is_blocked: bool = False
     is_cut_off: bool = False  # at the limit on its tokens
 
-    @field_validator("input_tokens", "output_tokens")
+    @field_validator("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
     @classmethod
     def _limit_count(cls, count: int) -> int:
         return min(max(count, 0), MAX_TOKENS)
@@ -72,3 +75,15 @@ def describe_problem(text: str, is_cut_off: bool) -> str:
     if is_cut_off:
         return "the reply was cut off at the output limit; be shorter"
     return "" if text.strip() else "the reply was empty"
+
+
+def generation_cost_usd(price: Price | None, generation: Generation) -> float | None:
+    """What a generation cost in US dollars; None where the price or the tokens are not known."""
+    if price is None or not generation.input_tokens:
+        return None
+    return price.cost_usd(
+        generation.input_tokens,
+        generation.output_tokens,
+        generation.cache_read_tokens,
+        generation.cache_write_tokens,
+    )

@@ -19,13 +19,13 @@ from urllib.parse import urlsplit
 from agent.errors import ModelFailed
 from agent.evidence import estimate_tokens
 from agent.llm.conversation import append_transcript, request_correction, split_conversation
-from agent.llm.model import Generation, describe_problem
+from agent.llm.model import Generation, describe_problem, generation_cost_usd
 from agent.llm.openai_stream import is_stream, join_stream
 from agent.llm.openai_tools import declare_tools, extract_text, extract_turn_json, replay_messages
-from agent.llm.prices import Price, generation_cost_usd
 from agent.llm.schemas import sent_schema
 from agent.outside import Task
 from agent.outside.http import Endpoint
+from agent.outside.prices import Price
 from agent.outside.tools import describe_tools
 from agent.state.json_data import get_path
 

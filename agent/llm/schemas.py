@@ -37,3 +37,23 @@ def strip_titles(schema: Any) -> Any:
         for key, item in schema.items()
         if not (key == "title" and isinstance(item, str))
     }
+
+
+#: Keywords that services which bind a reply to its schema refuse; we check them ourselves.
+UNBOUND_KEYWORDS = set(
+    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern "
+    "minItems maxItems uniqueItems".split()
+)
+
+
+def strict_schema(schema: Any) -> Any:
+    """A schema whose objects have no other properties, without keywords that cannot bind."""
+    if isinstance(schema, list):
+        return [strict_schema(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {k: strict_schema(v) for k, v in schema.items() if k not in UNBOUND_KEYWORDS}
+    if isinstance(schema.get("properties"), dict):  # whose keys are names, not keywords
+        parts["properties"] = {k: strict_schema(v) for k, v in schema["properties"].items()}
+        parts["additionalProperties"] = False
+    return parts

@@ -13,7 +13,10 @@ from agent.state.json_data import Json
 
 
 class CallUsage(Frozen):
-    """Usage of outside calls. `usd` is None if the price of a model is not known."""
+    """Usage of outside calls. Tokens and `usd` are of models, and of searches that cost money.
+
+    `usd` is None if a price is not known.
+    """
 
     llm_calls: int = 0
     input_tokens: int = 0
@@ -95,6 +98,21 @@ class Budget:
                 self._under_way.append(cost)
             self._reserved_count += 1
 
+    def reserve_cost(self, cost: Cost | None) -> bool:
+        """Reserve what a call that was reserved without a cost may cost; False if a cap forbids it.
+
+        None: the price is not known. `release` ends it.
+        """
+        with self._lock:
+            if cost is None:
+                return self._caps.usd is None
+            taken, caps = self._sum_taken(cost, self._answer_cost), self._caps
+            is_allowed = (caps.tokens is None or taken.tokens <= caps.tokens) and (
+                caps.usd is None or taken.usd <= caps.usd
+            )
+            self._under_way += [cost] if is_allowed else []
+        return is_allowed
+
     def release(self, cost: Cost) -> None:
         """End a call that was reserved with a cost, after its usage is known."""
         with self._lock:
@@ -155,12 +173,12 @@ def sum_usage(calls: Iterable[Json]) -> CallUsage:
     by_kind: dict[str, list[Json]] = {"ask": [], "search": [], "read": []}
     for call in tuple(calls):
         by_kind[call["call"]].append(call)
-    replies = [_paid_part(call) for call in by_kind["ask"]]
-    prices = [reply["usd"] for reply in replies]
+    paid = [_paid_part(call) for call in (*by_kind["ask"], *by_kind["search"])]
+    prices = [part["usd"] for part in paid]
     return CallUsage(
         llm_calls=sum(_count_model_calls(call) for call in by_kind["ask"]),
-        input_tokens=sum(reply["input_tokens"] for reply in replies),
-        output_tokens=sum(reply["output_tokens"] for reply in replies),
+        input_tokens=sum(part["input_tokens"] for part in paid),
+        output_tokens=sum(part["output_tokens"] for part in paid),
         usd=None if None in prices else math.fsum(prices),
         searches=len(by_kind["search"]),
         pages=sum("response" in call for call in by_kind["read"]),
@@ -168,7 +186,7 @@ def sum_usage(calls: Iterable[Json]) -> CallUsage:
 
 
 def _paid_part(call: Json) -> Json:
-    """The tokens and the dollars of a recorded model call, whether or not it gave an answer."""
+    """The tokens and the dollars of a recorded call, whether or not it gave an answer."""
     unpaid: Json = {"input_tokens": 0, "output_tokens": 0, "usd": 0.0}
     paid: Json = call.get("response") or call["error"]
     return unpaid | paid

@@ -16,8 +16,8 @@ from pydantic import Field
 from agent.errors import Halt, OutsideError
 from agent.outside.tools import Exchange, Tool
 from agent.state import Attempt, Frozen, Page, SearchResults, Slot, Source
+from agent.state.values import MAX_TOKENS
 
-MAX_TOKENS = 10**12  # of one reply: no service counts so many, so they can be summed
 TaskKind = Literal["plan", "read", "write", "judge"]
 #: How much a model thinks before it replies; "": as much as its service has it by default.
 Thinking = Literal["", "off", "low", "medium", "high"]

@@ -42,9 +42,11 @@ OUTCOMES_BY_STATUS: dict[int, Outcome] = {
     433: "no_credit",
     504: "timeout",
 }
-#: Outcomes by a service's error message, where its status says less: SerpAPI 429, Serper 400.
+#: Outcomes by a service's error message, where its status says less: SerpAPI 429, Serper and
+#: Anthropic 400.
 OUTCOMES_BY_TEXT: tuple[tuple[re.Pattern[str], Outcome], ...] = (
     (re.compile(r"run out of searches|(not enough|insufficient|out of) credit", re.I), "no_credit"),
+    (re.compile(r"credit balance is too low|reached your specified api usage", re.I), "no_credit"),
     (re.compile(r"invalid api.?key|api.?key (is )?(invalid|not valid)", re.I), "bad_key"),
     (re.compile(r"unauthori[sz]ed", re.I), "bad_key"),
     (
@@ -70,6 +72,7 @@ class Endpoint:
     timeout: float = 20.0
     error_class: type[OutsideError] = SearchFailed
     longest: float | None = None  # seconds for a reply that keeps coming; None: `timeout`
+    outcomes: Mapping[int, Outcome] = field(default_factory=dict)  # of statuses, its own
 
     def call(
         self,
@@ -177,9 +180,8 @@ class Endpoint:
         self, status: int, headers: Mapping[str, str], data: bytes
     ) -> OutsideError:
         message = find_error_message(_parse_json(data))
-        outcome: Outcome = OUTCOMES_BY_STATUS.get(
-            status, "unavailable" if status >= 500 else "rejected"
-        )
+        outcomes = {**OUTCOMES_BY_STATUS, **self.outcomes}
+        outcome = outcomes.get(status, "unavailable" if status >= 500 else "rejected")
         if 400 <= status < 500:
             outcome = _outcome_from_text(message) or outcome
         if outcome == "bad_key" and not self.key_name:

@@ -21,7 +21,6 @@ from agent.errors import (
     Spent,
     Stopped,
 )
-from agent.outside.contract import MAX_TOKENS
 from agent.outside.deadline import GroupDeadline, WaitLimits
 from agent.outside.journal import Journal, call_key
 from agent.outside.recording import CallLine
@@ -29,6 +28,7 @@ from agent.outside.threads import spawn
 from agent.outside.turns import TURNS
 from agent.state import Attempt, Frozen, Outcome
 from agent.state.json_data import Json
+from agent.state.values import MAX_TOKENS
 
 #: What a failed call of each kind raises.
 ERROR_CLASSES: dict[str, type[OutsideError]] = {

@@ -58,6 +58,7 @@ def compose_calls(
     """
     rate_limiter = rate_limiter or RateLimiter(open_rate_limits(settings))
     budget = _make_budget(settings, journal, models)
+    sources.limit_spending(budget)
     recorder = CallRecorder(journal, budget, settings.patience, rate_limiter.seconds_waited)
     chain = _make_chain(settings, models, budget, rate_limiter)
     guard = QueryGuard(_secrets_of(settings))
@@ -85,7 +86,12 @@ def compose_calls(
         GuardedAsk(recorder.record_ask(chain, models), guard, prepare),
         answer_extractively,
         recorder.record_source(
-            "search", search, SearchResults, _query_request, 2 * settings.search_timeout
+            "search",
+            search,
+            SearchResults,
+            _query_request,
+            2 * settings.search_timeout,
+            sources.count_earlier,
         ),
         recorder.record_source("read", sources.read, Page, _url_request, settings.page_timeout + 1),
         warm,
@@ -232,8 +238,9 @@ class CallRecorder(NamedTuple):
         response_type: type[ResponseT],
         encode_request: Callable[[str], Json],
         timeout: float,
+        on_recall: Callable[[ResponseT], None] = lambda _: None,
     ) -> RecordedCall[str, ResponseT]:
-        """Recorded searches or reads. `timeout` is in seconds."""
+        """Recorded searches or reads. `timeout` is in seconds. `on_recall`: as in `CallHooks`."""
         return RecordedCall[str, ResponseT](
             self.journal,
             call,
@@ -246,6 +253,7 @@ class CallRecorder(NamedTuple):
             CallHooks(
                 permit=lambda _: self.budget.reserve_call(),
                 check_time=lambda _: self.budget.check_time(),
+                on_recall=on_recall,
             ),
             WaitLimits(timeout, self.patience, self.rate_limit_wait),
         )

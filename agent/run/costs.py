@@ -31,7 +31,7 @@ def estimate_cost(models: Sequence[Model], prompt_tokens: int) -> Cost:
     """
     if not models or models[0].provider == "extractive":
         return Cost()
-    longest = Generation(text="", input_tokens=prompt_tokens, output_tokens=REPLY_TOKENS)
+    longest = _generation_of(prompt_tokens, REPLY_TOKENS)
     return Cost(tokens=prompt_tokens + REPLY_TOKENS, usd=models[0].cost_usd(longest) or 0.0)
 
 
@@ -44,7 +44,7 @@ def limit_reply(model: Model, prompt_tokens: int, left: Left, spent: Spent) -> i
     if left.tokens is not None:
         limits.append(left.tokens - spent.input_tokens - spent.output_tokens - prompt_tokens)
     if left.usd is not None and (price := _output_price(model, prompt_tokens)):
-        prompt_usd = model.cost_usd(Generation(text="", input_tokens=prompt_tokens)) or 0.0
+        prompt_usd = model.cost_usd(_generation_of(prompt_tokens, 0)) or 0.0
         limits.append((left.usd - (spent.usd or 0.0) - prompt_usd) / price)
     return max(1, math.floor(min(limits))) if limits else None
 
@@ -52,7 +52,16 @@ def limit_reply(model: Model, prompt_tokens: int, left: Left, spent: Spent) -> i
 def _output_price(model: Model, prompt_tokens: int) -> float:
     """US dollars for a token of a reply; 0 if that is not known."""
     costs = [
-        model.cost_usd(Generation(text="", input_tokens=prompt_tokens, output_tokens=count)) or 0.0
-        for count in (0, 1_000_000)
+        model.cost_usd(_generation_of(prompt_tokens, count)) or 0.0 for count in (0, 1_000_000)
     ]
     return (costs[1] - costs[0]) / 1e6
+
+
+def _generation_of(prompt_tokens: int, reply_tokens: int) -> Generation:
+    """A generation of so many tokens, whose prompt a cache takes up: that costs most."""
+    return Generation(
+        text="",
+        input_tokens=prompt_tokens,
+        output_tokens=reply_tokens,
+        cache_write_tokens=prompt_tokens,
+    )

@@ -11,6 +11,7 @@ from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_task_tok
 from agent.run.models import make_models
 from agent.run.request import requested_slots, resolve_strategy
 from agent.settings import Settings
+from agent.sources.search.providers import find_paid_terms
 from agent.state import Frozen, Slot
 from agent.steps.generate_queries import MAX_QUERIES, MAX_SLOTS, MakeQueries
 from agent.steps.reflect import MAX_NEW_QUERIES
@@ -37,7 +38,8 @@ class Range(Frozen):
 class Estimate(Frozen):
     """What one run takes: the minimum if the first round finds everything, else the maximum.
 
-    `usd` is null if the price of the model is not known. Caps are respected, retries not counted.
+    `usd` is null if a price is not known; its maximum has the searches that cost money. Caps are
+    respected, retries not counted.
     """
 
     topic: str
@@ -131,9 +133,10 @@ def estimate(topic: str, settings: Settings) -> Estimate:
     slow = _sum_generations(most, first, prompt, REPLY_TOKENS)
     tokens = _total_tokens(quick), _total_tokens(slow)
     low_usd, high_usd = models[0].cost_usd(quick), models[0].cost_usd(slow)
+    search_usd = _estimate_search_usd(most.searches, settings)
     usd = None
-    if low_usd is not None and high_usd is not None:
-        usd = _capped_range(low_usd, high_usd, settings.max_usd)
+    if low_usd is not None and high_usd is not None and search_usd is not None:
+        usd = _capped_range(low_usd, high_usd + search_usd, settings.max_usd)
     return Estimate(
         topic=topic,
         strategy=strategy,
@@ -143,6 +146,14 @@ def estimate(topic: str, settings: Settings) -> Estimate:
         usd=usd,
         seconds=_capped_range(*_estimate_seconds(least, most), settings.max_seconds),
     )
+
+
+def _estimate_search_usd(searches: int, settings: Settings) -> float | None:
+    """What the searches of a run cost at most; None if the price is not known."""
+    only_corpus = settings.corpus is not None and "corpus" not in settings.search
+    if settings.offline or only_corpus or (terms := find_paid_terms(settings)) is None:
+        return 0.0
+    return min(searches, terms.max_queries) * terms.cost.usd if terms.cost else None
 
 
 def _capped_range(least: float, most: float, cap: float | None) -> Range:

@@ -70,4 +70,6 @@ def _pages_of(line: Json) -> Iterator[Json]:
         yield response
     if line["call"] == "search":
         for hit in response.get("hits", ()):
+            if hit.get("generated"):
+                continue  # the words of a model, which are no source
             yield {**hit, "text": hit.get("snippet"), "retrieved_at": response.get("at")}

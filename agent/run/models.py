@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from agent.errors import NotConfigured, UsageError
 from agent.llm import Generation, Model, ModelChain
-from agent.llm.prices import Price, find_price, load_prices
 from agent.outside import AnswerT, Reply, Task
+from agent.outside.prices import Price, find_price, load_prices
 from agent.settings import Settings
 from agent.state.clock import utc_today
 
@@ -46,19 +46,36 @@ def _make_named_models(settings: Settings) -> list[Model]:
 
 
 def _make_gemini(settings: Settings, model: str) -> list[Model]:
-    from agent.llm.gemini import Gemini, GeminiConnection
+    from agent.llm.gemini import Gemini
+    from agent.outside.gemini_api import GeminiConnection
 
-    key = settings.gemini_api_key.get_secret_value()
-    if not key:
+    if settings.use_vertexai and not settings.google_cloud_project:
+        raise NotConfigured(
+            "GOOGLE_GENAI_USE_VERTEXAI is set, but GOOGLE_CLOUD_PROJECT is not.",
+            "Set GOOGLE_CLOUD_PROJECT, or unset GOOGLE_GENAI_USE_VERTEXAI to use GEMINI_API_KEY.",
+        )
+    account = settings.gemini_account
+    if not account.is_usable:
         raise NotConfigured(
             "GEMINI_API_KEY is not set. Add it to .env, or run with --offline",
             "Add a line GEMINI_API_KEY=... to .env in this directory, or run with --offline.",
         )
-    connection = GeminiConnection(
-        key, settings.gemini_base_url, settings.gemini_api_version, settings.llm_timeout
-    )
+    connection = GeminiConnection(account, settings.llm_timeout)
     names = [model] if model else [settings.gemini_model, *settings.gemini_fallback_models]
     return [Gemini(name, connection, _find_price(settings, name)) for name in dict.fromkeys(names)]
+
+
+def _make_anthropic(settings: Settings, model: str) -> list[Model]:
+    from agent.llm.anthropic import Anthropic
+
+    key = settings.anthropic_api_key.get_secret_value()
+    if not key:
+        raise NotConfigured(
+            "ANTHROPIC_API_KEY is not set.", "Add it to .env, or use another model with --llm."
+        )
+    name = model or settings.anthropic_model
+    price = _find_price(settings, name)
+    return [Anthropic(name, settings.anthropic_base_url, key, settings.llm_timeout, price)]
 
 
 def _make_openai(settings: Settings, model: str) -> list[Model]:
@@ -101,5 +118,6 @@ def answer_extractively(task: Task[AnswerT]) -> Reply[AnswerT]:
 MODEL_PROVIDERS: dict[str, Callable[[Settings, str], list[Model]]] = {
     "gemini": _make_gemini,
     "openai": _make_openai,
+    "anthropic": _make_anthropic,
     "extractive": _make_extractive,
 }

@@ -13,7 +13,7 @@ from agent.outside.rate_limits import (
     is_writable_folder,
     parse_rate_limits,
 )
-from agent.run.models import make_models
+from agent.run.models import MODEL_PROVIDERS, make_models
 from agent.settings import Settings, user_folder
 from agent.sources.sources import open_corpus, open_sources
 
@@ -81,7 +81,7 @@ def _check_providers(limits: Iterable[str]) -> None:
         return
     from agent.sources.search import PROVIDERS
 
-    known = ["gemini", "openai", *PROVIDERS]
+    known = [*(name for name in MODEL_PROVIDERS if name != "extractive"), *PROVIDERS]
     for name in sorted(names.difference(known)):
         fault = f"RATE_LIMITS: there is no provider {name!r}."
         raise UsageError(fault, f"Choose from: {', '.join(known)}.")

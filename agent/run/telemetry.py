@@ -157,6 +157,7 @@ def _describe_tool(line: Json) -> tuple[str, Attributes]:
         failed = get_path(line, "error", "attempts", -1, "provider")
         attributes["research.provider"] = str(response.get("provider") or failed or "none")
         attributes["research.hits"] = len(response.get("hits", ()))
+        attributes |= {"research.usd": response["usd"]} if response.get("usd") else {}
     return f"execute_tool {line['call']}", attributes
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent import USER_AGENT
 from agent.errors import ReadFailed
+from agent.outside.budget import Budget
 from agent.outside.rate_limits import RateLimiter
 from agent.settings import Settings, user_folder
 from agent.state import Page, SearchResults
@@ -32,6 +33,9 @@ class Sources(NamedTuple):
     warm: Callable[[], None]  # imports what reading needs
     close: Callable[[], None]
     warnings: Callable[[], tuple[str, ...]]  # for the user, as of now; "" counts for none
+    # of searches that cost money: the run's budget, and each search that its journal answered
+    limit_spending: Callable[[Budget], None] = lambda _: None
+    count_earlier: Callable[[SearchResults], None] = lambda _: None
 
 
 def _do_nothing() -> None:
@@ -133,10 +137,23 @@ def _open_web(
         block_domains=settings.block_domains,
     )
     reader = open_page_reader(settings)
-    search = _with_time(build_search_chain(settings, options, corpus, rate_limiter))
+    chain = build_search_chain(settings, options, corpus, rate_limiter)
     read = _corpus_or_web(corpus, reader) if corpus else reader
     warnings = _corpus_warnings(corpus) if corpus else ()
-    web = Sources(search, read, reader.warm, reader.close, lambda: warnings)
+
+    def close() -> None:
+        reader.close()
+        chain.close()
+
+    web = Sources(
+        _with_time(chain),
+        read,
+        reader.warm,
+        close,
+        lambda: warnings,
+        chain.limit_spending,
+        chain.count_earlier,
+    )
     is_cached = settings.cache and settings.cache_ttl and not corpus
     return _with_cache(settings, web) if is_cached else web
 
@@ -175,7 +192,8 @@ def _with_cache(settings: Settings, web: Sources) -> Sources:
 
     search = cache.wrap_search(web.search, **_search_key_fields(settings))
     read = cache.wrap_read(web.read, **_read_key_fields(settings))
-    return Sources(search, read, warm, close, lambda: (*web.warnings(), cache.problem))
+    warnings = lambda: (*web.warnings(), cache.problem)  # noqa: E731
+    return web._replace(search=search, read=read, warm=warm, close=close, warnings=warnings)
 
 
 def _search_key_fields(settings: Settings) -> dict[str, Any]:
@@ -183,8 +201,11 @@ def _search_key_fields(settings: Settings) -> dict[str, Any]:
     names = {"search", "searxng_url", "lang", "since", "allow_domains", "block_domains"}
     names |= {f"{name}_base_url" for name in settings.search} & Settings.model_fields.keys()
     fields = settings.model_dump(mode="json", include=names)
-    api_keys = (getattr(settings, f"{name}_api_key", "") for name in settings.search)
-    return {**fields, "keys": [bool(api_key) for api_key in api_keys]}
+    api_keys = [bool(getattr(settings, f"{name}_api_key", "")) for name in settings.search]
+    if "google" in settings.search:  # whose key and address are those of Gemini
+        account = settings.gemini_account
+        fields |= {"google": [account.is_usable, account.base_url, settings.gemini_model]}
+    return {**fields, "keys": api_keys}
 
 
 def _read_key_fields(settings: Settings) -> dict[str, Any]:

@@ -15,6 +15,7 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
+MAX_TOKENS = 10**12  # of one call: no service counts so many, so they can be summed
 Scalar = str | int | float | bool
 
 #: How a try at a service ended.
@@ -34,6 +35,7 @@ Outcome = Literal[
     "unsupported",  # a content type from which no text can be extracted
     "too_long",  # the prompt does not fit the model's window
     "rejected",  # any other 4xx
+    "skipped",  # not asked: a limit of the user's settings
     "missed",  # given up, since it was much slower than the others of its group
 ]
 
@@ -74,22 +76,33 @@ class Attempt(Frozen):
 
 
 class Hit(Frozen):
-    """One result of a search engine: a page, as the engine describes it."""
+    """One result of a search engine: a page, as the engine describes it.
+
+    `generated`: the snippet has the words of a model, not of the page. It helps to choose a page
+    and is never a source.
+    """
 
     url: str
     title: str = ""
     snippet: str = ""
     date: str | None = None
+    generated: bool = False
 
 
 class SearchResults(Frozen):
-    """The results of one search, best first. `attempts` lists the providers that were tried."""
+    """The results of one search, best first. `attempts` lists the providers that were tried.
+
+    Tokens and US dollars are those of providers that cost money: None, if a price is not known.
+    """
 
     query: str
     hits: tuple[Hit, ...]
     provider: str
     attempts: tuple[Attempt, ...] = ()
     at: str = ""  # UTC, ISO 8601, to the second
+    input_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
+    output_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
+    usd: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
 
 
 class Page(Frozen):

@@ -126,8 +126,8 @@ def source_events(page: Page, hit: Hit) -> Iterator[Event]:
 
 
 def _snippet_page(hit: Hit, research: Research) -> Page | None:
-    """The snippet of a hit as a page, marked by `via`; None if it is blank."""
-    if not hit.snippet.strip():
+    """The snippet of a hit as a page, marked by `via`; None if it is blank, or no page's words."""
+    if hit.generated or not hit.snippet.strip():
         return None
     searched_at = next(e.found.at for e in research.events_of(Searched) if hit in e.found.hits)
     return Page.from_text(hit.url, hit.title, hit.snippet, searched_at, via="snippet")

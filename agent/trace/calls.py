@@ -52,6 +52,7 @@ def _parse_call(line: Json, default_start: float) -> TracedCall:
         int(_parse_number(get_path(result, key))) for key in ("input_tokens", "output_tokens")
     )
     usd = get_path(result, "usd")
+    is_unpriced = isinstance(result, dict) and "usd" in result and usd is None
     return TracedCall(
         key=str(line.get("key")),
         kind=kind,
@@ -61,7 +62,7 @@ def _parse_call(line: Json, default_start: float) -> TracedCall:
         start=_parse_number(line["began"]) if "began" in line else default_start,
         seconds=_parse_number(line.get("seconds")),
         tokens=(input_tokens, output_tokens),
-        usd=None if usd is None and get_path(result, "model") is not None else _parse_number(usd),
+        usd=None if is_unpriced else _parse_number(usd),
         attempts=attempts,
     )
 

@@ -169,14 +169,15 @@ def open_cache(url: str, folder: Path, ttl: float) -> Cache:
 
 
 def _mark_cached(results: SearchResults) -> SearchResults:
-    """The results with one attempt, which says that they are from the cache."""
+    """The results at no cost, with one attempt, which says that they are from the cache."""
     attempt = Attempt(
         what="search",
         provider=results.provider,
         outcome="ok",
         detail=f"from the cache, {results.at}",
     )
-    return results.model_copy(update={"attempts": (attempt,)})
+    free = {"input_tokens": 0, "output_tokens": 0, "usd": 0.0}
+    return results.model_copy(update={"attempts": (attempt,), **free})
 
 
 def _are_web_urls(urls: Iterable[str]) -> bool:

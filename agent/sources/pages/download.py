@@ -108,6 +108,35 @@ class Downloader:
         message = f"{first_host}: more than {MAX_REDIRECTS} redirects, perhaps in a circle."
         raise ReadFailed(message, outcome="invalid")
 
+    def find_target(self, url: str, seconds: float, is_redirector: Callable[[str], bool]) -> str:
+        """Where the redirects of a service lead, which is not asked itself. Raises ReadFailed.
+
+        The guard checks every address on the way, and the last one with its IP addresses.
+        """
+        transport = self.open_transport()
+        transport.deadline.start(seconds)
+        for _ in range(MAX_REDIRECTS + 1):
+            self._guard.check_url(url)
+            with _translate_errors(host_of(url)):
+                if not is_redirector(url):
+                    transport.check_host(url)
+                    return url
+                url = self._follow(transport, url)
+        message = f"{host_of(url)}: more than {MAX_REDIRECTS} redirects, perhaps in a circle."
+        raise ReadFailed(message, outcome="invalid")
+
+    def _follow(self, transport: PageTransport, url: str) -> str:
+        """The address that a URL redirects to. Raises ReadFailed for a URL that does not."""
+        import httpx2
+
+        response = _send_request(transport, url, self._headers, httpx2.Cookies())
+        try:
+            if response.status_code in REDIRECT_STATUSES and "location" in response.headers:
+                return _join_location(response)
+        finally:
+            response.close()
+        raise ReadFailed(f"{host_of(url)}: it leads to no page.", outcome="invalid")
+
     def open_transport(self) -> PageTransport:
         """The transport, made when it is first needed. Raises ReadFailed once closed."""
         with self._lock:

@@ -21,7 +21,7 @@ import httpx2
 
 from agent.errors import ReadFailed
 from agent.outside import run_with_timeout
-from agent.sources.pages.guard import AddressGuard
+from agent.sources.pages.guard import DEFAULT_PORTS, AddressGuard
 
 MAX_ADDRESSES = 4  # IP addresses of one name that are tried, each with a share of the time
 
@@ -113,7 +113,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
         """Resolve once, check every address, connect to one of them. Raises ReadFailed."""
-        addresses = self._resolve(host, port)[:MAX_ADDRESSES]
+        addresses = self.resolve(host, port)[:MAX_ADDRESSES]
         for n, address in enumerate(addresses, 1):
             share = self.deadline.remaining(timeout) / (len(addresses) - n + 1)
             try:
@@ -132,7 +132,8 @@ class GuardedBackend(httpcore2.NetworkBackend):
         """Refuse: no page is read from a service of this machine. Raises ReadFailed."""
         raise ReadFailed("A unix socket is not a page.", outcome="forbidden")
 
-    def _resolve(self, host: str, port: int) -> list[str]:
+    def resolve(self, host: str, port: int) -> list[str]:
+        """The addresses of a host, all of which the guard allows. Raises ReadFailed."""
         seconds = self.deadline.remaining()
         try:  # a resolver cannot be interrupted, so its thread is abandoned
             return run_with_timeout(seconds, lambda: self._guard.resolve_and_check(host, port))
@@ -195,6 +196,16 @@ class PageTransport(httpx2.BaseTransport):
         if proxied is None or _bypasses_proxy(request.url.host):
             return self._direct.handle_request(request)
         return proxied.handle_request(request)
+
+    def check_host(self, url: str) -> None:
+        """Raises ReadFailed for a URL whose host may not be connected to.
+
+        Of a host that a proxy resolves, only the proxy can tell.
+        """
+        address = httpx2.URL(url)
+        if address.scheme not in self._proxied or _bypasses_proxy(address.host):
+            port = address.port or DEFAULT_PORTS[address.scheme]
+            self._direct_backend.resolve(address.host, port)
 
     def close(self) -> None:
         """Abort and close every connection."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from agent.errors import SearchFailed
+from agent.errors import NOTHING_SPENT, SearchFailed, Spent
 from agent.sources.search.circuit_breaker import CircuitBreaker, Cooldowns
 from agent.sources.search.hits import MAX_QUERY, clean_hits
 from agent.sources.search.options import SearchOptions
+from agent.sources.search.paid import PaidHits, PaidQueries, Spending
 from agent.state import Attempt, Hit, Outcome, SearchResults
 from agent.state.sanitizing import sanitize_line
 
@@ -19,7 +21,7 @@ class Provider(Protocol):
 
     name: str
 
-    def search(self, query: str) -> tuple[Hit, ...]:
+    def search(self, query: str) -> tuple[Hit, ...] | PaidHits:
         """Hits, best first. Raises SearchFailed with the outcome of this one try."""
         ...
 
@@ -38,7 +40,8 @@ class SearchChain:
     The `attempts` of the results have a row for every provider before the one that answered,
     including those that were skipped: so they explain themselves, whatever queries run in parallel.
     Thread-safe. Hits of a provider with a true attribute `local` are the user's own documents: any
-    URL scheme is valid, and they are neither filtered nor cleaned.
+    URL scheme is valid, and they are neither filtered nor cleaned. A provider with `terms` costs
+    money: where they or the budget forbid a query, the next one is asked, and that is no failure.
     """
 
     def __init__(
@@ -54,6 +57,20 @@ class SearchChain:
         self._options = options or SearchOptions()
         self._now, self._pause = now, pause
         self._breaker = CircuitBreaker(cooldowns or Cooldowns(), now)
+        self._paid = PaidQueries()
+
+    def limit_spending(self, budget: Spending) -> None:
+        """Ask this budget before each query that costs money."""
+        self._paid.budget = budget
+
+    def count_earlier(self, results: SearchResults) -> None:
+        """Count what an earlier part of the run asked of providers that cost money."""
+        self._paid.count_earlier(results)
+
+    def close(self) -> None:
+        """Close the providers that hold connections."""
+        for provider in self.providers:
+            getattr(provider, "close", lambda: None)()
 
     def __call__(self, query: str) -> SearchResults:
         """The hits of the first provider that has any. Raises SearchFailed when none answered.
@@ -64,15 +81,17 @@ class SearchChain:
         if not sent_query:
             raise SearchFailed("The query is empty.", "Ask for something.", outcome="rejected")
         attempts: list[Attempt] = []
+        costs: list[Spent] = []
         for provider in self._providers_to_ask(attempts):
-            hits, attempt = self._ask_provider(provider, sent_query)
+            hits, attempt, spent = self._ask_provider(provider, sent_query)
             attempts.append(attempt)
+            costs.append(spent)
             if hits:
-                return _build_results(sent_query, hits, provider.name, attempts)
+                return _build_results(sent_query, hits, provider.name, attempts, costs)
         empty = [attempt.provider for attempt in attempts if attempt.outcome == "empty"]
         if not empty:
-            raise _build_error(attempts)
-        return _build_results(sent_query, (), empty[-1], attempts)
+            raise _build_error(attempts, costs)
+        return _build_results(sent_query, (), empty[-1], attempts, costs)
 
     def _providers_to_ask(self, attempts: list[Attempt]) -> Iterator[Provider]:
         """The providers to ask, until the caller has hits. Skipped ones are added to `attempts`."""
@@ -97,10 +116,18 @@ class SearchChain:
                 self._pause(remaining)
             yield provider
 
-    def _ask_provider(self, provider: Provider, query: str) -> tuple[tuple[Hit, ...], Attempt]:
+    def _ask_provider(
+        self, provider: Provider, query: str
+    ) -> tuple[tuple[Hit, ...], Attempt, Spent]:
         start = self._now()
-        hits, failure, detail = self._fetch_hits(provider, query)
-        outcome: Outcome = failure.outcome if failure else "ok" if hits else "empty"
+        with self._paid.reserve(provider.name, getattr(provider, "terms", None)) as refusal:
+            if refusal:
+                skipped = Attempt(
+                    what="search", provider=provider.name, outcome="skipped", detail=refusal
+                )
+                return (), skipped, NOTHING_SPENT
+            found, failure, detail = self._fetch_hits(provider, query)
+        outcome: Outcome = failure.outcome if failure else "ok" if found.hits else "empty"
         attempt = Attempt(
             what="search",
             provider=provider.name,
@@ -110,33 +137,55 @@ class SearchChain:
             seconds=round(self._now() - start, 3),
         )
         self._breaker.record(attempt, failure.retry_after if failure else None)
-        return hits, attempt
+        return found.hits, attempt, found.spent
 
     def _fetch_hits(
         self, provider: Provider, query: str
-    ) -> tuple[tuple[Hit, ...], SearchFailed | None, str]:
+    ) -> tuple[PaidHits, SearchFailed | None, str]:
         """A provider's hits, cleaned; its failure, if any; and a detail. Raises nothing."""
         try:
-            raw_hits = tuple(provider.search(query))
+            found = provider.search(query)
+            raw, spent = found if isinstance(found, PaidHits) else PaidHits(tuple(found))
             is_local = getattr(provider, "local", False)
-            hits = raw_hits if is_local else clean_hits(raw_hits, self._options)
+            hits = raw if is_local else clean_hits(raw, self._options)
         except SearchFailed as failure:
-            return (), failure, failure.message
+            return PaidHits((), failure.spent), failure, failure.message
         except Exception as error:  # a reply of unforeseen shape is a failed try, not a crash
             detail = f"a reply that could not be read ({type(error).__name__})"
-            return (), SearchFailed(detail, "Please report this.", outcome="invalid"), detail
-        if raw_hits and not hits:
-            return (), None, "results, but none that is usable and permitted"
-        return hits, None, f"hits: {len(hits)}" if hits else "no results"
+            failed = SearchFailed(detail, "Please report this.", outcome="invalid")
+            return PaidHits(()), failed, detail
+        if raw and not hits:
+            return PaidHits((), spent), None, "results, but none that is usable and permitted"
+        return PaidHits(hits, spent), None, f"hits: {len(hits)}" if hits else "no results"
+
+
+def _sum_costs(costs: Sequence[Spent]) -> Spent:
+    """What all providers together cost for one query."""
+    prices = [spent.usd for spent in costs if spent.usd is not None]
+    return Spent(
+        sum(spent.input_tokens for spent in costs),
+        sum(spent.output_tokens for spent in costs),
+        math.fsum(prices) if len(prices) == len(costs) else None,
+    )
 
 
 def _build_results(
-    query: str, hits: tuple[Hit, ...], provider: str, attempts: list[Attempt]
+    query: str,
+    hits: tuple[Hit, ...],
+    provider: str,
+    attempts: list[Attempt],
+    costs: Sequence[Spent],
 ) -> SearchResults:
-    return SearchResults(query=query, hits=hits, provider=provider, attempts=tuple(attempts))
+    return SearchResults(
+        query=query,
+        hits=hits,
+        provider=provider,
+        attempts=tuple(attempts),
+        **_sum_costs(costs)._asdict(),
+    )
 
 
-def _build_error(attempts: list[Attempt]) -> SearchFailed:
+def _build_error(attempts: list[Attempt], costs: Sequence[Spent]) -> SearchFailed:
     """One error that names each provider and the reason of its failure."""
     if not attempts:
         return SearchFailed("No search provider is named.", "Set SEARCH_PROVIDERS, or --search.")
@@ -148,4 +197,5 @@ def _build_error(attempts: list[Attempt]) -> SearchFailed:
         " ".join(dict.fromkeys(attempt.remedy for attempt in last_attempts if attempt.remedy)),
         outcome=(with_key or attempts)[0].outcome,
         attempts=tuple(attempts),
+        spent=_sum_costs(costs),
     )

@@ -11,7 +11,9 @@ from agent.settings import Settings
 from agent.sources.search.chain import Provider, SearchChain
 from agent.sources.search.duckduckgo import DuckDuckGo
 from agent.sources.search.exa import Exa
+from agent.sources.search.google_grounding import GoogleGrounding
 from agent.sources.search.options import SearchOptions
+from agent.sources.search.paid import PaidHits, Terms
 from agent.sources.search.searxng import SearXNG
 from agent.sources.search.serpapi import SerpApi
 from agent.sources.search.serper import Serper
@@ -26,6 +28,7 @@ PROVIDERS: dict[str, Callable[[Settings, SearchOptions], Provider]] = {
     "exa": Exa.from_settings,
     "tavily": Tavily.from_settings,
     "serper": Serper.from_settings,
+    "google": GoogleGrounding,
     "duckduckgo": lambda settings, options: DuckDuckGo(options, settings.search_timeout),
     "wikipedia": lambda settings, options: Wikipedia(
         settings.wikipedia_base_url,
@@ -45,17 +48,32 @@ class RateLimitedProvider:
     def __init__(self, provider: Provider, rate_limiter: RateLimiter) -> None:
         self.name = provider.name
         self.local = getattr(provider, "local", False)
+        self.terms: Terms | None = getattr(provider, "terms", None)
+        self.close: Callable[[], None] = getattr(provider, "close", lambda: None)
         self._provider = provider
         self._rate_limiter = rate_limiter
 
-    def search(self, query: str) -> tuple[Hit, ...]:
+    def search(self, query: str) -> tuple[Hit, ...] | PaidHits:
         """Hits, best first. Waits as long as the rate limit demands. Raises SearchFailed."""
         self._rate_limiter.acquire(self.name)
         try:
-            return tuple(self._provider.search(query))
+            return self._provider.search(query)
         except SearchFailed as error:
             self._rate_limiter.report_error(error, self.name)
             raise
+
+
+def find_paid_terms(settings: Settings) -> Terms | None:
+    """The terms of the provider that a run asks first; None if that one costs nothing here."""
+    for name in settings.search:
+        if name.lower() == GoogleGrounding.name:
+            if terms := GoogleGrounding(settings, SearchOptions()).terms:
+                return terms
+            continue
+        key = getattr(settings, f"{name.lower()}_api_key", None)
+        if key is None or key.get_secret_value():
+            return None
+    return None
 
 
 def build_search_chain(

@@ -1,7 +1,10 @@
 """Prices of models. They change, so each has the date from which it holds.
 
 The built-in prices are in `prices.json` beside this file. A user's file of the same form
-(PRICES_FILE) takes precedence, model by model.
+(PRICES_FILE) takes precedence, model by model. They are from
+https://ai.google.dev/gemini-api/docs/pricing and
+https://platform.claude.com/docs/en/about-claude/pricing, read in October and November 2026. That of
+Claude Haiku 5.5 is for prompts of up to 100,000 tokens, which none of ours exceeds.
 """
 
 from __future__ import annotations
@@ -13,7 +16,6 @@ from pathlib import Path
 from pydantic import Field, TypeAdapter, ValidationError
 
 from agent.errors import UsageError
-from agent.llm.model import Generation
 from agent.outside.input_file import read_json
 from agent.state import Frozen
 
@@ -28,10 +30,26 @@ class Price(Frozen):
     since: date = Field(alias="from")
     input: float = Field(ge=0, le=MAX_USD)
     output: float = Field(ge=0, le=MAX_USD)
+    #: Of input that a cache of the service answers, or takes up; None: as other input.
+    cache_read: float | None = Field(default=None, ge=0, le=MAX_USD)
+    cache_write: float | None = Field(default=None, ge=0, le=MAX_USD)
 
-    def cost_usd(self, input_tokens: int, output_tokens: int) -> float:
-        """The cost of a call in US dollars."""
-        return (input_tokens * self.input + output_tokens * self.output) / 1e6
+    def cost_usd(
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        cache_read_tokens: int = 0,
+        cache_write_tokens: int = 0,
+    ) -> float:
+        """The cost of a call in US dollars. The tokens of a cache are part of the input."""
+        plain = input_tokens - cache_read_tokens - cache_write_tokens
+        rows = (
+            (plain, self.input),
+            (cache_read_tokens, self.input if self.cache_read is None else self.cache_read),
+            (cache_write_tokens, self.input if self.cache_write is None else self.cache_write),
+            (output_tokens, self.output),
+        )
+        return sum(tokens * price for tokens, price in rows) / 1e6
 
 
 PriceTable = Mapping[str, Sequence[Price]]
@@ -62,10 +80,3 @@ def find_price(prices: PriceTable, model: str, day: date) -> Price | None:
     """A model's price on a day; None where it is not known (never 0)."""
     past = [price for price in prices.get(model, ()) if price.since <= day]
     return max(past, key=lambda price: price.since, default=None)
-
-
-def generation_cost_usd(price: Price | None, generation: Generation) -> float | None:
-    """What a generation cost in US dollars; None where the price or the tokens are not known."""
-    if price is None or not generation.input_tokens:
-        return None
-    return price.cost_usd(generation.input_tokens, generation.output_tokens)

@@ -1,0 +1,202 @@
+"""Claude through Anthropic's Messages API: native structured output and tools, over plain HTTP.
+
+Formats: https://platform.claude.com/docs/en/api/messages,
+https://platform.claude.com/docs/en/build-with-claude/structured-outputs,
+https://platform.claude.com/docs/en/build-with-claude/prompt-caching. A model that refuses one way
+of asking for JSON (`SCHEMA_FORMS`) is asked in the next one. No temperature is sent: the newest
+models refuse it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from agent.errors import ModelFailed
+from agent.llm.anthropic_messages import (
+    ANSWER_TOOL,
+    build_messages,
+    declare_tools,
+    extract_answer,
+    extract_turn_json,
+    mark_cached,
+    text_block,
+)
+from agent.llm.conversation import append_transcript, split_conversation
+from agent.llm.model import Generation, describe_problem, generation_cost_usd
+from agent.llm.schemas import sent_schema, strict_schema
+from agent.outside import Task
+from agent.outside.http import Endpoint
+from agent.outside.prices import Price
+from agent.state.json_data import get_path
+
+API_VERSION = "2023-06-01"
+#: Of a reply, thoughts included, where the task sets no limit: the API demands one. A report's
+#: draft has 4,000; the newest models think before they write.
+MAX_REPLY_TOKENS = 16_000
+#: How JSON is asked for, the best first: the schema binds the reply; a tool that must be called
+#: has it (the newest models take no such tool); or it is told in words.
+SCHEMA_FORMS = ("format", "tool", "prompt")
+#: Words of a refusal that name the way in which JSON was asked for.
+FORM_WORDS = ("output_config", "output_format", "schema", "structured", "tool_choice", "grammar")
+#: Stop reasons with which a reply is not whole.
+CUT_OFF = {"max_tokens", "model_context_window_exceeded"}
+
+
+class Anthropic:
+    """One model of Anthropic, or of a gateway that speaks its protocol."""
+
+    provider = "anthropic"
+    thinks = True
+
+    def __init__(
+        self, name: str, base_url: str, key: str, timeout: float, price: Price | None
+    ) -> None:
+        self.name = name
+        self._price = price
+        self._forms: dict[str, int] = {}  # by task: index into SCHEMA_FORMS
+        self._takes_effort = True
+        self._replays_turns = True  # if not, earlier turns are told as text
+        self._headers = {"x-api-key": key, "anthropic-version": API_VERSION}
+        self._endpoint = Endpoint(
+            base_url,
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_API_KEY",
+            secret=key,
+            timeout=timeout,
+            error_class=ModelFailed,
+            outcomes={404: "not_found"},
+        )
+
+    def generate(self, task: Task[Any], correction: str) -> Generation:
+        """Answer a task. Raises ModelFailed with the outcome of this one try."""
+        while True:
+            form = self._forms.get(task.name, 0)  # other threads may raise it meanwhile
+            try:
+                return self._generate(task, correction, form)
+            except ModelFailed as error:
+                if error.outcome != "rejected" or not self._drop_option(task, form, error.message):
+                    raise
+
+    def _generate(self, task: Task[Any], correction: str, form: int) -> Generation:
+        if task.tools:
+            body = self._tools_body(task, correction)
+            return _to_generation(self._call("/v1/messages", body), extract_turn_json)
+        body = self._json_body(task, correction, SCHEMA_FORMS[form])
+        return _to_generation(self._call("/v1/messages", body), extract_answer)
+
+    def _drop_option(self, task: Task[Any], form: int, message: str) -> bool:
+        """Leave out what a refusal names; False where it names nothing that can be left out."""
+        said = message.lower()
+        if task.thinking and self._takes_effort and ("effort" in said or "disabled" in said):
+            self._takes_effort = False  # a model that always thinks alike
+        elif task.exchanges and self._replays_turns and "thinking" in said:
+            self._replays_turns = False  # thoughts go back only to the very same conversation
+        elif (
+            not task.tools
+            and form + 1 < len(SCHEMA_FORMS)
+            and any(word in said for word in FORM_WORDS)
+        ):
+            self._forms[task.name] = form + 1
+        else:
+            return False
+        return True
+
+    def _tools_body(self, task: Task[Any], correction: str) -> dict[str, Any]:
+        """A request whose reply may call tools."""
+        if self._replays_turns:
+            prompt, own_exchanges = split_conversation(task, self.name)
+        else:
+            prompt, own_exchanges = append_transcript(task.prompt(), task.exchanges), []
+        messages = build_messages(prompt, own_exchanges, correction)
+        return self._body(task, messages) | {"tools": declare_tools(task.tools)}
+
+    def _json_body(self, task: Task[Any], correction: str, form: str) -> dict[str, Any]:
+        """A request whose reply is JSON; earlier exchanges are text in the prompt."""
+        schema = strict_schema(sent_schema(task.answer_type))
+        prompt = append_transcript(task.prompt(), task.exchanges)
+        if form == "prompt":
+            prompt += f"\n\nReply with one JSON object of this JSON Schema:\n{json.dumps(schema)}"
+        body = self._body(task, build_messages(prompt, [], correction))
+        if form == "format":
+            bound = {"format": {"type": "json_schema", "schema": schema}}
+            body["output_config"] = body.get("output_config", {}) | bound
+        elif form == "tool":
+            tool = {"name": ANSWER_TOOL, "description": "Give the answer.", "input_schema": schema}
+            body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": ANSWER_TOOL}}
+        return body
+
+    def _body(self, task: Task[Any], messages: list[dict[str, Any]]) -> dict[str, Any]:
+        return {
+            "model": self.name,
+            "max_tokens": task.max_reply_tokens or MAX_REPLY_TOKENS,
+            "system": [mark_cached(text_block(task.system_prompt()))],
+            "messages": messages,
+            **self._thinking(task),
+        }
+
+    def _thinking(self, task: Task[Any]) -> dict[str, Any]:
+        """The options that say how much to think.
+
+        Format: https://platform.claude.com/docs/en/build-with-claude/effort.
+        """
+        if not task.thinking or not self._takes_effort:
+            return {}
+        if task.thinking == "off":
+            return {"thinking": {"type": "disabled"}}
+        return {"output_config": {"effort": task.thinking}}
+
+    def probe(self) -> str:
+        """Say whether the key works and the model exists; costs nothing. Raises ModelFailed.
+
+        Format: https://platform.claude.com/docs/en/api/models/retrieve.
+        """
+        self._call(f"/v1/models/{self.name}")
+        return "the key works, the model exists"
+
+    def _call(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        try:
+            return self._endpoint.call(path, headers=self._headers, body=body)
+        except ModelFailed as error:
+            if error.outcome != "not_found":
+                raise
+            remedy = "Check ANTHROPIC_MODEL and ANTHROPIC_BASE_URL."
+            raise ModelFailed(error.message, remedy, outcome="not_found") from None
+
+    def cost_usd(self, generation: Generation) -> float | None:
+        """US dollars; None where the price or the tokens are not known."""
+        return generation_cost_usd(self._price, generation)
+
+    def warm(self) -> None:
+        """Import what the first call needs."""
+        import requests  # noqa: F401
+
+    def close(self) -> None:
+        """Do nothing: no connection is held between calls."""
+
+
+def _to_generation(body: dict[str, Any], extract: Callable[[Any], str]) -> Generation:
+    """A response as a generation; `extract` takes the text out of its content."""
+    stop_reason = body.get("stop_reason")
+    is_cut_off, is_blocked = stop_reason in CUT_OFF, stop_reason == "refusal"
+    text = extract(body.get("content"))
+    read, written = (
+        _token_count(body, name)
+        for name in ("cache_read_input_tokens", "cache_creation_input_tokens")
+    )
+    return Generation(
+        text=text,
+        problem="refusal" if is_blocked else describe_problem(text, is_cut_off),
+        is_blocked=is_blocked,
+        is_cut_off=is_cut_off,
+        input_tokens=_token_count(body, "input_tokens") + read + written,
+        output_tokens=_token_count(body, "output_tokens"),
+        cache_read_tokens=read,
+        cache_write_tokens=written,
+    )
+
+
+def _token_count(body: dict[str, Any], name: str) -> int:
+    count = get_path(body, "usage", name)
+    return count if type(count) is int and count > 0 else 0

@@ -1,0 +1,117 @@
+"""Messages and tools of Anthropic's Messages API.
+
+A turn with calls goes back as it came, with its thoughts, which the service has signed. What stays
+the same between requests is marked for the service's prompt cache, at three places of the four that
+it allows: the system prompt (in `anthropic.py`), the evidence, and the newest results of tools.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from agent.llm.conversation import request_correction
+from agent.outside.tools import Exchange, Tool
+from agent.state.json_data import get_path
+
+ANSWER_TOOL = "answer"
+#: What a prompt's evidence ends with: see `Excerpt`.
+EVIDENCE_END = "</source>"
+INVALID_ARGUMENTS = "the arguments are not a JSON object"
+
+
+def text_block(text: str) -> dict[str, Any]:
+    """A text as a block of content."""
+    return {"type": "text", "text": text}
+
+
+def mark_cached(block: dict[str, Any]) -> dict[str, Any]:
+    """A block up to which the prompt is kept in the service's cache, for five minutes."""
+    return {**block, "cache_control": {"type": "ephemeral"}}
+
+
+def declare_tools(tools: Iterable[Tool]) -> list[dict[str, Any]]:
+    """The `tools` field of a request."""
+    return [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+        for tool in tools
+    ]
+
+
+def build_messages(
+    prompt: str, exchanges: Sequence[Exchange], correction: str
+) -> list[dict[str, Any]]:
+    """The prompt, then each turn as it came with the results of its calls, then a correction."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": _split_prompt(prompt)}]
+    for exchange in exchanges:
+        messages.append(exchange.turn.verbatim or {})
+        messages.append({"role": "user", "content": _result_blocks(exchange)})
+    if exchanges:
+        *blocks, last = messages[-1]["content"]
+        messages[-1]["content"] = [*blocks, mark_cached(last)]
+    if correction:
+        messages[-1]["content"].append(text_block(request_correction(correction)))
+    return messages
+
+
+def _split_prompt(prompt: str) -> list[dict[str, Any]]:
+    """A prompt as blocks: all up to the end of its evidence, which may come again, and the rest."""
+    head, mark, rest = prompt.rpartition(EVIDENCE_END)
+    if not mark:
+        return [text_block(prompt)]
+    blocks = [mark_cached(text_block(head + mark))]
+    return [*blocks, text_block(rest)] if rest.strip() else blocks
+
+
+def _result_blocks(exchange: Exchange) -> list[dict[str, Any]]:
+    return [
+        {"type": "tool_result", "tool_use_id": call.id, "content": result}
+        for call, result in zip(exchange.turn.calls, exchange.results, strict=True)
+    ]
+
+
+def extract_answer(content: Any) -> str:
+    """The text of a reply without its thoughts, or the arguments of the tool of the answer."""
+    for block in _blocks(content, "tool_use"):
+        if isinstance(block.get("input"), dict):
+            return json.dumps(block["input"])
+    return _join_text(content)
+
+
+def extract_turn_json(content: Any) -> str:
+    """A reply with its calls, as the JSON of a `Turn`; "" if it has neither text nor a call."""
+    calls = [block for block in _blocks(content, "tool_use") if _is_callable(block)]
+    text = _join_text(content)
+    if not calls and not text.strip():
+        return ""
+    verbatim = {"role": "assistant", "content": content}
+    return json.dumps(
+        {
+            "calls": [_to_tool_call(block) for block in calls],
+            "text": text,
+            "verbatim": verbatim if calls else None,
+        }
+    )
+
+
+def _blocks(content: Any, kind: str) -> list[dict[str, Any]]:
+    rows = content if isinstance(content, list) else []
+    return [row for row in rows if get_path(row, "type") == kind]
+
+
+def _join_text(content: Any) -> str:
+    return "".join(str(block.get("text") or "") for block in _blocks(content, "text"))
+
+
+def _is_callable(block: dict[str, Any]) -> bool:
+    return isinstance(block.get("name"), str) and isinstance(block.get("id"), str)
+
+
+def _to_tool_call(block: dict[str, Any]) -> dict[str, Any]:
+    """A call as the JSON of a `ToolCall`."""
+    fields = {"name": block["name"], "id": block["id"]}
+    arguments = block.get("input")
+    if isinstance(arguments, dict):
+        return {**fields, "arguments": arguments}
+    return {**fields, "fault": INVALID_ARGUMENTS}

@@ -1,0 +1,244 @@
+"""The connection to Gemini through the SDK google-genai: for its models, and for its search.
+
+The SDK has no total deadline, and its retries ignore `Retry-After`. So the callers' chains do both,
+and the SDK's own retries are off.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agent.errors import ModelFailed, OutsideError
+from agent.outside.http import describe_redirect, parse_retry_after
+from agent.state import Outcome
+
+if TYPE_CHECKING:
+    from google.genai import Client
+    from google.genai.errors import APIError
+    from google.genai.types import GenerateContentResponse, HttpOptions
+
+T = TypeVar("T")
+
+OUTCOME_BY_STATUS: dict[int, Outcome] = {
+    401: "bad_key",
+    402: "no_credit",
+    403: "bad_key",
+    404: "not_found",
+}
+REMEDIES: dict[Outcome, str] = {
+    "bad_key": "Check GEMINI_API_KEY.",
+    "no_credit": "Check the quota and billing of the Gemini account, or choose another model.",
+    "rate_limited": "Wait, or choose another model with GEMINI_MODEL.",
+    "not_found": "Check GEMINI_MODEL.",
+    "unavailable": "Try again later.",
+}
+#: What the SDK raises for a body of another shape: it does not check one before it reads it.
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+#: Seconds to wait for the first request to be sent: the SDK builds its validators then, in 40 ms.
+FIRST_REQUEST_WAIT = 0.3
+QUOTA_WAIT = 120.0  # seconds; longer than anybody waits: a quota of a day is not waited for
+_TOO_LONG = re.compile(r"input token count|exceeds the maximum number of tokens", re.I)
+#: Finish reasons with which a reply may be used.
+USABLE_REASONS = {"STOP", "MAX_TOKENS", "FINISH_REASON_UNSPECIFIED"}
+
+
+@dataclass(frozen=True)
+class GeminiAccount:
+    """How Gemini is reached: with a key, or as a project of Google Cloud through Vertex AI."""
+
+    key: str = field(default="", repr=False)
+    base_url: str = ""  # empty: Google's own
+    api_version: str = ""  # empty: the SDK's default
+    project: str = ""  # of Google Cloud; empty: not through Vertex AI
+    location: str = ""  # of that project
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether there is anything to authenticate with."""
+        return bool(self.key or self.project)
+
+
+class GeminiConnection:
+    """One client, made at the first call: the import of the SDK takes half a second.
+
+    Only the arguments decide where the key is sent. The Google variables of the environment must
+    not redirect it. The proxies of the environment are honoured.
+    """
+
+    #: Of all connections: the SDK fails if two threads import it at once.
+    _lock = threading.Lock()
+
+    def __init__(
+        self,
+        account: GeminiAccount,
+        timeout: float,
+        error_class: type[OutsideError] = ModelFailed,
+    ) -> None:
+        """`timeout`: seconds for one read. `error_class`: of what `call` raises."""
+        self._account = account
+        self._timeout = timeout
+        self._error_class = error_class
+        self._client: Client | None = None
+        self._first_request_sent = threading.Event()
+
+    def client(self) -> Client:
+        """The client. It can be shared between threads."""
+        with self._lock:
+            if self._client is None:
+                self._client = self._connect()
+            return self._client
+
+    def warm(self) -> None:
+        """Import the SDK and make the client; wait until the first request is sent, if one is."""
+        self.client()
+        self._first_request_sent.wait(FIRST_REQUEST_WAIT)
+
+    def close(self) -> None:
+        """Close the client, if there is one."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+
+    def _connect(self) -> Client:
+        from google.genai import Client
+        from google.genai.client import DebugConfig
+
+        account = self._account
+        if account.project:
+            way: dict[str, Any] = {"vertexai": True, "project": account.project}
+            way["location"] = account.location
+        else:
+            way = {"vertexai": False, "api_key": account.key}
+        no_replay = DebugConfig(client_mode=None, replays_directory=None, replay_id=None)
+        return Client(**way, http_options=self._http_options(), debug_config=no_replay)
+
+    def _http_options(self) -> HttpOptions:
+        import httpx2
+        from google.genai import types
+
+        # one TLS context for the SDK's clients: 20 ms each; a redirect would get the key
+        shared = {"verify": httpx2.create_ssl_context(), "follow_redirects": False}
+        version = self._account.api_version
+        return types.HttpOptions(
+            base_url=self._account.base_url or None,
+            api_version={"beta": "v1beta"}.get(version, version) or None,
+            timeout=int(self._timeout * 1000),
+            retry_options=types.HttpRetryOptions(attempts=1),
+            client_args={**shared, "event_hooks": {"request": [self._mark_sent]}},
+            async_client_args=shared,
+        )
+
+    def _mark_sent(self, _: object) -> None:
+        self._first_request_sent.set()
+
+    def call(self, use: Callable[[Client], T]) -> T:
+        """The result of a use of the client. Raises `error_class` for the SDK's exceptions."""
+        client = self.client()  # first: it imports the SDK
+        import httpx2
+        from google.auth.exceptions import GoogleAuthError
+        from google.genai.errors import APIError
+
+        try:
+            return use(client)
+        except APIError as error:
+            raise self._translate(error) from None
+        except httpx2.TimeoutException:
+            raise self.build_error("timeout", "Gemini timed out", "Try again.") from None
+        except httpx2.HTTPError as error:
+            detail = f"Gemini cannot be reached: {error}"
+            raise self.build_error("unavailable", detail, "Check the network.") from None
+        except GoogleAuthError as error:
+            detail = f"Google Cloud gives no access ({type(error).__name__})"
+            remedy = "Run `gcloud auth application-default login`, or unset "
+            remedy += "GOOGLE_GENAI_USE_VERTEXAI."
+            raise self.build_error("bad_key", detail, remedy) from None
+        except UNREADABLE as error:  # the body is not JSON, or not in Gemini's format
+            detail = f"Gemini answered something else: {error}"
+            raise self.build_error("unavailable", detail, "Check GOOGLE_GEMINI_BASE_URL.") from None
+
+    def probe(self, name: str) -> str:
+        """Say whether the key works and a model exists; costs nothing. Raises `error_class`.
+
+        Asks `models.get` of the Gemini API.
+        """
+        model = self.call(lambda client: client.models.get(model=name))
+        if not model.name:
+            detail, remedy = "Gemini answered something else", "Check GOOGLE_GEMINI_BASE_URL."
+            raise self.build_error("invalid", detail, remedy)
+        if model.supported_actions and "generateContent" not in model.supported_actions:
+            raise self.build_error("unsupported", "it writes no text", REMEDIES["not_found"])
+        return "the key works, the model exists"
+
+    def build_error(
+        self, outcome: Outcome, detail: str, remedy: str, retry_after: float | None = None
+    ) -> OutsideError:
+        """An `error_class` without the key."""
+        key = self._account.key
+        message = detail.replace(key, "[key]") if key else detail
+        return self._error_class(message[:300], remedy, outcome=outcome, retry_after=retry_after)
+
+    def _translate(self, error: APIError) -> OutsideError:
+        outcome, remedy = _outcome_of(error), ""
+        said = f"{error.code} {error.message or error.status}"
+        if error.code and 300 <= error.code < 400:
+            said = f"HTTP {error.code}, {describe_redirect(_headers_of(error).get('location'))}"
+            remedy = "Set GOOGLE_GEMINI_BASE_URL to the address that answers."
+        remedy = REMEDIES.get(outcome, remedy)
+        return self.build_error(outcome, f"Gemini: {said}", remedy, _retry_after_of(error))
+
+
+def count_tokens(response: GenerateContentResponse) -> dict[str, int]:
+    """The `input_tokens` and `output_tokens` of a response. Thoughts count as output."""
+    usage = response.usage_metadata
+    thoughts = (usage and usage.thoughts_token_count) or 0
+    return {
+        "input_tokens": (usage and usage.prompt_token_count) or 0,
+        "output_tokens": ((usage and usage.candidates_token_count) or 0) + thoughts,
+    }
+
+
+def _outcome_of(error: APIError) -> Outcome:
+    if error.code == 400 and "API_KEY_INVALID" in str(error.details):
+        return "bad_key"
+    if error.code == 400 and _TOO_LONG.search(error.message or ""):
+        return "too_long"
+    if error.code == 429:
+        said = str(error.details)
+        # the quota of one model is no other model's: the next one is asked, at once
+        return "no_credit" if "PerDay" in said and "PerModel" not in said else "rate_limited"
+    if error.code in (408, 504):
+        return "timeout"
+    if error.code and error.code >= 500:
+        return "unavailable"
+    return OUTCOME_BY_STATUS.get(error.code or 0, "rejected")
+
+
+def _headers_of(error: APIError) -> Mapping[str, str]:
+    return getattr(error.response, "headers", None) or {}
+
+
+def _retry_after_of(error: APIError) -> float | None:
+    """Seconds to wait, from `Retry-After` (seconds or a date), else from google.rpc.RetryInfo."""
+    if error.code == 429 and "PerDay" in str(error.details):
+        return QUOTA_WAIT
+    from_header = parse_retry_after(_headers_of(error).get("retry-after"), time.time())
+    if from_header is not None:
+        return from_header
+    return parse_retry_after(
+        (_find_retry_delay(error.details) or "").removesuffix("s"), time.time()
+    )
+
+
+def _find_retry_delay(details: Any) -> str | None:
+    """The `retryDelay` of an error body, as in `"retryDelay": "30s"`."""
+    body = details.get("error", details) if isinstance(details, dict) else {}
+    entries = body.get("details") if isinstance(body, dict) else None
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("retryDelay"), str):
+            return str(entry["retryDelay"])
+    return None
