@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from agent.characters import strip_controls
 
 if TYPE_CHECKING:  # pydantic is not imported before it is needed: `--help` is instant
-    from agent.state import Attempt, Outcome
+    from agent.state import Attempt, ModelCost, Outcome
 
 
 #: Outcomes that a retry in the same run cannot change.
@@ -136,12 +136,14 @@ class OutsideError(AgentError):
         attempts: tuple[Attempt, ...] = (),
         retry_after: float | None = None,
         spent: Spent = NOTHING_SPENT,
+        costs: tuple[ModelCost, ...] = (),
     ) -> None:
         super().__init__(message, remedy)
         self.outcome: Outcome = outcome
         self.attempts = attempts
         self.retry_after = retry_after  # seconds, from the service's Retry-After
         self.spent = spent
+        self.costs = costs  # the same for each model
 
 
 class ModelFailed(OutsideError):

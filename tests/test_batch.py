@@ -128,6 +128,9 @@ def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
         answer_validator().validate(row)
         assert row["status"] == "complete" and f"Team {n}" in row["answer"]
     assert summary["usage"]["llm_calls"] == sum(row["usage"]["llm_calls"] for row in told)
+    assert sum(one["calls"] for one in summary["usage"]["by_model"].values()) == sum(
+        one["calls"] for row in told for one in row["usage"]["by_model"].values()
+    )
 
 
 def journals(folder: Path) -> set[tuple[str, str]]:

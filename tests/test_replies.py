@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from agent.llm.openai_compatible import OpenAICompatible
 from agent.llm.openai_stream import join_stream
 from agent.llm.openai_tools import extract_turn_json
 from agent.outside import Excerpt, Reply, Task, Thinking
+from agent.run import research
 from agent.run.calls import choose_thinking
 from agent.settings import DEPTHS, Settings
 from agent.steps.generate_queries import MakeQueries
@@ -29,6 +31,7 @@ from agent.strategies.loop.decide import ChooseAction
 from agent.strategies.report.gather import Explore
 from tests.services import OPENAI_KEY, ModelRequest, Raw, Services, gemini_reply, openai_reply
 from tests.test_gemini import GOOD, error, gemini, quota
+from tests.thinker import Fact, Thinker
 
 TASK = MakeQueries(topic="Who won?")
 READING = {"answerable": False, "answer": "", "citations": [], "slots": [], "need_more": False}
@@ -386,3 +389,43 @@ def test_by_default_planning_and_judging_think_little(settings: Settings) -> Non
 
 def thinking_of(task: Task[Any], depth: str, settings: Settings) -> Thinking:
     return choose_thinking(task, settings.model_copy(update={"depth": depth}))
+
+
+# --- what it cost, by model --------------------------------------------------------------------
+
+
+def test_each_model_is_told_with_what_it_used(services: Services, settings: Settings) -> None:
+    """The first one gives nothing that can be used, and is paid for it all the same."""
+    services.pages, services.default_hits = {"tower": "The tower was opened in 1975."}, ["tower"]
+    think = Thinker([Fact("opened", "1975", "opened in 1975")], ["orbita"])
+    services.think = lambda asked: (
+        ended("OTHER")
+        if asked.model == "gemini-3.8-flash" and asked.task == "reflect"
+        else think(asked)
+    )
+    answer = research("When was the tower opened?", settings).answer()
+    usage = answer.usage
+    first, second = usage.by_model["gemini-3.8-flash"], usage.by_model["gemini-3.5-flash-lite"]
+    assert (first.provider, first.calls, second.calls) == ("gemini", 4, 1)
+    assert first.input_tokens + second.input_tokens == usage.input_tokens
+    assert first.output_tokens + second.output_tokens == usage.output_tokens
+    assert usage.usd and first.usd and second.usd
+    assert first.usd + second.usd == pytest.approx(usage.usd)
+    again = research("", Settings(replay=Path(str(answer.run and answer.run.journal)))).answer()
+    assert again.usage.by_model == usage.by_model
+
+
+def test_tokens_from_a_cache_are_told(services: Services) -> None:
+    body = openai_reply(json.dumps(GOOD))
+    counts = {"prompt_tokens": 500, "completion_tokens": 9}
+    body["usage"] = {**counts, "prompt_tokens_details": {"cached_tokens": 384}}
+    services.think = lambda asked: Raw(200, json.dumps(body))
+    reply = ask(TASK, openai(services))
+    assert [(cost.input_tokens, cost.cached_tokens) for cost in reply.costs] == [(500, 384)]
+
+
+def test_gemini_tells_tokens_from_its_cache(services: Services) -> None:
+    body = gemini_reply(json.dumps(GOOD), ModelRequest("", "m", "", ""))
+    body["usageMetadata"] = {"promptTokenCount": 900, "cachedContentTokenCount": 600}
+    services.think = lambda asked: Raw(200, json.dumps(body))
+    assert ask(TASK, gemini(services)).costs[0].cached_tokens == 600

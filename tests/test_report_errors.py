@@ -73,7 +73,7 @@ def test_row_gemini_down_for_good(world: Services, settings: Settings) -> None:
 
 
 def test_a_stage_without_a_model_is_named(world: Services, settings: Settings) -> None:
-    script_replies(world, "prose", "prose", task="gaps")
+    script_replies(world, *["prose"] * 4, task="gaps")  # two of each model
     _, answer = run_checked_report(TOPIC, settings)
     assert answer.status == "complete" and answer.degraded
     assert answer.warnings[0].startswith("No model was used for: gaps.")

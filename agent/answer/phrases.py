@@ -198,7 +198,9 @@ def _format_nested(value: Any) -> str:
 def describe_run(answer: Answer) -> list[LabelledText]:
     """What the run was and what it spent, a line each; lines without text are left out."""
     run, usage = answer.run, answer.usage
+    cached = sum(model.cached_tokens for model in usage.by_model.values())
     tokens = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens"
+    tokens += f" ({cached:,} of them from a cache)" if cached else ""
     price = "price not known" if usage.usd is None else f"${usage.usd:.4f}"
     calls = _format_count(usage.llm_calls, "model call")
     searches = _format_count(usage.searches, "search", "searches")

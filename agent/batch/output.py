@@ -18,10 +18,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Annotated, BinaryIO, NamedTuple
 
-from pydantic import ConfigDict, Field, InstanceOf
+from pydantic import ConfigDict, Field, InstanceOf, ValidationError
 
 from agent.errors import JournalError, OutputFailed, UsageError
-from agent.outside.budget import CallUsage
+from agent.outside.budget import COUNTS, CallUsage, ModelUsage, sum_by_model
 from agent.outside.input_file import read_bytes, read_lines, unreadable
 from agent.shell import output_failure, write_all, write_file
 from agent.state import Frozen
@@ -172,24 +172,35 @@ class UsageSum:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._usd: float | None = 0.0
+        self._models: dict[str, Json] = {}
 
     def add(self, usage: Json) -> None:
         """Add the `usage` object of a row."""
-        self._counts.update({name: int(usage.get(name) or 0) for name in CallUsage.model_fields})
+        self._counts.update({name: int(usage.get(name) or 0) for name in COUNTS})
+        told = (*self._models.items(), *_models_of(usage))
+        self._models = {name: used.model_dump() for name, used in sum_by_model(told).items()}
         usd = usage.get("usd")
         self._usd = None if usd is None or self._usd is None else self._usd + usd
 
     def total(self, in_flight: Iterable[CallUsage] = ()) -> CallUsage:
         """The sum, including the usage so far of runs that are in flight."""
-        counts = Counter(
-            {name: self._counts[name] for name in CallUsage.model_fields if name != "usd"}
-        )
-        prices = [self._usd]
+        counts = Counter({name: self._counts[name] for name in COUNTS})
+        prices, models = [self._usd], [*self._models.items()]
         for usage in in_flight:
-            counts.update(usage.model_dump(exclude={"usd"}))
+            counts.update(usage.model_dump(include=set(COUNTS)))
             prices.append(usage.usd)
+            models += usage.model_dump()["by_model"].items()
         known = [usd for usd in prices if usd is not None]
-        return CallUsage(**counts, usd=round(sum(known), 6) if len(known) == len(prices) else None)
+        usd = round(sum(known), 6) if len(known) == len(prices) else None
+        return CallUsage(**counts, usd=usd, by_model=sum_by_model(models))
+
+
+def _models_of(usage: Json) -> Iterator[tuple[str, Json]]:
+    """The usage of each model in a row; rows of older versions have none."""
+    models = usage.get("by_model")
+    for name, used in models.items() if isinstance(models, dict) else ():
+        with suppress(ValidationError):
+            yield name, ModelUsage.model_validate(used).model_dump()
 
 
 def topic_digest(topic: str) -> bytes:

@@ -15,7 +15,7 @@ from agent.errors import NON_RETRYABLE, ModelFailed, Spent
 from agent.llm.model import Generation, Model
 from agent.llm.replies import parse_reply
 from agent.outside import AnswerT, Reply, Task, run_with_timeout
-from agent.state import Attempt, Outcome
+from agent.state import Attempt, ModelCost, Outcome
 
 _RETRYABLE: frozenset[Outcome] = frozenset({"rate_limited", "unavailable", "timeout"})
 #: Outcomes after which a model is asked nothing more, and the next one is.
@@ -106,6 +106,7 @@ class ModelChain:
             outcome=last_error.outcome,
             attempts=tuple(attempts.recorded),
             spent=attempts.total_cost,
+            costs=attempts.costs,
         )
 
     def _drop(self, failed: Model, error: ModelFailed) -> None:
@@ -247,7 +248,7 @@ class _TaskAttempts(Generic[AnswerT]):
     def __init__(self, task: Task[AnswerT]) -> None:
         self.task = task
         self.recorded: list[Attempt] = []
-        self._costs: list[tuple[Generation, float | None]] = []
+        self._paid: list[ModelCost] = []  # for each reply
         self._started = time.monotonic()
 
     def start_clock(self) -> None:
@@ -271,21 +272,35 @@ class _TaskAttempts(Generic[AnswerT]):
         return error
 
     def add_cost(self, model: Model, generation: Generation) -> None:
-        self._costs.append((generation, model.cost_usd(generation)))
+        self._paid.append(
+            ModelCost(
+                provider=model.provider,
+                model=model.name,
+                input_tokens=generation.input_tokens,
+                cached_tokens=generation.cache_read_tokens,
+                output_tokens=generation.output_tokens,
+                usd=model.cost_usd(generation),
+            )
+        )
 
     @property
     def has_cost(self) -> bool:
         """Whether a reply came, though none that could be used."""
-        return bool(self._costs)
+        return bool(self._paid)
+
+    @property
+    def costs(self) -> tuple[ModelCost, ...]:
+        """What each reply of a model that is paid for cost."""
+        return tuple(cost for cost in self._paid if cost.provider != "extractive")
 
     @property
     def total_cost(self) -> Spent:
         """What all replies so far cost."""
-        prices = [usd for _, usd in self._costs if usd is not None]
+        prices = [cost.usd for cost in self._paid if cost.usd is not None]
         return Spent(
-            input_tokens=sum(generation.input_tokens for generation, _ in self._costs),
-            output_tokens=sum(generation.output_tokens for generation, _ in self._costs),
-            usd=math.fsum(prices) if len(prices) == len(self._costs) else None,
+            input_tokens=sum(cost.input_tokens for cost in self._paid),
+            output_tokens=sum(cost.output_tokens for cost in self._paid),
+            usd=math.fsum(prices) if len(prices) == len(self._paid) else None,
         )
 
     def build_reply(self, model: Model, answer: AnswerT) -> Reply[AnswerT]:
@@ -293,5 +308,6 @@ class _TaskAttempts(Generic[AnswerT]):
             answer=answer,
             model=model.name,
             attempts=tuple(self.recorded),
+            costs=self.costs,
             **self.total_cost._asdict(),
         )

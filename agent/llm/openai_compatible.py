@@ -239,7 +239,9 @@ def _token_counts(request: dict[str, Any], reply: dict[str, Any], message: Any) 
         )
     }
     if all(isinstance(count, int) and count >= 0 for count in told.values()):
-        return told
+        cached = get_path(reply, "usage", "prompt_tokens_details", "cached_tokens")
+        is_count = type(cached) is int and 0 <= cached <= told["input_tokens"]
+        return told | ({"cache_read_tokens": cached} if is_count else {})
     return {
         "input_tokens": estimate_tokens(json.dumps(request["messages"], ensure_ascii=False)),
         "output_tokens": estimate_tokens(json.dumps(message, ensure_ascii=False)),

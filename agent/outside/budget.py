@@ -5,11 +5,22 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from agent.errors import Exhausted
 from agent.state import Frozen
 from agent.state.json_data import Json
+
+
+class ModelUsage(Frozen):
+    """What the calls of one model used. Cached tokens are part of the input."""
+
+    provider: str
+    calls: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = 0.0
 
 
 class CallUsage(Frozen):
@@ -24,6 +35,11 @@ class CallUsage(Frozen):
     usd: float | None = 0.0
     searches: int = 0
     pages: int = 0
+    by_model: dict[str, ModelUsage] = {}
+
+
+#: The fields of `CallUsage` that count something.
+COUNTS = tuple(name for name in CallUsage.model_fields if name not in ("usd", "by_model"))
 
 
 class Cost(Frozen):
@@ -182,7 +198,33 @@ def sum_usage(calls: Iterable[Json]) -> CallUsage:
         usd=None if None in prices else math.fsum(prices),
         searches=len(by_kind["search"]),
         pages=sum("response" in call for call in by_kind["read"]),
+        by_model=sum_by_model(_costs_of(by_kind["ask"])),
     )
+
+
+def _costs_of(calls: Sequence[Json]) -> Iterator[tuple[str, Json]]:
+    """Each model of each call, and what it was paid for. Journals of older versions do not tell."""
+    for call in calls:
+        for cost in (call.get("response") or call["error"]).get("costs", ()):
+            yield cost["model"], cost | {"calls": 1}
+
+
+def sum_by_model(used: Iterable[tuple[str, Json]]) -> dict[str, ModelUsage]:
+    """The usage of each model, summed from parts; the model that comes first is first."""
+    parts: dict[str, list[Json]] = {}
+    for name, part in used:
+        parts.setdefault(name, []).append(part)
+    return {name: _sum_parts(rows) for name, rows in parts.items()}
+
+
+def _sum_parts(rows: Sequence[Json]) -> ModelUsage:
+    prices = [row["usd"] for row in rows]
+    counts = {
+        name: sum(row[name] for row in rows)
+        for name in ("calls", "input_tokens", "cached_tokens", "output_tokens")
+    }
+    usd = None if None in prices else math.fsum(prices)
+    return ModelUsage(provider=rows[0]["provider"], usd=usd, **counts)
 
 
 def _paid_part(call: Json) -> Json:

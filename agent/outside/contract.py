@@ -15,7 +15,7 @@ from pydantic import Field
 
 from agent.errors import Halt, OutsideError
 from agent.outside.tools import Exchange, Tool
-from agent.state import Attempt, Frozen, Page, SearchResults, Slot, Source
+from agent.state import Attempt, Frozen, ModelCost, Page, SearchResults, Slot, Source
 from agent.state.values import MAX_TOKENS
 
 TaskKind = Literal["plan", "read", "write", "judge"]
@@ -162,6 +162,7 @@ class Reply(Frozen, Generic[AnswerT]):
     output_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
     usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     attempts: tuple[Attempt, ...] = ()
+    costs: tuple[ModelCost, ...] = ()  # of each model that was asked
 
 
 class Ask(Protocol):

@@ -193,12 +193,13 @@ class GeminiConnection:
 
 
 def count_tokens(response: GenerateContentResponse) -> dict[str, int]:
-    """The `input_tokens` and `output_tokens` of a response. Thoughts count as output."""
+    """The tokens of a response by the fields of `Generation`. Thoughts count as output."""
     usage = response.usage_metadata
     thoughts = (usage and usage.thoughts_token_count) or 0
     return {
         "input_tokens": (usage and usage.prompt_token_count) or 0,
         "output_tokens": ((usage and usage.candidates_token_count) or 0) + thoughts,
+        "cache_read_tokens": (usage and usage.cached_content_token_count) or 0,
     }
 
 

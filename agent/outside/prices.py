@@ -42,7 +42,7 @@ class Price(Frozen):
         cache_write_tokens: int = 0,
     ) -> float:
         """The cost of a call in US dollars. The tokens of a cache are part of the input."""
-        plain = input_tokens - cache_read_tokens - cache_write_tokens
+        plain = max(0, input_tokens - cache_read_tokens - cache_write_tokens)
         rows = (
             (plain, self.input),
             (cache_read_tokens, self.input if self.cache_read is None else self.cache_read),

@@ -26,7 +26,7 @@ from agent.outside.journal import Journal, call_key
 from agent.outside.recording import CallLine
 from agent.outside.threads import spawn
 from agent.outside.turns import TURNS
-from agent.state import Attempt, Frozen, Outcome
+from agent.state import Attempt, Frozen, ModelCost, Outcome
 from agent.state.json_data import Json
 from agent.state.values import MAX_TOKENS
 
@@ -52,6 +52,7 @@ class RecordedError(Frozen):
     input_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
     output_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
     usd: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
+    costs: tuple[ModelCost, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -319,8 +320,9 @@ def _encode_error(error: OutsideError) -> Json:
         remedy=error.remedy,
         attempts=error.attempts,
         **error.spent._asdict(),
+        costs=error.costs,
     )
-    unpaid = set() if any(error.spent) else set(Spent._fields)
+    unpaid = set() if any(error.spent) else {*Spent._fields, "costs"}
     return recorded.model_dump(mode="json", exclude=unpaid)
 
 
@@ -332,4 +334,5 @@ def _decode_error(kind: str, error: Json) -> OutsideError:
         outcome=recorded.outcome,
         attempts=recorded.attempts,
         spent=Spent(recorded.input_tokens, recorded.output_tokens, recorded.usd),
+        costs=recorded.costs,
     )

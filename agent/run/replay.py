@@ -56,18 +56,27 @@ def find_replay_differences(
             yield "warnings", f"the journal gives this one too: {warning}"
     ignored = {"run.journal", *(f"usage.{name}" for name in max_usage), *known}
     for path in _find_differences(answer, again | {"warnings": answer["warnings"]}):
-        if path not in ignored and not path.endswith(".seconds"):
+        is_usage = path in ignored or path.startswith("usage.by_model.")
+        if not is_usage and not path.endswith(".seconds"):
             yield path, "it is not what replaying the journal gives"
     for name, most in max_usage.items():
-        if not _is_between(again["usage"][name], answer["usage"][name], most):
+        least = again["usage"][name]
+        if not _is_between(least, answer["usage"].get(name, least), most):
             yield f"usage.{name}", "it is not what the calls in the journal took"
 
 
-def _is_between(least: float | None, amount: float | None, most: float | None) -> bool:
-    """Whether an amount is in a range. It is None if the price of a model is not known."""
-    if least is None or amount is None or most is None:
-        return amount in (least, most)
-    return least <= amount <= most
+def _is_between(least: Any, amount: Any, most: Any) -> bool:
+    """Whether an amount is in a range, or all of an object's are; anything else is one of the ends.
+
+    An amount is None if the price of a model is not known. A model that the replay did not ask may
+    have been asked.
+    """
+    if all(isinstance(one, dict) for one in (least, amount, most)):
+        within = least.keys() <= amount.keys() <= most.keys()
+        return within and all(_is_between(least.get(k, v), v, most[k]) for k, v in amount.items())
+    if all(isinstance(one, int | float) for one in (least, amount, most)):
+        return bool(least <= amount <= most)
+    return amount in (least, most)
 
 
 def _find_differences(one: Any, other: Any, path: str = "") -> Iterator[str]:

@@ -75,6 +75,20 @@ class Attempt(Frozen):
     seconds: float = 0.0
 
 
+class ModelCost(Frozen):
+    """What one model was paid for in one call: replies that could not be used count too.
+
+    Cached tokens are part of the input. `usd` is None if the price is not known.
+    """
+
+    provider: str
+    model: str
+    input_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
+    cached_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
+    output_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
+    usd: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
+
+
 class Hit(Frozen):
     """One result of a search engine: a page, as the engine describes it.
 

@@ -188,7 +188,7 @@ def _count_cost(
     if not tokens["input_tokens"] and not searches:
         return NOTHING_SPENT
     usd = None if price is None else price.cost_usd(**tokens) + len(searches) * USD_PER_SEARCH
-    return Spent(**tokens, usd=usd)
+    return Spent(tokens["input_tokens"], tokens["output_tokens"], usd)
 
 
 def _parse_chunks(candidate: Candidate, metadata: GroundingMetadata) -> Iterator[Hit]:
