@@ -185,8 +185,6 @@ def test_fills_the_slots_of_a_final(demo: Corpus, year: int, winner: str, score:
 def test_goalscorers_are_those_of_the_match_not_of_the_shoot_out(demo: Corpus) -> None:
     found = reflected(demo, "Who won the 2022 FIFA World Cup?", "goalscorers")
     assert found["goalscorers"] == "Lionel Messi, Ángel Di María, Kylian Mbappé"
-    found = reflected(demo, "Who won the 1974 FIFA World Cup?", "goalscorers")
-    assert found["goalscorers"] == "Johan Neeskens, Paul Breitner, Gerd Müller"
 
 
 def test_fills_the_slots_of_a_company(demo: Corpus) -> None:
@@ -228,7 +226,7 @@ def test_abstains_and_leaves_slots_open(demo: Corpus, topic: str) -> None:
         ("Tell me about Nokia", {"founded": None, "headquarters": "Espoo"}),
         (
             "谁赢得了2022年世界杯？",
-            {"winner": "阿根廷", "score": "3比3", "goalscorers": "梅西, 迪马利亚, 姆巴佩"},
+            {"winner": "阿根廷", "score": "3比3", "goalscorers": None},
         ),
     ],
 )
@@ -291,6 +289,37 @@ def test_a_value_is_of_the_type_asked_for_and_the_sentence_says_the_relation(
 ) -> None:
     shown = page("Orbita Tower", "The Orbita Tower is a building with floors.", sentence)
     assert filled(topic, shown) == [value]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "value"),
+    [
+        ("Bo Lind won the 1975 Lund Chess.", "Bo Lind"),
+        ("Bo Lind won the 1971 Lund Chess.", None),
+        ("Bo Lind won the 1975 Lund Chess for women.", None),
+    ],
+)
+def test_another_event_of_the_name_fills_nothing(sentence: str, value: str | None) -> None:
+    title = "1975 Lund Chess" if value else "Lund Chess for women"
+    shown = page(title, "The Lund Chess is played at Lund.", sentence)
+    slots = (Slot(name="winner"),)
+    asked = CheckCoverage(topic="Who won the 1975 Lund Chess?", slots=slots, evidence=shown)
+    assert [slot.value for slot in told(asked).slots] == [value]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "value"),
+    [
+        ("In the final Ada Quill (12th minute) and Bo Lind (30th) scored.", "Ada Quill, Bo Lind"),
+        ("In the final Ada Quill scored (12th minute), then Bo Lind (30th).", None),
+    ],
+)
+def test_scorers_are_names_with_a_number_each(sentence: str, value: str | None) -> None:
+    shown = page("1975 Lund Cup final", sentence)
+    asked = CheckCoverage(
+        topic="Who won the 1975 Lund Cup?", slots=(Slot(name="goalscorers"),), evidence=shown
+    )
+    assert [slot.value for slot in told(asked).slots] == [value]
 
 
 @pytest.mark.parametrize(
@@ -362,6 +391,18 @@ def test_the_side_of_a_comparison_is_told_about_what_is_compared(demo: Corpus) -
 )
 def test_abstains_where_only_the_words_occur(demo: Corpus, topic: str) -> None:
     assert answered(demo, topic).answer == ""
+
+
+@pytest.mark.parametrize(
+    ("topic", "said"),
+    [
+        ("Who founded Nokia?", "Fredrik Idestam set up"),
+        ("Who first climbed Everest?", "Edmund Hillary of New Zealand and the Sherpa"),
+        ("When was Everest first climbed and by whom?", "29 May 1953"),
+    ],
+)
+def test_answers_in_other_words_than_the_question(demo: Corpus, topic: str, said: str) -> None:
+    assert said in answered(demo, topic).answer
 
 
 @pytest.mark.parametrize("topic", ["Who founded LEGO?", "Who won the 2022 FIFA World Cup?"])

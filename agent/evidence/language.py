@@ -110,6 +110,12 @@ def _asks_in_english(text: str) -> bool:
     return any(pattern.search(text) for pattern in asks)
 
 
+def script_language(text: str) -> str:
+    """The language in whose script a text begins; "" for the Latin script and all others."""
+    found = _SCRIPT.match(text)
+    return found.lastgroup or "" if found else ""
+
+
 def _fit(language: Language, text: str, words: Sequence[str]) -> int:
     """How many words of a text are stop words of a language; a question of it counts too."""
     asks = any(pattern.search(text) for _, pattern in language.asks)

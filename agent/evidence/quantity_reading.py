@@ -17,7 +17,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from agent.evidence.dates import month_names, months
-from agent.evidence.language import LANGUAGES
+from agent.evidence.language import LANGUAGES, load_language
 from agent.evidence.numbers import (
     CHINESE_DIGITS,
     chinese_value,
@@ -301,16 +301,24 @@ def _month() -> str:
     """Names of months; those of English and German with a capital: `may` is a verb."""
     capital = [name.capitalize() for name in month_names("en", "de").split("|")]
     capital += [name.upper() for name in capital if len(name) > 3]
-    others = month_names(*(tag for tag in LANGUAGES if tag not in ("en", "de"))).split("|")
-    told = [name for name in others if len(name) > 3 or name in ("mai", "mei", "май", "мая")]
-    other = [_without_marks(normalize("NFKD", name)) for name in told]
-    plain = sorted(
-        {_without_marks(normalize("NFKD", name)) for name in capital},
-        key=lambda name: (-len(name), name),
-    )
-    return (
-        rf"(?:(?:{'|'.join(plain)})|(?i:{'|'.join(sorted(other, key=len, reverse=True))}))\.?(?!\w)"
-    )
+    others = [tag for tag in LANGUAGES if tag not in ("en", "de")]
+    spellings = [names for tag in others for names in load_language(tag).months]
+    told = {name for names in spellings for name in names if not _is_short_form(name, names)}
+    in_case, in_any = ("|".join(_longest_first(map(_bare, names))) for names in (capital, told))
+    return rf"(?:(?:{in_case})|(?i:{in_any}))\.?(?!\w)"
+
+
+def _is_short_form(name: str, spellings: Sequence[str]) -> bool:
+    """Whether a name of three letters only begins another one; many are words too (`set`)."""
+    return len(name) < 4 and any(one != name and one.startswith(name) for one in spellings)
+
+
+def _bare(name: str) -> str:
+    return _without_marks(normalize("NFKD", name))
+
+
+def _longest_first(names: Iterable[str]) -> list[str]:
+    return sorted(set(names), key=lambda name: (-len(name), name))
 
 
 def _month_number(name: str) -> int:
@@ -405,7 +413,7 @@ def _scale_pattern() -> re.Pattern[str]:
 
 def _names_in_text(names: Iterable[str]) -> str:
     """Names as they stand in a text, in any case; Chinese and Japanese without a blank behind."""
-    longest = sorted(names, key=lambda name: (-len(name), name))
+    longest = _longest_first(names)
     spaced = "|".join(re.escape(name) for name in longest if not _is_unspaced(name))
     signs = "|".join(re.escape(name) for name in longest if _is_unspaced(name))
     return rf"(?i:(?:{spaced})(?![^\W_])|{signs})"

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from agent.evidence.language import load_language
+from agent.evidence.language import load_language, script_language
 
 #: Characters of Chinese, Japanese and Korean, for a class of a regular expression. They are
 #: written without spaces between words.
@@ -93,8 +93,6 @@ def count_words(text: str) -> int:
 # --- stems -------------------------------------------------------------------------------------
 
 _ENDINGS = {"ies": "y", "sses": "ss", "ing": "", "ed": "", "es": "", "s": ""}
-#: Scripts that one language here is written in: its words are known in any text.
-_OWN_SCRIPTS = (("\u0600", "\u06ff", "arabic"), ("\u0400", "\u04ff", "russian"))
 _ARABIC_PREFIX = re.compile("^(?:وال|بال|كال|فال|لل|ال)(?=...)")  # Snowball leaves two in a row
 
 
@@ -102,10 +100,10 @@ _ARABIC_PREFIX = re.compile("^(?:وال|بال|كال|فال|لل|ال)(?=...)")
 def stem(word: str, language: str = "en") -> str:
     """A folded word without its endings: `goals` is `goal`, in Spanish `ciudades` is `ciudad`.
 
-    By Snowball, but for English: there the commonest endings alone go, in a tenth of the time.
+    By Snowball, but for English: there the commonest endings alone go, in a tenth of the time. A
+    word in a script of its own is of the language that is written in it.
     """
-    own = [name for first, last, name in _OWN_SCRIPTS if first <= word[:1] <= last]
-    name = own[0] if own else load_language(language).stemmer
+    name = load_language(script_language(word) or language).stemmer
     if name and len(word) <= LONGEST_WORD:
         return strip_accents(str(_snowball(name).stemWord(_ARABIC_PREFIX.sub("", word))))
     for ending, rest in _ENDINGS.items():
@@ -142,13 +140,7 @@ _ALIKE = str.maketrans(
 _ARABIC_LETTERS = str.maketrans("\u0623\u0625\u0622\u0649\u0629", "\u0627\u0627\u0627\u064a\u0647")
 
 
-@lru_cache(maxsize=64)
-def fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
-    """A text with case, width, blanks, quotes and dashes made alike.
-
-    The second value holds, for each character of the folded text, its offset in the text. Of a
-    text that gives more than `MOST_FOLDED` characters the rest is left out.
-    """
+def _fold_characters(text: str) -> tuple[str, Sequence[int]]:
     folded: list[str] = []
     origin = array("I")
     blank = True  # no blank at the beginning, nor after another
@@ -182,6 +174,16 @@ _FOLDED = _FoldedCharacters()
 MOST_FOLDED = 3_000_000  # characters
 
 
+@lru_cache(maxsize=64)
+def fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
+    """A text with case, width, blanks, quotes and dashes made alike.
+
+    The second value holds, for each character of the folded text, its offset in the text. Of a
+    text that gives more than `MOST_FOLDED` characters the rest is left out.
+    """
+    return _fold_characters(text)
+
+
 def fold(text: str) -> str:
     """A text with case, width, blanks, quotes and dashes made alike."""
     return _fold_short(text) if len(text) <= LONGEST_KEPT else fold_with_offsets(text)[0]
@@ -190,7 +192,7 @@ def fold(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _fold_short(text: str) -> str:
     """As `fold`; apart, so that countless sentences do not drive out the few pages."""
-    return fold_with_offsets.__wrapped__(text)[0]
+    return _fold_characters(text)[0]
 
 
 @lru_cache(maxsize=20_000)

@@ -10,11 +10,10 @@ from agent.errors import ModelFailed
 from agent.evidence import is_row
 from agent.evidence.names import find_names
 from agent.llm.extractive import report as reports
+from agent.llm.extractive.confidence import is_sure
 from agent.llm.extractive.fact import is_generic
-from agent.llm.extractive.facts import side_slots, suggest_slots
-from agent.llm.extractive.filled import fill_slot, is_stated
-from agent.llm.extractive.filling import fill_rows
-from agent.llm.extractive.lines import Line
+from agent.llm.extractive.filling import fill_slot
+from agent.llm.extractive.lines import quotable_lines
 from agent.llm.extractive.queries import (
     distinct_queries,
     propose_queries,
@@ -22,13 +21,10 @@ from agent.llm.extractive.queries import (
     words_as_written,
 )
 from agent.llm.extractive.question import ParsedQuestion, parse_question
-from agent.llm.extractive.ranking import ScoredLine
-from agent.llm.extractive.selection import (
-    choose_sentences,
-    join_neighbours,
-    may_answer,
-    score_evidence,
-)
+from agent.llm.extractive.ranking import ScoredLine, score_lines
+from agent.llm.extractive.rows import fill_rows
+from agent.llm.extractive.selection import choose_sentences, join_neighbours
+from agent.llm.extractive.templates import side_slots, suggest_slots
 from agent.llm.model import Generation
 from agent.outside import Task
 from agent.outside.turns import TURNS
@@ -95,7 +91,7 @@ def _make_queries(task: Task[Any]) -> dict[str, Any]:
     return {"queries": propose_queries(question, slots), "slots": rows}
 
 
-# --- reflect ---------------------------------------------------------------------------
+# --- reflect -------------------------------------------------------------------------------------
 
 
 def _reflect(task: Task[Any]) -> dict[str, Any]:
@@ -140,7 +136,7 @@ def _next_hops(
     return list(dict.fromkeys(fresh))[:2]
 
 
-# --- decide ------------------------------------------------------------------------------
+# --- decide --------------------------------------------------------------------------------------
 
 
 def _decide(task: Task[Any]) -> dict[str, Any]:
@@ -165,13 +161,13 @@ def _drop_searched(queries: Sequence[str], task: Task[Any]) -> list[str]:
     return [query for query in fresh if query.casefold() not in known]
 
 
-# --- synthesize ---------------------------------------------------------------------------
+# --- synthesize ----------------------------------------------------------------------------------
 
 
 def _read(task: Task[Any]) -> tuple[ParsedQuestion, list[ScoredLine]]:
     """The question, and the lines of the evidence with their scores for it."""
     question = parse_question(task.topic)
-    return question, score_evidence(task.evidence, question)
+    return question, score_lines(quotable_lines(task.evidence), question)
 
 
 def _synthesize(task: Task[Any]) -> dict[str, Any]:
@@ -181,17 +177,27 @@ def _synthesize(task: Task[Any]) -> dict[str, Any]:
 def _draft(
     task: Task[Any], question: ParsedQuestion, ranked: Sequence[ScoredLine]
 ) -> dict[str, Any]:
-    """The answer in whole sentences, each with its citation; both are empty where there is none."""
-    strict = [slot for slot in task.slots if _is_own_fact(slot, question)]
-    facts = [found for slot in strict if (found := fill_slot(slot, question, ranked))]
-    unknown = strict and not facts and question.asks_for_final
-    if unknown or not (may_answer(question, ranked) and is_stated(question, ranked)):
+    """The answer in whole sentences, each with its citation; both are empty where there is none.
+
+    The sentences that state what was asked for come first. They are all that is said where rows of
+    a table state it, or where every fact that was asked for by name is told.
+    """
+    if not is_sure(question, ranked):
         return {"answer": "", "citations": []}
-    picked = _pick_sentences(task, question, ranked, [found.line for found in facts])
+    facts = [(slot, fill_slot(slot, question, ranked)) for slot in task.slots]
+    told = list(dict.fromkeys(found.line for _, found in facts if found))
+    own = [found and found.line for slot, found in facts if _is_own_fact(slot, question)]
+    limit = int(getattr(task, "max_words", 80))
+    if (own and all(own)) or any(is_row(line.text) for line in told):
+        picked = told
+    else:
+        picked = choose_sentences(question, ranked, limit, [line for line in own if line])
+        picked = sorted(picked, key=lambda line: line not in told)  # what was asked for is first
+    picked = join_neighbours(picked, [s.line for s in ranked], told, limit)
     ends = ["\n" if is_row(line.text) else " " for line in picked]  # a row has no full stop
-    told = (f"{line.text} [{line.source}]{end}" for line, end in zip(picked, ends, strict=True))
+    text = (f"{line.text} [{line.source}]{end}" for line, end in zip(picked, ends, strict=True))
     return {
-        "answer": "".join(told).strip(),
+        "answer": "".join(text).strip(),
         "citations": [{"source": line.source, "quote": line.text} for line in picked],
     }
 
@@ -201,22 +207,3 @@ def _is_own_fact(slot: Slot, question: ParsedQuestion) -> bool:
     if is_generic(slot.name):
         return len(question.parts) > 1
     return slot.name not in side_slots(question)
-
-
-def _pick_sentences(
-    task: Task[Any], question: ParsedQuestion, ranked: Sequence[ScoredLine], wanted: Sequence[Line]
-) -> list[Line]:
-    """The sentences of the answer. A row that tells the fact is one, though no prose repeats it."""
-    told = [found.line for s in task.slots if (found := fill_slot(s, question, ranked))]
-    tabled = [line for line in told if is_row(line.text)]
-    wanted = list(dict.fromkeys([*wanted, *tabled]))
-    known = {s.line for s in ranked}
-    top = max((s.score for s in ranked), default=0.0)
-    more = [ScoredLine(line, top, 0.0, frozenset()) for line in tabled if line not in known]
-    limit = int(getattr(task, "max_words", 80))
-    only = bool(wanted) and (question.asks_for_final or bool(tabled))
-    picked = choose_sentences(question, [*ranked, *more], limit, wanted, only=only)
-    if tabled and set(picked) <= set(wanted):
-        return sorted(picked, key=wanted.index)
-    picked = sorted(picked, key=lambda line: line not in told)  # what was asked for comes first
-    return join_neighbours(picked, known, [*wanted, *told], limit)

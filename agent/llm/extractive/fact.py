@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cache, lru_cache
+from typing import NamedTuple, cast
 
 from agent.evidence import content_words, stem, stop_words
-from agent.llm.extractive.alike import is_verb, synonyms_of
+from agent.evidence.words import word_lists
 from agent.llm.extractive.question import Kind, ParsedQuestion, find_unit
+from agent.llm.extractive.synonyms import is_verb, synonyms_of
 from agent.state import Slot
 
 
@@ -19,12 +20,12 @@ class Fact(NamedTuple):
     relation: frozenset[str]  # stems; one of them stands in the sentence; empty: the type alone
     words: tuple[str, ...]  # stems of what the sentence is about
     names: frozenset[str]  # stems of the names among them
-    bound: tuple[tuple[str, str], ...]  # `first climbed`, `season 8`: words that stand together
+    bound: tuple[tuple[str, str], ...] = ()  # `first climbed`, `season 8`: they stand together
     unit: str = ""
     counted: str = ""  # what is counted: the stem that a number must stand before
-    dated: bool = False  # of the past: a day without a year says too little
     events: frozenset[str] = frozenset()  # stems of what was held, where its day is asked for
     role: str = ""  # words that tell no type: `The mascot was X`
+    dated: bool = False  # of the past: a day without a year says too little
 
 
 #: Slots that stand for the answer itself, by the type of what the question asks for.
@@ -36,35 +37,16 @@ GENERIC: dict[str, Kind] = {
     "how_much": "money",
     "answer": "text",
 }
-#: The type of a slot's value by the slot's name; the first that matches.
-_KINDS: tuple[tuple[Kind, str], ...] = (
-    ("score", r"\b(score|result)\b"),
-    ("money", r"\b(price|cost|fees?|budget|revenue|salary|how much)\b"),
-    (
-        "number",
-        r"\b(number|count|how many|population|height|length|distance|period|duration|limit|size"
-        r"|age|capacity|weight|percent\w*|amount|quantity|days|hours|attendance|spectators"
-        r"|employees|staff|workforce|headcount|inhabitants|residents)\b",
-    ),
-    (
-        "date",
-        r"\b(date|when|year|day|deadline|born|died|opened|released?|launch\w*|found(ed|ation)"
-        r"|established|inception|formed)\b",
-    ),
-    (
-        "place",
-        r"\b(headquarters?|head office|seat|based|venue|stadium|location|place|where|birthplace"
-        r"|city|country)\b",
-    ),
-    ("names", r"\b\w{3,}(ers|ors|ists)\b"),
-    (
-        "name",
-        r"\b(who|person|name|contact|team|ceo|chief|president|head|chair\w*|champion|captain"
-        r"|architect|laureate|loser|runner up|\w{3,}(er|or|ist))\b",
-    ),
-)
 #: Of a slot whose name says nothing, by its form.
 FORMS: dict[str, Kind] = {"date": "date", "integer": "number", "number": "number"}
+
+
+@cache
+def _kinds() -> tuple[tuple[Kind, re.Pattern[str]], ...]:
+    rows = (row.partition(":") for row in word_lists()["slots"]["kinds"].strip().splitlines())
+    return tuple(
+        (cast(Kind, kind), re.compile(rf"\b(?:{words.strip()})\b")) for kind, _, words in rows
+    )
 
 
 def is_generic(name: str) -> bool:
@@ -81,22 +63,20 @@ def read_slot(slot: Slot, question: ParsedQuestion, title: str = "") -> Fact:
         return _read_question(question, title)
     spelled = re.sub(r"[\W_]+", " ", slot.name.casefold())
     own = content_words(spelled)
-    kind = next(
-        (k for k, named in _KINDS if re.search(named, spelled)), FORMS.get(slot.form.type, "text")
-    )
-    alike = [*own, "won"] if kind == "score" else own
-    vague = kind == "date" and _DAY.issuperset(own)
+    kind = next((k for k, named in _kinds() if named.search(spelled)), None)
+    kind = kind or FORMS.get(slot.form.type, "text")
     subject = [w for name in question.surely_named for w in content_words(name)]
     words = [*subject, *question.years] if subject else [w for w in question.words if w not in own]
     return Fact(
         kind,
-        frozenset(s for word in alike for s in (word, *synonyms_of(word))),
+        _with_synonyms([*own, "won"] if kind == "score" else own),
         tuple(dict.fromkeys(words)),
         frozenset(subject),
-        (),
-        find_unit(spelled, "en") or question.unit,
-        events=_event_words(slot, title) if vague else frozenset(),
         role=spelled.strip() if kind == "text" else "",
+        unit=find_unit(spelled, "en") or question.unit,
+        events=_event_words(slot, title)
+        if kind == "date" and _DAY.issuperset(own)
+        else frozenset(),
     )
 
 
@@ -113,6 +93,10 @@ def _event_words(slot: Slot, title: str) -> frozenset[str]:
     return frozenset((*titled[-1:], *content_words(slot.description))) - _DAY
 
 
+def _with_synonyms(stems: list[str]) -> frozenset[str]:
+    return frozenset(s for word in stems for s in (word, *synonyms_of(word)))
+
+
 _WHO = re.compile(
     r"\bwhom? (?:(?:has|have|had|will|originally|also|really|actually|currently|first"
     r"|all) )*(?!is\b|was\b|are\b|were\b|did\b|does\b|do\b)(\w+)",
@@ -123,31 +107,29 @@ _ROLE_OF = re.compile(
     r"((?:[\w'-]+ ){0,4}?[\w'-]+)(?= (?:of|in|for|on|at|that|who|to|from|when|during)\b|\W*$)",
     re.I,
 )
+_MEASURE = re.compile(
+    r"\bhow (?!many|much)(\w+)|\b(?:what|which) (?:is |was |are )?(?:the )?(\w+) of\b"
+)
+_BOUND = re.compile(
+    r"\b(first|second|third|last|only|latest|current|new|original|\w{3,}est|most|\d{1,2}(?:st|nd|rd|th))\s(\w+)"
+    r"|\b(\w+)\s(\d{1,3})\b"
+)
 
 
 @lru_cache(maxsize=1024)
 def _read_question(question: ParsedQuestion, title: str) -> Fact:
     relation = [stem(word) for word in _relation_words(question, frozenset(content_words(title)))]
+    bound = (content_words(m[0]) for m in _BOUND.finditer(question.text.casefold()))
     return Fact(
         question.kind,
-        frozenset(s for word in relation for s in (word, *synonyms_of(word))),
+        _with_synonyms(relation),
         tuple(w for w in question.words if w not in relation),
         frozenset(w for name in question.surely_named for w in content_words(name)),
-        _bound_words(question.text),
+        tuple((pair[0], pair[1]) for pair in bound if len(pair) == 2),
         question.unit,
         _counted_word(question.text),
-        bool(re.search(r"\bwhen (?:was|were|did)\b", question.text, re.I)),
+        dated=bool(re.search(r"\bwhen (?:was|were|did)\b", question.text, re.I)),
     )
-
-
-def _counted_word(text: str) -> str:
-    """What `how many` counts."""
-    found = re.search(r"\bhow many ([\w'’ -]+)", text, re.I)
-    words = re.split(
-        r"\b(?:is|are|was|were|do|does|did|has|have|had|can|will|in|of)\b",
-        found[1] if found else "",
-    )
-    return next(iter(content_words(words[0])[-1:]), "")
 
 
 def _relation_words(question: ParsedQuestion, titled: frozenset[str]) -> list[str]:
@@ -165,15 +147,11 @@ def _relation_words(question: ParsedQuestion, titled: frozenset[str]) -> list[st
     return []
 
 
-_MEASURE = re.compile(
-    r"\bhow (?!many|much)(\w+)|\b(?:what|which) (?:is |was |are )?(?:the )?(\w+) of\b"
-)
-_BOUND = re.compile(
-    r"\b(first|second|third|last|only|latest|current|new|original|\w{3,}est|most|\d{1,2}(?:st|nd|rd|th))\s(\w+)"
-    r"|\b(\w+)\s(\d{1,3})\b"
-)
-
-
-def _bound_words(text: str) -> tuple[tuple[str, str], ...]:
-    found = (content_words(m[0]) for m in _BOUND.finditer(text.casefold()))
-    return tuple((pair[0], pair[1]) for pair in found if len(pair) == 2)
+def _counted_word(text: str) -> str:
+    """What `how many` counts."""
+    found = re.search(r"\bhow many ([\w'’ -]+)", text, re.I)
+    words = re.split(
+        r"\b(?:is|are|was|were|do|does|did|has|have|had|can|will|in|of)\b",
+        found[1] if found else "",
+    )
+    return next(iter(content_words(words[0])[-1:]), "")

@@ -1,112 +1,210 @@
-"""The rows of a reflection without a model: what each source says of each slot."""
+"""Filling slots without a model: a value whose type fits, in a sentence about the thing asked."""
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import pairwise
+from typing import NamedTuple
 
-from agent.evidence import is_row
-from agent.llm.extractive.fact import read_slot
-from agent.llm.extractive.filled import Filled, fill_slot, part_of
-from agent.llm.extractive.question import ParsedQuestion
+from agent.checking.rules import opens_with_pronoun
+from agent.evidence import CJK, content_words, is_row
+from agent.evidence.dates import find_years
+from agent.evidence.words import word_lists
+from agent.llm.extractive.confidence import is_sure
+from agent.llm.extractive.fact import Fact, is_generic, read_slot
+from agent.llm.extractive.lines import Line, is_question, plain_name
+from agent.llm.extractive.question import ParsedQuestion, is_another_event
 from agent.llm.extractive.ranking import ScoredLine
-from agent.llm.extractive.selection import confidence
+from agent.llm.extractive.stated import find_stated
+from agent.llm.extractive.synonyms import synonyms_of
+from agent.llm.extractive.tables import find_numbered, find_record, is_of_part
+from agent.llm.extractive.templates import find_template, side_slots
 from agent.slots.forms import to_typed
-from agent.slots.rows import named_numbers
-from agent.slots.sameness import same_value
 from agent.state import Slot
 
-#: How much less sure than of the best source (log odds) it may be of another one whose prose is
-#: told too. With more, pages about another match of the same sides come in; with less, real
-#: disagreement stays unseen. Set by hand; what tables say needs none, since their form tells
-#: what they are about. Run `python -m evals.conflicts` and `evals.slots` after a change.
-BESIDE = 1.0
-
-#: Kinds that every sentence has values of: of several pages, prose would often name others.
-NAMES = frozenset({"name", "names", "place"})
-
-Row = dict[str, Any]
+#: Words of a question that a sentence and its title may leave out: one in so many. Found on the
+#: tune half; run `python -m evals.filled` after a change.
+SPARE = 3
+TITLED = 0.66  # the share of what is asked in a title that makes its page one about it
+CHINESE = 0.6  # the share that may be left out in Chinese
+LONGEST = 240  # characters of a sentence that stands as a value itself
 
 
-def fill_rows(
-    slots: Sequence[Slot], question: ParsedQuestion, ranked: Sequence[ScoredLine]
-) -> list[Row]:
-    """A row for each slot and source that states it; one without a value where none does."""
-    made: list[Row] = []
-    for name, leaves in _group_by_root(slots).items():
-        slot = _list_slot(name, leaves)
-        told = [
-            row for f in _find_values(slot, question, ranked) if (row := _make_row(name, leaves, f))
-        ]
-        made.extend(told or [{"name": name, "value": None, "source": None, "quote": ""}])
-    return made
+class Filled(NamedTuple):
+    """A value, the sentence that states it, and the quote, in which the value stands."""
+
+    value: str
+    line: Line
+    quote: str
 
 
-def _group_by_root(slots: Sequence[Slot]) -> dict[str, list[Slot]]:
-    """The leaves of each list together; every other slot by itself."""
-    roots: dict[str, list[Slot]] = {}
-    for slot in slots:
-        roots.setdefault(slot.name.partition("[]")[0], []).append(slot)
-    return roots
+def fill_slot(slot: Slot, question: ParsedQuestion, ranked: Sequence[ScoredLine]) -> Filled | None:
+    """A slot's value with its quote; None where no sentence states it for this very topic.
 
-
-def _list_slot(name: str, leaves: Sequence[Slot]) -> Slot:
-    """What is asked for: the slot itself, or a list by its own name."""
-    if leaves[0].name == name:
-        return leaves[0]
-    return Slot(name=name, description=leaves[0].description)
-
-
-def _find_values(
-    slot: Slot, question: ParsedQuestion, ranked: Sequence[ScoredLine]
-) -> Iterator[Filled]:
-    """The best value, and those of other sources that state it about as surely.
-
-    Of one form with it: what prose says against a table is more often about another match.
+    What a table says goes before prose: its form tells what it is about.
     """
-    best = fill_slot(slot, question, ranked)
-    if best is None:
-        return
-    yield best
-    kind = read_slot(slot, part_of(slot, question)).kind
-    if kind == "text" or (kind in NAMES and not is_row(best.line.text)):
-        return  # sentences that differ do not disagree, and prose has many names
-    sources = dict.fromkeys(s.line.source for s in ranked)
-    own = {n: [s for s in ranked if s.line.source == n] for n in sources}
-    sure = confidence(question, own[best.line.source])
-    for n, lines in own.items():
-        found = fill_slot(slot, question, lines) if n != best.line.source else None
-        if not found or is_row(found.line.text) != is_row(best.line.text):
-            continue
-        if is_row(found.line.text) or confidence(question, lines) >= sure - BESIDE:
-            yield found
-
-
-def _make_row(name: str, leaves: Sequence[Slot], found: Filled) -> Row | None:
-    """A value as the reflect task answers it; None where it is not of the slot's form."""
-    value: str | None = found.value
-    if leaves[0].name != name:
-        value = _list_items(leaves, found)
-    elif to_typed(found.value, leaves[0]) is None:
-        value = None
-    row = {"name": name, "value": value, "source": found.line.source, "quote": found.quote}
-    return row if value else None
-
-
-def _list_items(leaves: Sequence[Slot], found: Filled) -> str | None:
-    """A list of names as its items: scalars, or objects of a name and the number told with it."""
-    kinds = {leaf.form.type: leaf.name.rpartition("[]")[2].lstrip(".") for leaf in reversed(leaves)}
-    names = [named.name for named in named_numbers(found.value)]
-    if list(kinds.values()) == [""]:
-        return json.dumps(names, ensure_ascii=False)
-    if "string" not in kinds:
+    if not is_sure(question, ranked):
         return None
-    counted = named_numbers(found.quote) if "integer" in kinds else []
-    known = [
-        (next((n for n in names if same_value(n, one.name)), ""), one.number) for one in counted
-    ]
-    items = [{kinds["string"]: n, kinds["integer"]: number} for n, number in known if n and number]
-    silent = [name for name in names if name not in {n for n, _ in known}]
-    items += [{kinds["string"]: name} for name in silent]
-    return json.dumps(items, ensure_ascii=False)
+    question = part_of(slot, question)
+    if record := find_record([s.line for s in ranked], question):
+        value = record.value_of(read_slot(slot, question), question)
+        row = record.row_with(value.split(", ")[0])
+        return Filled(value, row, record.quote) if value else None
+    if (template := find_template(question)) and template.parties(question):
+        return None  # a table tells the whole match; prose is of others of these sides too
+    if slot.name in side_slots(question):
+        return _fill_side(slot, question, ranked)
+    return _fill_from_prose(slot, question, ranked)
+
+
+def part_of(slot: Slot, question: ParsedQuestion) -> ParsedQuestion:
+    """The part of a question that a slot stands for; the question where it has but one."""
+    parts = question.parts if is_generic(slot.name) else ()
+    return next((part for part in parts if part.text == slot.description), question)
+
+
+# --- prose ---------------------------------------------------------------------------------------
+
+
+def _fill_from_prose(
+    slot: Slot, question: ParsedQuestion, ranked: Sequence[ScoredLine]
+) -> Filled | None:
+    """A fact from the sentence that leaves the fewest words of the question out; else the first."""
+    found = []
+    for scored in ranked:
+        asked = read_slot(slot, question, scored.line.title)
+        left_out = _count_left_out(scored.line, asked, question)
+        if left_out is None:
+            continue
+        for told in _values_of(slot, asked, scored.line, question):
+            if "[]" in slot.name or to_typed(told.value, slot) is not None:
+                found.append((left_out, -scored.score, told))
+                break
+    return min(found, key=lambda one: one[:2])[2] if found else None
+
+
+def _values_of(slot: Slot, asked: Fact, line: Line, question: ParsedQuestion) -> Iterator[Filled]:
+    """The values of a slot in a line, best first."""
+    if "scorer" in slot.name:
+        template = find_template(question)
+        if template and is_of_part(line, template) and (names := find_numbered(line)):
+            yield Filled(names, line, line.text)
+        return
+    if asked.kind in ("text", "yesno", "passage") and not asked.role:
+        if slot.name == "answer" and len(line.text) <= LONGEST:
+            yield Filled(line.text, line, line.text)
+        return
+    told = _bag(question.text)
+    subject = _find_subject(line, asked) if asked.kind == "name" else None
+    if subject and _bag(subject.value) - told:
+        yield subject
+    for value in find_stated(line.text, asked, plain_name(line.title)):
+        vague = asked.dated and asked.kind == "date" and not find_years(value)
+        if _bag(value) - told and not vague:
+            yield Filled(value, line, line.text)
+
+
+_PERSON = re.compile(r"(?:he|she|they)\b", re.I)
+_PASSIVE_BY = re.compile(r"\b(?:was|were|is|are|been)\s(?:\w+\s)?\w+ed\b|\bby\b")
+
+
+def _find_subject(line: Line, asked: Fact) -> Filled | None:
+    """The person or group of a page, of whom a sentence of it says what is asked.
+
+    Where the sentence begins with a pronoun, the quote holds the sentence before it too.
+    """
+    name = plain_name(line.title)
+    family = name.split()[-1] if name else ""
+    opening = line.text.lstrip("\"'“")
+    if not name or not asked.relation & _bag(line.text) or _PASSIVE_BY.search(line.text):
+        return None
+    if opening.startswith((name, family)):
+        return Filled(name if opening.startswith(name) else family, line, line.text)
+    start = line.whole.rfind(line.before, 0, line.start) if line.before else -1
+    if _PERSON.match(line.text) and start >= 0 and name in line.before:
+        return Filled(name, line, line.whole[start : line.start + len(line.text)])
+    return None
+
+
+def _count_left_out(line: Line, asked: Fact, question: ParsedQuestion) -> int | None:
+    """How many words of what is asked a line leaves out; None where it is about something else.
+
+    Its page is about the thing asked, or it says all of it itself.
+    """
+    around = line.context if opens_with_pronoun(line.text) else line._replace(before="").context
+    if is_row(line.text) or is_question(line) or is_another_event(around, question, line.title):
+        return None
+    own, near = _bag(line.text), _bag(around)
+    left_out = [w for w in asked.words if not _says(w, near, own)]
+    if re.search(f"[{CJK}]", question.text):  # pairs of characters, many of them no words
+        return len(left_out) if len(left_out) <= CHINESE * len(asked.words) else None
+    if len(left_out) > min(1, len(asked.words) // SPARE) or asked.names & set(left_out):
+        return None
+    if not all(_stand_together(pair, line) for pair in asked.bound):
+        return None
+    if _is_page_about(line, question, asked):
+        return len(left_out)
+    whole = all(_says(w, own, own) for w in asked.words) and bool(asked.names)
+    whole = whole and asked.kind not in ("score", "names")
+    subject = asked.kind == "name" and len(asked.words) > 2 and not left_out
+    whole = whole or (subject and _find_subject(line, asked) is not None)
+    return len(left_out) + 1 if whole else None
+
+
+def _is_page_about(line: Line, question: ParsedQuestion, asked: Fact) -> bool:
+    """Whether a line's page is about the thing asked: one of its title and the question names it.
+
+    A number in the title that the question does not say makes it another season or edition.
+    """
+    title = re.sub(r"^lists? of |\(.*?\)", "", line.title, flags=re.I)
+    numbers = set(re.findall(r"\d+", line.title)) - set(re.findall(r"\d+", question.text))
+    other = any(len(number) < 4 or number in title for number in numbers)
+    if other or "(disambiguation)" in line.title:
+        return False
+    told, titled = _bag(question.text), _bag(line.title)
+    named = set(content_words(title)), set(content_words(re.sub("['’]", "", title)))
+    said = 0 if line.title.casefold().startswith("list") else len(titled.intersection(asked.words))
+    return (
+        any(some and some <= told for some in named)
+        or said >= max(3, TITLED * len(asked.words))
+        or (bool(asked.names) and asked.names <= titled)
+    )
+
+
+def _stand_together(pair: tuple[str, str], line: Line) -> bool:
+    """Whether two words follow each other in a line or in its title."""
+    first, second = pair
+    alike = {second} | synonyms_of(second)
+    texts = (content_words(text) for text in (line.text, line.title))
+    return any(a == first and b in alike for words in texts for a, b in pairwise(words))
+
+
+def _says(word: str, around: set[str], own: set[str]) -> bool:
+    near = len(word) > 5 and any(word[:5] == other[:5] for other in around)
+    return word in around or near or not own.isdisjoint(synonyms_of(word))
+
+
+def _bag(text: str) -> set[str]:
+    """The content words of a text; `We're` is also `were`, as it is typed."""
+    return {*content_words(text), *content_words(re.sub("['’]", "", text))}
+
+
+def _fill_side(slot: Slot, question: ParsedQuestion, ranked: Sequence[ScoredLine]) -> Filled | None:
+    """The sentence that says most of what is compared about this side, and least of the other."""
+    own = set(content_words(slot.name.replace("_", " ")))
+    others = {word for side in question.sides for word in content_words(side)} - own
+    idle = others | own | {*content_words(word_lists()["questions"]["compared"])}
+    aspects, told = set(question.words) - idle, own | set(question.words)
+    best: dict[float, Line] = {}
+    for line, score in ((s.line, s.score) for s in ranked):
+        said = set(content_words(f"{line.heading} {line.text}"))
+        titled = set(content_words(line.title))
+        if len(line.text) <= LONGEST and (
+            own <= titled <= told or (own <= said and others & titled)
+        ):
+            spoken = len(aspects & said) / (len(aspects) or 1)
+            fit = 8 * spoken + 2 * (own <= titled) - 3 * bool(others & said) + 0.4 * score
+            best.setdefault(fit, line)
+    found = [best[max(best)]] if best else []
+    return next((Filled(line.text, line, line.text) for line in found), None)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from agent.evidence import is_heading, split_sentences
+from agent.evidence import is_heading, is_row, split_sentences
 from agent.evidence.instructions import find_instruction
+from agent.evidence.words import count_words
 from agent.outside import Excerpt
 
 _MARKER = re.compile(r"(?:[-*+•‣–]|\d{1,3}[.)]|>)\s+")
+_CLOSING = " \"'”’»)"
+FEWEST_WORDS = 4  # of a line without a stop; fewer are a label
 
 
 class Line(NamedTuple):
@@ -26,6 +29,20 @@ class Line(NamedTuple):
     start: int  # where it stands in its passage
     whole: str  # the passage
 
+    @property
+    def context(self) -> str:
+        """The sentence with what stands above and before it."""
+        return f"{self.title} {self.heading} {self.before} {self.text}"
+
+    def follows(self, other: Line) -> bool:
+        """Whether it stands right behind another one."""
+        return self[:3] == other[:3] and self.at == other.at + 1
+
+
+def plain_name(title: str) -> str:
+    """A title without what stands in brackets at its end."""
+    return re.sub(r"\s*\(.*?\)$", "", title).strip()
+
 
 def quotable_lines(evidence: Sequence[Excerpt]) -> list[Line]:
     """Every sentence of the evidence that could be quoted, in order, under its heading.
@@ -34,7 +51,7 @@ def quotable_lines(evidence: Sequence[Excerpt]) -> list[Line]:
     """
     found: list[Line] = []
     for excerpt in evidence:
-        excerpt = excerpt.model_copy(update={"title": _plain_title(excerpt)})
+        excerpt = excerpt.model_copy(update={"title": _drop_site(excerpt)})
         above = ""
         for number, passage in enumerate(excerpt.passages):
             if is_heading(passage):
@@ -45,7 +62,7 @@ def quotable_lines(evidence: Sequence[Excerpt]) -> list[Line]:
     return found
 
 
-def _plain_title(excerpt: Excerpt) -> str:
+def _drop_site(excerpt: Excerpt) -> str:
     """A title without the name of the site behind it: words that its page does not use."""
     parts = re.split(r"\s[-—|·]\s", excerpt.title)
     site = parts[-1].casefold()
@@ -55,8 +72,7 @@ def _plain_title(excerpt: Excerpt) -> str:
     return excerpt.title[: excerpt.title.rindex(parts[-1])].rstrip(" -—|·")
 
 
-def _passage_lines(excerpt: Excerpt, number: int, passage: str, heading: str) -> list[Line]:
-    found: list[Line] = []
+def _passage_lines(excerpt: Excerpt, number: int, passage: str, heading: str) -> Iterator[Line]:
     before = ""
     speaks = find_instruction(passage) is not None
     for at, (start, end) in enumerate(split_sentences(passage)):
@@ -70,10 +86,23 @@ def _passage_lines(excerpt: Excerpt, number: int, passage: str, heading: str) ->
             continue  # addressed to a model: nothing to quote
         if any(char.isalnum() for char in text) and not text.startswith("^"):  # not a footnote
             about = (excerpt.source, excerpt.title, number, at)
-            found.append(Line(*about, text, heading, before, start, passage))
+            yield Line(*about, text, heading, before, start, passage)
             before = text
-    return found
 
 
 def _is_heading_of(text: str, following: str) -> bool:
     return is_heading(text) and (following == "\n" or text.startswith(("#", "**")))
+
+
+def is_question(line: Line) -> bool:
+    """Whether a line is itself a question, which answers none."""
+    return line.text.rstrip(_CLOSING).endswith(("?", "？", "؟"))
+
+
+def is_label(line: Line) -> bool:
+    """Whether a line tells nothing by itself: a heading, the head of a table, a word to press."""
+    text = line.text.rstrip(_CLOSING)
+    if is_row(text):
+        above = line.whole[: line.start].rstrip("\n").rpartition("\n")[2]
+        return not is_row(above) and not any(map(str.isdigit, text))
+    return count_words(text) < FEWEST_WORDS and not text.endswith((".", "!", "。", "！", "।", "۔"))

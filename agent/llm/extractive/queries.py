@@ -6,15 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agent.evidence import CJK, stop_words
-from agent.llm.extractive.alike import doer_noun
+from agent.evidence.words import word_lists
 from agent.llm.extractive.fact import is_generic
 from agent.llm.extractive.question import ParsedQuestion
+from agent.llm.extractive.synonyms import doer_noun
+from agent.llm.extractive.templates import find_template
 from agent.state import Slot
 
 QUERIES = (3, 5)  # at least where there are so many sensible ones, at most
-COMPARING = frozenset(
-    "difference differences between compare comparison versus vs better both".split()
-)
 LONGEST = 300  # characters of a query
 
 
@@ -66,18 +65,19 @@ def slot_queries(question: ParsedQuestion, slots: Sequence[Slot]) -> list[str]:
 
 def _name_event(question: ParsedQuestion) -> list[str]:
     """What is named of a year, as the page about it is called, and the one of what decided it."""
-    about = " ".join((*question.years, *question.surely_named))
-    if about in question.years or not question.years or not question.asks_for_final:
+    template, about = find_template(question), " ".join((*question.years, *question.surely_named))
+    if not (template and template.query and question.years and question.surely_named):
         return []
-    return [f"{about} final", about]
+    return [f"{about} {template.query}", about]
 
 
 def _sides(question: ParsedQuestion) -> Iterator[str]:
     """The sides of a comparison with what is compared, and each name."""
     written = words_as_written(question)
     told = " ".join(question.sides).casefold()
+    comparing = word_lists()["questions"]["compared"].split()
     rest = [word for word in written if word.casefold() not in told][:4]
-    compared = " ".join(word for word in rest if word.casefold() not in COMPARING)
+    compared = " ".join(word for word in rest if word.casefold() not in comparing)
     yield from (f"{side} {compared}" for side in question.sides)
     named = question.names[:3] if len(question.names) > 1 else ()
     yield from named[:2]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from agent.evidence import rank_texts
-from agent.llm.extractive.alike import synonyms_of
 from agent.llm.extractive.finders import find_values
-from agent.llm.extractive.lines import Line
+from agent.llm.extractive.lines import Line, plain_name
 from agent.llm.extractive.question import ParsedQuestion
+from agent.llm.extractive.synonyms import synonyms_of
 
 
 class Features(NamedTuple):
@@ -30,7 +29,6 @@ class Features(NamedTuple):
     bm25: float = 0.0  # over the best one's
     hop_union: float = 0.0  # the best share that it and a sentence linked with it speak of
     earliest: float = 0.0  # one over its place in its passage
-    year: float = 0.0  # 1: its page is about the year that is asked for; 0.4: it says the year
 
 
 #: Found by a sweep of one weight after the other on the tune half of the questions (halved, raised
@@ -49,9 +47,7 @@ WEIGHTS = Features(
     bm25=1.2,
     hop_union=1.9,
     earliest=0.54,
-    year=1.54,
 )
-
 #: How much a word counts that stands not in the sentence but in its context.
 TITLE, HEADING, BEFORE, NEAR, ALIKE = 0.8, 0.6, 0.4, 0.6, 0.6
 
@@ -66,156 +62,121 @@ class ScoredLine(NamedTuple):
     features: Features = Features()
 
 
-class LineWords:
-    """A line as bags of words."""
+class _View:
+    """A line as bags of words, and how much it speaks of each word of a question (`hits`)."""
 
     def __init__(self, line: Line, question: ParsedQuestion) -> None:
         self.line = line
         self.order = question.read(line.text)
         self.own = frozenset(self.order)
         self.title = frozenset(question.read(line.title))
-        self.heading = frozenset(question.read(line.heading))
-        self.before = frozenset(question.read(line.before))
-        self.starts = {word[:5] for word in self.own if len(word) > 5}
+        self.said = self.own | self.title
+        heading, before = question.read(line.heading), question.read(line.before)
+        starts = {word[:5] for word in self.own if len(word) > 5}
+        self.hits: dict[str, float] = {}
+        for word in question.words:
+            context = max(
+                TITLE * (word in self.title),
+                HEADING * (word in heading),
+                BEFORE * (word in before),
+                NEAR * (len(word) > 5 and word[:5] in starts),
+                ALIKE * (not self.own.isdisjoint(synonyms_of(word))),
+            )
+            if hit := 1.0 if word in self.own else context:
+                self.hits[word] = hit
 
-    def match_word(self, word: str) -> float:
-        """How much this line speaks of a word: 1 if it says it."""
-        if word in self.own:
-            return 1.0
-        return max(
-            TITLE * (word in self.title),
-            HEADING * (word in self.heading),
-            BEFORE * (word in self.before),
-            NEAR * (len(word) > 5 and word[:5] in self.starts),
-            ALIKE * (not self.own.isdisjoint(synonyms_of(word))),
+
+class _Weigher:
+    """The words of a question with their weights: the rarer among the lines, the more."""
+
+    def __init__(self, views: Sequence[_View], question: ParsedQuestion) -> None:
+        self.words = question.words
+        held = {word: sum(word in view.said for view in views) for word in self.words}
+        rarity = {
+            w: math.log(1 + (len(views) - n + 0.5) / (n + 0.5)) + 0.5 for w, n in held.items()
+        }
+        total = sum(rarity.values()) or 1.0
+        self._shares = {word: value / total for word, value in rarity.items()}
+
+    def share(self, hits: Mapping[str, float] | frozenset[str]) -> float:
+        """The share of the question that some of its words make, each by how much it is said."""
+        rated = hits.items() if isinstance(hits, Mapping) else ((word, 1.0) for word in hits)
+        return sum(self._shares.get(word, 0.0) * hit for word, hit in rated)
+
+    def proximity(self, order: Sequence[str]) -> float:
+        """The share of neighbours in the question that are close in a sentence too."""
+        where: dict[str, list[int]] = {}
+        for at, word in enumerate(order):
+            where.setdefault(word, []).append(at)
+        return sum(
+            (self._shares[left] + self._shares[right]) / 2
+            for left, right in zip(self.words, self.words[1:], strict=False)
+            if any(0 < b - a <= 3 for a in where.get(left, ()) for b in where.get(right, ()))
         )
 
 
 def score_lines(found: Sequence[Line], question: ParsedQuestion) -> list[ScoredLine]:
     """Each line with its score for a question, in the given order."""
-    views = [LineWords(line, question) for line in found]
-    rarity = _word_rarity(views, question.words)
-    total = sum(rarity.values()) or 1.0
-    hits = [{w: h for w in question.words if (h := view.match_word(w))} for view in views]
-    covers = [sum(rarity[w] * h for w, h in hit.items()) / total for hit in hits]
-    rows = _line_features(views, question, rarity, covers)
-    return [
-        ScoredLine(line, sum(map(float.__mul__, WEIGHTS, row)), cover, frozenset(hit), row)
-        for line, row, cover, hit in zip(found, rows, covers, hits, strict=True)
-    ]
-
-
-def _word_rarity(views: Sequence[LineWords], wanted: Sequence[str]) -> dict[str, float]:
-    """How much each word tells: the rarer among the lines, the more."""
-    count = len(views)
-    rarity = {}
-    for word in wanted:
-        holding = sum(1 for view in views if word in view.own or word in view.title)
-        rarity[word] = math.log(1 + (count - holding + 0.5) / (holding + 0.5)) + 0.5
-    return rarity
-
-
-def _line_features(
-    views: Sequence[LineWords],
-    question: ParsedQuestion,
-    rarity: dict[str, float],
-    covers: Sequence[float],
-) -> list[Features]:
-    total = sum(rarity.values()) or 1.0
+    views = [_View(line, question) for line in found]
+    weigher = _Weigher(views, question)
+    bm25 = rank_texts([f"{line.title} {line.text}" for line in found], question.text)
     mean = sum(len(view.order) for view in views) / (len(views) or 1) or 1.0
-    bm25 = rank_texts([f"{v.line.title} {v.line.text}" for v in views], question.text)
-    top = max(bm25, default=0.0) or 1.0
-    pages = _page_covers(views, rarity, total)
-    hops = _hop_features(views, question, covers, rarity)
-    asked = frozenset(question.words)
-    rows: list[Features] = []
-    for i, view in enumerate(views):
-        line, has = view.line, float(has_answer_type(view.line, question))
-        rows.append(
-            Features(
-                cover=covers[i],
-                typed=has,
-                proximity=_proximity(view, question.words, rarity) / total,
-                length=math.log((len(view.order) + 1) / mean),
-                first=float(line.at == 0 and not line.passage),
-                title_said=len(asked & view.title) / (len(view.title) or 1),
-                title_whole=float(bool(view.title) and view.title <= asked),
-                page=pages[line.source],
-                source=1 / line.source,
-                hop_in=hops[i][0],
-                bm25=bm25[i] / top,
-                hop_union=hops[i][1],
-                earliest=1 / (1 + line.at),
-                year=_fits_year(line, question),
-            )
+    pages, hops = _page_shares(views, weigher), _hop_features(views, question, weigher)
+    asked, top = frozenset(question.words), max(bm25, default=0.0) or 1.0
+    scored: list[ScoredLine] = []
+    for view, rank, (hop_in, hop_union) in zip(views, bm25, hops, strict=True):
+        line = view.line
+        features = Features(
+            cover=weigher.share(view.hits),
+            typed=float(has_answer_type(line, question)),
+            proximity=weigher.proximity(view.order),
+            length=math.log((len(view.order) + 1) / mean),
+            first=float(line.at == 0 and not line.passage),
+            title_said=len(asked & view.title) / (len(view.title) or 1),
+            title_whole=float(bool(view.title) and view.title <= asked),
+            page=pages[line.source],
+            source=1 / line.source,
+            hop_in=hop_in,
+            bm25=rank / top,
+            hop_union=hop_union,
+            earliest=1 / (1 + line.at),
         )
-    return rows
+        score = sum(map(float.__mul__, WEIGHTS, features))
+        scored.append(ScoredLine(line, score, features.cover, frozenset(view.hits), features))
+    return scored
 
 
-def _fits_year(line: Line, question: ParsedQuestion) -> float:
-    """Whether a line is about the year that is asked for: by its page, or by its own words."""
-    if any(year in line.title or year in line.heading for year in question.years):
-        return 1.0
-    return 0.4 * any(year in line.text for year in question.years)
-
-
-def _page_covers(
-    views: Sequence[LineWords], rarity: dict[str, float], total: float
-) -> dict[int, float]:
+def _page_shares(views: Sequence[_View], weigher: _Weigher) -> dict[int, float]:
     held: dict[int, set[str]] = {}
     for view in views:
-        held.setdefault(view.line.source, set()).update(view.own, view.title)
-    return {n: sum(rarity[w] for w in rarity if w in bag) / total for n, bag in held.items()}
+        held.setdefault(view.line.source, set()).update(view.said)
+    return {n: weigher.share(frozenset(words)) for n, words in held.items()}
 
 
 def _hop_features(
-    views: Sequence[LineWords],
-    question: ParsedQuestion,
-    covers: Sequence[float],
-    rarity: dict[str, float],
+    views: Sequence[_View], question: ParsedQuestion, weigher: _Weigher
 ) -> list[tuple[float, float]]:
     """For each line: the best cover of a line elsewhere that names its page, and that of both."""
     told = question.text.casefold()
-    titles: dict[int, str] = {}
-    for view in views:
-        name = re.sub(r"\s*\(.*?\)$", "", view.line.title).casefold()
-        if len(name) > 3 and name not in told:
-            titles[view.line.source] = name
+    names = {view.line.source: plain_name(view.line.title).casefold() for view in views}
+    titles = {n: name for n, name in names.items() if len(name) > 3 and name not in told}
     incoming: dict[int, float] = {}
     union = [0.0] * len(views)
-    total = sum(rarity.values()) or 1.0
-    asked = frozenset(question.words)
-    said = [asked & (view.own | view.title) for view in views]
     for i, view in enumerate(views):
         text = view.line.text.casefold()
         for source, name in titles.items():
-            if source != view.line.source and name in text:
-                incoming[source] = max(incoming.get(source, 0.0), covers[i])
-                for j, other in enumerate(views):
-                    if other.line.source == source:
-                        both = sum(rarity[w] for w in said[i] | said[j]) / total
-                        union[i] = max(union[i], both)
-                        union[j] = max(union[j], both)
+            if source == view.line.source or name not in text:
+                continue
+            incoming[source] = max(incoming.get(source, 0.0), weigher.share(view.hits))
+            for j, other in enumerate(views):
+                if other.line.source == source:
+                    both = weigher.share(view.said | other.said)
+                    union[i], union[j] = max(union[i], both), max(union[j], both)
     return [(incoming.get(view.line.source, 0.0), union[i]) for i, view in enumerate(views)]
-
-
-def _proximity(view: LineWords, asked: Sequence[str], rarity: dict[str, float]) -> float:
-    """The rarity of neighbouring words of the question that are close in the sentence too."""
-    where: dict[str, list[int]] = {}
-    for at, word in enumerate(view.order):
-        if word in rarity:
-            where.setdefault(word, []).append(at)
-    close = 0.0
-    for left, right in zip(asked, asked[1:], strict=False):
-        if any(0 < b - a <= 3 for a in where.get(left, ()) for b in where.get(right, ())):
-            close += (rarity[left] + rarity[right]) / 2
-    return close
 
 
 def has_answer_type(line: Line, question: ParsedQuestion) -> bool:
     """Whether a line holds a value of the type that the question asks for, and did not name."""
     told = set(question.words)
-    return any(
-        set(question.read(value)) - told
-        for value in find_values(question.kind, line.text, question.unit)
-    )
+    values = find_values(question.kind, line.text, question.unit)
+    return any(set(question.read(value)) - told for value in values)

@@ -6,15 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.evidence import content_words
+from agent.llm.extractive.confidence import is_sure
 from agent.llm.extractive.lines import Line, quotable_lines
 from agent.llm.extractive.question import ParsedQuestion, parse_question
 from agent.llm.extractive.ranking import score_lines
-from agent.llm.extractive.selection import (
-    choose_sentences,
-    drop_other_events,
-    is_sure,
-    join_neighbours,
-)
+from agent.llm.extractive.selection import choose_sentences, join_neighbours
 from agent.outside import Task
 
 AT_ONCE = 8  # searches or pages of one turn
@@ -28,11 +24,9 @@ def make_plan(topic: str, queries: Sequence[str]) -> dict[str, Any]:
         {"query": query, "priority": "Medium" if n else "High", "reasoning": ""}
         for n, query in enumerate(queries)
     ]
-    kind = "comparative" if parse_question(topic).sides else "factual"
-    strategy = "every query, and the best pages of each"
     return {
-        "question_type": kind,
-        "search_strategy": strategy,
+        "question_type": "comparative" if parse_question(topic).sides else "factual",
+        "search_strategy": "every query, and the best pages of each",
         "prioritized_sub_queries": rows,
     }
 
@@ -61,17 +55,11 @@ def make_draft(task: Task[Any], cited: Sequence[dict[str, Any]]) -> dict[str, An
 
 def _make_themes(task: Task[Any], cited: set[int]) -> list[dict[str, Any]]:
     """The sentences that answer each query, none twice."""
-    evidence, told, themes = (
-        _relevant_lines(quotable_lines(task.evidence), task.topic, cited),
-        set[str](),
-        [],
-    )
+    evidence = _relevant_lines(quotable_lines(task.evidence), task.topic, cited)
+    told, themes = set[str](), []
     for query in dict.fromkeys((task.topic, *getattr(task, "queries", ()))):
-        fresh = [
-            line
-            for line in _answering_lines(evidence, parse_question(query))
-            if line.text not in told
-        ]
+        lines = _answering_lines(evidence, parse_question(query))
+        fresh = [line for line in lines if line.text not in told]
         told |= {line.text for line in fresh}
         if fresh:
             themes.append({"heading": query, "sentences": [_make_sentence(line) for line in fresh]})
@@ -92,7 +80,7 @@ def _relevant_lines(evidence: list[Line], topic: str, cited: set[int]) -> list[L
 
 
 def _answering_lines(evidence: list[Line], question: ParsedQuestion) -> list[Line]:
-    ranked = drop_other_events(score_lines(evidence, question), question)
+    ranked = score_lines(evidence, question)
     if not is_sure(question, ranked):
         return []
     return join_neighbours(choose_sentences(question, ranked, THEME), evidence, (), THEME)

@@ -29,11 +29,12 @@ def find_stated(text: str, asked: Fact, title: str) -> list[str]:
     if _HEDGE.search(_QUOTED.sub(" ", text.replace(title, " "))):
         return []
     if asked.kind in ("name", "names") and not _CHINESE.search(text):
-        spots = relation_spans(text, asked)
-        found = [span for spot in spots for span in _doers(text, spot)]
+        spots, spans = relation_spans(text, asked), name_spans(text)
+        found = [text[a:b] for spot in spots for a, b in _doers(text, spot, spans)]
         if "won" in asked.relation and (given := _GIVEN.search(text)):
-            found += _first_after(text, given.end(), name_spans(text))
-        return [_drop_place(text[a:b]) for a, b in found]
+            span = _first_after(text, given.end(), spans)
+            found += [text[slice(*_extend_list(text, span, spans))]] if span else []
+        return [_drop_place(name) for name in found]
     if asked.role:
         return _role_holders(text, asked, title)
     if asked.counted:
@@ -57,12 +58,15 @@ def relation_spans(text: str, asked: Fact) -> list[Span]:
     return [at for at, word in words if word in asked.relation or word.startswith(roots)]
 
 
-# --- who ---------------------------------------------------------------------------------------
+# --- who -----------------------------------------------------------------------------------------
 
 _BY = re.compile(r"(?:(?!(?<!and )\b\w+ed\b)[^.;:]){0,80}?\bby\s")
 _GIVEN = re.compile(r"\b(?:went|awarded|given|presented) to\s")
 _DIRECTLY_BY = re.compile(r"(?: and \w+)?(?: (?:in|on) [\w ,]{1,30})?,? by\s")
-_ROLE = re.compile(r"\w+(?:ers?|ors?|ists?|ect|ent)", re.I)
+_ROLE = re.compile(r"\w+(?:ers?|ors?|ists?|ect|ent)", re.I)  # nouns, which nobody is the subject of
+_HELD = re.compile(
+    r"\b(?:of|from|for|against|by|in|at|to|with|over|on|under|than|after)\s(?:the\s)?$"
+)
 _PASSIVE = re.compile(r"\b(?:is|are|was|were|been|being|be|got)\s(?:\w+ly\s|first\s)?$", re.I)
 #: What may stand between who did it and the verb: brackets, an apposition, auxiliaries, adverbs.
 _SUBJECT = re.compile(
@@ -75,9 +79,6 @@ _BEFORE_ROLE = re.compile(
     r"(?:\s\([^)]*\))?(?:,|\s(?:is|was|are|were|became|as|serves as|served as)|,? who (?:is|was))"
     r"\s(?:(?!of\b|son\b|daughter\b|under\b)[\w-]+\s){0,4}"
 )
-_HELD = re.compile(
-    r"\b(?:of|from|for|against|by|in|at|to|with|over|on|under|than|after)\s(?:the\s)?$"
-)
 _LISTED = re.compile(r"(?:\s\([^)]*\))?(?:, (?:and )?| and (?:the )?| & )")
 _OF = re.compile(r"\s(?:of|from)\s(?:the\s)?")
 #: Words between two names of which the first describes the second: `British singer X`.
@@ -86,40 +87,29 @@ _DESCRIBED = re.compile(
 )
 
 
-def _doers(text: str, spot: Span) -> Iterator[Span]:
+def _doers(text: str, spot: Span, spans: list[Span]) -> Iterator[Span]:
     """Who did what the words at a spot say: one span, of a name or a list of names."""
-    spans = name_spans(text)
     start, end = spot
     passive = bool(_PASSIVE.search(text[:start][-30:]))
     found: Span | None = None
     if by := (_BY if passive else _DIRECTLY_BY).match(text, end):
-        yield from _first_after(text, by.end(), spans)
-        return
+        found = _first_after(text, by.end(), spans)
     elif _ROLE.fullmatch(text[start:end]):
         found = _role_holder(text, spot, spans)
-    else:
-        found = None if passive else _subject(text, start, spans)
-    if found and not _is_possessive(text, found):
+    elif not passive:
+        found = _subject(text, start, spans)
+    if found:
         yield _extend_list(text, found, spans)
 
 
-def _first_after(text: str, at: int, spans: list[Span]) -> list[Span]:
-    """The name, or the list of names, that follows `by` or `to`, behind what describes it."""
+def _first_after(text: str, at: int, spans: list[Span]) -> Span | None:
+    """The name that follows `by`, behind what only describes it: `the physicist X`."""
     after = [span for span in spans if span[0] >= at]
     while len(after) > 1 and _DESCRIBED.fullmatch(text[after[0][1] : after[1][0]]):
         after.pop(0)
-    if not after or not _leads_to(text[at : after[0][0]]) or _is_possessive(text, after[0]):
-        return []
-    return [_extend_list(text, after[0], spans)]
-
-
-def _is_possessive(text: str, span: Span) -> bool:
-    return bool(re.match(r"['’]s\b", text[span[1] : span[1] + 3]))
-
-
-def _leads_to(words: str) -> bool:
-    """Whether the words behind `by` only describe the name that follows: `the physicist X`."""
-    return not re.search(r"[,.;:()]", words) and len(words.split()) <= 8
+    words = text[at : after[0][0]] if after else ";"
+    owns = after and re.match(r"['’]s\b", text[after[0][1] :])
+    return None if owns or re.search(r"[,.;:()]", words) or len(words.split()) > 8 else after[0]
 
 
 def _role_holder(text: str, spot: Span, spans: list[Span]) -> Span | None:
@@ -136,9 +126,7 @@ def _role_holder(text: str, spot: Span, spans: list[Span]) -> Span | None:
 def _subject(text: str, start: int, spans: list[Span]) -> Span | None:
     """The name before a verb that can be its subject."""
     before = [s for s in spans if s[1] <= start]
-    if not before:
-        return None
-    gap = text[before[-1][1] : start]
+    gap = text[before[-1][1] : start] if before else ";"
     if not (_SUBJECT.fullmatch(gap) or _TO_VERB.fullmatch(gap)):
         return None
     if len(before) > 1 and _OF.fullmatch(text[before[-2][1] : before[-1][0]]):
@@ -186,20 +174,24 @@ def _is_whole(text: str, span: Span) -> bool:
     """Whether a name is no part of a longer phrase: `the Danish krone`, `Ada's dog`."""
     following = re.match(r"\s([^\W\d_]+)", text[span[1] : span[1] + 30])
     told = not following or following[1].casefold() in stop_words()
-    return told and not _is_possessive(text, span) and not _HELD.search(text[: span[0]][-12:])
+    return (
+        told
+        and not re.match(r"['’]s\b", text[span[1] :])
+        and not _HELD.search(text[: span[0]][-12:])
+    )
 
 
-# --- when, where, how many ---------------------------------------------------------------------
+# --- when, where, how many -----------------------------------------------------------------------
 
 
 def _counts(text: str, counted: str) -> list[str]:
     """The numbers of what is counted: `163 episodes`, `eight full seasons`."""
-    found = []
-    for value in find_values("number", text):
-        for match in re.finditer(rf"\b{re.escape(value)}\b((?:\s[\w'’-]+){{1,3}})", text):
-            if counted in content_words(match[1]):
-                found.append(value)
-    return found
+    return [
+        value
+        for value in find_values("number", text)
+        for match in re.finditer(rf"\b{re.escape(value)}\b((?:\s[\w'’-]+){{1,3}})", text)
+        if counted in content_words(match[1])
+    ]
 
 
 def _values_beside(text: str, asked: Fact) -> list[str]:
@@ -213,10 +205,18 @@ def _values_beside(text: str, asked: Fact) -> list[str]:
         start = max(text.find(value, at), text.find(value))
         at = start + len(value)
         far = [_distance(text, (start, at), spot) for spot in spots if asked.kind != "score"]
-        rated.append((min(far, default=0), start, _extend_date(text, value, asked)))
+        rated.append((min(far, default=0), start, value))
     if asked.kind == "number" and not spots and len(rated) > 1:
         return []  # nothing tells which of them it is
-    return [value for far, _, value in sorted(rated) if far <= FAR]
+    return [_whole_span(text, value) for far, _, value in sorted(rated) if far <= FAR]
+
+
+def _whole_span(text: str, value: str) -> str:
+    """A date with the one that ends its span: `January 1887 to March 1889`."""
+    ends = (re.escape(last) for last in find_values("date", text) if last != value)
+    link = r"\s?(?:to|until|till|through|–|-|至|到)\s?"
+    found = re.search(rf"{re.escape(value)}{link}(?:{'|'.join(ends) or '(?!)'})", text)
+    return found[0] if found else value
 
 
 #: That something took place, with what it was before it.
@@ -234,7 +234,7 @@ def _days_held(text: str, asked: Fact, title: str) -> list[str]:
     if not verb or not _is_itself(text[: verb.start()], asked, title):
         return []
     told = text[verb.end() : verb.end() + FAR]
-    days = (_extend_date(told, value, asked) for value in find_values("date", told))
+    days = find_values("date", told)
     return [day for day in days if find_years(day)][:1]
 
 
@@ -253,14 +253,3 @@ def _distance(text: str, value: Span, spot: Span) -> float:
     if ";" in gap or re.search(r"\b(?:born|died)\b", gap):
         return FAR + 1
     return len(gap) * (1 if behind else 1.5)
-
-
-def _extend_date(text: str, value: str, asked: Fact) -> str:
-    """A date with the one that ends its span: `January 1887 to March 1889`."""
-    at = text.find(value) + len(value)
-    link = re.match(r"\s?(?:to|until|till|through|–|-|至|到)\s?", text[at:])
-    if asked.kind != "date" or not link:
-        return value
-    rest = text[at + link.end() :]
-    last = next(iter(find_values("date", rest)), "")
-    return value + link[0] + last if last and rest.startswith(last) else value
