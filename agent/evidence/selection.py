@@ -33,7 +33,8 @@ def select_passages(
     They take at most `budget` tokens. Of each source about `length` characters are ranked, by
     default `ranked_length`.
 
-    - Of several queries, one that a passage fits best decides how high it ranks.
+    - Of several queries, the first counts most. Of the others, the one that a passage fits best
+      decides how high it ranks.
     - The best passage of each source comes before the second best of any source.
     - Beyond that, a passage that shares no word with the question is left out.
     - A passage from the middle of a section brings the section's heading.
@@ -145,6 +146,12 @@ LEADING = 2000  # characters
 #: names, other hops), 0.25 to 37 and 38; all queries joined to one to 36 of the first. (musique and
 #: 2wiki, the half for tuning.)
 ALL_QUERIES = 1.0
+#: What a query beside the first counts. The first is the topic; those of a first round say it anew,
+#: and lead to passages about other things of its names. On long pages (60 questions of several hops
+#: and 40 of one, the half for tuning) 29 and 27 were right with 0, 34 and 29 with .4, 36 and 28 with
+#: .75, 32 and 27 with .4 in the first round and 1 later. Of 13 tournaments (`python -m evals.slots`)
+#: a winner more is wrong from .5 on.
+FURTHER = 0.4
 _AGAINST = frozenset({"v", "vs", "versus", "against"})
 _APPENDIX = re.compile(
     r"(?:references|external links|notes|see also|further reading|bibliography|sources|footnotes)$",
@@ -158,10 +165,14 @@ def _score_for_each(
     """The score of each passage for the query that it fits best, and a share of the mean of all.
 
     Each query's scores are shares of its best one, so that a short query counts as much as a long
-    one.
+    one; those of all queries but the first are times FURTHER.
     """
     of_queries = [_score_passages(pieces, query) for query in queries]
-    shares = [[score / (max(own) or 1.0) for score in own] for own in of_queries if own]
+    shares = [
+        [(FURTHER if n else 1.0) * score / (max(own) or 1.0) for score in own]
+        for n, own in enumerate(of_queries)
+        if own
+    ]
     together = zip(*shares, strict=True)
     return [max(own) + ALL_QUERIES * sum(own) / len(own) for own in together]
 

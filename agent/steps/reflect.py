@@ -10,7 +10,7 @@ from pydantic import Field
 
 from agent.evidence import fold, render_sources, select_passages
 from agent.evidence.citing import has_citation
-from agent.outside import Ask, Task
+from agent.outside import Ask, Excerpt, Task
 from agent.slots.forms import slot_words
 from agent.slots.grounding import ground_rows
 from agent.slots.rows import SlotValue
@@ -161,7 +161,7 @@ class Reflect:
         shown: dict[str, Any] = {
             "topic": research.topic,
             "slots": research.slots,
-            "evidence": select_passages(research.sources, ranking_queries(research), self._budget),
+            "evidence": select_evidence(research, self._budget),
             "language": self._language,
         }
         check = CheckCoverage(**shown)
@@ -185,18 +185,21 @@ def _describe_slot(slot: Slot) -> str:
     return f"- {slot.name}{shape}: {slot.description}"
 
 
-def ranking_queries(research: Research) -> tuple[str, ...]:
-    """The texts by which evidence is ranked: the topic with its slots; later, what is missing too.
+def select_evidence(research: Research, budget: int) -> tuple[Excerpt, ...]:
+    """The passages that a prompt shows, within a budget of tokens.
 
-    That is each slot that is still open, and each query of a round after the first. Those of the
-    first round say the topic anew, and lead to passages about other things of its names.
+    They are ranked by the topic with its slots, by each slot that a reading left open, and by each
+    query of the round.
     """
+    return select_passages(research.sources, _ranking_queries(research), budget)
+
+
+def _ranking_queries(research: Research) -> tuple[str, ...]:
     described = {slot.name: f"{slot_words(slot)} {slot.description}" for slot in research.slots}
     whole = " ".join((research.topic, *described.values()))
-    if research.round < 2:
-        return (whole,)
     filled = {name for name, one in research.findings.items() if one.status == "filled"}
-    still_open = (text for name, text in described.items() if name not in filled)
+    unread = not research.events_of(Reflected)
+    still_open = (text for name, text in described.items() if name not in filled and not unread)
     return (whole, *still_open, *research.current_queries)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from agent.evidence import render_sources, select_passages
+from agent.evidence import render_sources
 from agent.evidence.citing import compose_answer
 from agent.outside import Ask, Task, TaskKind
 from agent.state import Answered, Draft, Event, Reflected, Research, Warned
 from agent.steps.asking import ask_with_fallback
 from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
-from agent.steps.reflect import ranking_queries
+from agent.steps.reflect import select_evidence
 
 
 class WriteAnswer(Task[Draft]):
@@ -71,7 +71,7 @@ class Synthesize:
         return WriteAnswer(
             topic=research.topic,
             slots=research.slots,
-            evidence=select_passages(research.sources, ranking_queries(research), self._budget),
+            evidence=select_evidence(research, self._budget),
             max_words=self._max_words,
             known=_describe_filled_slots(research),
             language=self._language,
