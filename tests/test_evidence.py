@@ -107,7 +107,9 @@ def test_select_keeps_to_its_budget_and_starves_no_source() -> None:
 def test_a_passage_is_shown_that_fits_one_of_several_queries() -> None:
     """Though others fit the topic; equal queries count once."""
     filler = "Velmora Works makes pumps, and the works of Velmora were founded long ago. "
-    page = source(f"{filler * 20}\n{'Cats sleep. ' * 60}\nAda Lindqvist grew up in Uppsala.", 1)
+    page = source(
+        f"{filler * 20}\n{'Cats sleep. ' * 60}\n## Life\nAda Lindqvist grew up in Uppsala."
+    )
     topic = "Which founder of Velmora Works makes pumps?"
     queries = [topic, topic, "Ada Lindqvist birthplace", "Where did Ada Lindqvist grow up?"]
     [alone] = select_passages([page], topic, 450)
