@@ -158,6 +158,16 @@ def test_a_model_that_knows_no_effort_is_asked_without(services: Services) -> No
     assert len(services.bodies) == 3 and set(services.forms) == {"format"}
 
 
+def test_a_model_that_gives_shorter_replies_is_asked_for_those(services: Services) -> None:
+    said = "max_tokens: 16000 > 8192, which is the maximum allowed number of output tokens"
+    refusal = anthropic_error(400, "invalid_request_error", said)
+    services.think = lambda asked: refusal if services.bodies[-1]["max_tokens"] > 8192 else GOOD
+    model = claude(services)
+    for _ in (1, 2):
+        model.generate(TASK, "")
+    assert [body["max_tokens"] for body in services.bodies] == [MAX_REPLY_TOKENS, 8192, 8192]
+
+
 @pytest.mark.parametrize("status", [301, 307])
 def test_no_redirect_is_followed_with_the_key(status: int) -> None:
     with Catcher() as elsewhere, Catcher(status, f"http://{elsewhere.host}/") as gateway:

@@ -120,6 +120,8 @@ TOO_LONG = [
     "This model's maximum context length is 2048 tokens. However, your messages resulted in 4,100",
     "the request exceeds the available context size (2048 tokens), try increasing it",
     "prompt is too long: 4100 tokens > 2048 maximum",
+    "maximum context length is 2048 tokens. However, you requested 4100 tokens (2100 in the "
+    "messages, 2000 in the completion)",
 ]
 
 
@@ -167,6 +169,41 @@ def test_a_reply_is_limited_and_gets_more_room_once_it_was_cut_off(services: Ser
     chain(TASK.model_copy(update={"topic": "Who else?"}))
     limits = [body["max_tokens"] for body in services.bodies]
     assert limits == [2000, 16_000, 16_000]
+
+
+TOO_LARGE = [
+    "max_tokens is too large: 2000. This model supports at most 1024 completion tokens.",
+    "max_tokens: 2000 > 1024, which is the maximum allowed number of output tokens",
+]
+
+
+@pytest.mark.parametrize("message", TOO_LARGE)
+def test_a_model_that_gives_shorter_replies_is_asked_for_those(
+    message: str, services: Services
+) -> None:
+    """No other option is given up for that."""
+    refusal = Raw(400, json.dumps({"error": {"message": message}}))
+    services.think = lambda asked: refusal if services.bodies[-1]["max_tokens"] > 1024 else GOOD
+    chain = ModelChain([openai(services)], 5, ())
+    for topic in ("Who won?", "Who else?"):
+        chain(TASK.model_copy(update={"topic": topic}))
+    assert [body["max_tokens"] for body in services.bodies] == [2000, 1024, 1024]
+    assert set(services.forms) == {"json_schema"}
+
+
+def test_a_reply_that_was_cut_off_does_not_lose_the_schema(services: Services) -> None:
+    replies = [Raw(200, json.dumps(openai_reply("{", "length"))), GOOD]
+    services.think = lambda asked: replies.pop(0)
+    ask(TASK, openai(services))
+    assert services.forms == ["json_schema"] * 2
+
+
+def test_a_refusal_to_stream_does_not_lose_the_tools(services: Services) -> None:
+    refusal = Raw(400, json.dumps({"error": {"message": "stream_options is not supported"}}))
+    turn = {"calls": [{"name": "search_web", "arguments": {"query": "x"}}]}
+    services.think = lambda asked: refusal if "stream" in services.bodies[-1] else turn
+    ask(Explore(topic="Who won?"), openai(services))
+    assert services.forms == ["tools"] * 2
 
 
 def test_gemini_has_room_for_thoughts(services: Services) -> None:
@@ -225,8 +262,8 @@ def event(value: Any) -> bytes:
 
 def test_a_slow_reply_is_waited_for_as_long_as_it_comes() -> None:
     """In all it takes longer than the limit, which is of silence."""
-    with Dribble(list(events(json.dumps(GOOD))), pause=0.1) as server:
-        reply = ask(TASK, OpenAICompatible("m", server.base, "key", 0.6, None))
+    with Dribble(list(events(json.dumps(GOOD), size=1)), pause=0.04) as server:
+        reply = ask(TASK, OpenAICompatible("m", server.base, "key", 1.5, None))
     assert reply.answer.queries == ["a", "b", "c"]
     assert (reply.input_tokens, reply.output_tokens) == (30, 9)
 

@@ -24,7 +24,13 @@ from agent.llm.anthropic_messages import (
     text_block,
 )
 from agent.llm.conversation import append_transcript, split_conversation
-from agent.llm.model import Generation, describe_problem, generation_cost_usd
+from agent.llm.model import (
+    MAX_TOKENS,
+    Generation,
+    describe_problem,
+    find_reply_limit,
+    generation_cost_usd,
+)
 from agent.llm.schemas import sent_schema, strict_schema
 from agent.outside import Task
 from agent.outside.http import Endpoint
@@ -57,6 +63,7 @@ class Anthropic:
         self._price = price
         self._forms: dict[str, int] = {}  # by task: index into SCHEMA_FORMS
         self._takes_effort = True
+        self._most_reply = MAX_TOKENS  # of the model, once a refusal told them
         self._replays_turns = True  # if not, earlier turns are told as text
         self._headers = {"x-api-key": key, "anthropic-version": API_VERSION}
         self._endpoint = Endpoint(
@@ -89,7 +96,9 @@ class Anthropic:
     def _drop_option(self, task: Task[Any], form: int, message: str) -> bool:
         """Leave out what a refusal names; False where it names nothing that can be left out."""
         said = message.lower()
-        if task.thinking and self._takes_effort and ("effort" in said or "disabled" in said):
+        if limit := find_reply_limit(said, self._reply_limit(task)):
+            self._most_reply = limit
+        elif task.thinking and self._takes_effort and ("effort" in said or "disabled" in said):
             self._takes_effort = False  # a model that always thinks alike
         elif task.exchanges and self._replays_turns and "thinking" in said:
             self._replays_turns = False  # thoughts go back only to the very same conversation
@@ -130,11 +139,14 @@ class Anthropic:
     def _body(self, task: Task[Any], messages: list[dict[str, Any]]) -> dict[str, Any]:
         return {
             "model": self.name,
-            "max_tokens": task.max_reply_tokens or MAX_REPLY_TOKENS,
+            "max_tokens": self._reply_limit(task),
             "system": [mark_cached(text_block(task.system_prompt()))],
             "messages": messages,
             **self._thinking(task),
         }
+
+    def _reply_limit(self, task: Task[Any]) -> int:
+        return min(task.max_reply_tokens or MAX_REPLY_TOKENS, self._most_reply)
 
     def _thinking(self, task: Task[Any]) -> dict[str, Any]:
         """The options that say how much to think.

@@ -235,11 +235,14 @@ def _fit_window(task: Task[AnswerT], window: int | None) -> Task[AnswerT]:
 def _fitting_share(message: str) -> float:
     """The share of a prompt that fits, by what a service says of its window; else three fifths.
 
-    Services tell the window and what was asked for, in tokens: the smallest and the largest number.
-    A tenth is left for what a shorter prompt estimates wrong.
+    Services tell what was asked for and the window, in tokens: the two largest numbers. Smaller
+    ones are the parts of what was asked for. A tenth is left for what tokens differ in length.
     """
-    told = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]{2,9}", message)]
-    return 0.9 * min(told) / max(told) if len(set(told)) > 1 else 0.6
+    told = {int(number.replace(",", "")) for number in re.findall(r"\d[\d,]{2,9}", message)}
+    if len(told) < 2:
+        return 0.6
+    asked, window = sorted(told, reverse=True)[:2]
+    return 0.9 * window / asked
 
 
 class _TaskAttempts(Generic[AnswerT]):

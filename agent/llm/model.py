@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Protocol
 
 from pydantic import field_validator
@@ -70,11 +71,30 @@ class Model(Protocol):
         ...
 
 
+CUT_OFF = "the reply was cut off at the output limit; be shorter"
+EMPTY = "the reply was empty"
+NO_CALL = "no tool was called"
+
+
 def describe_problem(text: str, is_cut_off: bool) -> str:
     """Why a reply cannot be a whole answer, in words that the model is told; "" if it can."""
     if is_cut_off:
-        return "the reply was cut off at the output limit; be shorter"
-    return "" if text.strip() else "the reply was empty"
+        return CUT_OFF
+    return "" if text.strip() else EMPTY
+
+
+def find_reply_limit(refusal: str, asked: int | None) -> int | None:
+    """How many tokens of a reply a model allows, by a refusal of `asked`; None if it says none.
+
+    Services name the option and the limit: `max_tokens: 16000 > 8192`, `max_tokens is too large:
+    16000. This model supports at most 4096`.
+    """
+    named = refusal.find("max_")
+    if not asked or named < 0:
+        return None
+    told = re.findall(r"\d[\d,]{2,9}", refusal[named:])
+    limits = (int(number.replace(",", "")) for number in told)
+    return max((limit for limit in limits if limit < asked), default=None)
 
 
 def generation_cost_usd(price: Price | None, generation: Generation) -> float | None:

@@ -19,7 +19,15 @@ from urllib.parse import urlsplit
 from agent.errors import ModelFailed
 from agent.evidence import estimate_tokens
 from agent.llm.conversation import append_transcript, request_correction, split_conversation
-from agent.llm.model import Generation, describe_problem, generation_cost_usd
+from agent.llm.model import (
+    CUT_OFF,
+    EMPTY,
+    NO_CALL,
+    Generation,
+    describe_problem,
+    find_reply_limit,
+    generation_cost_usd,
+)
 from agent.llm.openai_stream import is_stream, join_stream
 from agent.llm.openai_tools import declare_tools, extract_text, extract_turn_json, replay_messages
 from agent.llm.schemas import sent_schema
@@ -32,6 +40,8 @@ from agent.state.json_data import get_path
 #: The names of the limit on a reply's tokens. Most servers know the first alone, OpenAI's newest
 #: models the second.
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
+#: What is wrong with a reply that says nothing of whether the server knows its schema.
+NOT_OF_SCHEMA = (CUT_OFF, EMPTY, NO_CALL)
 OPENAI_HOST = "api.openai.com"
 SCHEMA_FORMS = ("json_schema", "json_object", "prompt")
 LONGEST_REPLY = 880.0  # seconds for a whole reply, a little less than the chain of models waits
@@ -64,6 +74,7 @@ class OpenAICompatible:
         self._accepts_tools = True  # if not, tools are described in the prompt
         self._accepts_temperature = True
         self._accepts_stream = True
+        self._most_reply: int | None = None  # tokens, once a refusal told them
         self.thinks = urlsplit(base_url).hostname == OPENAI_HOST
         self._takes_effort = self.thinks or takes_effort
         self._limit_name = LIMIT_NAMES[self.thinks]
@@ -79,12 +90,14 @@ class OpenAICompatible:
 
     def generate(self, task: Task[Any], correction: str) -> Generation:
         """Answer a task. Raises ModelFailed with the outcome of this one try."""
-        if correction and self._schema_form == 0:
+        if correction and correction not in NOT_OF_SCHEMA and self._schema_form == 0:
             self._schema_form = 1  # the server may have ignored the schema: give it in the prompt
         while True:
             try:
                 return self._generate(task, correction)
             except ModelFailed as error:
+                if self._lower_reply_limit(task, error.message):
+                    continue
                 if error.outcome != "rejected" or not self._drop_option(task, error.message):
                     raise
 
@@ -97,18 +110,24 @@ class OpenAICompatible:
         if task.exchanges or not _speaks_of_tools(generation.text, task):
             return generation
         self._accepts_tools = False  # it knows them, and cannot call them: the schema will do
-        return generation.model_copy(update={"problem": "no tool was called"})
+        return generation.model_copy(update={"problem": NO_CALL})
+
+    def _lower_reply_limit(self, task: Task[Any], refusal: str) -> bool:
+        """Ask for replies as short as the model gives; False if that is not what was refused."""
+        limit = find_reply_limit(refusal, self._reply_limit(task))
+        self._most_reply = limit or self._most_reply
+        return limit is not None
 
     def _drop_option(self, task: Task[Any], message: str) -> bool:
-        """Leave out the next option that the server may have refused; False if none is left."""
+        """Leave out an option that the refusal names, else the next one; False if none is left."""
         if task.max_reply_tokens and LIMIT_NAMES[0] in message and self._limit_name in message:
             self._limit_name = LIMIT_NAMES[1]
-        elif task.tools and self._accepts_tools:
-            self._accepts_tools = False
         elif self._takes_effort and task.thinking and "effort" in message:
             self._takes_effort = False
         elif self._accepts_stream and "stream" in message:
             self._accepts_stream = False
+        elif task.tools and self._accepts_tools:
+            self._accepts_tools = False
         elif task.temperature is not None and self._accepts_temperature:
             self._accepts_temperature = False
         elif self._schema_form + 1 < len(SCHEMA_FORMS):
@@ -153,7 +172,7 @@ class OpenAICompatible:
         if correction:
             messages.append({"role": "user", "content": request_correction(correction)})
         body = {"model": self.name, "messages": messages, "tools": declare_tools(task.tools)}
-        return body | self._reply_limit(task) | self._effort(task)
+        return body | self._limits(task)
 
     def _build_json_body(self, task: Task[Any], correction: str) -> dict[str, Any]:
         """A request whose reply is JSON; tools and earlier exchanges are text in the prompt."""
@@ -167,7 +186,7 @@ class OpenAICompatible:
         if correction:
             prompt += f"\n\n{request_correction(correction)}"
         body: dict[str, Any] = {"model": self.name, "messages": _opening_messages(task, prompt)}
-        body |= self._reply_limit(task) | self._effort(task)
+        body |= self._limits(task)
         if task.temperature is not None and self._accepts_temperature:
             body["temperature"] = task.temperature
         if form == "json_schema":
@@ -177,14 +196,15 @@ class OpenAICompatible:
             body["response_format"] = {"type": "json_object"}
         return body
 
-    def _reply_limit(self, task: Task[Any]) -> dict[str, Any]:
-        """The option that bounds the tokens of a reply, where the task has such a bound."""
-        return {self._limit_name: task.max_reply_tokens} if task.max_reply_tokens else {}
-
-    def _effort(self, task: Task[Any]) -> dict[str, Any]:
-        """The option that says how much to think, where the server knows it."""
+    def _limits(self, task: Task[Any]) -> dict[str, Any]:
+        """The options that bound the tokens of a reply, and say how much to think."""
+        limit = self._reply_limit(task)
         level = {"off": "none"}.get(task.thinking, task.thinking)
-        return {"reasoning_effort": level} if level and self._takes_effort else {}
+        bound = {self._limit_name: limit} if limit else {}
+        return bound | ({"reasoning_effort": level} if level and self._takes_effort else {})
+
+    def _reply_limit(self, task: Task[Any]) -> int | None:
+        return min(filter(None, (task.max_reply_tokens, self._most_reply)), default=None)
 
     def cost_usd(self, generation: Generation) -> float | None:
         """US dollars; None where the price or the tokens are not known."""

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from agent.outside.tools import MAX_CALLS
 from agent.state.json_data import InvalidJson, Json, get_objects, get_path, parse_json
-
-MAX_CALLS = 64  # in one reply
 
 
 def is_stream(data: bytes) -> bool:

@@ -63,10 +63,7 @@ def compose_calls(
     chain = _make_chain(settings, models, budget, rate_limiter)
     guard = QueryGuard(_secrets_of(settings))
     warm_up = spawn(chain.warm)
-    today = str(journal.header["at"])[:10]
-
-    def prepare(task: Task[AnswerT]) -> Task[AnswerT]:
-        return task.model_copy(update={"today": today, "thinking": choose_thinking(task, settings)})
+    ask = GuardedAsk(recorder.record_ask(chain, models), guard, _preparation(settings, journal))
 
     def search(query: str) -> SearchResults:
         guard.check(query)
@@ -83,20 +80,21 @@ def compose_calls(
         sources.close()
 
     return Outside(
-        GuardedAsk(recorder.record_ask(chain, models), guard, prepare),
+        ask,
         answer_extractively,
-        recorder.record_source(
-            "search",
-            search,
-            SearchResults,
-            _query_request,
-            2 * settings.search_timeout,
-            sources.count_earlier,
-        ),
-        recorder.record_source("read", sources.read, Page, _url_request, settings.page_timeout + 1),
+        recorder.record_searches(search, 2 * settings.search_timeout, sources.count_earlier),
+        recorder.record_reads(sources.read, settings.page_timeout + 1),
         warm,
         close,
         sources.warnings,
+    )
+
+
+def _preparation(settings: Settings, journal: Journal) -> Callable[[Task[Any]], Task[Any]]:
+    """What tells each task the day on which its run began, and how much to think."""
+    today = str(journal.header["at"])[:10]
+    return lambda task: task.model_copy(
+        update={"today": today, "thinking": choose_thinking(task, settings)}
     )
 
 
@@ -231,7 +229,22 @@ class CallRecorder(NamedTuple):
             WaitLimits(ASK_TIMEOUT, ASK_TIMEOUT, self.rate_limit_wait),
         )
 
-    def record_source(
+    def record_searches(
+        self,
+        search: Callable[[str], SearchResults],
+        timeout: float,
+        on_recall: Callable[[SearchResults], None],
+    ) -> RecordedCall[str, SearchResults]:
+        """Recorded searches. `timeout` is in seconds. `on_recall`: as in `CallHooks`."""
+        return self._record_source(
+            "search", search, SearchResults, _query_request, timeout, on_recall
+        )
+
+    def record_reads(self, read: Callable[[str], Page], timeout: float) -> RecordedCall[str, Page]:
+        """Recorded reads of pages. `timeout` is in seconds."""
+        return self._record_source("read", read, Page, _url_request, timeout)
+
+    def _record_source(
         self,
         kind: Literal["search", "read"],
         call: Callable[[str], ResponseT],
@@ -240,7 +253,6 @@ class CallRecorder(NamedTuple):
         timeout: float,
         on_recall: Callable[[ResponseT], None] = lambda _: None,
     ) -> RecordedCall[str, ResponseT]:
-        """Recorded searches or reads. `timeout` is in seconds. `on_recall`: as in `CallHooks`."""
         return RecordedCall[str, ResponseT](
             self.journal,
             call,
