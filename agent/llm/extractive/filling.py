@@ -86,9 +86,9 @@ def _fill_from_prose(
 
 def _values_of(slot: Slot, asked: Fact, line: Line, question: ParsedQuestion) -> Iterator[Filled]:
     """The values of a slot in a line, best first."""
-    if "scorer" in slot.name:
-        template = find_template(question)
-        if template and is_of_part(line, template) and (names := find_numbered(line)):
+    template = find_template(question) if asked.kind == "names" else None
+    if template and template.part:
+        if is_of_part(line, template) and (names := find_numbered(line)):
             yield Filled(names, line, line.text)
         return
     if asked.kind in ("text", "yesno", "passage") and not asked.role:

@@ -23,7 +23,7 @@ from agent.state import Slot
 #: what they are about. Run `python -m evals.conflicts` and `evals.slots` after a change.
 BESIDE = 1.0
 #: Kinds that every sentence has values of: of several pages, prose would often name others.
-NAMES = frozenset({"name", "names", "place"})
+NO_FORM = frozenset({"text", "name", "names", "place"})
 
 
 def fill_rows(
@@ -54,7 +54,7 @@ def _find_values(
         return
     yield best
     kind, tabled = read_slot(slot, part_of(slot, question)).kind, is_row(best.line.text)
-    if kind == "text" or (kind in NAMES and not tabled):
+    if not tabled and kind in NO_FORM:
         return  # sentences that differ do not disagree, and prose has many names
     own: dict[int, list[ScoredLine]] = {}
     for scored in ranked:

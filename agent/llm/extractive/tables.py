@@ -11,8 +11,10 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from agent.evidence import is_heading, is_row
+from agent.evidence.dates import find_dates
 from agent.evidence.names import name_spans
 from agent.evidence.scores import is_score
+from agent.evidence.words import word_lists
 from agent.llm.extractive.fact import Fact
 from agent.llm.extractive.lines import Line
 from agent.llm.extractive.question import ParsedQuestion, is_another_event
@@ -21,7 +23,7 @@ from agent.llm.extractive.templates import Template, find_template
 _DAY = re.compile(r"\b\d{1,2}\b.*\b\d{4}\b|\b\d{1,2}:\d\d\b")
 _BY_MINUTE = re.compile(r"([^\d;|]*?[^\W\d][^\d;|]*?)\s*\d{1,3}(?:\+\d{1,2})?\s?['′’]")
 _SIDE = re.compile(r"[^\W\d_][^;:\d|]*$")
-_LABELLED = re.compile(r"([^|\n:：]+)[:：]\s?([^|\n(（]+)")
+_LABELLED = re.compile(r"([^|\n:：\d]+)[:：]\s?([^|\n(（]+)")
 ROWS = 5  # about a result, below it
 
 
@@ -48,12 +50,21 @@ class Record(NamedTuple):
             return self.score
         if asked.kind == "names":
             return self.scorers
+        if asked.kind == "date":
+            return next(iter(find_dates(self.quote)), "")
+        if asked.kind == "place":
+            return self._unlabelled_cell()
         return self.winner if "won" in asked.relation else ""
 
     def _labelled_cell(self, stems: Collection[str], question: ParsedQuestion) -> str:
         cells = _LABELLED.findall(self.quote)
         found = (value for name, value in cells if not set(question.read(name)).isdisjoint(stems))
         return next(found, "").strip()
+
+    def _unlabelled_cell(self) -> str:
+        """What stands beside labelled cells without a label of its own: where it took place."""
+        rows = (row.split(" | ") for row in self.quote.split("\n") if _LABELLED.search(row))
+        return next((row[0] for row in rows if not _LABELLED.search(row[0])), "").strip()
 
     def row_with(self, value: str) -> Line:
         """The row that holds a value: the result, unless only another one does."""
@@ -82,7 +93,7 @@ def find_record(found: Sequence[Line], question: ParsedQuestion) -> Record | Non
 
 def is_of_part(line: Line, template: Template) -> bool:
     """Whether a line is of the part of a page, or of the page, that tells what a topic asks for."""
-    return bool(template.part.search(line.heading or line.title))
+    return bool(template.part and template.part.search(line.heading or line.title))
 
 
 def _read_record(line: Line, cells: list[str]) -> Record:
@@ -106,7 +117,7 @@ def _rows_below(line: Line) -> Iterator[str]:
     """The rows about a result, up to the next heading or the one with several named cells."""
     end = line.start + len(line.text)
     for row in line.whole[end:].split("\n")[1 : ROWS + 1]:
-        if is_heading(row) and row != "Report" and not row.casefold().startswith("penalt"):
+        if is_heading(row) and not re.match(word_lists()["records"]["inner"], row):
             return
         yield row
         if row.count(": ") > 1:

@@ -19,7 +19,7 @@ class Template(NamedTuple):
     asks: re.Pattern[str]
     unless: re.Pattern[str]
     kinds: frozenset[str]  # of the answer; empty: any
-    part: re.Pattern[str]  # of a heading or a title: what tells these facts stands below it
+    part: re.Pattern[str] | None  # of a heading or a title: what tells these facts stands below it
     query: str  # what the page that tells them is called besides
     slots: tuple[tuple[str, str, str], ...]  # name, pattern of what needs it, description
 
@@ -55,7 +55,7 @@ def _load_templates() -> tuple[Template, ...]:
             re.compile(row.get("asks", "")),
             re.compile(row.get("unless", "(?!)")),
             frozenset(row.get("kinds", "").split()),
-            re.compile(row.get("part", "(?!)")),
+            re.compile(row["part"]) if "part" in row else None,
             row.get("query", ""),
             tuple(map(tuple, row["slots"])),
         )
