@@ -17,16 +17,21 @@ from datetime import date
 from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from platformdirs import PlatformDirs
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 
 from agent.errors import NotConfigured, UsageError
+from agent.outside import TaskKind
 from agent.outside.gemini_api import GeminiAccount
 from agent.outside.input_file import read_bytes
 from agent.state import Frozen
 
+TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
+#: A server of `openai_servers`: its name, and where it is.
+SERVER = re.compile(r"([a-z][a-z0-9_-]*)=https?://\S+")
+RESERVED_NAMES = frozenset({"gemini", "openai", "anthropic", "extractive", *TASK_KINDS})
 DEFAULT_PROVIDERS = ("serpapi", "exa", "tavily", "serper", "google", "duckduckgo", "wikipedia")
 
 
@@ -36,7 +41,13 @@ class Settings(Frozen):
     # models
     #: In order: gemini, openai, anthropic, each also with :MODEL, extractive. Empty: see
     #: `named_models`.
+    #: `read=MODEL` stands for one of `llm_read`.
     llm: tuple[str, ...] = ()
+    #: Models for a kind of task, before those of `llm`: to plan, read, write and judge.
+    llm_plan: tuple[str, ...] = ()
+    llm_read: tuple[str, ...] = ()
+    llm_write: tuple[str, ...] = ()
+    llm_judge: tuple[str, ...] = ()
     gemini_api_key: SecretStr = SecretStr("")
     gemini_model: str = "gemini-3.8-flash"
     gemini_fallback_models: tuple[str, ...] = ("gemini-3.5-flash-lite",)
@@ -51,6 +62,8 @@ class Settings(Frozen):
     openai_api_key: SecretStr = SecretStr("")
     openai_base_url: str = "https://api.openai.com/v1"
     openai_model: str = ""
+    openai_servers: tuple[str, ...] = ()  # name=base_url; a model of one is name:MODEL
+    openai_server_keys: SecretStr = SecretStr("")  # name=key, with commas
     prices_file: Path | None = None  # overrides the prices that the program knows
     #: How much models think. auto: little to plan and to judge, much for `deep`, else as they do.
     thinking: Literal["auto", "off", "low", "medium", "high"] = "auto"
@@ -155,6 +168,28 @@ class Settings(Frozen):
 
     @model_validator(mode="before")
     @classmethod
+    def _sort_models(cls, values: Any) -> Any:
+        """Put `read=MODEL` among `llm` where it belongs; such a model wins over the field's own."""
+        fields, named = dict(values), dict(values).get("llm") or ()
+        for kind in TASK_KINDS:
+            if own := tuple(n.removeprefix(f"{kind}=") for n in named if n.startswith(f"{kind}=")):
+                fields[f"llm_{kind}"] = own
+        if named:
+            kinds = tuple(f"{kind}=" for kind in TASK_KINDS)
+            fields["llm"] = tuple(name for name in named if not name.startswith(kinds))
+        return fields
+
+    @field_validator("openai_servers")
+    @classmethod
+    def _check_servers(cls, servers: tuple[str, ...]) -> tuple[str, ...]:
+        for server in servers:
+            name = SERVER.fullmatch(server)
+            if not name or name[1] in RESERVED_NAMES:
+                raise ValueError(f"{server!r} is not name=http://..., with a name of its own")
+        return servers
+
+    @model_validator(mode="before")
+    @classmethod
     def _apply_depth(cls, values: Any) -> Any:
         """Take from `DEPTHS` the fields that were not given."""
         fields = dict(values)
@@ -171,6 +206,19 @@ class Settings(Frozen):
         has_claude = self.anthropic_api_key.get_secret_value()
         return ("openai" if self.openai_model else "anthropic" if has_claude else "gemini",)
 
+    def models_for(self, kind: TaskKind) -> tuple[str, ...]:
+        """The models for a kind of task: its own, then the general ones."""
+        own: tuple[str, ...] = getattr(self, f"llm_{kind}")
+        return tuple(dict.fromkeys((*own, *self.named_models)))
+
+    @property
+    def servers(self) -> dict[str, tuple[str, str]]:
+        """The base URL and the key of each server of `openai_servers`, by its name."""
+        told = _split_list(self.openai_server_keys.get_secret_value())
+        keys = {name.strip(): key.strip() for name, _, key in (row.partition("=") for row in told)}
+        rows = (server.partition("=") for server in self.openai_servers)
+        return {name: (url, keys.get(name, "")) for name, _, url in rows}
+
     @property
     def gemini_account(self) -> GeminiAccount:
         """How Gemini is reached, as a model and as a search provider."""
@@ -184,12 +232,12 @@ class Settings(Frozen):
 
     @property
     def claims_per_call(self) -> int:
-        """How many claims a call judges: `verify_batch`, or its default for the first model."""
+        """How many claims a call judges: `verify_batch`, or its default for the first judge."""
         if self.verify_batch:
             return self.verify_batch
-        provider = self.named_models[0].partition(":")[0]
-        own_server = self.openai_base_url != Settings.model_fields["openai_base_url"].default
-        return 1 if provider == "openai" and own_server else 8
+        provider = self.models_for("judge")[0].partition(":")[0]
+        has_own_url = self.openai_base_url != Settings.model_fields["openai_base_url"].default
+        return 1 if provider in self.servers or (provider == "openai" and has_own_url) else 8
 
 
 #: Fields that a depth sets, for every strategy. `normal` is the defaults above.
@@ -232,6 +280,7 @@ SHAPING_FIELDS = tuple(
 #: The field that each environment variable sets. A list is written with commas.
 ENVIRONMENT = {
     "LLM": "llm",
+    **{f"LLM_{kind.upper()}": f"llm_{kind}" for kind in TASK_KINDS},
     "GOOGLE_API_KEY": "gemini_api_key",
     "GEMINI_API_KEY": "gemini_api_key",
     "GEMINI_MODEL": "gemini_model",
@@ -247,6 +296,8 @@ ENVIRONMENT = {
     "OPENAI_API_KEY": "openai_api_key",
     "OPENAI_BASE_URL": "openai_base_url",
     "OPENAI_MODEL": "openai_model",
+    "OPENAI_SERVERS": "openai_servers",
+    "OPENAI_SERVER_KEYS": "openai_server_keys",
     "PRICES_FILE": "prices_file",
     "LLM_TIMEOUT": "llm_timeout",
     "LLM_THINKING": "thinking",
@@ -323,6 +374,7 @@ RISKS = {
     "gemini_base_url": "gets the key and the prompts",
     "openai_base_url": "gets the key and the prompts",
     "anthropic_base_url": "gets the key and the prompts",
+    "openai_servers": "get their keys and the prompts",
     "use_vertexai": "sends the prompts to a project of Google Cloud",
     "google_cloud_project": "gets the prompts",
     "serpapi_base_url": "gets the key and the queries",
@@ -520,6 +572,9 @@ def _warn_once(text: str) -> None:
 # --- what `.env` may not set ----------------------------------------------------------------------
 
 
+KEY_ENDINGS = ("_api_key", "_server_keys", "otel_headers", "use_vertexai")
+
+
 def _find_user_keys(variables: Mapping[str, Variable]) -> list[str]:
     """The variables of the shell and of the user's file that hold keys which a run sends.
 
@@ -528,9 +583,7 @@ def _find_user_keys(variables: Mapping[str, Variable]) -> list[str]:
     return [
         name
         for name, (value, origin) in variables.items()
-        if origin != "folder"
-        and KNOWN_VARIABLES[name].endswith(("_api_key", "otel_headers", "use_vertexai"))
-        and value.strip()
+        if origin != "folder" and KNOWN_VARIABLES[name].endswith(KEY_ENDINGS) and value.strip()
     ]
 
 

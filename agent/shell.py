@@ -59,7 +59,8 @@ def split_commas(
 llm_option = click.option(
     "--llm",
     callback=split_commas,
-    help="Models in order: gemini, anthropic, openai:MODEL, extractive.",
+    help="Models in order: gemini, anthropic, openai:MODEL, extractive; for a kind of task: "
+    "plan=, read=, write=, judge=MODEL.",
 )
 search_option = click.option("--search", callback=split_commas, help="Search providers in order.")
 corpus_option = click.option("--corpus", type=PATH, help="Search this folder or .jsonl.")

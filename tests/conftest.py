@@ -12,6 +12,7 @@ from pytest_socket import socket_allow_hosts
 from agent.settings import Settings, parse_settings
 from tests.browser import Browser, find_chromium
 from tests.services import Services
+from tests.thinker import FINAL, Fact, Thinker
 
 hypothesis_settings.register_profile("tests", deadline=None)  # a slow machine must not fail a test
 hypothesis_settings.load_profile("tests")
@@ -47,6 +48,15 @@ def services() -> Iterator[Services]:
 def settings(services: Services, tmp_path: Path) -> Settings:
     """Settings of a run against `services`, without waits between retries."""
     return parse_settings(services.environment(tmp_path, CACHE_TTL="0"))
+
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    """One page that says who won, and a model that reads it."""
+    services.pages = {"final": FINAL}
+    services.default_hits = ["final"]
+    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["final"])
+    return services
 
 
 @pytest.fixture(scope="session")

@@ -23,8 +23,7 @@ from agent.state.clock import utc_today
 from agent.steps.generate_queries import MakeQueries
 from tests.catcher import Catcher
 from tests.services import ANTHROPIC_KEY, Raw, Services, anthropic_error, anthropic_reply
-from tests.test_slots import FINAL, TOPIC, ended
-from tests.thinker import Fact, Thinker
+from tests.test_slots import TOPIC, ended
 
 TASK = MakeQueries(topic="Who won?")
 GOOD = {"queries": ["a", "b", "c"], "slots": [{"name": "winner"}]}
@@ -42,14 +41,6 @@ def text(value: object) -> list[dict[str, Any]]:
 
 def raw(content: list[dict[str, Any]], reason: str = "end_turn") -> Raw:
     return Raw(200, json.dumps(anthropic_reply(content, reason)))
-
-
-@pytest.fixture
-def world(services: Services) -> Services:
-    services.pages = {"final": FINAL}
-    services.default_hits = ["final"]
-    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["final"])
-    return services
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from agent.run.audit import audit_answer
 from agent.settings import Settings
 from agent.state.json_data import Json
 from tests.services import Raw, Services, judge_by_names
-from tests.test_slots import FINAL, TOPIC, ended
-from tests.thinker import Fact, Thinker
+from tests.test_slots import TOPIC, ended
+from tests.thinker import FINAL, Fact, Thinker
 
 ROOT = Path(__file__).parents[1]
 

@@ -24,8 +24,7 @@ from agent.state import Hit, Outcome, SearchResults
 from tests.catcher import Catcher
 from tests.services import GEMINI_KEY, Raw, Services
 from tests.test_gemini import REFUSALS, error
-from tests.test_slots import FINAL, TOPIC, ended
-from tests.thinker import Fact, Thinker
+from tests.test_slots import TOPIC, ended
 
 TEXT = "Zürich ist schön. 東京は首都です。 Ende 🎉."
 SECOND = "東京は首都です。"
@@ -301,14 +300,6 @@ def test_what_empty_and_failed_searches_cost_is_kept(services: Services, google:
 
 
 # --- runs -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def world(services: Services) -> Services:
-    services.pages = {"final": FINAL}
-    services.default_hits = ["final"]
-    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["final"])
-    return services
 
 
 def test_a_run_with_geminis_key_alone(

@@ -16,16 +16,7 @@ from agent.run import research
 from agent.settings import Settings, parse_settings
 from agent.steps.generate_queries import MakeQueries
 from tests.services import OPENAI_KEY, Raw, Services, openai_reply
-from tests.test_slots import FINAL, TOPIC, ended
-from tests.thinker import Fact, Thinker
-
-
-@pytest.fixture
-def world(services: Services) -> Services:
-    services.pages = {"final": FINAL}
-    services.default_hits = ["final"]
-    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["final"])
-    return services
+from tests.test_slots import TOPIC, ended
 
 
 @pytest.fixture

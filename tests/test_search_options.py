@@ -8,6 +8,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.errors import SearchFailed, UsageError
 from agent.settings import parse_settings
@@ -59,6 +61,35 @@ def test_domains_as_operators() -> None:
 def test_the_span_reaches_back_to_the_day(since: str, span: str) -> None:
     assert SearchOptions(since=date.fromisoformat(since)).time_range(date(2026, 6, 15)) == span
     assert SearchOptions().time_range(date(2026, 6, 15)) == ""
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "since"),
+    [
+        ("chip prices after:2026-06-10", "chip prices", date(2026, 6, 10)),
+        ("after:2026-06-10 chip after:2026-06-12 prices", "chip prices", date(2026, 6, 12)),
+        ("what happened after:lunch", "what happened after:lunch", None),
+        ("life after:2026-13-40", "life after:2026-13-40", None),
+        ("after:2026-06-10", "after:2026-06-10", date(2026, 6, 10)),
+    ],
+)
+def test_a_day_in_a_query_is_an_option(query: str, text: str, since: date | None) -> None:
+    found, options = SearchOptions().for_query(query)
+    assert (found, options.since) == (text, since)
+
+
+def test_of_two_days_the_later_one_counts() -> None:
+    for own, told in (("2026-06-20", "2026-06-20"), ("2026-06-01", "2026-06-10")):
+        options = SearchOptions(since=date.fromisoformat(own), block_domains=("a.org",))
+        _, limited = options.for_query("q after:2026-06-10")
+        assert limited == options.model_copy(update={"since": date.fromisoformat(told)})
+
+
+@given(st.text(max_size=40), st.dates())
+def test_any_query_keeps_its_words(text: str, day: date) -> None:
+    found, options = SearchOptions().for_query(f"{text} after:{day}")
+    assert options.since and options.since >= day
+    assert set(found.split()) <= {*text.split(), f"after:{day}"}
 
 
 # --- building ----------------------------------------------------------------------------------

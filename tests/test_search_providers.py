@@ -11,6 +11,7 @@ import pytest
 import responses
 import yaml
 
+from agent.sources.search.chain import SearchChain
 from agent.sources.search.exa import Exa
 from agent.sources.search.options import SearchOptions
 from agent.sources.search.wikipedia import Wikipedia
@@ -139,6 +140,32 @@ def test_searxng_passes_options_on() -> None:
     told = parameters(only_request(asked))
     assert told["time_range"] == "week" and told["language"] == "de"
     assert told["q"] == "q (site:a.org OR site:b.org) -site:c.org"
+
+
+@pytest.mark.parametrize("name", [name for name in SERVICES if name != "wikipedia"])
+def test_a_day_in_the_query_is_sent_as_the_option_of_the_service(name: str) -> None:
+    with wire(name, json=SERVICES[name].good) as asked:
+        service(name).search("q after:2026-06-10")
+    request = only_request(asked)
+    told = parameters(request) if request.method == "GET" else json_body(request)
+    assert "q" in (told.get("q"), told.get("query"))
+    assert {"cdr:1,cd_min:06/10/2026", "2026-06-10T00:00:00.000Z", "2026-06-10", "week"} & {
+        value for value in told.values() if isinstance(value, str)
+    }
+
+
+def test_wikipedia_which_has_no_days_is_asked_without() -> None:
+    with wire("wikipedia", json=SERVICES["wikipedia"].good) as asked:
+        service("wikipedia").search("q after:2026-06-10")
+    assert parameters(only_request(asked))["srsearch"] == "q"
+
+
+def test_the_chain_leaves_out_older_hits() -> None:
+    rows = [{"url": f"https://a.org/{day}", "title": day, "text": "s", "publishedDate": day}
+            for day in ("2026-06-09", "2026-06-11")]  # fmt: skip
+    with wire("exa", json={"results": rows}):
+        found = SearchChain([service("exa")])("q after:2026-06-10")
+    assert [hit.title for hit in found.hits] == ["2026-06-11"]
 
 
 def test_a_slash_at_the_end_of_a_base_url_does_not_count() -> None:

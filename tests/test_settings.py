@@ -260,7 +260,7 @@ def test_a_path_of_a_folder_stays_in_it(name: str, folder: Path, tmp_path: Path)
 
 
 RISKY = {"ALLOW_PRIVATE_NETWORK": "1", "FETCH_THROUGH_PROXY": "yes", "API_HOSTS": "a.test"}
-RISKY |= {"GOOGLE_GENAI_USE_VERTEXAI": "true"}
+RISKY |= {"GOOGLE_GENAI_USE_VERTEXAI": "true", "OPENAI_SERVERS": "a=http://theirs.test"}
 
 
 @pytest.mark.parametrize("field", RISKS)
@@ -280,7 +280,7 @@ def test_every_address_path_and_switch_of_security_is_among_the_risks() -> None:
     """A new setting of this kind has to be decided on."""
     fields = Settings.model_fields
     kinds = {name for name in fields if name.endswith(("_url", "_dir", "_file", "_endpoint"))}
-    words = ("proxy", "private", "hosts", "vertexai", "project")
+    words = ("proxy", "private", "hosts", "vertexai", "project", "servers")
     kinds |= {name for name in fields if any(word in name for word in words)}
     assert kinds == {field for field in RISKS if field in fields}
 

@@ -17,10 +17,9 @@ from agent.settings import Settings
 from agent.state import Draft, Hit, Page, PageRead, Queried, Reflected, Research
 from agent.steps.reflect import Reading
 from tests.services import ModelRequest, Raw, Reply, Services, source_ids
-from tests.thinker import Fact, Thinker, support_all
+from tests.thinker import FINAL, Fact, Thinker, support_all
 from tests.worlds import two_rounds
 
-FINAL = "The final was played in Lusail. Argentina won the cup. The score was 3-3, then 4-2."
 MESSI = "Messi scored twice in the final. He was born in Rosario."
 TOPIC = "Who won the 2022 FIFA World Cup?"
 
@@ -92,6 +91,26 @@ def test_happy_path(world: Services, settings: Settings) -> None:
     assert run.research.queries == (TOPIC, "2022 final score")
     assert answer.usage.llm_calls == 3 and answer.usage.searches == 2
     assert answer.usage.usd and answer.run and answer.run.models == ("gemini-3.8-flash",)
+
+
+@pytest.mark.parametrize(
+    ("since", "asked"),
+    [("2026-11-16", "2022 final score after:2026-11-16"), ("this week", "2022 final score")],
+)
+def test_the_plan_may_ask_for_newer_pages(
+    since: str, asked: str, world: Services, settings: Settings
+) -> None:
+    """The topic itself is searched without, so that a wrong day loses nothing."""
+    think = world.think
+
+    def plan(request: ModelRequest) -> Reply:
+        reply = think(request)
+        return {**reply, "since": since} if request.task == "generate_queries" else reply  # type: ignore[dict-item]
+
+    world.think = plan
+    run, _ = ended(TOPIC, settings)
+    assert run.research.queries[:2] == (TOPIC, asked)
+    assert sorted(world.search_queries[:2]) == sorted([TOPIC, "2022 final score"])
 
 
 def test_evidence_is_numbered_alike_from_first_prompt_to_citation(

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from agent.evidence import split_sentences
 from tests.services import ModelRequest, parse_claims, source_ids
 
+FINAL = "The final was played in Lusail. Argentina won the cup. The score was 3-3, then 4-2."
+
 
 class Fact(NamedTuple):
     """A slot, its value, and words of the sentence that states it."""

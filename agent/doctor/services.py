@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 
 from agent.doctor.results import Check, Job, Result, make_error_result
 from agent.errors import AgentError
-from agent.llm import Model
+from agent.llm import Model, model_label
 from agent.outside import spawn
 from agent.run.models import make_models
 from agent.settings import Settings, user_folder
@@ -88,7 +88,7 @@ def _model_checks(settings: Settings) -> dict[str, Job]:
         warm_up.result()
         return Result("ok", model.probe())
 
-    return {f"model {_model_label(model)}": partial(probe, model) for model in models}
+    return {f"model {model_label(model)}": partial(probe, model) for model in models}
 
 
 def _describe_judge(settings: Settings) -> Result:
@@ -96,7 +96,7 @@ def _describe_judge(settings: Settings) -> Result:
 
     The figures are of a model of 1.5 billion parameters: `python -m evals.claims`.
     """
-    model = settings.named_models[0]
+    model = settings.models_for("judge")[0]
     if settings.verify == "rules" or model == "extractive":
         return Result("ok", "rules alone: what they cannot prove stays unchecked")
     if settings.claims_per_call > 1:
@@ -105,7 +105,7 @@ def _describe_judge(settings: Settings) -> Result:
         "warn",
         f"{model} judges each sentence by itself; a small model errs: one of 1.5 billion "
         "parameters called 24 of 30 false sentences supported",
-        "Where it matters, put a stronger model first in LLM, or use --verify rules.",
+        "Where it matters, name a stronger one in LLM_JUDGE, or use --verify rules.",
     )
 
 
@@ -113,10 +113,6 @@ def _warm_models(models: Iterable[Model]) -> None:
     """Import the SDK in one thread: it fails if two threads import it at once."""
     for model in models:
         model.warm()
-
-
-def _model_label(model: Model) -> str:
-    return model.name if model.name == model.provider else f"{model.provider}:{model.name}"
 
 
 def _search_checks(settings: Settings) -> dict[str, Job]:

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from agent.run.models import make_models
-from agent.settings import SHAPING_FIELDS, Settings, load_settings
+from agent.settings import SHAPING_FIELDS, TASK_KINDS, Settings, load_settings
 from agent.state import Frozen
 
 #: The time limit of a question in the experiment in docs/evaluation.md.
@@ -18,7 +18,8 @@ BASELINES = ("closed_book", "single_search")
 #: The settings that make two arms different, besides those that shape a prompt.
 IDENTITY_FIELDS = {
     *SHAPING_FIELDS,
-    *("llm", "gemini_model", "openai_model", "anthropic_model", "search", "google_max_queries"),
+    *("llm", *(f"llm_{kind}" for kind in TASK_KINDS), "openai_servers"),
+    *("gemini_model", "openai_model", "anthropic_model", "search", "google_max_queries"),
     *("corpus", "offline", "since"),
     *("allow_domains", "block_domains", "max_seconds", "max_usd", "max_tokens", "max_calls"),
 }

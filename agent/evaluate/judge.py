@@ -21,7 +21,7 @@ from agent.outside.input_file import read_text
 from agent.outside.journal import Journal
 from agent.run.calls import compose_calls
 from agent.run.models import make_models
-from agent.settings import Settings
+from agent.settings import TASK_KINDS, Settings
 from agent.sources.sources import NO_SOURCES
 from agent.state import Frozen
 from agent.state.clock import utc_now
@@ -84,6 +84,7 @@ class Judge:
     def __init__(self, name: str, settings: Settings, journal: Path) -> None:
         """`name` as in the setting `llm`. Raises NotConfigured, UsageError, JournalError."""
         changes = {"llm": (name,), "offline": False, "baseline": "", **dict.fromkeys(CAP_FIELDS)}
+        changes |= {f"llm_{kind}": () for kind in TASK_KINDS}
         judge_settings = settings.model_copy(update=changes)
         models = make_models(judge_settings)
         if models[0].provider == "extractive":

@@ -4,11 +4,12 @@ To add a provider: a file here with a class of the protocol `Model`, and its lin
 `MODEL_PROVIDERS` of `agent/run/models.py`.
 """
 
-from agent.llm.chain import ModelChain
+from agent.llm.chain import ModelChain, model_label
 from agent.llm.model import Generation, Model
 
 __all__ = [
     "Generation",
     "Model",
     "ModelChain",
+    "model_label",
 ]

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic
 
 from agent.errors import NON_RETRYABLE, ModelFailed, Spent
 from agent.llm.model import Generation, Model
 from agent.llm.replies import parse_reply
-from agent.outside import AnswerT, Reply, Task, run_with_timeout
+from agent.outside import AnswerT, Reply, Task, TaskKind, run_with_timeout
 from agent.state import Attempt, ModelCost, Outcome
 
 _RETRYABLE: frozenset[Outcome] = frozenset({"rate_limited", "unavailable", "timeout"})
@@ -43,16 +43,19 @@ class ModelChain:
         acquire: Callable[[Model, Task[Any]], None] = lambda *_: None,
         on_failure: Callable[[Model, ModelFailed], None] = lambda *_: None,
         limit_reply: Callable[[Model, Task[Any], Spent], int | None] = lambda *_: None,
+        orders: Mapping[TaskKind, Sequence[Model]] | None = None,
     ) -> None:
         """`timeout` and `retry_waits` are seconds: a try's time limit, the wait before each retry.
 
         `may_retry` says whether one more request may be made. `acquire` waits until a request may
         be sent; that wait is not part of a try's time. `on_failure` is told each failed try.
         `limit_reply` says how many tokens a reply may have, after what the task has spent so far;
-        None: no limit.
+        None: no limit. `orders` says which models a kind of task is asked of, in order; without it
+        all are.
         """
         self._all_models = tuple(models)
-        self._models = list(models)
+        self._orders = orders or {}
+        self._lost: set[str] = set()  # labels of models that are asked nothing more
         self._timeout = timeout
         self._retry_waits = tuple(retry_waits)
         self._sleep = sleep
@@ -60,19 +63,20 @@ class ModelChain:
         self._acquire = acquire
         self._on_failure = on_failure
         self._limit_reply = limit_reply
-        self._thinking = {model.name for model in models if getattr(model, "thinks", False)}
+        self._thinking = {model_label(model) for model in models if getattr(model, "thinks", False)}
         self._window: dict[str, int] = {}  # characters of a prompt that a model can take, if known
 
     def warm(self) -> None:
         """Warm the model that will be asked first."""
-        for model in self._models[:1]:
+        for model in self._order("plan")[:1]:
             model.warm()
 
-    def switch_to(self, name: str) -> None:
-        """Leave out the models before the named one, as a resumed run had done."""
-        names = [model.name for model in self._models]
-        if name in names:
-            self._models = self._models[names.index(name) :]
+    def recall(self, reply: Reply[Any]) -> None:
+        """Leave out the models that an earlier reply did without, as a resumed run had done."""
+        ends = {attempt.provider: attempt.outcome for attempt in reply.attempts}
+        for model in self._all_models:
+            if (outcome := ends.get(model_label(model))) in _LOST:
+                self._drop(model, outcome)
 
     def close(self) -> None:
         """Close all models."""
@@ -85,8 +89,9 @@ class ModelChain:
         last_error = ModelFailed(
             "No model is left to ask.", "Check the keys, or run with --offline."
         )
-        for model in list(self._models):
-            if model not in self._models:
+        order = self._order(task.kind)
+        for model in order:
+            if model_label(model) in self._lost and len(order) > 1:
                 continue  # its provider refused the key
             if attempts.has_cost and not self._may_ask_again(model, attempts):
                 break
@@ -95,7 +100,7 @@ class ModelChain:
             except ModelFailed as error:
                 last_error = error
                 if error.outcome in _LOST:
-                    self._drop(model, error)
+                    self._drop(model, error.outcome)
                 elif error.outcome not in _UNUSABLE:
                     break
         if last_error.outcome in _RETRYABLE:
@@ -109,18 +114,20 @@ class ModelChain:
             costs=attempts.costs,
         )
 
-    def _drop(self, failed: Model, error: ModelFailed) -> None:
-        """Drop a model that failed, or all of its provider's if the key or the credit failed.
+    def _order(self, kind: TaskKind) -> list[Model]:
+        """The models that a kind of task is asked of, in order; the last one where all are lost."""
+        order = self._orders.get(kind, self._all_models)
+        return [model for model in order if model_label(model) not in self._lost] or list(
+            order[-1:]
+        )
 
-        The last model is never dropped.
-        """
-        remaining = [
-            model
-            for model in self._models
-            if model is not failed
-            and not (error.outcome in NON_RETRYABLE and model.provider == failed.provider)
-        ]
-        self._models = remaining or [failed]
+    def _drop(self, failed: Model, outcome: Outcome) -> None:
+        """Ask a model nothing more, nor its provider's others if the key or the credit failed."""
+        self._lost |= {
+            model_label(model)
+            for model in self._all_models
+            if model is failed or (outcome in NON_RETRYABLE and model.provider == failed.provider)
+        }
 
     def _ask(self, model: Model, attempts: _TaskAttempts[AnswerT]) -> Reply[AnswerT]:
         """One model's valid answer. After an unusable reply it is asked once more, told why."""
@@ -133,7 +140,7 @@ class ModelChain:
             if generation.is_blocked:
                 raise attempts.fail(model, _blocked_error(model, generation.problem))
             if generation.is_cut_off:
-                self._thinking.add(model.name)  # it may have thought: it gets more room
+                self._thinking.add(model_label(model))  # it may have thought: it gets more room
             try:
                 answer = parse_reply(generation, attempts.task)
             except ValueError as error:
@@ -158,15 +165,15 @@ class ModelChain:
     ) -> Generation:
         """A generation; of a shortened task where the prompt does not fit the model's window."""
         for _ in range(MAX_CUTS):
-            attempts.task = _fit_window(attempts.task, self._window.get(model.name))
+            attempts.task = _fit_window(attempts.task, self._window.get(model_label(model)))
             length = _prompt_length(attempts.task)
             try:
                 return self._generate_with_retries(model, attempts, correction)
             except ModelFailed as error:
                 if error.outcome != "too_long":
                     raise
-                self._window[model.name] = int(length * _fitting_share(error.message))
-                if _fit_window(attempts.task, self._window[model.name]) == attempts.task:
+                self._window[model_label(model)] = int(length * _fitting_share(error.message))
+                if _fit_window(attempts.task, self._window[model_label(model)]) == attempts.task:
                     raise  # nothing can be left out
         return self._generate_with_retries(model, attempts, correction)
 
@@ -192,7 +199,9 @@ class ModelChain:
     ) -> Generation:
         """One try, within the time limit. A failure is recorded and raised."""
         self._acquire(model, attempts.task)
-        room = attempts.task.reply_tokens * (THINKING_ROOM if model.name in self._thinking else 1)
+        room = attempts.task.reply_tokens * (
+            THINKING_ROOM if model_label(model) in self._thinking else 1
+        )
         limit = self._limit_reply(model, attempts.task, attempts.total_cost)
         limit = room if limit is None else min(limit, room)
         task = attempts.task.model_copy(update={"max_reply_tokens": limit})
@@ -210,6 +219,12 @@ class ModelChain:
             error = failure
         self._on_failure(model, error)
         raise attempts.fail(model, error)
+
+
+def model_label(model: Model) -> str:
+    """A model's provider and name, as attempts tell them."""
+    is_same = model.provider == model.name
+    return model.provider if is_same else f"{model.provider}:{model.name}"
 
 
 def _blocked_error(model: Model, reason: str) -> ModelFailed:
@@ -258,10 +273,9 @@ class _TaskAttempts(Generic[AnswerT]):
         self._started = time.monotonic()
 
     def record(self, model: Model, outcome: Outcome, detail: str = "", remedy: str = "") -> None:
-        is_same = model.provider == model.name
         attempt = Attempt(
             what="llm",
-            provider=model.provider if is_same else f"{model.provider}:{model.name}",
+            provider=model_label(model),
             outcome=outcome,
             detail=detail,
             remedy=remedy,

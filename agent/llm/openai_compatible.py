@@ -53,7 +53,6 @@ OWN_SERVER_SILENCE = 300.0
 class OpenAICompatible:
     """One model of one server. A server on this machine needs no key."""
 
-    provider = "openai"
     streams = True
 
     def __init__(
@@ -64,8 +63,13 @@ class OpenAICompatible:
         timeout: float,
         price: Price | None,
         takes_effort: bool = False,
+        provider: str = "openai",
     ) -> None:
-        """`takes_effort`: the server knows `reasoning_effort`, as OpenAI's own does."""
+        """`takes_effort`: the server knows `reasoning_effort`, as OpenAI's own does.
+
+        `provider`: the server's name among OPENAI_SERVERS, or `openai`: that of OPENAI_BASE_URL.
+        """
+        self.provider = provider
         self.name = name
         self._key = key
         self._timeout = timeout
@@ -80,9 +84,10 @@ class OpenAICompatible:
         self._limit_name = LIMIT_NAMES[self.thinks]
         self._endpoint = Endpoint(
             base_url,
-            "OPENAI_BASE_URL",
-            "OPENAI_API_KEY" if key else "",
+            "OPENAI_BASE_URL" if provider == "openai" else "OPENAI_SERVERS",
+            "OPENAI_API_KEY" if provider == "openai" else "OPENAI_SERVER_KEYS",
             secret=key,
+            needs_key=False,
             timeout=timeout if key else max(timeout, OWN_SERVER_SILENCE),
             error_class=ModelFailed,
             longest=LONGEST_REPLY,

@@ -210,11 +210,18 @@ def _costs_of(calls: Sequence[Json]) -> Iterator[tuple[str, Json]]:
 
 
 def sum_by_model(used: Iterable[tuple[str, Json]]) -> dict[str, ModelUsage]:
-    """The usage of each model, summed from parts; the model that comes first is first."""
-    parts: dict[str, list[Json]] = {}
+    """The usage of each model, summed from parts; the model that comes first is first.
+
+    Its key is its name; `provider:name` where several providers have models of that name.
+    """
+    parts: dict[tuple[str, str], list[Json]] = {}
     for name, part in used:
-        parts.setdefault(name, []).append(part)
-    return {name: _sum_parts(rows) for name, rows in parts.items()}
+        parts.setdefault((part["provider"], name), []).append(part)
+    names = [name for _, name in parts]
+    return {
+        name if names.count(name) == 1 else f"{provider}:{name}": _sum_parts(rows)
+        for (provider, name), rows in parts.items()
+    }
 
 
 def _sum_parts(rows: Sequence[Json]) -> ModelUsage:

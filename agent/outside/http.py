@@ -73,6 +73,7 @@ class Endpoint:
     error_class: type[OutsideError] = SearchFailed
     longest: float | None = None  # seconds for a reply that keeps coming; None: `timeout`
     outcomes: Mapping[int, Outcome] = field(default_factory=dict)  # of statuses, its own
+    needs_key: bool = True  # if it has one at all
 
     def call(
         self,
@@ -112,7 +113,7 @@ class Endpoint:
     def check_configured(self) -> None:
         """Raises `error_class` with the outcome `no_key` if the key or the address is not set."""
         address = "" if self.base_url else self.url_name
-        if missing := address or (self.key_name if self.key_name and not self.secret else ""):
+        if missing := address or (self.key_name if self.needs_key and not self.secret else ""):
             remedy = f"Set {missing} in .env."
             raise self.error_class(f"{missing} is not set", remedy, outcome="no_key")
 

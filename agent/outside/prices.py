@@ -4,7 +4,9 @@ The built-in prices are in `prices.json` beside this file. A user's file of the 
 (PRICES_FILE) takes precedence, model by model. They are from
 https://ai.google.dev/gemini-api/docs/pricing and
 https://platform.claude.com/docs/en/about-claude/pricing, read in October and November 2026. That of
-Claude Haiku 5.5 is for prompts of up to 100,000 tokens, which none of ours exceeds.
+Claude Haiku 5.5 is for prompts of up to 100,000 tokens, which none of ours exceeds. OpenAI's, of
+https://developers.openai.com/api/docs/pricing, are as others noted them between May and November
+2026: of the standard tier, and of prompts of up to 272,000 tokens.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from agent.errors import Halt, OutsideError, Spent
 from agent.llm import Model, ModelChain
-from agent.outside import AnswerT, Outside, Reply, Task, Thinking, spawn
+from agent.outside import AnswerT, Outside, Reply, Task, TaskKind, Thinking, spawn
 from agent.outside.budget import Budget, Caps, Cost, sum_usage
 from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal
@@ -24,7 +24,7 @@ from agent.run.costs import (
     estimate_task_tokens,
     limit_reply,
 )
-from agent.run.models import answer_extractively
+from agent.run.models import answer_extractively, order_models
 from agent.run.resources import open_rate_limits
 from agent.settings import Settings
 from agent.sources.sources import Sources
@@ -32,6 +32,7 @@ from agent.state import Frozen, Page, SearchResults
 from agent.state.json_data import Json
 from agent.state.urls import canonical_url
 
+Orders = Mapping[TaskKind, Sequence[Model]]  # which models a kind of task is asked of
 ResponseT = TypeVar("ResponseT", bound=Frozen)
 
 #: Tasks that produce the answer. They may use what the budget reserves for it.
@@ -57,13 +58,14 @@ def compose_calls(
     Without `rate_limiter`, the limits are those that all runs on this machine share.
     """
     rate_limiter = rate_limiter or RateLimiter(open_rate_limits(settings))
-    budget = _make_budget(settings, journal, models)
+    orders = order_models(settings, models)
+    budget = _make_budget(settings, journal, orders)
     sources.limit_spending(budget)
     recorder = CallRecorder(journal, budget, settings.patience, rate_limiter.seconds_waited)
-    chain = _make_chain(settings, models, budget, rate_limiter)
+    chain = _make_chain(settings, models, orders, budget, rate_limiter)
     guard = QueryGuard(_secrets_of(settings))
     warm_up = spawn(chain.warm)
-    ask = GuardedAsk(recorder.record_ask(chain, models), guard, _preparation(settings, journal))
+    ask = GuardedAsk(recorder.record_ask(chain, orders), guard, _preparation(settings, journal))
 
     def search(query: str) -> SearchResults:
         guard.check(query)
@@ -110,10 +112,11 @@ def choose_thinking(task: Task[Any], settings: Settings) -> Thinking:
 def _secrets_of(settings: Settings) -> list[str]:
     """The keys that the settings hold."""
     values = (getattr(settings, name) for name in type(settings).model_fields)
-    return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+    held = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+    return held + [key for _, key in settings.servers.values()]
 
 
-def _make_budget(settings: Settings, journal: Journal, models: Sequence[Model]) -> Budget:
+def _make_budget(settings: Settings, journal: Journal, orders: Orders) -> Budget:
     """The caps of the settings. One call with a full prompt is reserved for the answer."""
     caps = Caps(
         seconds=settings.max_seconds,
@@ -122,12 +125,16 @@ def _make_budget(settings: Settings, journal: Journal, models: Sequence[Model]) 
         calls=settings.max_calls,
     )
     evidence = settings.report_tokens if settings.strategy == "report" else settings.evidence_tokens
-    reserved = estimate_cost(models, evidence + PROMPT_FRAME_TOKENS)
+    reserved = estimate_cost(orders["write"], evidence + PROMPT_FRAME_TOKENS)
     return Budget(caps, lambda: sum_usage(journal.calls), lambda: journal.recalled_count, reserved)
 
 
 def _make_chain(
-    settings: Settings, models: Sequence[Model], budget: Budget, rate_limiter: RateLimiter
+    settings: Settings,
+    models: Sequence[Model],
+    orders: Orders,
+    budget: Budget,
+    rate_limiter: RateLimiter,
 ) -> ModelChain:
     """The models with fallback and retries. Each try waits for the rate limit and is reported."""
 
@@ -137,7 +144,7 @@ def _make_chain(
             rate_limiter.acquire(model.provider, model.name, longest)
 
     def limit(model: Model, task: Task[Any], spent: Spent) -> int | None:
-        left = budget.left_for_call(_cost_of(task, models), last=task.name in ANSWER_TASKS)
+        left = budget.left_for_call(_cost_of(task, orders), last=task.name in ANSWER_TASKS)
         return limit_reply(model, estimate_task_tokens(task), left, spent)
 
     return ModelChain(
@@ -150,11 +157,12 @@ def _make_chain(
             error, model.provider, model.name
         ),
         limit_reply=limit,
+        orders=orders,
     )
 
 
-def _cost_of(task: Task[Any], models: Sequence[Model]) -> Cost:
-    return estimate_cost(models, estimate_task_tokens(task))
+def _cost_of(task: Task[Any], orders: Orders) -> Cost:
+    return estimate_cost(orders[task.kind], estimate_task_tokens(task))
 
 
 class GuardedAsk:
@@ -203,10 +211,8 @@ class CallRecorder(NamedTuple):
     patience: float  # seconds, as in WaitLimits
     rate_limit_wait: Callable[[], float]  # seconds for which this run's calls have waited so far
 
-    def record_ask(
-        self, chain: ModelChain, models: Sequence[Model]
-    ) -> RecordedCall[Task[Any], Reply[Any]]:
-        """Recorded calls of models. A resumed run continues with the model that replied last."""
+    def record_ask(self, chain: ModelChain, orders: Orders) -> RecordedCall[Task[Any], Reply[Any]]:
+        """Recorded calls of models. A resumed run goes on without those that failed."""
         budget = self.budget
         return RecordedCall[Task[Any], Reply[Any]](
             self.journal,
@@ -219,11 +225,11 @@ class CallRecorder(NamedTuple):
             ),
             CallHooks(
                 permit=lambda task: budget.reserve_call(
-                    _cost_of(task, models), last=task.name in ANSWER_TASKS
+                    _cost_of(task, orders), last=task.name in ANSWER_TASKS
                 ),
                 check_time=lambda task: budget.check_time(last=task.name in ANSWER_TASKS),
-                on_end=lambda task: budget.release(_cost_of(task, models)),
-                on_recall=lambda reply: chain.switch_to(reply.model),
+                on_end=lambda task: budget.release(_cost_of(task, orders)),
+                on_recall=chain.recall,
             ),
             # no task is given up for being slow: one that is tried again takes its time
             WaitLimits(ASK_TIMEOUT, ASK_TIMEOUT, self.rate_limit_wait),

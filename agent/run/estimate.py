@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from typing import NamedTuple
 
-from agent.llm import Generation
+from agent.llm import Generation, Model
 from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_task_tokens
-from agent.run.models import make_models
+from agent.run.models import make_models, order_models
 from agent.run.request import requested_slots, resolve_strategy
 from agent.settings import Settings
 from agent.sources.search.providers import find_paid_terms
@@ -132,7 +132,8 @@ def estimate(topic: str, settings: Settings) -> Estimate:
     prompt = PROMPT_FRAME_TOKENS + most.evidence_tokens
     slow = _sum_generations(most, first, prompt, REPLY_TOKENS)
     tokens = _total_tokens(quick), _total_tokens(slow)
-    low_usd, high_usd = models[0].cost_usd(quick), models[0].cost_usd(slow)
+    first_models = [order[0] for order in order_models(settings, models).values()]
+    low_usd, high_usd = _cost_of(min, first_models, quick), _cost_of(max, first_models, slow)
     search_usd = _estimate_search_usd(most.searches, settings)
     usd = None
     if low_usd is not None and high_usd is not None and search_usd is not None:
@@ -146,6 +147,14 @@ def estimate(topic: str, settings: Settings) -> Estimate:
         usd=usd,
         seconds=_capped_range(*_estimate_seconds(least, most), settings.max_seconds),
     )
+
+
+def _cost_of(
+    choose: Callable[[list[float]], float], models: Sequence[Model], calls: Generation
+) -> float | None:
+    """What calls cost with the cheapest or the dearest model; None if a price is not known."""
+    costs = [cost for model in models if (cost := model.cost_usd(calls)) is not None]
+    return choose(costs) if len(costs) == len(models) else None
 
 
 def _estimate_search_usd(searches: int, settings: Settings) -> float | None:

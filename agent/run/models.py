@@ -1,51 +1,102 @@
 """The models that the settings name, in their order, and the fallback that needs no model.
 
-A new provider of models is a function here, and its line in MODEL_PROVIDERS.
+A new provider of models is a function here, and its line in MODEL_PROVIDERS. Servers that speak as
+OpenAI's does need none: `openai_servers` names them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
 
 from agent.errors import NotConfigured, UsageError
 from agent.llm import Generation, Model, ModelChain
-from agent.outside import AnswerT, Reply, Task
+from agent.outside import AnswerT, Reply, Task, TaskKind
 from agent.outside.prices import Price, find_price, load_prices
-from agent.settings import Settings
+from agent.settings import TASK_KINDS, Settings
 from agent.state.clock import utc_today
 
+#: The general order first.
+KINDS: tuple[TaskKind | None, ...] = (None, *TASK_KINDS)
 #: Its cost tells whether the price of a model is known.
 SAMPLE_REPLY = Generation(text="", input_tokens=1, output_tokens=1)
 
 
 def make_models(settings: Settings) -> list[Model]:
-    """The models of the setting `llm`, in its order; offline, the extractive engine alone.
+    """Every model that the settings name; those of `llm` first, in its order.
 
-    Raises NotConfigured for a missing key or name of a model, UsageError for an unknown provider,
-    and for a cap in dollars where the price of the first model is not known.
+    Offline it is the extractive engine alone. Raises NotConfigured for a missing key or name of a
+    model, UsageError for an unknown provider, and for a cap in dollars where the price of a model
+    that is asked first is not known.
     """
-    models = _make_extractive(settings, "") if settings.offline else _make_named_models(settings)
-    if settings.max_usd is not None and models[0].cost_usd(SAMPLE_REPLY) is None:
-        raise UsageError(
-            f"--max-usd: the price of {models[0].name} is not known.",
-            "Tell it in a file named by PRICES_FILE, or use --max-tokens.",
-        )
+    named = list(dict.fromkeys(chain.from_iterable(name_models(settings, k) for k in KINDS)))
+    made: dict[tuple[str, str], Model] = {}
+    for provider in dict.fromkeys(provider for provider, _ in named):
+        names = [name for known, name in named if known == provider]
+        models = MODEL_PROVIDERS.get(provider, partial(_make_server, provider))(settings, names)
+        made |= {(provider, model.name): model for model in models}
+    models = [made[name] for name in named]
+    _require_prices(settings, models)
     return models
 
 
-def _make_named_models(settings: Settings) -> list[Model]:
-    models: list[Model] = []
-    for name in settings.named_models:
-        provider, _, model = name.partition(":")
-        make_provider_models = MODEL_PROVIDERS.get(provider)
-        if make_provider_models is None:
-            known = ", ".join(MODEL_PROVIDERS)
+def _require_prices(settings: Settings, models: Sequence[Model]) -> None:
+    for order in order_models(settings, models).values():
+        if settings.max_usd is not None and order[0].cost_usd(SAMPLE_REPLY) is None:
+            raise UsageError(
+                f"--max-usd: the price of {order[0].name} is not known.",
+                "Tell it in a file named by PRICES_FILE, or use --max-tokens.",
+            )
+
+
+def order_models(settings: Settings, models: Sequence[Model]) -> dict[TaskKind, list[Model]]:
+    """For each kind of task, which of some models are asked, in order: all where none is named."""
+    if not models:  # a replay asks none
+        return {kind: [] for kind in TASK_KINDS}
+    known = {(model.provider, model.name): model for model in models}
+    return {
+        kind: [known[name] for name in name_models(settings, kind) if name in known] or list(models)
+        for kind in TASK_KINDS
+    }
+
+
+def name_models(settings: Settings, kind: TaskKind | None) -> list[tuple[str, str]]:
+    """Provider and name of the models for a kind of task, in order; None: of those of `llm`.
+
+    Raises NotConfigured for a name of a model that is missing, UsageError for an unknown provider.
+    """
+    if settings.offline:
+        return [("extractive", "extractive")]
+    found: list[tuple[str, str]] = []
+    for named in settings.models_for(kind) if kind else settings.named_models:
+        provider, _, model = named.partition(":")
+        if provider not in MODEL_PROVIDERS and provider not in settings.servers:
+            known = ", ".join((*MODEL_PROVIDERS, *settings.servers))
             raise UsageError(f"Unknown model provider {provider!r}.", f"Use one of: {known}.")
-        models.extend(make_provider_models(settings, model))
-    return models
+        is_alone = not model or provider == "extractive"
+        names = _default_models(settings, provider) if is_alone else (model,)
+        found += [(provider, name) for name in names]
+    return list(dict.fromkeys(found))
 
 
-def _make_gemini(settings: Settings, model: str) -> list[Model]:
+def _default_models(settings: Settings, provider: str) -> tuple[str, ...]:
+    """The models of a provider that is named alone. Raises NotConfigured where there is none."""
+    names = {
+        "gemini": (settings.gemini_model, *settings.gemini_fallback_models),
+        "openai": (settings.openai_model,),
+        "anthropic": (settings.anthropic_model,),
+        "extractive": ("extractive",),
+    }.get(provider, ("",))
+    if names[0]:
+        return names
+    if provider == "openai":
+        remedy = "Add it to .env, or use --llm openai:MODEL."
+        raise NotConfigured("OPENAI_MODEL is not set.", remedy)
+    raise NotConfigured(f"{provider} is named without a model.", f"Write {provider}:MODEL.")
+
+
+def _make_gemini(settings: Settings, names: Sequence[str]) -> list[Model]:
     from agent.llm.gemini import Gemini
     from agent.outside.gemini_api import GeminiConnection
 
@@ -61,11 +112,10 @@ def _make_gemini(settings: Settings, model: str) -> list[Model]:
             "Add a line GEMINI_API_KEY=... to .env in this directory, or run with --offline.",
         )
     connection = GeminiConnection(account, settings.llm_timeout)
-    names = [model] if model else [settings.gemini_model, *settings.gemini_fallback_models]
-    return [Gemini(name, connection, _find_price(settings, name)) for name in dict.fromkeys(names)]
+    return [Gemini(name, connection, _find_price(settings, name)) for name in names]
 
 
-def _make_anthropic(settings: Settings, model: str) -> list[Model]:
+def _make_anthropic(settings: Settings, names: Sequence[str]) -> list[Model]:
     from agent.llm.anthropic import Anthropic
 
     key = settings.anthropic_api_key.get_secret_value()
@@ -73,37 +123,50 @@ def _make_anthropic(settings: Settings, model: str) -> list[Model]:
         raise NotConfigured(
             "ANTHROPIC_API_KEY is not set.", "Add it to .env, or use another model with --llm."
         )
-    name = model or settings.anthropic_model
-    price = _find_price(settings, name)
-    return [Anthropic(name, settings.anthropic_base_url, key, settings.llm_timeout, price)]
+    server = settings.anthropic_base_url, key, settings.llm_timeout
+    return [Anthropic(name, *server, _find_price(settings, name)) for name in names]
 
 
-def _make_openai(settings: Settings, model: str) -> list[Model]:
-    from agent.llm.openai_compatible import OpenAICompatible
-
-    name = model or settings.openai_model
+def _make_openai(settings: Settings, names: Sequence[str]) -> list[Model]:
     key = settings.openai_api_key.get_secret_value()
-    if not name:
-        raise NotConfigured(
-            "OPENAI_MODEL is not set.", "Add it to .env, or use --llm openai:MODEL."
-        )
     if not key and settings.openai_base_url == Settings.model_fields["openai_base_url"].default:
         remedy = "Add it to .env, or set OPENAI_BASE_URL to a server that needs none."
         raise NotConfigured("OPENAI_API_KEY is not set.", remedy)
-    price = _find_price(settings, name)
+    return _make_compatible("openai", settings.openai_base_url, key, settings, names)
+
+
+def _make_server(server: str, settings: Settings, names: Sequence[str]) -> list[Model]:
+    return _make_compatible(server, *settings.servers[server], settings, names)
+
+
+def _make_compatible(
+    provider: str, base_url: str, key: str, settings: Settings, names: Sequence[str]
+) -> list[Model]:
+    from agent.llm.openai_compatible import OpenAICompatible
+
     takes_effort = settings.thinking != "auto"  # the user says so
-    server = settings.openai_base_url, key, settings.llm_timeout
-    return [OpenAICompatible(name, *server, price, takes_effort)]
+    return [
+        OpenAICompatible(
+            name,
+            base_url,
+            key,
+            settings.llm_timeout,
+            _find_price(settings, name),
+            takes_effort,
+            provider,
+        )
+        for name in names
+    ]
 
 
 def _find_price(settings: Settings, model: str) -> Price | None:
     return find_price(load_prices(settings.prices_file), model, utc_today())
 
 
-def _make_extractive(settings: Settings, model: str) -> list[Model]:
+def _make_extractive(_: Settings, names: Sequence[str]) -> list[Model]:
     from agent.llm.extractive.engine import Extractive
 
-    return [Extractive()]
+    return [Extractive() for _ in names[:1]]
 
 
 def answer_extractively(task: Task[AnswerT]) -> Reply[AnswerT]:
@@ -113,9 +176,9 @@ def answer_extractively(task: Task[AnswerT]) -> Reply[AnswerT]:
     return ModelChain([Extractive()], timeout=60.0, retry_waits=())(task)
 
 
-#: Providers by the name that the setting `llm` has for them. Each function makes the models of a
-#: provider from the settings and the name of a model; for "" those that the settings name.
-MODEL_PROVIDERS: dict[str, Callable[[Settings, str], list[Model]]] = {
+#: Providers by the name that the setting `llm` has for them. Each function makes models of a
+#: provider, by their names.
+MODEL_PROVIDERS: dict[str, Callable[[Settings, Sequence[str]], list[Model]]] = {
     "gemini": _make_gemini,
     "openai": _make_openai,
     "anthropic": _make_anthropic,

@@ -53,6 +53,8 @@ class SharedModel:
         self.provider, self.name = model.provider, model.name
         self.generate, self.probe = model.generate, model.probe
         self.cost_usd, self.warm = model.cost_usd, model.warm
+        self.thinks = getattr(model, "thinks", False)
+        self.streams = getattr(model, "streams", False)
 
     def close(self) -> None:
         """Do nothing: other runs use the model."""
@@ -65,7 +67,7 @@ def open_rate_limits(settings: Settings) -> RateLimits:
     counted because the folder is not writable.
     """
     rates = parse_rate_limits(settings.rate_limits)
-    _check_providers(rates)
+    _check_providers(rates, settings.servers)
     folder = (settings.cache_dir or user_folder("cache")) / "limits"
     if rates and not is_writable_folder(folder):
         remedy = "RATE_LIMITS are counted there: name another folder with CACHE_DIR."
@@ -74,14 +76,14 @@ def open_rate_limits(settings: Settings) -> RateLimits:
     return RateLimits(rates, FileCounterStore(folder, rates, window), window)
 
 
-def _check_providers(limits: Iterable[str]) -> None:
+def _check_providers(limits: Iterable[str], servers: Iterable[str]) -> None:
     """Raises UsageError for the limit of an unknown provider, which would have no effect."""
     names = {name.partition(":")[0] for name in limits}
     if not names:
         return
     from agent.sources.search import PROVIDERS
 
-    known = [*(name for name in MODEL_PROVIDERS if name != "extractive"), *PROVIDERS]
+    known = [*(name for name in MODEL_PROVIDERS if name != "extractive"), *servers, *PROVIDERS]
     for name in sorted(names.difference(known)):
         fault = f"RATE_LIMITS: there is no provider {name!r}."
         raise UsageError(fault, f"Choose from: {', '.join(known)}.")

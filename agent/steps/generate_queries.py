@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import date
 from typing import ClassVar
 
 from pydantic import Field
@@ -18,6 +19,9 @@ MAX_SLOTS = 12
 MAX_QUERY_CHARS = 500
 
 
+SINCE = "YYYY-MM-DD, if only pages from that day on can answer (latest, this week); else empty"
+
+
 class NamedSlot(Frozen):
     """A fact that the answer needs."""
 
@@ -30,6 +34,7 @@ class QueryPlan(Frozen):
     """Queries and slots for a topic."""
 
     queries: list[str] = Field(description="3 to 5 web search queries, each for another angle")
+    since: str = Field(default="", description=SINCE)
     slots: list[NamedSlot] = Field(
         default_factory=list, description="1 to 6 facts that a complete answer must give"
     )
@@ -77,8 +82,19 @@ class GenerateQueries:
         plan = plan or QueryPlan(queries=[])
         slots = slots or _clean_slots(plan.slots)
         slots = slots or (Slot(name="answer", description=topic[:200], needed=False),)
-        queries_of_round = deduplicate_queries([topic, *plan.queries])[:MAX_QUERIES]
+        queries_of_round = deduplicate_queries([topic, *limit_queries(plan.queries, plan.since)])[
+            :MAX_QUERIES
+        ]
         yield Queried(round=1, queries=queries_of_round, slots=slots)
+
+
+def limit_queries(queries: Sequence[str], since: str) -> list[str]:
+    """Queries for pages from a day on (`after:2026-01-31`); as they are for what is no day."""
+    try:
+        day = date.fromisoformat(since.strip())
+    except ValueError:
+        return list(queries)
+    return [query if "after:" in query else f"{query} after:{day}" for query in queries]
 
 
 def deduplicate_queries(queries: list[str]) -> tuple[str, ...]:

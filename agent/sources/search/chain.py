@@ -147,7 +147,7 @@ class SearchChain:
             found = provider.search(query)
             raw, spent = found if isinstance(found, PaidHits) else PaidHits(tuple(found))
             is_local = getattr(provider, "local", False)
-            hits = raw if is_local else clean_hits(raw, self._options)
+            hits = raw if is_local else clean_hits(raw, self._options.for_query(query)[1])
         except SearchFailed as failure:
             return PaidHits((), failure.spent), failure, failure.message
         except Exception as error:  # a reply of unforeseen shape is a failed try, not a crash

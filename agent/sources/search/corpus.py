@@ -11,6 +11,7 @@ from pathlib import Path
 from agent.errors import ReadFailed, UsageError
 from agent.evidence import rank_texts, split_sentences, stop_words
 from agent.sources.search.index import CorpusIndex
+from agent.sources.search.options import SearchOptions
 from agent.sources.search.terms import query_terms
 from agent.state import Hit, Page
 from agent.state.clock import utc_now
@@ -71,7 +72,7 @@ class Corpus:
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """The documents that match a query, best first, at most ten. No match is no failure."""
-        query = query[:MAX_QUERY]
+        query, _ = SearchOptions().for_query(query[:MAX_QUERY])
         terms = self._select_terms(query_terms(query, stop_words()))
         if not terms:
             return ()

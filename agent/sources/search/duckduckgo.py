@@ -21,7 +21,7 @@ ENGINE_TIMEOUT = 5  # seconds for one of its engines
 
 
 class DuckDuckGo:
-    """Format: https://pypi.org/project/ddgs/, an optional dependency.
+    """Format: https://pypi.org/project/ddgs/.
 
     It comes last in the chain's default order: it shuffles its results, and it says "No results
     found." also when it is locked out (deedy5/ddgs#265), so that an empty answer proves nothing.
@@ -46,7 +46,7 @@ class DuckDuckGo:
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """Pages, best first. Raises SearchFailed."""
-        client = self._client or _import_client()
+        client = self._client or _load_client()
         try:
             reply = run_with_timeout(self._timeout, lambda: self._request_rows(client, query))
         except TimeoutError:
@@ -62,7 +62,7 @@ class DuckDuckGo:
     def _request_rows(self, client: Callable[..., Any], query: str) -> object:
         """The rows of results, `[]` for none. Retries on a rate limit. Raises SearchFailed.
 
-        Exceptions are told apart by their class names, since ddgs may not be installed.
+        Exceptions are told apart by their class names, which ddgs takes from several packages.
         """
         for attempt in range(MAX_TRIES):
             try:
@@ -77,12 +77,13 @@ class DuckDuckGo:
         raise _search_failure("rate_limited", f"rate limited {MAX_TRIES} times")
 
     def _parameters(self, query: str) -> dict[str, Any]:
-        locale = self._options.locale_for(query)
+        query, options = self._options.for_query(query)
+        locale = options.locale_for(query)
         return {
-            "query": self._options.add_site_operators(query),
+            "query": options.add_site_operators(query),
             "region": f"{locale.gl or 'wt'}-{locale.language}",
-            "timelimit": self._options.time_range(self._today())[:1] or None,
-            "max_results": min(self._options.max_results, MAX_RESULTS),
+            "timelimit": options.time_range(self._today())[:1] or None,
+            "max_results": min(options.max_results, MAX_RESULTS),
         }
 
 
@@ -99,15 +100,7 @@ def _search_failure(outcome: Outcome, detail: str) -> SearchFailed:
     return SearchFailed(detail, "Wait a while, or add another provider.", outcome=outcome)
 
 
-def _import_client() -> Callable[..., Any]:
-    """The class DDGS. Raises SearchFailed where ddgs is not installed.
+def _load_client() -> Callable[..., Any]:
+    from ddgs import DDGS
 
-    The outcome is `no_key`, so that the chain does not retry it in this run.
-    """
-    import importlib
-
-    try:
-        client: Callable[..., Any] = importlib.import_module("ddgs").DDGS
-    except ImportError:
-        raise SearchFailed("ddgs is not installed", "pip install ddgs", outcome="no_key") from None
-    return client
+    return DDGS

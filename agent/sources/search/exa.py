@@ -31,7 +31,7 @@ class Exa(KeyedProvider):
         )
 
     def _request_body(self, query: str) -> Json:
-        options = self._options
+        query, options = self._options.for_query(query)
         contents = {"highlights": True, "text": {"maxCharacters": MAX_SNIPPET}}
         body = {"query": query, "numResults": options.max_results, "type": "auto"}
         filters = {

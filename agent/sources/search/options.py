@@ -102,6 +102,19 @@ class SearchOptions(Frozen):
         hosts = (urlsplit(d if "//" in d else f"//{d}").hostname or "" for d in domains)
         return tuple(host.removeprefix("www.").strip(".*") for host in hosts if host)
 
+    def for_query(self, query: str) -> tuple[str, SearchOptions]:
+        """A query without its `after:YYYY-MM-DD`, and the options with that day as `since`.
+
+        The operator is Google's: https://support.google.com/websearch/answer/2466433. Of two days
+        the later one counts; a day that is none stays part of the query.
+        """
+        days = [day for word in query.split() if (day := _day_after(word))]
+        if not days:
+            return query, self
+        text = " ".join(word for word in query.split() if not _day_after(word))
+        since = max(days if self.since is None else [*days, self.since])
+        return text or query, self.model_copy(update={"since": since})
+
     def locale_for(self, query: str) -> Locale:
         """The locale to search a query in."""
         return locale_of(query, self.language)
@@ -116,13 +129,14 @@ class SearchOptions(Frozen):
 
     def google_parameters(self, query: str) -> dict[str, str]:
         """Google's own parameters (`q`, `hl`, `gl`, `tbs`), which its resellers pass on."""
+        query, options = self.for_query(query)
         hl, gl = self.locale_for(query)
         hl = "iw" if hl == "he" else hl  # Google's code for Hebrew is the old one
         parameters = {"q": self.add_site_operators(query), "hl": hl}
         if gl:
             parameters["gl"] = gl
-        if self.since:
-            parameters["tbs"] = f"cdr:1,cd_min:{self.since:%m/%d/%Y}"
+        if options.since:
+            parameters["tbs"] = f"cdr:1,cd_min:{options.since:%m/%d/%Y}"
         return parameters
 
     def time_range(self, today: date) -> str:
@@ -136,6 +150,16 @@ class SearchOptions(Frozen):
         if _is_under(host, self.block_domains):
             return False
         return not self.allow_domains or _is_under(host, self.allow_domains)
+
+
+def _day_after(word: str) -> date | None:
+    """The day of an operator `after:2026-01-31`."""
+    try:
+        return (
+            date.fromisoformat(word.removeprefix("after:")) if word.startswith("after:") else None
+        )
+    except ValueError:
+        return None
 
 
 def _is_under(host: str, domains: tuple[str, ...]) -> bool:

@@ -52,9 +52,10 @@ class SearXNG:
         return hits
 
     def _parameters(self, query: str) -> dict[str, str]:
-        parameters = {"q": self._options.add_site_operators(query), "format": "json"}
-        parameters["language"] = self._options.locale_for(query).language
-        time_range = self._options.time_range(self._today())
+        query, options = self._options.for_query(query)
+        parameters = {"q": options.add_site_operators(query), "format": "json"}
+        parameters["language"] = options.locale_for(query).language
+        time_range = options.time_range(self._today())
         return parameters | ({"time_range": time_range} if time_range else {})
 
 

@@ -31,7 +31,7 @@ class Tavily(KeyedProvider):
         )
 
     def _request_body(self, query: str) -> Json:
-        options = self._options
+        query, options = self._options.for_query(query)
         body = {"query": query, "max_results": options.max_results, "search_depth": "basic"}
         filters = {
             "include_domains": list(options.allow_domains),

@@ -47,6 +47,7 @@ class Wikipedia:
 
         They have no date: that of the last edit says nothing about the subject.
         """
+        query, _ = self._options.for_query(query)
         wiki = self._base_url or f"https://{self._options.locale_for(query).language}.wikipedia.org"
         endpoint = Endpoint(wiki, "WIKIPEDIA_BASE_URL", timeout=self._timeout)
         body = endpoint.call("/w/api.php", headers=self._headers, params=self._parameters(query))

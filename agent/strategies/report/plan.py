@@ -12,7 +12,7 @@ from agent.outside import Ask, Task, TaskKind
 from agent.state import Event, Frozen, Planned, Queried, Research, SubQuery
 from agent.state.sanitizing import sanitize_line
 from agent.steps.asking import ask_to_begin
-from agent.steps.generate_queries import deduplicate_queries
+from agent.steps.generate_queries import SINCE, deduplicate_queries, limit_queries
 from agent.steps.prompt_rules import language_rule, render_topic
 
 MAX_SUB_QUERIES = 8
@@ -44,6 +44,7 @@ class ReportPlan(Frozen):
     prioritized_sub_queries: list[PlannedQuery] = Field(
         description="3 to 6 web search queries that together cover the question"
     )
+    since: str = Field(default="", description=SINCE)
 
     @field_validator("question_type", mode="before")
     @classmethod
@@ -98,7 +99,9 @@ def _build_plan(plan: ReportPlan, topic: str) -> Planned:
     sub_queries: dict[str, SubQuery] = {}
     for row in rows[:MAX_SUB_QUERIES]:
         reasoning = sanitize_line(row.reasoning, 300)
-        for query in deduplicate_queries([row.query]):  # none if it is blank
+        for query in deduplicate_queries(
+            limit_queries([row.query], plan.since)
+        ):  # none if it is blank
             sub_query = SubQuery(query=query, priority=row.priority, reasoning=reasoning)
             sub_queries.setdefault(fold(query), sub_query)
     return Planned(
