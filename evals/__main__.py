@@ -28,6 +28,7 @@ from evals import (
     local_model,
     multihop,
     planted,
+    prefix,
     reading,
     slots,
     swaps,
@@ -65,6 +66,10 @@ def _multihop(data: Path) -> str:
 
 def _reading(data: Path) -> str:
     return reading.report(reading.measure(data))
+
+
+def _prefix(data: Path) -> str:
+    return prefix.report(prefix.measure(data))
 
 
 def _conflicts(data: Path) -> str:
@@ -130,6 +135,7 @@ SUITES = (
     Suite("calibration", "What a slot's confidence is worth", "multihop", _calibration),
     Suite("multihop", "Questions of two and three hops, by strategy", "multihop", _multihop),
     Suite("reading", "Right answers and their tokens, by strategy", "multihop", _reading),
+    Suite("prefix", "What of a prompt a service may have in its cache", "multihop", _prefix),
     Suite("conflicts", "Sources that disagree", "worldcup", _conflicts),
     Suite("wire", "Rounds, calls and tokens with a scripted model", "", _wire),
     Suite("swaps", "False sentences made of true ones, and true ones in other words", "", _swaps),

@@ -32,6 +32,7 @@ from agent.state import (
     Research,
     Section,
     Slot,
+    Source,
     Statement,
     Verified,
     Warned,
@@ -108,6 +109,48 @@ class FailingJudge:
     def collect(self, tasks: Sequence[Task[Any]]) -> Iterator[Any]:
         self.count += len(tasks)
         return iter([self._error] * len(tasks))
+
+
+BOTH = "Idestam founded the mill. It stands in Tampere to this day."
+
+
+@pytest.mark.parametrize(
+    ("answer", "cited", "text"),
+    [
+        ("He did [1].", [(1, "It stands in Tampere to this day.")], "He did [2]."),
+        ("He did [1]. So [9].", [(9, "It stands in Tampere to this day.")], "He did. So [2]."),
+        (
+            "He did [1].",
+            [(1, "The weather was fine that year."), (1, "It stands in Tampere to this day.")],
+            "He did [1][2].",
+        ),
+        ("He did [1].", [(1, "in Tampere")], "He did."),
+        ("He did [1].", [(1, "It stands in Turku to this day.")], "He did."),
+        (
+            "A [1]. B [2].",
+            [(1, "It stands in Tampere to this day."), (2, "The weather was fine that year.")],
+            "A [2]. B [1].",
+        ),
+    ],
+)
+def test_a_quote_of_another_page_is_taken_from_the_page_where_it_stands(
+    answer: str, cited: list[tuple[int, str]], text: str
+) -> None:
+    """Word for word, and long enough to tell that page."""
+    sources = [
+        Source(n=n, page=page, hit=Hit(url=page.url))
+        for n, page in enumerate(
+            (
+                Page.from_text("https://a.org/", "a", "The weather was fine that year.", ""),
+                Page.from_text("https://b.org/", "b", BOTH, ""),
+            ),
+            1,
+        )
+    ]
+    made = Draft(answer=answer, citations=tuple(Cited(source=n, quote=q) for n, q in cited))
+    found, _ = compose_answer(made, sources)
+    assert found.text == text
+    assert all(q.text == sources[q.source - 1].page.text[q.start : q.end] for q in found.quotes)
 
 
 def draft(answer: str, *cited: tuple[int, str]) -> Draft:

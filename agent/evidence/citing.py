@@ -8,12 +8,13 @@ from itertools import groupby
 
 from agent.evidence.markdown import Piece, add_to_last_cell, read_pieces
 from agent.evidence.markers import MARKER, normalize_markers
-from agent.evidence.quoting import anchor_quote, nearest_passage
+from agent.evidence.quoting import anchor_quote, find_verbatim, nearest_passage
 from agent.evidence.words import count_words
 from agent.state import Answered, Cited, Claim, Draft, Quote, Source
 
 MOST_EXPLAINED = 5  # dropped citations, or sentences, that get a warning each
 LONGEST_DRAFT = 300_000  # characters: as many as models write at most
+LEAST_MOVED = 4  # words of a quote that tell from which page they are
 MOST_CLAIMS = 200  # of an answer
 LIST_WORDS = 200  # of an answer with a list or a table, unless its limit is higher
 LIST_ITEMS = 12  # the same
@@ -35,12 +36,23 @@ def compose_answer(
     """
     anchored = [quote_of_citation(cited, sources) for cited in draft.citations]
     quotes = order_quotes(quote for quote in anchored if quote)
-    text = _place_markers(draft.answer[:LONGEST_DRAFT])
+    places = [(c.source, q.source) for c, q in zip(draft.citations, anchored, strict=True) if q]
+    text = _cite_where_found(_place_markers(draft.answer[:LONGEST_DRAFT]), places)
     claims, over = _cut_claims(_make_claims(text, quotes), max_words)
     lost = [c for c, quote in zip(draft.citations, anchored, strict=True) if quote is None]
     return make_answered(claims, quotes), (
         *explain_lost_citations(lost, sources),
         *_explain_omitted(over),
+    )
+
+
+def _cite_where_found(text: str, places: Iterable[tuple[int, int]]) -> str:
+    """A text whose markers name the pages on which their quotes stand, as `(told, found)`."""
+    markers: dict[int, dict[int, None]] = {}
+    for told, found in places:
+        markers.setdefault(told, {})[found] = None
+    return MARKER.sub(
+        lambda m: "".join(f"[{n}]" for n in markers.get(int(m[1]), (int(m[1]),))), text
     )
 
 
@@ -89,9 +101,16 @@ def order_quotes(quotes: Iterable[Quote]) -> tuple[Quote, ...]:
 
 
 def quote_of_citation(cited: Cited, sources: Sequence[Source]) -> Quote | None:
-    """The quote of a citation, located on its page; None if it is not there."""
+    """The quote of a citation, located on its page; None if it is not there.
+
+    One of several words that stands word for word on another page was taken from that one.
+    """
     source = next((source for source in sources if source.n == cited.source), None)
-    return anchor_quote(cited.quote, source) if source else None
+    if source and (quote := anchor_quote(cited.quote, source)):
+        return quote
+    if count_words(cited.quote) < LEAST_MOVED:
+        return None
+    return next(filter(None, (find_verbatim(cited.quote, other) for other in sources)), None)
 
 
 def explain_lost_citations(citations: Sequence[Cited], sources: Sequence[Source]) -> Iterator[str]:

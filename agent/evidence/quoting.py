@@ -22,10 +22,9 @@ def anchor_quote(quote: str, source: Source) -> Quote | None:
     `normalized` if it differs only in case, blanks, width, quotation marks or dashes. The text of
     the result is always the page's own. A quote never begins or ends inside a word or a number.
     """
+    if exact := find_verbatim(quote, source):
+        return exact
     text = source.page.text
-    for given in dict.fromkeys((quote.strip(), html.unescape(quote).strip())):
-        if given and (start := _find_at_words(text, given)) is not None:
-            return _make_quote(source, start, start + len(given), "exact")
     folded, origin = fold_with_offsets(text)
     wanted = fold(html.unescape(quote)).strip(" '.…")
     start = _find_at_words(folded, wanted) if any(c.isalnum() for c in wanted) else None
@@ -35,6 +34,14 @@ def anchor_quote(quote: str, source: Source) -> Quote | None:
     while end < len(text) and unicodedata.combining(text[end]):
         end += 1
     return _make_quote(source, origin[start], end, "normalized")
+
+
+def find_verbatim(quote: str, source: Source) -> Quote | None:
+    """Locate a quote that stands in a source as given, or as `render_sources` escaped it."""
+    for given in dict.fromkeys((quote.strip(), html.unescape(quote).strip())):
+        if given and (start := _find_at_words(source.page.text, given)) is not None:
+            return _make_quote(source, start, start + len(given), "exact")
+    return None
 
 
 def nearest_passage(quote: str, source: Source) -> str:
