@@ -243,7 +243,11 @@ class Services:
             error = {"code": 404, "message": f"{name} is not found", "status": "NOT_FOUND"}
             return Raw(404, json.dumps({"error": error}))
         actions = {"supportedGenerationMethods": self.models[name]}
-        return Raw(200, json.dumps({"name": f"models/{name}", **actions}), delay=self.latency())
+        return Raw(
+            200,
+            json.dumps({"name": f"models/{name}", "inputTokenLimit": 1_048_576, **actions}),
+            delay=self.latency(),
+        )
 
     def openai_models(self, authorization: str | None) -> Raw:
         """The list of models."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
+import responses
 
 from agent.errors import ModelFailed, NotConfigured, UsageError
 from agent.llm import ModelChain, model_label
+from agent.llm.openai_compatible import OpenAICompatible
 from agent.outside.prices import find_price, load_prices
 from agent.run import research
 from agent.run.estimate import estimate
@@ -149,6 +152,27 @@ def test_keys_go_to_their_own_server_alone() -> None:
     assert "Bearer secret-2" in second.text and "secret-1" not in second.text
     shown = repr(settings) + settings.model_dump_json()
     assert "secret-1" not in shown and "secret-2" not in shown
+
+
+# --- what a server says of a model ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"id": "m", "max_model_len": 8192}, "lists the model; its window: 8,192 tokens"),
+        ({"id": "m", "context_length": 4096}, "lists the model; its window: 4,096 tokens"),
+        ({"id": "m:latest", "meta": {"n_ctx": 2048}}, "lists the model; its window: 2,048 tokens"),
+        ({"id": "m", "max_model_len": "many", "meta": 3}, "lists the model"),
+        ({"id": "m", "context_length": -1}, "lists the model"),
+        ({"id": "n", "context_length": 4096}, "does not list the model"),
+    ],
+)
+def test_a_probe_tells_the_window(row: dict[str, Any], told: str) -> None:
+    with responses.RequestsMock() as mock:
+        mock.get("http://127.0.0.1:9/v1/models", json={"data": ["odd", row]})
+        model = OpenAICompatible("m", "http://127.0.0.1:9/v1", "", 5, None)
+        assert model.probe().endswith(told)
 
 
 # --- prices --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 
 from agent.doctor.results import Check, Job, Result, make_error_result
 from agent.errors import AgentError
-from agent.llm import Model, model_label
+from agent.llm import Generation, Model, model_label
 from agent.outside import spawn
 from agent.run.models import make_models
 from agent.settings import Settings, user_folder
@@ -86,9 +86,21 @@ def _model_checks(settings: Settings) -> dict[str, Job]:
 
     def probe(model: Model) -> Result:
         warm_up.result()
-        return Result("ok", model.probe())
+        return Result("ok", f"{model.probe()}; {_describe_price(model)}")
 
     return {f"model {model_label(model)}": partial(probe, model) for model in models}
+
+
+def _describe_price(model: Model) -> str:
+    """What a million tokens in and out cost."""
+    if model.provider == "extractive":
+        return "it costs nothing"
+    million = Generation(text="", input_tokens=1_000_000)
+    whole = million.model_copy(update={"output_tokens": 1_000_000})
+    read, both = model.cost_usd(million), model.cost_usd(whole)
+    if read is None or both is None:
+        return "its price is not known: PRICES_FILE can tell it"
+    return f"${read:g} for a million tokens in, ${both - read:g} out"
 
 
 def _describe_judge(settings: Settings) -> Result:

@@ -26,8 +26,10 @@ from agent.llm.anthropic_messages import (
 from agent.llm.conversation import append_transcript, split_conversation
 from agent.llm.model import (
     MAX_TOKENS,
+    MODEL_EXISTS,
     Generation,
     describe_problem,
+    describe_window,
     find_reply_limit,
     generation_cost_usd,
 )
@@ -164,8 +166,8 @@ class Anthropic:
 
         Format: https://platform.claude.com/docs/en/api/models/retrieve.
         """
-        self._call(f"/v1/models/{self.name}")
-        return "the key works, the model exists"
+        model = self._call(f"/v1/models/{self.name}")
+        return MODEL_EXISTS + describe_window(model.get("max_input_tokens"))
 
     def _call(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         try:

@@ -13,7 +13,13 @@ from agent.llm.gemini_turns import (
     response_config,
     thinking_config,
 )
-from agent.llm.model import Generation, describe_problem, generation_cost_usd
+from agent.llm.model import (
+    MODEL_EXISTS,
+    Generation,
+    describe_problem,
+    describe_window,
+    generation_cost_usd,
+)
 from agent.outside import Task
 from agent.outside.gemini_api import USABLE_REASONS, GeminiConnection, count_tokens
 from agent.outside.prices import Price
@@ -61,7 +67,7 @@ class Gemini:
 
     def probe(self) -> str:
         """Say whether the key works and the model exists; costs nothing. Raises ModelFailed."""
-        return self._connection.probe(self.name)
+        return MODEL_EXISTS + describe_window(self._connection.probe(self.name))
 
     def _send(self, client: Client, task: Task[Any], correction: str) -> GenerateContentResponse:
         from google.genai import types

@@ -71,6 +71,7 @@ class Model(Protocol):
         ...
 
 
+MODEL_EXISTS = "the key works, the model exists"
 CUT_OFF = "the reply was cut off at the output limit; be shorter"
 EMPTY = "the reply was empty"
 NO_CALL = "no tool was called"
@@ -81,6 +82,11 @@ def describe_problem(text: str, is_cut_off: bool) -> str:
     if is_cut_off:
         return CUT_OFF
     return "" if text.strip() else EMPTY
+
+
+def describe_window(tokens: object) -> str:
+    """A model's window as the end of a sentence; "" for what is no number of tokens."""
+    return f"; its window: {tokens:,} tokens" if isinstance(tokens, int) and tokens > 0 else ""
 
 
 def find_reply_limit(refusal: str, asked: int | None) -> int | None:

@@ -25,6 +25,7 @@ from agent.llm.model import (
     NO_CALL,
     Generation,
     describe_problem,
+    describe_window,
     find_reply_limit,
     generation_cost_usd,
 )
@@ -43,6 +44,8 @@ LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
 #: What is wrong with a reply that says nothing of whether the server knows its schema.
 NOT_OF_SCHEMA = (CUT_OFF, EMPTY, NO_CALL)
 OPENAI_HOST = "api.openai.com"
+#: Where lists of models say the window, in tokens: vLLM, OpenRouter, LM Studio, llama.cpp.
+WINDOW_PATHS = (("max_model_len",), ("context_length",), ("max_context_length",), ("meta", "n_ctx"))
 SCHEMA_FORMS = ("json_schema", "json_object", "prompt")
 LONGEST_REPLY = 880.0  # seconds for a whole reply, a little less than the chain of models waits
 #: Seconds of silence that a server without a key may have at least: it is on a machine of one's
@@ -149,9 +152,11 @@ class OpenAICompatible:
         """
         endpoint = replace(self._endpoint, timeout=self._timeout, longest=None)
         body = endpoint.call("/models", headers=self._headers())
-        names = [model.get("id") for model in self._endpoint.get_results(body, "data")]
-        if self.name in names or f"{self.name}:latest" in names:  # Ollama adds the tag
-            return "the server lists the model"
+        named = (self.name, f"{self.name}:latest")  # Ollama adds the tag
+        for model in self._endpoint.get_results(body, "data"):
+            if model.get("id") in named:
+                window = next(filter(None, (get_path(model, *path) for path in WINDOW_PATHS)), None)
+                return "the server lists the model" + describe_window(window)
         return "the server answers, but does not list the model"
 
     def _headers(self) -> dict[str, str]:

@@ -161,10 +161,11 @@ class GeminiConnection:
             detail = f"Gemini answered something else: {error}"
             raise self.build_error("unavailable", detail, "Check GOOGLE_GEMINI_BASE_URL.") from None
 
-    def probe(self, name: str) -> str:
-        """Say whether the key works and a model exists; costs nothing. Raises `error_class`.
+    def probe(self, name: str) -> int | None:
+        """The window of a model in tokens, None if it is not told; costs nothing.
 
-        Asks `models.get` of the Gemini API.
+        Asks `models.get` of the Gemini API. Raises `error_class` where the key does not work or the
+        model does not exist.
         """
         model = self.call(lambda client: client.models.get(model=name))
         if not model.name:
@@ -172,7 +173,7 @@ class GeminiConnection:
             raise self.build_error("invalid", detail, remedy)
         if model.supported_actions and "generateContent" not in model.supported_actions:
             raise self.build_error("unsupported", "it writes no text", REMEDIES["not_found"])
-        return "the key works, the model exists"
+        return model.input_token_limit
 
     def build_error(
         self, outcome: Outcome, detail: str, remedy: str, retry_after: float | None = None

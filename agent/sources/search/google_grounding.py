@@ -122,8 +122,9 @@ class GoogleGrounding:
         """Say whether the model can be asked; costs nothing. Raises SearchFailed."""
         if not self._account.is_usable:
             self.search("")
-        found = self._connection.probe(self._model)
-        return f"{found}; a search costs ${USD_PER_SEARCH:g}, so none is made here"
+        self._connection.probe(self._model)
+        price = f"a search costs ${USD_PER_SEARCH:g}, so none is made here"
+        return f"the key works, the model exists; {price}"
 
     def close(self) -> None:
         """End what is under way. Can be called twice."""
