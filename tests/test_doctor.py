@@ -66,8 +66,8 @@ def test_all_is_well(services: Services, tmp_path: Path) -> None:
     found = told(services.environment(tmp_path), tmp_path)
     assert missing_requirements(list(found.values())) == []
     assert found["model gemini:gemini-3.8-flash"].status == "ok"
-    told = found["model gemini:gemini-3.8-flash"].detail
-    assert "window: 1,048,576 tokens" in told and "for a million tokens in, $" in told
+    detail = found["model gemini:gemini-3.8-flash"].detail
+    assert "window: 1,048,576 tokens" in detail and "for a million tokens in, $" in detail
     assert found["model gemini:gemini-3.5-flash-lite"].status == "ok"
     assert found["search serpapi"].detail == "answers; hits: 1"
     assert found["search of a run"].detail == "serpapi"
