@@ -43,7 +43,7 @@ from tests.worlds import (
 )
 
 CALLS = 17  # of a whole run in the world `full`
-KILLS = 50
+KILLS = 24
 AT_ONCE = 6  # lives that are begun before kills are counted
 SLOW = 0.04  # seconds: the most that a service takes to answer while runs are killed
 
@@ -317,7 +317,7 @@ def _calm(number: int, starter: Starter, folder: Path) -> Iterator[Life]:
         yield Life(number, starter, services, folder)
 
 
-def test_fifty_kills_at_random_moments(starter: Starter, tmp_path: Path) -> None:
+def test_kills_at_random_moments(starter: Starter, tmp_path: Path) -> None:
     """Some hit the start, some a call, some the writing of a line, some a run that was resumed."""
     _undisturbed(starter, tmp_path / "warm")
     longest, undisturbed = _undisturbed(starter, tmp_path / "timed")
