@@ -2,11 +2,11 @@
 FROM python:3.11-slim-bookworm AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /app
-COPY locks/pip.txt locks/runtime.txt locks/
+COPY locks/pip.txt locks/server.txt locks/
 RUN python -m venv --without-pip /venv \
     && pip install -q --require-hashes -r locks/pip.txt \
     && pip --python /venv/bin/python install -q --no-compile --no-deps --require-hashes \
-        -r locks/runtime.txt \
+        -r locks/server.txt \
     && python -m compileall -qq --invalidation-mode unchecked-hash /venv/lib
 COPY agent agent
 RUN python -m compileall -q --invalidation-mode unchecked-hash agent
@@ -28,5 +28,6 @@ USER 10001:10001
 WORKDIR /data
 # Python answers SIGINT with the best answer so far; as process 1 it would not hear SIGTERM at once.
 STOPSIGNAL SIGINT
+# The command line; compose.yaml starts the page and the API of the same image.
 ENTRYPOINT ["python", "-m", "agent.cli"]
 CMD ["--help"]

@@ -56,7 +56,8 @@ lock: ## Pin anew what the requirements need in turn, with hashes; ARGS=--upgrad
 	@: > constraints.txt # else the pins of before would hold against new ones
 	@echo "pip==$(PIP)" | $(call write_lock,locks/pip.txt,-)
 	@$(call write_lock,locks/runtime.txt,requirements.txt)
-	@$(call write_lock,locks/dev.txt,requirements-dev.txt) --constraints locks/runtime.txt
+	@$(call write_lock,locks/server.txt,requirements-server.txt) --constraints locks/runtime.txt
+	@$(call write_lock,locks/dev.txt,requirements-dev.txt) --constraints locks/server.txt
 	@$(call write_lock,locks/fuzz.txt,requirements-fuzz.txt) --constraints locks/dev.txt
 	@{ echo "# The versions of locks/dev.txt, for installs by name; made by \`make lock\`."; \
 		sed -nE 's/^([^ #]+==[^\\]*[^ \\]) *\\?$$/\1/p' locks/dev.txt; } > constraints.txt

@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from agent.settings import ENVIRONMENT
 from tests import licences, vulnerabilities
 
 ROOT = Path(__file__).parents[1]
@@ -57,8 +59,9 @@ def test_the_lock_has_every_pin() -> None:
 
 
 def test_the_locks_have_every_pin_and_agree() -> None:
-    runtime, dev = pins("locks/runtime.txt"), pins("locks/dev.txt")
-    assert pins("requirements.txt").items() <= runtime.items() <= dev.items()
+    runtime, server, dev = (pins(f"locks/{name}.txt") for name in ("runtime", "server", "dev"))
+    assert pins("requirements.txt").items() <= runtime.items() <= server.items() <= dev.items()
+    assert pins("requirements-server.txt").items() <= server.items()
     assert pins("requirements-dev.txt").items() <= dev.items()
     assert pins("requirements-fuzz.txt").items() <= pins("locks/fuzz.txt").items()
     assert pins("constraints.txt") == dev
@@ -247,3 +250,10 @@ def test_every_promise_of_security_names_tests_that_exist() -> None:
         named = set(re.findall(r"`(test_\w+)`", promise))
         assert named and named <= existing, (promise[:60], named - existing)
     assert len(promises) > 7
+
+
+def test_compose_passes_every_setting_on() -> None:
+    """As the shell or `.env` has it; what Compose itself sets is where files are kept."""
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
+    for service in services.values():
+        assert {name.partition("=")[0] for name in service["environment"]} == ENVIRONMENT.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 import click
@@ -22,21 +23,23 @@ Examples:
 @shell.server_options(port=8000)
 @click.option("--max-runs", "api_max_runs", type=int, help="Runs at once.  [default: 8]")
 @click.option("--max-queue", "api_max_queue", type=int, help="Runs that wait.  [default: 64]")
+@click.option("--make-token", is_flag=True, help="Make an access token if none is set; print it.")
 @click.version_option(__version__, prog_name="agent.server")
-def command(host: str, port: int, **options: Any) -> int:
+def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     """Serve the page and the API. Ends with SIGTERM or Ctrl-C; runs then end with what they have.
 
     Listening on anything but loopback needs a token: AGENT_API_TOKEN. Exit status: 0 it was ended,
     1 it could not listen, 2 wrong usage.
     """
     try:
-        return _serve(host, port, {**options, "offline": options["offline"] or None})
+        options["offline"] = options["offline"] or None
+        return _serve(host, port, make_token, options)
     except AgentError as error:
         shell.print_error(error)
         return shell.exit_status(error)
 
 
-def _serve(host: str, port: int, options: dict[str, Any]) -> int:
+def _serve(host: str, port: int, make_token: bool, options: dict[str, Any]) -> int:
     shell.require_extra("server", "fastapi", "uvicorn", "prometheus_client")
     from agent.outside.threads import spawn
     from agent.server.app import make_server
@@ -47,6 +50,10 @@ def _serve(host: str, port: int, options: dict[str, Any]) -> int:
 
     configure = make_configure(load_settings, options)
     settings = configure({})
+    if make_token and not settings.api_token.get_secret_value():
+        options["api_token"] = secrets.token_urlsafe(24)
+        configure = make_configure(load_settings, options)
+        click.echo(f"Access token, for this start: {options['api_token']}", err=True)
     # raises what cannot be searched, and indexes a corpus; on a thread, so that Ctrl-C ends it
     spawn(lambda: open_sources(settings).close()).result()
     app, runs = make_server(host, configure)

@@ -6,6 +6,7 @@ Needs a Docker engine: `make container`. Each check prints one line.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import agent
 
@@ -162,6 +165,29 @@ class Image:
         assert answer["run"]["journal"].startswith("/data/"), answer["warnings"]
         return _expect_argentina(answer)
 
+    def compose_serves_the_page_and_the_api(self) -> str:
+        """Healthy, a token on its log, an answer for that token alone, and a clean end."""
+        compose = _compose()
+        if not compose:
+            return "not tried, no compose in this client"
+        self._do([*compose, "up", "-d"])
+        try:
+            name = self._do([*compose, "ps", "-q", "server"]).strip()
+            health = ["inspect", "-f", "{{.State.Health.Status}}", name]
+            _wait_until(lambda: self._docker(*health).strip() == "healthy", 60)
+            logs = subprocess.run(["docker", "logs", name], capture_output=True, text=True).stderr
+            token = re.search(r"Access token[^:]*: (\S+)", logs)
+            assert token, logs
+            assert b"<html" in _fetch("/", "")
+            assert _fetch("/api/runs", "") == b"401"
+            runs = json.loads(_fetch("/api/runs", token[1]))
+            self._docker("stop", name)
+            ended = self._docker("inspect", "-f", "{{.State.ExitCode}}", name).strip()
+        finally:
+            self._do([*compose, "down", "-v"])
+        assert ended == "0"
+        return f"{len(runs)} runs told"
+
     # --- how ----------------------------------------------------------------------------------
 
     def _ask(
@@ -235,13 +261,23 @@ def _wait_until(there: Callable[[], object], seconds: float = 20) -> None:
         time.sleep(0.05)
 
 
+def _fetch(path: str, token: str) -> bytes:
+    """The body of a reply of the server; its status where it refuses."""
+    headers = {"Authorization": f"Bearer {token}"}
+    try:
+        with urlopen(Request(f"http://127.0.0.1:8000{path}", None, headers), timeout=60) as reply:
+            return bytes(reply.read())
+    except HTTPError as refused:
+        return str(refused.code).encode()
+
+
 def _compose() -> list[str]:
-    """The command of Docker Compose 2.24 or newer, if there is one: a plugin, or a program."""
+    """The command of Docker Compose, if there is one: a plugin, or a program."""
     for command in (["docker", "compose"], ["docker-compose"]):
         if not shutil.which(command[0]):
             continue
         version = subprocess.run([*command, "version", "--short"], capture_output=True, text=True)
-        if version.returncode == 0 and not version.stdout.startswith(("1.", "v1.")):
+        if version.returncode == 0:
             return command
     return []
 
