@@ -136,6 +136,7 @@ class Settings(Frozen):
     rate_window: float = Field(default=60.0, gt=0)  # length of that window
 
     # an earlier run
+    follow: str = ""  # a run's name or journal that this one asks on about
     resume: str = ""  # a run's name or journal to go on with; a new name begins a run
     replay: Path | None = None  # a journal to repeat without outside calls
     retry_failed: bool = False  # on resume, repeat the calls that failed

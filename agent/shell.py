@@ -10,7 +10,7 @@ import signal
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import reduce
 from importlib.util import find_spec
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 PATH = click.Path(path_type=Path)
 INTERRUPTED = 130  # exit status
 STALL_SECONDS = 2.0  # that a pipe under standard error may take nothing before it is given up
@@ -160,6 +161,21 @@ def interruptible(message: str, stop: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+def with_progress_line(items: Iterable[T], describe: Callable[[T], str]) -> Iterator[T]:
+    """The items; a terminal under standard error shows the latest one on a line that changes."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(stderr=True)
+    with console.status("Starting") as status:
+        for item in items:
+            status.update(escape(describe(item)[: max(20, console.width - 4)]))
+            yield item
 
 
 # --- what a command writes ------------------------------------------------------------------------

@@ -414,6 +414,7 @@ def _task_in(request: str) -> str:
         "remembered": "recall",
         "ruling": "judge",
         "citations": "synthesize",
+        "question": "understand",
         "queries": "generate_queries",
     }
     return next(name for field, name in tasks.items() if re.search(rf"\b{field}\b", request))

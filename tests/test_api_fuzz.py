@@ -23,6 +23,7 @@ OPERATIONS = [
     ("GET", "/api/runs"),
     ("GET", "/api/runs/{name}"),
     ("POST", "/api/runs/{name}/cancel"),
+    ("POST", "/api/runs/{name}/follow"),
     ("GET", "/api/runs/{name}/events"),
     ("GET", "/api/runs/{name}/answer"),
 ]

@@ -21,7 +21,7 @@ ROOMS = (
     "strategies answer run serving"
 ).split()
 #: Doors never import each other, and nothing imports a door.
-DOORS = set("cli audit batch doctor evaluate mcp_server server trace".split())
+DOORS = set("cli audit batch chat doctor evaluate mcp_server server trace".split())
 DATA = {"demo"}  # holds no code
 MOST_ROOMS = 16
 NETWORK = {
@@ -181,7 +181,14 @@ def test_broad_excepts_are_few() -> None:
 @pytest.mark.parametrize("argument", ["--help", "--version"])
 @pytest.mark.parametrize(
     "door",
-    ["cli", "batch.__main__", "evaluate.__main__", "server.__main__", "mcp_server.__main__"],
+    [
+        "cli",
+        "batch.__main__",
+        "chat.__main__",
+        "evaluate.__main__",
+        "server.__main__",
+        "mcp_server.__main__",
+    ],
 )
 def test_nothing_heavy_is_imported_before_it_is_needed(door: str, argument: str) -> None:
     code = (

@@ -117,7 +117,7 @@ def test_an_unfounded_claim_and_a_live_link_are_seen(scene: Scene) -> None:
 
 
 def make_guard(text: str = NOTES, topic: str = TOPIC) -> QueryGuard:
-    guard = QueryGuard([GEMINI_KEY, "", "short"])
+    guard = QueryGuard([GEMINI_KEY, "", "short"], topic)
     evidence = (Excerpt(source=1, title="T", url="https://e.org/", passages=(text,)),)
     guard.watch(WriteAnswer(topic=topic, evidence=evidence))
     return guard

@@ -13,6 +13,7 @@ from agent.answer.schema import (
     Answer,
     Citation,
     Error,
+    Followed,
     RunInfo,
     SlotAnswer,
     SourceCounts,
@@ -32,6 +33,7 @@ from agent.evidence.copies import describe_rival, find_copies, find_rivals
 from agent.evidence.credibility import rate_credibility
 from agent.evidence.links import quote_link
 from agent.outside.budget import CallUsage
+from agent.outside.recording import ParentRun, parent_of
 from agent.slots.data import keep_valid
 from agent.slots.weighing import rate_confidence
 from agent.state import (
@@ -44,6 +46,7 @@ from agent.state import (
     Hit,
     PageRead,
     Quote,
+    Recalled,
     Research,
     Searched,
     Source,
@@ -80,7 +83,7 @@ def build_answer(
     shortfalls = (*find_shortfalls(research, findings), *map(describe_rival, rivals))
     counts = _count_sources(research)
     answer = Answer(
-        topic=research.topic,
+        topic=research.original_topic,
         status=decide_status(research, error, citations, shortfalls),
         degraded=is_degraded(research, citations),
         answer=composed.text if composed else "",
@@ -93,7 +96,7 @@ def build_answer(
         attempts=research.attempts + tuple(getattr(error, "attempts", ())),
         warnings=(*_event_warnings(research), *shortfalls, *warnings),
         usage=usage,
-        run=run.model_copy(update=_used_services(research)),
+        run=run.model_copy(update=_used_services(research) | _understood(run, research)),
         error=_to_error(error) if error else None,
     )
     return _number_sources(_strip_controls(answer), research)
@@ -130,13 +133,19 @@ def _strip_controls(answer: Answer) -> Answer:
 
 def build_run_info(header: Mapping[str, Any], journal: Path | None) -> RunInfo:
     """Which run an answer is of, from the header of its journal and the journal's path."""
+    parent = parent_of(dict(header))
     return RunInfo(
         id=header["run"],
         strategy=header["strategy"],
         reason=str(header.get("reason", "")),
         started_at=header["at"],
         journal=str(journal) if journal else None,
+        follows=_build_followed(parent) if parent else None,
     )
+
+
+def _build_followed(parent: ParentRun) -> Followed:
+    return Followed(run=parent.run, question=parent.earlier[-1].question, understood="")
 
 
 def build_usage(calls: CallUsage, rounds: int, seconds: float) -> Usage:
@@ -267,8 +276,16 @@ def _copy_warnings(sources: Sequence[Source], numbers: Mapping[int, int]) -> Ite
 def _used_services(research: Research) -> dict[str, tuple[str, ...]]:
     """The models and search providers that replied, each once, in the order of first use."""
     models = dict.fromkeys(event.model for event in research.events_of(Asked))
-    providers = dict.fromkeys(event.found.provider for event in research.events_of(Searched))
+    searches = (event for event in research.events if isinstance(event, Searched | Recalled))
+    providers = dict.fromkeys(event.found.provider for event in searches)
     return {"models": tuple(models), "providers": tuple(providers)}
+
+
+def _understood(run: RunInfo, research: Research) -> dict[str, Followed]:
+    """How the topic was understood, where the run follows another."""
+    if run.follows is None:
+        return {}
+    return {"follows": run.follows.model_copy(update={"understood": research.topic})}
 
 
 def warm_validators() -> None:

@@ -26,9 +26,11 @@ from agent.state import (
     PageRead,
     Planned,
     Queried,
+    Recalled,
     Reflected,
     Searched,
     Started,
+    Understood,
     Verified,
     Warned,
 )
@@ -68,9 +70,11 @@ def describe_event(event: Event) -> str:  # noqa: C901 - one case an event is cl
         case Planned():
             queries = " | ".join(f"{sub.query} ({sub.priority})" for sub in event.sub_queries)
             return f"{event.question_type}, {event.search_strategy}: {queries}"
+        case Understood():
+            return event.topic
         case Queried():
             return f"round {event.round}: {' | '.join(event.queries)}"
-        case Searched(found=results):
+        case Searched(found=results) | Recalled(found=results):
             return f"{results.query}: {len(results.hits)} hits from {results.provider}"
         case Decided():
             return f"step {event.step}: {event.action} {event.note}".rstrip()
@@ -167,9 +171,9 @@ def _frame_type(event: Event) -> FrameType:
     match event:
         case Started():
             return "start"
-        case Planned() | Queried():
+        case Planned() | Understood() | Queried():
             return "plan"
-        case Searched() | Failed(what="search"):
+        case Searched() | Recalled() | Failed(what="search"):
             return "search"
         case Blocked() | Failed(what="page", outcome="blocked" | "forbidden"):
             return "block"

@@ -60,10 +60,12 @@ def render_section(heading: str, *content: str, id: str) -> Markup:
 
 def _render_header(answer: Answer, title: str) -> Markup:
     topic = text_element("p", answer.topic, class_="quiet") if title != answer.topic else EMPTY
+    followed = phrases.describe_followed(answer)
     return element(
         "header",
         text_element("h1", title),
         topic,
+        text_element("p", followed, class_="quiet") if followed else EMPTY,
         render_status(answer, phrases.STATUSES[answer.status]),
         render_error(answer),
         _render_contents(answer.report) if answer.report else EMPTY,

@@ -63,7 +63,9 @@ def _render_document(answer: Answer, format_marker: MarkerFormat) -> str:
         text = format_claims(claims, format_marker) or escape_markdown(answer.answer)
         sources = _render_sources(citations, format_marker)
         body = [("", text), ("", slots), ("Sources", sources)]
-    return _join_sections(title, [("", _render_status(answer)), *body, *_run_sections(answer)])
+    followed = ("", escape_markdown(phrases.describe_followed(answer)))
+    head = [followed, ("", _render_status(answer))]
+    return _join_sections(title, [*head, *body, *_run_sections(answer)])
 
 
 def _join_sections(title: str, sections: Iterable[Section]) -> str:

@@ -32,6 +32,14 @@ STATUSES = {
 }
 
 
+def describe_followed(answer: Answer) -> str:
+    """How a topic was understood after an earlier question; "" where it follows none."""
+    follows = answer.run.follows if answer.run else None
+    if follows is None or not follows.understood:
+        return ""
+    return f"Understood as: {follows.understood} It follows: {follows.question}"
+
+
 #: A label and a text.
 LabelledText = tuple[str, str]
 

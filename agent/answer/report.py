@@ -102,7 +102,7 @@ def _keep_citations(claims: Iterable[Claim], sources: Set[int]) -> tuple[Claim, 
 def _build_methodology(research: Research, blocked: int, failed: int) -> Methodology:
     via = [event.page.via for event in research.events_of(PageRead)]
     return Methodology(
-        question=research.topic,
+        question=research.original_topic,
         searches=research.searched_queries,
         candidates=len(research.hits),
         analysed=via.count("page"),

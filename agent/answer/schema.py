@@ -71,6 +71,17 @@ class Usage(CallUsage):
     seconds: float = 0.0
 
 
+class Followed(Frozen):
+    """The run that this one follows: its name, and its question in full.
+
+    `understood` is the topic of this run in full, as it was researched.
+    """
+
+    run: str
+    question: str
+    understood: str
+
+
 class RunInfo(Frozen):
     """Which run this was. `journal` is null where no file could be written.
 
@@ -84,6 +95,11 @@ class RunInfo(Frozen):
     providers: tuple[str, ...] = ()
     started_at: str
     journal: str | None = None
+    follows: Followed | None = Field(
+        default=None,
+        exclude_if=lambda follows: follows is None,
+        description="only where the run follows another",
+    )
 
 
 class Error(Frozen):

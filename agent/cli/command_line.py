@@ -26,6 +26,7 @@ Examples:
   research-agent --topic "..." --slots-schema company.json | jq .data
   echo "..." | research-agent - --corpus ~/notes --compact
   research-agent --topic "..." --format html > answer.html
+  research-agent --follow monday "and who scored?"
 
 \b
 Exit status: 0 an answer; 1 could not run; 2 wrong usage; 3 the sources do
@@ -72,6 +73,7 @@ or before there was anything to answer from.
     "Outside calls: models, searches and pages together.",
 )
 @click.option("--estimate", is_flag=True, help="The range of price, time and calls, as JSON.")
+@click.option("--follow", metavar="RUN", help="Ask on about a run: what it read comes first.")
 @click.option("--resume", metavar="RUN", help="Go on with a run, or begin one of this name.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: ask again what failed.")
 @click.option("--replay", type=shell.PATH, help="Repeat a journal, going nowhere.")

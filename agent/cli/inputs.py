@@ -38,7 +38,7 @@ def read_settings(options: dict[str, Any]) -> Settings:
 
     names = "strategy depth slots llm search corpus max_rounds max_steps max_words lang verify "
     names += "on_unsupported credibility resume replay retry_failed max_seconds max_usd max_tokens "
-    names += "max_calls trust_env"
+    names += "max_calls trust_env follow"
     overrides = {name: options[name] for name in names.split()}
     overrides["offline"] = options["offline"]
     overrides["slots_schema"] = _read_slots_schema(options["slots_schema"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +24,8 @@ def follow(run: Run, options: dict[str, Any]) -> None:
 
     told: set[str] = set()
     events: Iterable[Event] = run
-    if sys.stderr.isatty() and not (options["verbose"] or options["events"]):
-        events = _with_progress_line(run)
+    if not (options["verbose"] or options["events"]):
+        events = shell.with_progress_line(run, format_event_line)
     for event in events:
         for warning in () if options["events"] else _urgent_warnings(event):
             if warning not in told:
@@ -50,20 +49,6 @@ def _urgent_warnings(event: Event) -> Iterator[str]:
     elif isinstance(event, Asked):
         failed = [a for a in event.attempts if a.provider != event.attempts[-1].provider]
         yield from (f"{attempt.provider}: {attempt.detail}" for attempt in failed)
-
-
-def _with_progress_line(run: Run) -> Iterator[Event]:
-    """The events of a run; the terminal shows the latest one on a line that changes."""
-    from rich.console import Console
-    from rich.markup import escape
-
-    from agent.answer.event_format import format_event_line
-
-    console = Console(stderr=True)
-    with console.status("Starting") as status:
-        for event in run:
-            status.update(escape(format_event_line(event)[: max(20, console.width - 4)]))
-            yield event
 
 
 def print_answer(answer: Answer, options: dict[str, Any]) -> int:

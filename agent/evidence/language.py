@@ -31,6 +31,7 @@ class Language(NamedTuple):
 
     tag: str
     stop: frozenset[str]  # words that say little, question words among them
+    persons: re.Pattern[str]  # words that stand for somebody who was told of
     months: tuple[tuple[str, ...], ...]  # January first; empty where months are numbers
     asks: tuple[tuple[str, re.Pattern[str]], ...]  # the type of the answer; the first that matches
     units: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]  # what is asked, and its dimensions
@@ -50,6 +51,7 @@ def load_language(tag: str) -> Language:
     return Language(
         tag,
         frozenset((*stop, *map(_bare, stop))),
+        _pattern(table["persons"], spaced),
         tuple(tuple(names.split()) for names in table["months"].split("|") if names.strip()),
         tuple(
             (kind, _pattern(words, spaced)) for kind, words in _entries(table.get("asks", ""), ":")

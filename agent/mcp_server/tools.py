@@ -26,7 +26,8 @@ Context = ServerRequestContext[Any]
 URI_PREFIX = "research://runs/"
 RESEARCH_DESCRIPTION = (
     "Research a question: search, read pages, check, and answer as one JSON object in which every "
-    "citation is a verbatim quote of a page that was read. `status` says how far to trust it."
+    "citation is a verbatim quote of a page that was read. `status` says how far to trust it. To "
+    "ask on about an earlier answer, give its `run.id` as `follow`: what it read comes first."
 )
 AUDIT_DESCRIPTION = (
     "Check an answer object of this program again, from the run's journal alone: every page hash, "
@@ -114,7 +115,9 @@ class Tools:
         question = Question.model_validate(_read_again(arguments))
         overrides = question.setting_overrides(self._configure({}))
         settings = self._configure(overrides | {"request_id": _request_id_of(ctx)})
-        live = await asyncio.to_thread(self._runs.begin, question.question, settings)
+        live = await asyncio.to_thread(
+            self._runs.begin, question.question, settings, follow=question.follow
+        )
         with live.listener(0):
             async with aclosing(live.follow()) as frames:
                 async for frame in frames:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from agent.errors import Exhausted
+from agent.outside.recording import is_of_parent
 from agent.state import Frozen
 from agent.state.json_data import Json
 
@@ -184,11 +185,12 @@ class Budget:
 def sum_usage(calls: Iterable[Json]) -> CallUsage:
     """The usage of finished calls, from their journal lines. The extractive engine is no model.
 
-    Replies that could not be used count, too.
+    Replies that could not be used count, too. What comes from an earlier run does not.
     """
     by_kind: dict[str, list[Json]] = {"ask": [], "search": [], "read": []}
     for call in tuple(calls):
-        by_kind[call["call"]].append(call)
+        if not is_of_parent(call):
+            by_kind[call["call"]].append(call)
     paid = [_paid_part(call) for call in (*by_kind["ask"], *by_kind["search"])]
     prices = [part["usd"] for part in paid]
     return CallUsage(

@@ -15,7 +15,16 @@ from pydantic import Field
 
 from agent.errors import Halt, OutsideError
 from agent.outside.tools import Exchange, Tool
-from agent.state import Attempt, Frozen, ModelCost, Page, SearchResults, Slot, Source
+from agent.state import (
+    Attempt,
+    EarlierAnswer,
+    Frozen,
+    ModelCost,
+    Page,
+    SearchResults,
+    Slot,
+    Source,
+)
 from agent.state.values import MAX_TOKENS
 
 TaskKind = Literal["plan", "read", "write", "judge"]
@@ -208,6 +217,14 @@ Search = Call[str, SearchResults]
 Read = Call[str, Page]
 
 
+class Parent(NamedTuple):
+    """What a run has of the runs that it follows: what was asked, and the pages that they read."""
+
+    earlier: tuple[EarlierAnswer, ...]  # the last one is the question that is followed
+    search: Search
+    read: Read
+
+
 class Outside(NamedTuple):
     """The three calls of a run, its fallback model, and how to prepare and to release them."""
 
@@ -218,3 +235,4 @@ class Outside(NamedTuple):
     warm: Callable[[], None]  # imports and connects ahead of the first call
     close: Callable[[], None]
     warnings: Callable[[], tuple[str, ...]]  # for the user, about sources that were not used
+    parent: Parent | None = None  # None: the run follows no other

@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from agent.errors import JournalBusy, JournalError
 from agent.outside.input_file import require_regular
-from agent.outside.recording import VERSION, read_journal
+from agent.outside.recording import VERSION, is_of_parent, read_journal
 from agent.state.json_data import Json
 
 
@@ -49,6 +49,7 @@ class Journal:
         self.stop = threading.Event()  # set: no new call goes outside
         self.calls: list[Json] = []  # every call that this run used, in the order they ended
         self.recalled_count = 0  # how many of them were answered from the file
+        self.recalled_outside_count = 0  # and how many of these an earlier part made outside
         self.in_flight: dict[str, Future[Any]] = {}  # calls by key, ended ones too
         self.start_times: dict[str, float] = {}  # by key, in `elapsed_seconds`
         self.lock = threading.Lock()
@@ -159,6 +160,7 @@ class Journal:
                 self._write_line(line, sync=line["call"] == "ask")
             else:
                 self.recalled_count += 1
+                self.recalled_outside_count += not is_of_parent(line)
         return True
 
     def halt(self, reason: str, keys: Iterable[str]) -> None:

@@ -31,18 +31,20 @@ _ENCODED = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 class QueryGuard:
     """Refuses queries that repeat a secret, or text of the prompts that it has watched."""
 
-    def __init__(self, secrets: Iterable[str]) -> None:
+    def __init__(self, secrets: Iterable[str], topic: str) -> None:
+        """`topic`: as the user asked it; a query may repeat it. A model may have completed it."""
+        self._topic = _letters(topic)
         self._secrets = [s for s in map(_letters, secrets) if len(s) >= MIN_SECRET_LETTERS]
         self._rules: dict[str, None] = {}  # as ordered sets
         self._texts: dict[str, None] = {}
-        self._topics: dict[str, None] = {}
 
     def watch(self, task: Task[Any]) -> None:
         """Note what a model is about to be told."""
-        self._topics[_letters(task.topic)] = None
         self._rules[_letters(task.system_prompt())] = None
         for excerpt in task.evidence:
             self._texts.update(dict.fromkeys(map(_letters, excerpt.passages)))
+        for one in getattr(task, "earlier", ()):  # the answers of runs that this one follows
+            self._texts[_letters(one.answer)] = None
         for exchange in task.exchanges:
             self._texts.update(dict.fromkeys(map(_letters, exchange.results)))
 
@@ -60,7 +62,7 @@ class QueryGuard:
         """Whether a query has more than `most` letters in a row of a text, and not of its topic."""
         length = most // DENSE if 2 * len(_DENSE_LETTER.findall(said)) > len(said) else most
         runs = [said[i : i + length] for i in range(len(said) - length + 1)]
-        new = [run for run in runs if not any(run in topic for topic in tuple(self._topics))]
+        new = [run for run in runs if run not in self._topic]
         return any(run in text for text in tuple(texts) for run in new)
 
 

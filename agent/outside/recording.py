@@ -21,11 +21,12 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from agent.errors import NON_RETRYABLE, JournalDamaged, JournalError
 from agent.outside.input_file import open_regular, read_lines
-from agent.state import Frozen
+from agent.state import EarlierAnswer, Frozen
 from agent.state.json_data import Json, get_path, parse_json
 
 VERSION = 1  # of the format
 MAX_CALLS = 500_000  # in one file; the index of so many takes 200 MB
+MAX_EARLIER = 3  # questions that a run which follows others is told of
 _Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 
 
@@ -33,6 +34,17 @@ class _Line(Frozen):
     """A line of a journal. Fields that this version does not know are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
+
+
+class ParentRun(_Line):
+    """The run that a run follows: its name, where its journal lay, and what was asked before.
+
+    `earlier` has the question of that run last, before it those that led to it.
+    """
+
+    run: str
+    journal: str = ""  # an absolute path
+    earlier: list[EarlierAnswer] = Field(min_length=1, max_length=MAX_EARLIER)
 
 
 class JournalHeader(_Line):
@@ -48,6 +60,12 @@ class JournalHeader(_Line):
     request: str = ""  # the name of a server's request
     warnings: list[str] = Field(default_factory=list)  # about sources that were not used
     settings: dict[str, Any] = Field(default_factory=dict)
+    parent: ParentRun | None = None
+
+
+def parent_of(header: Json) -> ParentRun | None:
+    """The run that a run follows, from the header of its journal; None if it follows none."""
+    return ParentRun.model_validate(header["parent"]) if header.get("parent") else None
 
 
 class CallLine(_Line):
@@ -78,6 +96,11 @@ class LineSpan(NamedTuple):
     refused: bool  # failed for want of a key or of credit, which the user may have added since
     late: bool  # ended after gathering had ended early, and the run has not gone on since
     ended_at: float  # in seconds of the run
+
+
+def is_of_parent(line: Json) -> bool:
+    """Whether a call's line is a copy of what an earlier run found or read: it cost nothing."""
+    return "run" in line.get("request", {})
 
 
 class CallIndex(Mapping[str, Json]):

@@ -12,16 +12,24 @@ from agent import __version__
 from agent.errors import JournalError, UsageError
 from agent.outside.journal import Journal
 from agent.outside.rate_limits import RateLimiter, no_rate_limits
-from agent.outside.recording import JournalHeader, has_header, read_journal
+from agent.outside.recording import (
+    JournalHeader,
+    ParentRun,
+    has_header,
+    parent_of,
+    read_header,
+    read_journal,
+)
+from agent.run.follow import describe_parent, find_chain
 from agent.run.loop import Run
 from agent.run.models import make_models
 from agent.run.parts import make_parts
 from agent.run.request import clean_topic, requested_slots, resolve_strategy
 from agent.run.resources import SharedResources, open_rate_limits
 from agent.settings import SHAPING_FIELDS, Settings, load_settings, user_folder
-from agent.sources.sources import NO_SOURCES, Sources, open_sources
+from agent.sources.sources import NO_SOURCES, Sources, open_sources, search_options
 from agent.state.clock import utc_now
-from agent.state.json_data import Json
+from agent.state.json_data import Json, get_path
 
 #: Of `max_seconds`, for reading the files of a corpus; files that are left are read by later runs.
 CORPUS_TIME_SHARE = 0.5
@@ -47,6 +55,8 @@ def research(
     key, JournalError for a journal that cannot be used.
     """
     settings = settings or load_settings()
+    if settings.replay and settings.follow:
+        raise UsageError("--replay and --follow were both given.", "A replay needs no other run.")
     if settings.replay:
         return _replay(topic, settings, settings.replay)
     path = journal_path(settings, settings.resume or new_run_name())
@@ -54,6 +64,7 @@ def research(
     if goes_on:
         header = read_journal(path).header
         settings = _restore_settings(topic, settings, header)
+        _require_same_parent(settings, header)
     else:
         header = _make_header(path, clean_topic(topic), settings)
         settings = settings.model_copy(update={"strategy": header["settings"]["strategy"]})
@@ -64,6 +75,7 @@ def research(
     began = time.monotonic()
     corpus_seconds = settings.max_seconds and CORPUS_TIME_SHARE * settings.max_seconds
     sources = wrap_sources(open_sources(settings, rate_limiter, corpus, corpus_seconds))
+    sources = _add_parent(sources, header, path, settings)
     settings = _deduct_seconds(settings, time.monotonic() - began)
     header |= {} if goes_on else _describe_unused(sources)
     # the journal is opened last, so that a run which cannot be made leaves no file
@@ -72,6 +84,28 @@ def research(
     else:
         journal = Journal.begin(path, header)
     return Run(make_parts(settings, journal, models, sources, rate_limiter), slots)
+
+
+def _require_same_parent(settings: Settings, header: Json) -> None:
+    """Raises UsageError where a run that goes on is to follow another run than it began with."""
+    if not settings.follow:
+        return
+    named = journal_path(settings, settings.follow)
+    if has_header(named) and get_path(header, "parent", "run") != read_header(named).run:
+        fault = f"The run that goes on does not follow {settings.follow}."
+        raise UsageError(fault, "Leave out --follow, or give this run another name.")
+
+
+def _add_parent(sources: Sources, header: Json, path: Path, settings: Settings) -> Sources:
+    """The sources with the pages of the runs that the run follows, if it follows one."""
+    parent = parent_of(header)
+    if parent is None:
+        return sources
+    from agent.sources.parent_pages import ParentPages
+
+    named = journal_path(settings, settings.follow) if settings.follow else None
+    pages = ParentPages(find_chain(parent, path.parent, named), search_options(settings))
+    return sources._replace(search_parent=pages.search, read_parent=pages.read)
 
 
 def _describe_unused(sources: Sources) -> Json:
@@ -116,6 +150,7 @@ def _make_header(path: Path, topic: str, settings: Settings) -> Json:
     The strategy `auto` is replaced by the one that was chosen.
     """
     choice = resolve_strategy(topic, settings)
+    parent = describe_followed(settings)
     shape = settings.model_dump(mode="json", include=set(SHAPING_FIELDS))
     shape["verify_batch"] = settings.claims_per_call
     return {
@@ -127,7 +162,18 @@ def _make_header(path: Path, topic: str, settings: Settings) -> Json:
         "at": utc_now(),
         "settings": shape if settings.baseline else shape | {"strategy": choice.strategy},
         **({"request": settings.request_id} if settings.request_id else {}),
+        **({"parent": parent.model_dump(mode="json")} if parent else {}),
     }
+
+
+def describe_followed(settings: Settings) -> ParentRun | None:
+    """The run that the settings name as the one to follow. Raises UsageError, JournalError."""
+    if not settings.follow:
+        return None
+    return describe_parent(
+        journal_path(settings, settings.follow),
+        lambda journal: _replay("", Settings(replay=journal), journal),
+    )
 
 
 def _restore_settings(topic: str, settings: Settings, header: Json) -> Settings:

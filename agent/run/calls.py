@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
+from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import SecretStr
 
 from agent.errors import Halt, OutsideError, Spent
 from agent.llm import Model, ModelChain
-from agent.outside import AnswerT, Outside, Reply, Task, TaskKind, Thinking, spawn
+from agent.outside import AnswerT, Outside, Parent, Reply, Task, TaskKind, Thinking, spawn
 from agent.outside.budget import Budget, Caps, Cost, sum_usage
 from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal
 from agent.outside.query_guard import QueryGuard
 from agent.outside.rate_limits import RateLimiter
 from agent.outside.recorded_call import CallFormat, CallHooks, RecordedCall
+from agent.outside.recording import parent_of
 from agent.run.costs import (
     PROMPT_FRAME_TOKENS,
     REPLY_TOKENS,
@@ -38,6 +40,7 @@ ResponseT = TypeVar("ResponseT", bound=Frozen)
 #: Tasks that produce the answer. They may use what the budget reserves for it.
 ANSWER_TASKS = frozenset("synthesize draft verify mend recall".split())
 ASK_TIMEOUT = 900.0  # seconds for all models and retries of one task: a safety net, not a target
+PARENT_TIMEOUT = 60.0  # seconds to find or read a page in the journals of earlier runs
 WARM_UP_TIMEOUT = 2.0  # seconds for which the first search waits for the model's import
 
 
@@ -63,7 +66,7 @@ def compose_calls(
     sources.limit_spending(budget)
     recorder = CallRecorder(journal, budget, settings.patience, rate_limiter.seconds_waited)
     chain = _make_chain(settings, models, orders, budget, rate_limiter)
-    guard = QueryGuard(_secrets_of(settings))
+    guard = QueryGuard(_secrets_of(settings), str(journal.header["topic"]))
     warm_up = spawn(chain.warm)
     ask = GuardedAsk(recorder.record_ask(chain, orders), guard, _preparation(settings, journal))
 
@@ -89,6 +92,7 @@ def compose_calls(
         warm,
         close,
         sources.warnings,
+        _record_parent(recorder, sources, journal),
     )
 
 
@@ -97,6 +101,23 @@ def _preparation(settings: Settings, journal: Journal) -> Callable[[Task[Any]], 
     today = str(journal.header["at"])[:10]
     return lambda task: task.model_copy(
         update={"today": today, "thinking": choose_thinking(task, settings)}
+    )
+
+
+def _record_parent(recorder: CallRecorder, sources: Sources, journal: Journal) -> Parent | None:
+    """The recorded calls of the runs that this one follows; None if it follows none.
+
+    They cost nothing and leave the machine as little as the journal does, so the budget and the
+    query guard do not see them. Their requests name the run: they are other calls than those of the
+    same query or page outside.
+    """
+    parent = parent_of(journal.header)
+    if parent is None:
+        return None
+    return Parent(
+        tuple(parent.earlier),
+        recorder.record_searches(sources.search_parent, PARENT_TIMEOUT, run=parent.run),
+        recorder.record_reads(sources.read_parent, PARENT_TIMEOUT, run=parent.run),
     )
 
 
@@ -126,7 +147,9 @@ def _make_budget(settings: Settings, journal: Journal, orders: Orders) -> Budget
     )
     evidence = settings.report_tokens if settings.strategy == "report" else settings.evidence_tokens
     reserved = estimate_cost(orders["write"], evidence + PROMPT_FRAME_TOKENS)
-    return Budget(caps, lambda: sum_usage(journal.calls), lambda: journal.recalled_count, reserved)
+    return Budget(
+        caps, lambda: sum_usage(journal.calls), lambda: journal.recalled_outside_count, reserved
+    )
 
 
 def _make_chain(
@@ -239,16 +262,22 @@ class CallRecorder(NamedTuple):
         self,
         search: Callable[[str], SearchResults],
         timeout: float,
-        on_recall: Callable[[SearchResults], None],
+        on_recall: Callable[[SearchResults], None] = lambda _: None,
+        run: str = "",
     ) -> RecordedCall[str, SearchResults]:
-        """Recorded searches. `timeout` is in seconds. `on_recall`: as in `CallHooks`."""
-        return self._record_source(
-            "search", search, SearchResults, _query_request, timeout, on_recall
-        )
+        """Recorded searches. `timeout` is in seconds; `on_recall`: as in `CallHooks`.
 
-    def record_reads(self, read: Callable[[str], Page], timeout: float) -> RecordedCall[str, Page]:
-        """Recorded reads of pages. `timeout` is in seconds."""
-        return self._record_source("read", read, Page, _url_request, timeout)
+        `run`: an earlier run, whose journal is searched: no outside call, it costs time alone.
+        """
+        encode = partial(_encode_query, run=run)
+        return self._record_source("search", search, SearchResults, encode, timeout, on_recall, run)
+
+    def record_reads(
+        self, read: Callable[[str], Page], timeout: float, run: str = ""
+    ) -> RecordedCall[str, Page]:
+        """Recorded reads of pages. `timeout` is in seconds; `run`: as for searches."""
+        encode = partial(_encode_url, run=run)
+        return self._record_source("read", read, Page, encode, timeout, run=run)
 
     def _record_source(
         self,
@@ -258,7 +287,9 @@ class CallRecorder(NamedTuple):
         encode_request: Callable[[str], Json],
         timeout: float,
         on_recall: Callable[[ResponseT], None] = lambda _: None,
+        run: str = "",
     ) -> RecordedCall[str, ResponseT]:
+        permit = self.budget.check_time if run else self.budget.reserve_call
         return RecordedCall[str, ResponseT](
             self.journal,
             call,
@@ -269,7 +300,7 @@ class CallRecorder(NamedTuple):
                 decode_response=lambda _, line: response_type.model_validate(line),
             ),
             CallHooks(
-                permit=lambda _: self.budget.reserve_call(),
+                permit=lambda _: permit(),
                 check_time=lambda _: self.budget.check_time(),
                 on_recall=on_recall,
             ),
@@ -277,12 +308,16 @@ class CallRecorder(NamedTuple):
         )
 
 
-def _query_request(query: str) -> Json:
-    return {"query": query}
+# What identifies a search or a read in the journal; one in the journal of a run is another call.
 
 
-def _url_request(url: str) -> Json:
-    return {"url": canonical_url(url)}
+def _encode_query(query: str, run: str) -> Json:
+    return {"query": query, "run": run} if run else {"query": query}
+
+
+def _encode_url(url: str, run: str) -> Json:
+    address = canonical_url(url)
+    return {"url": address, "run": run} if run else {"url": address}
 
 
 def _encode_task(task: Task[Any]) -> Json:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from agent.llm import Generation, Model
+from agent.outside import Task
+from agent.run.begin import describe_followed
 from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_task_tokens
 from agent.run.models import make_models, order_models
 from agent.run.request import requested_slots, resolve_strategy
 from agent.settings import Settings
 from agent.sources.search.providers import find_paid_terms
 from agent.state import Frozen, Slot
+from agent.steps.follow_parent import UnderstandFollowUp
 from agent.steps.generate_queries import MAX_QUERIES, MAX_SLOTS, MakeQueries
 from agent.steps.reflect import MAX_NEW_QUERIES
 from agent.strategies.loop.decide import MAX_STEP_QUERIES
@@ -125,9 +128,15 @@ def estimate(topic: str, settings: Settings) -> Estimate:
     strategy = resolve_strategy(topic, settings).strategy
     slots = requested_slots(settings)
     least, most = WORKLOADS[strategy](settings, slots)
+    opening: Task[Any] = MakeQueries(topic=topic, slots=slots, language=settings.lang)
+    if parent := describe_followed(settings):
+        least, most = _add_parent((least, most), settings, strategy)
+        opening = UnderstandFollowUp(
+            topic=topic, slots=slots, language=settings.lang, earlier=tuple(parent.earlier)
+        )
     if models[0].provider == "extractive":  # which is no model
         least, most = least._replace(asks=0), most._replace(asks=0)
-    first = estimate_task_tokens(MakeQueries(topic=topic, slots=slots, language=settings.lang))
+    first = estimate_task_tokens(opening)
     quick = _sum_generations(least, first, PROMPT_FRAME_TOKENS, SHORT_REPLY_TOKENS)
     prompt = PROMPT_FRAME_TOKENS + most.evidence_tokens
     slow = _sum_generations(most, first, prompt, REPLY_TOKENS)
@@ -155,6 +164,19 @@ def _cost_of(
     """What calls cost with the cheapest or the dearest model; None if a price is not known."""
     costs = [cost for model in models if (cost := model.cost_usd(calls)) is not None]
     return choose(costs) if len(costs) == len(models) else None
+
+
+def _add_parent(workloads: Workloads, settings: Settings, strategy: str) -> Workloads:
+    """The workloads of a run that follows another, whose pages cost nothing.
+
+    At best they answer, and nothing is searched: a report then has no plan and no turns, but looks
+    for gaps. At worst they are read in vain before all else; with `slots`, what understands the
+    question plans as well.
+    """
+    least, most = workloads
+    asks = 3 + _count_verify_asks(settings)[0] if strategy == "report" else least.asks
+    least = least._replace(asks=asks, rounds=0, searches=0, pages=0)
+    return least, most._replace(asks=most.asks + (2 if strategy == "report" else 1))
 
 
 def _estimate_search_usd(searches: int, settings: Settings) -> float | None:

@@ -25,6 +25,7 @@ from agent.server import body, responses
 from agent.server.json_route import JsonRoute
 from agent.server.metrics import CONTENT_TYPE, Metrics
 from agent.server.openapi import (
+    ANSWER_OR_STREAM,
     FAILED_SERVICES,
     NOTHING_MORE,
     REFUSALS,
@@ -62,7 +63,9 @@ class Backend:
         """Begin a run; it reads files, so an event loop must not call it."""
         overrides = question.setting_overrides(self.settings)
         settings = self.configure(overrides | {"request_id": request_id})
-        return self.runs.begin(question.question, settings, detached=question.detach)
+        return self.runs.begin(
+            question.question, settings, detached=question.detach, follow=question.follow
+        )
 
     async def find(self, name: str) -> LiveRun:
         """The run of a name, of this process or an earlier one. Raises HTTPException 404."""
@@ -103,6 +106,7 @@ def create_app(backend: Backend) -> FastAPI:
     _add_ui_routes(app)
     _add_status_routes(app, backend)
     _add_research_routes(app, backend)
+    _add_follow_route(app, backend)
     _add_run_routes(app, backend)
     _add_output_routes(app, backend)
     return app
@@ -157,16 +161,42 @@ def _add_research_routes(app: FastAPI, backend: Backend) -> None:
     )
     async def research(request: Request, question: Question) -> Response:
         """Research a question; answers when the answer is there."""
-        live = await backend.begin(request, question)
-        await work_while_connected(live, linger, request.receive, wait_for_end(live))
-        if live.answer is None:  # the client has gone; nobody reads this
-            return Response(status_code=499)
-        return responses.answer_response(live.answer, live)
+        return await _answer(await backend.begin(request, question), linger, request)
 
     @app.post("/api/research/stream", responses={**REFUSALS, **STREAM})
     async def stream(request: Request, question: Question) -> Response:
         """Research a question; tells what happens as it happens."""
         return EventStream(await backend.begin(request, question), linger)
+
+
+async def _answer(live: LiveRun, linger: float, request: Request) -> Response:
+    """Wait for a run and send its answer."""
+    await work_while_connected(live, linger, request.receive, wait_for_end(live))
+    if live.answer is None:  # the client has gone; nobody reads this
+        return Response(status_code=499)
+    return responses.answer_response(live.answer, live)
+
+
+def _add_follow_route(app: FastAPI, backend: Backend) -> None:
+    linger = backend.settings.api_linger
+
+    @app.post(
+        "/api/runs/{name}/follow",
+        response_model=body.Result,
+        responses={**REFUSALS, **RUN_REFUSALS, **FAILED_SERVICES, **ANSWER_OR_STREAM},
+    )
+    async def follow(request: Request, name: RunName, question: Question) -> Response:
+        """Ask on about a run that has ended: what it read comes first, and is free.
+
+        With `Accept: text/event-stream` it tells what happens as it happens.
+        """
+        if not await run_in_threadpool(backend.runs.knows, name):
+            raise HTTPException(404, "There is no run of this name.")
+        question = question.model_copy(update={"follow": name})
+        live = await backend.begin(request, question)
+        if "text/event-stream" in request.headers.get("accept", ""):
+            return EventStream(live, linger)
+        return await _answer(live, linger, request)
 
 
 def _add_run_routes(app: FastAPI, backend: Backend) -> None:

@@ -39,6 +39,9 @@ STREAM: Responses = {
     }
 }
 
+#: For a route whose client says by `Accept` which of the two it wants.
+ANSWER_OR_STREAM: Responses = {200: {"content": {"text/event-stream": {}}}}
+
 
 class StreamingApi(FastAPI):
     """A FastAPI that describes a response with `StreamFrame` as server-sent events.
@@ -61,6 +64,8 @@ def _describe_stream(content: dict[str, Any]) -> None:
     frame = {"$ref": f"#/components/schemas/{body.StreamFrame.__name__}"}
     if content.get("application/json") == {"schema": frame}:
         del content["application/json"]
+        content["text/event-stream"] = {}
+    if "text/event-stream" in content:
         data = {"type": "string", "contentMediaType": "application/json", "contentSchema": frame}
         event = {"id": {"type": "string"}, "data": data}
         schema = {"type": "object", "required": ["id", "data"], "properties": event}

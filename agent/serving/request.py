@@ -13,6 +13,7 @@ from agent.settings import Settings
 from agent.state import Frozen
 
 SHORTEST_TOPIC = 3  # characters
+RUN_NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 
 #: Settings that a request may set. All others are the server's.
 REQUEST_FIELDS = (
@@ -47,6 +48,9 @@ class ResearchRequest(Frozen):
         ),
     ]
     detach: bool = Field(default=False, description="the run goes on when the client goes away")
+    follow: Annotated[str, StringConstraints(pattern=f"^{RUN_NAME_PATTERN}$")] | None = Field(
+        default=None, description="the id of a run that this question follows"
+    )
 
     def setting_overrides(self, server: Settings) -> dict[str, Any]:
         """The settings that the request sets; caps are at most those of the server."""

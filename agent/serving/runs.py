@@ -15,20 +15,21 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from agent.errors import AgentError, Busy, JournalError, Stopped
+from agent.errors import AgentError, Busy, JournalError, Stopped, UsageError
 from agent.outside import spawn
 from agent.outside.recording import read_header, read_journal
 from agent.run.begin import journal_path, new_run_name
 from agent.run.models import make_models
 from agent.run.request import clean_topic, requested_slots
 from agent.serving.live import LiveRun, RunSummary
+from agent.serving.request import RUN_NAME_PATTERN
 from agent.settings import Settings
 from agent.state.clock import utc_now
 from agent.state.sanitizing import sanitize_for_display
 
 MAX_KEPT = 64  # finished runs that stay in memory; the journals of others are read
 MAX_LISTED = 200
-RUN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")  # of a run in a request
+RUN_NAME = re.compile(RUN_NAME_PATTERN)  # of a run in a request
 
 
 class Runs:
@@ -50,13 +51,17 @@ class Runs:
         self._finished: OrderedDict[str, LiveRun] = OrderedDict()
         self._closed = False
 
-    def begin(self, topic: str, settings: Settings, *, detached: bool = False) -> LiveRun:
-        """Start a run, or queue it until there is room for it.
+    def begin(
+        self, topic: str, settings: Settings, *, detached: bool = False, follow: str | None = None
+    ) -> LiveRun:
+        """Start a run, or queue it until there is room for it. `follow`: the run that it follows.
 
-        Raises UsageError or NotConfigured for a run that cannot be made, Busy where the queue is
-        full or the server ends.
+        Raises UsageError or NotConfigured for a run that cannot be made, JournalError for one that
+        has not ended and cannot be followed, Busy where the queue is full or the server ends.
         """
         topic = clean_topic(topic)
+        if follow:
+            settings = settings.model_copy(update={"follow": str(self._require_ended(follow))})
         make_models(settings)  # raises what a run could not be made with
         requested_slots(settings)
         name = new_run_name()
@@ -80,6 +85,23 @@ class Runs:
             else:
                 raise Busy("Too many questions are being researched.", "Ask again later.")
         return live
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a run of a name, of this process or an earlier one."""
+        return self._is_going(name) or self.find_journal(name) is not None
+
+    def _is_going(self, name: str) -> bool:
+        with self._lock:
+            return name in self._running or any(live.id == name for live in self._queue)
+
+    def _require_ended(self, name: str) -> Path:
+        """The journal of a run that has ended. Raises UsageError, JournalError."""
+        if self._is_going(name):
+            raise JournalError("The run has not ended.", "Ask on when its answer is there.")
+        path = self.find_journal(name)
+        if path is None:
+            raise UsageError("There is no run of this name to follow.", "GET /api/runs lists them.")
+        return path
 
     def _start(self, live: LiveRun) -> None:
         self._running[live.id], live.is_started = live, True

@@ -18,11 +18,16 @@ from agent.state.sanitizing import sanitize_for_display
 if TYPE_CHECKING:
     from agent.sources.pages.fetch import PageReader
     from agent.sources.search.corpus import Corpus
+    from agent.sources.search.options import SearchOptions
 
 MAX_SKIPPED_SHOWN = 10  # files of a corpus that warnings name as unreadable, and as unknown
 
 Search = Callable[[str], SearchResults]
 Read = Callable[[str], Page]
+
+
+def _refuse_call(_: str) -> Any:
+    raise AssertionError("a replay goes nowhere")
 
 
 class Sources(NamedTuple):
@@ -36,14 +41,13 @@ class Sources(NamedTuple):
     # of searches that cost money: the run's budget, and each search that its journal answered
     limit_spending: Callable[[Budget], None] = lambda _: None
     count_earlier: Callable[[SearchResults], None] = lambda _: None
+    # of the pages of the runs that the run follows
+    search_parent: Search = _refuse_call
+    read_parent: Read = _refuse_call
 
 
 def _do_nothing() -> None:
     pass
-
-
-def _refuse_call(_: str) -> Any:
-    raise AssertionError("a replay goes nowhere")
 
 
 #: For a replay, which takes every result from its journal.
@@ -128,16 +132,9 @@ def _open_web(
 ) -> Sources:
     """The web behind the cache; with a `corpus` among the search providers, without a cache."""
     from agent.sources.search import build_search_chain
-    from agent.sources.search.options import SearchOptions
 
-    options = SearchOptions(
-        language=settings.lang,
-        since=settings.since,
-        allow_domains=settings.allow_domains,
-        block_domains=settings.block_domains,
-    )
     reader = open_page_reader(settings)
-    chain = build_search_chain(settings, options, corpus, rate_limiter)
+    chain = build_search_chain(settings, search_options(settings), corpus, rate_limiter)
     read = _corpus_or_web(corpus, reader) if corpus else reader
     warnings = _corpus_warnings(corpus) if corpus else ()
 
@@ -156,6 +153,18 @@ def _open_web(
     )
     is_cached = settings.cache and settings.cache_ttl and not corpus
     return _with_cache(settings, web) if is_cached else web
+
+
+def search_options(settings: Settings) -> SearchOptions:
+    """What the settings say of the pages that may be found."""
+    from agent.sources.search.options import SearchOptions
+
+    return SearchOptions(
+        language=settings.lang,
+        since=settings.since,
+        allow_domains=settings.allow_domains,
+        block_domains=settings.block_domains,
+    )
 
 
 def _corpus_or_web(corpus: Corpus, reader: PageReader) -> Read:

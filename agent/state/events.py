@@ -52,6 +52,26 @@ class Planned(Frozen):
     sub_queries: tuple[SubQuery, ...]
 
 
+class Understood(Frozen):
+    """A question that follows another run was understood: `topic` is that question in full.
+
+    With `queries` the pages of the earlier runs are searched, before any round. `slots` are those
+    that it asks for.
+    """
+
+    type: Literal["understood"] = "understood"
+    topic: str
+    queries: tuple[str, ...]
+    slots: tuple[Slot, ...] = ()
+
+
+class Recalled(Frozen):
+    """The pages that earlier runs read were searched, outside of every round."""
+
+    type: Literal["recalled"] = "recalled"
+    found: SearchResults
+
+
 class Queried(Frozen):
     """The queries of a round were made; in the first round the slots too."""
 
@@ -190,6 +210,8 @@ Event = Annotated[
     Started
     | Asked
     | Planned
+    | Understood
+    | Recalled
     | Queried
     | Decided
     | Browsed

@@ -17,8 +17,10 @@ from agent.state.events import (
     PageRead,
     Planned,
     Queried,
+    Recalled,
     Reflected,
     Searched,
+    Understood,
     Verified,
 )
 from agent.state.urls import canonical_url
@@ -41,16 +43,27 @@ class Research:
     """A topic, and all events of its run so far."""
 
     def __init__(self, topic: str, slots: tuple[Slot, ...] = ()) -> None:
-        self.topic = topic
-        self.slots = slots  # from the caller, or else from the first `Queried`
+        self.original_topic = topic  # as it was asked
+        self.slots = slots  # from the caller, or else from the first event that names some
         self.events: list[Event] = []
 
     def grow(self, event: Event) -> Event:
         """Add an event. The only place where a run's state changes."""
         self.events.append(event)
-        if isinstance(event, Queried) and not self.slots:
+        if isinstance(event, Queried | Understood) and not self.slots:
             self.slots = event.slots
         return event
+
+    @property
+    def topic(self) -> str:
+        """The topic in full: as it was asked, or as it was understood after an earlier run."""
+        understood = self.events_of(Understood)
+        return understood[-1].topic if understood else self.original_topic
+
+    @property
+    def parent_queries(self) -> tuple[str, ...]:
+        """The queries with which the pages of earlier runs were searched."""
+        return tuple(query for event in self.events_of(Understood) for query in event.queries)
 
     def events_of(self, kind: type[EventT]) -> list[EventT]:
         """The events of one class, oldest first."""
@@ -90,12 +103,17 @@ class Research:
     @property
     def hits(self) -> dict[str, Hit]:
         """The first hit of each page, by canonical URL, in the order of the searches."""
-        return index_hits(hit for event in self.events_of(Searched) for hit in event.found.hits)
+        return index_hits(hit for found in self._all_results for hit in found.hits)
+
+    @property
+    def _all_results(self) -> list[SearchResults]:
+        """The results of all searches, of those in the pages of earlier runs too."""
+        return [event.found for event in self.events if isinstance(event, Searched | Recalled)]
 
     def query_that_found(self, hit: Hit) -> str:
         """The first query whose results have the page of a hit; the topic where none has it."""
         page = canonical_url(hit.url)
-        searches = (event.found for event in self.events_of(Searched))
+        searches = self._all_results
         return next((s.query for s in searches if page in index_hits(s.hits)), self.topic)
 
     @property

@@ -245,6 +245,16 @@ class Finding(Frozen):
     by: str = ""  # as in a claim
 
 
+LONGEST_EARLIER = 1000  # characters of an earlier question, and of its answer
+
+
+class EarlierAnswer(Frozen):
+    """A question of an earlier run, in full, and its answer; "" where it found none."""
+
+    question: str = Field(max_length=LONGEST_EARLIER)
+    answer: str = Field(default="", max_length=LONGEST_EARLIER)
+
+
 class SubQuery(Frozen):
     """A part of the topic that a report's plan sets to be researched."""
 

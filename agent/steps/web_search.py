@@ -19,6 +19,7 @@ from agent.state import (
     Searched,
     SearchResults,
     Warned,
+    index_hits,
 )
 from agent.steps.page_choice import best_hits, choose_further, choose_pages
 
@@ -38,13 +39,18 @@ class WebSearchTool:
         self._read = read
         self._pages_per_query = pages_per_query
 
-    def prefetch(self, query: str) -> None:
-        """Start a search that the first round will make, and its pages when it names them."""
-        self._search.start(query).add_done_callback(self._prefetch_pages)
+    def prefetch(self, query: str, tried: frozenset[str] = frozenset()) -> None:
+        """Start a search that the first round will make, and its pages when it names them.
 
-    def _prefetch_pages(self, search: Future[SearchResults]) -> None:
-        for found in _successes([search]):
-            self._start_pages(best_hits(found.hits, self._pages_per_query))
+        `tried`: pages that are not to be read, as canonical URLs.
+        """
+
+        def start_pages(search: Future[SearchResults]) -> None:
+            for found in _successes([search]):
+                best = index_hits(best_hits(found.hits, self._pages_per_query))
+                self._start_pages(hit for page, hit in best.items() if page not in tried)
+
+        self._search.start(query).add_done_callback(start_pages)
 
     def _prefetch_further(self, queries: Sequence[str], tried: frozenset[str]) -> None:
         """Start the searches of a later round, and its pages when all earlier searches ended."""
@@ -75,7 +81,7 @@ class WebSearchTool:
         queries = research.current_queries
         if research.round < 2:
             for query in queries:
-                self.prefetch(query)
+                self.prefetch(query, research.pages_tried_before)
         else:
             self._prefetch_further(queries, research.pages_tried_before)
         failures: list[OutsideError] = []

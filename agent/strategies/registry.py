@@ -10,6 +10,7 @@ from collections.abc import Callable
 from agent.evidence.credibility import Blocking
 from agent.outside import Outside
 from agent.settings import Settings
+from agent.steps.follow_parent import FollowParent
 from agent.steps.generate_queries import GenerateQueries
 from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize
@@ -33,6 +34,9 @@ from agent.strategies.slots import SlotsStrategy
 #: Words. A longer answer is written by itself, once the last round has ended.
 MOST_DRAFTED = 150
 
+#: Pages of earlier runs that a run takes. Each is written into its journal.
+MOST_FOLLOWED = 5
+
 
 def build_strategy(outside: Outside, settings: Settings) -> Strategy:
     """The strategy that the settings name, or the baseline if they name one."""
@@ -50,6 +54,7 @@ def _build_slots(outside: Outside, settings: Settings) -> Strategy:
         Synthesize(ask, outside.fallback, tokens, settings.max_words, lang),
         _build_verify(outside, settings),
         settings.max_rounds,
+        _build_follow(outside, settings),
     )
 
 
@@ -69,7 +74,8 @@ def _build_loop(outside: Outside, settings: Settings) -> Strategy:
         Conclude(ask, outside.fallback, limits, lang),
         _build_verify(outside, settings),
     )
-    return LoopStrategy(steps, settings.max_steps, settings.double_check)
+    follow = _build_follow(outside, settings)
+    return LoopStrategy(steps, settings.max_steps, settings.double_check, follow)
 
 
 def _build_report(outside: Outside, settings: Settings) -> Strategy:
@@ -86,7 +92,15 @@ def _build_report(outside: Outside, settings: Settings) -> Strategy:
         DraftReport(ask, outside.fallback, tokens, blocking, lang),
         _build_verify(outside, settings),
     )
-    return ReportStrategy(steps, rounds)
+    return ReportStrategy(steps, rounds, _build_follow(outside, settings))
+
+
+def _build_follow(outside: Outside, settings: Settings) -> FollowParent | None:
+    """What a run that follows another begins with; None for a run that follows none."""
+    if outside.parent is None:
+        return None
+    ask, pages = outside.ask, MOST_FOLLOWED
+    return FollowParent(ask, outside.fallback, outside.parent, pages, settings.lang)
 
 
 def _build_closed_book(outside: Outside, settings: Settings) -> Strategy:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent.state import Event, Queried, Research
+from agent.steps.follow_parent import FollowParent
 from agent.steps.generate_queries import GenerateQueries
 from agent.steps.reflect import Reflect
 from agent.steps.synthesize import Synthesize
@@ -25,7 +26,10 @@ class SlotsStrategy:
         synthesize: Synthesize,
         verify: Verify,
         max_rounds: int,
+        follow: FollowParent | None = None,
     ) -> None:
+        """`follow`: what the run begins with where it follows another."""
+        self._follow = follow
         self._generate = generate
         self._search = search
         self._reflect = reflect
@@ -34,9 +38,8 @@ class SlotsStrategy:
         self._max_rounds = max_rounds
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        self._search.prefetch(research.topic)  # the first query; a model adds more
-        yield from self._generate(research)
-        for _ in range(self._max_rounds):
+        yield from self._begin(research)
+        while research.round:
             yield from self._search(research)
             yield from self._reflect(research)
             is_last = research.round == self._max_rounds
@@ -45,6 +48,20 @@ class SlotsStrategy:
             yield Queried(round=research.round + 1, queries=research.new_queries)
         yield from self._synthesize(research)
         yield from self._verify(research)
+
+    def _begin(self, research: Research) -> Iterator[Event]:
+        """Make the queries of the first round; none where what earlier runs read answers."""
+        if self._follow is None:
+            self._search.prefetch(research.topic)  # the first query; a model adds more
+            yield from self._generate(research)
+            return
+        yield from self._follow(research, needs_slots=True)
+        if research.sources:
+            yield from self._reflect(research)
+        if research.new_queries and not research.is_halted or not research.sources:
+            known = any(one.status != "missing" for one in research.findings.values())
+            queries = research.new_queries if known else research.parent_queries
+            yield Queried(round=1, queries=queries)
 
     def finish(self, research: Research) -> Iterator[Event]:
         """The best answer from what is known; a model is asked only as far as the budget allows."""

@@ -21,6 +21,7 @@ from agent.state import (
     PageRead,
     Planned,
     Queried,
+    Recalled,
     Reflected,
     Searched,
     Started,
@@ -92,7 +93,7 @@ class EventNodes:
                 yield Node("queries", " | ".join(event.queries))
                 if event.round == 1 and event.slots:
                     yield Node("slots", ", ".join(slot.name for slot in event.slots))
-            case Searched():
+            case Searched() | Recalled():
                 yield self._searched_node(event)
             case PageRead():
                 yield self._page_node(event)
@@ -124,7 +125,7 @@ class EventNodes:
         attempts = tuple(map(_attempt_node, event.attempts)) if len(event.attempts) > 1 else ()
         return Node(f"asked {event.model}", event.task, figures, children=attempts, calls=calls)
 
-    def _searched_node(self, event: Searched) -> Node:
+    def _searched_node(self, event: Searched | Recalled) -> Node:
         results = event.found
         calls = self.calls.take_search(results.query)
         hits = f"{len(results.hits)} hit{'s' * (len(results.hits) != 1)}"

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agent.state import Blocked, Doubted, Event, Failed, PageRead, Queried, Reflected, Searched
+from agent.state import (
+    Blocked,
+    Doubted,
+    Event,
+    Failed,
+    PageRead,
+    Queried,
+    Recalled,
+    Reflected,
+    Searched,
+)
 from agent.trace.calls import CallCost, sum_cost, sum_costs_by_service
 from agent.trace.event_nodes import CallMatcher, EventNodes
 from agent.trace.figures import format_seconds, format_tokens, format_usage, format_usd
 from agent.trace.values import Node, Trace
+
+#: The events that gather evidence, a failed search or page aside.
+GATHERING = (Queried, Searched, Recalled, PageRead, Blocked, Doubted, Reflected)
 
 
 def build_tree(trace: Trace) -> Node:
@@ -78,7 +91,7 @@ def _split_events(events: Sequence[Event]) -> Iterator[tuple[str, Sequence[Event
 def _is_gathering(event: Event) -> bool:
     if isinstance(event, Failed):
         return event.what != "llm"
-    return isinstance(event, Queried | Searched | PageRead | Blocked | Doubted | Reflected)
+    return isinstance(event, GATHERING)
 
 
 def _make_unmatched_part(calls: CallMatcher) -> list[Node]:

@@ -13,6 +13,7 @@ from agent.llm.extractive import report as reports
 from agent.llm.extractive.confidence import is_sure
 from agent.llm.extractive.fact import is_generic
 from agent.llm.extractive.filling import fill_slot
+from agent.llm.extractive.follow_up import complete_question, search_words
 from agent.llm.extractive.lines import quotable_lines
 from agent.llm.extractive.queries import (
     distinct_queries,
@@ -48,6 +49,7 @@ class Extractive:
         """Answer a task as JSON text. Raises ModelFailed for a task that rules cannot answer."""
         answers: dict[str, Callable[[Task[Any]], dict[str, Any]]] = {
             "generate_queries": _make_queries,
+            "understand": _understand,
             "reflect": _reflect,
             "decide": _decide,
             "synthesize": _synthesize,
@@ -89,6 +91,14 @@ def _make_queries(task: Task[Any]) -> dict[str, Any]:
     slots = task.slots or suggest_slots(question)
     rows = [{"name": s.name, "description": s.description, "needed": s.needed} for s in slots]
     return {"queries": propose_queries(question, slots), "slots": rows}
+
+
+def _understand(task: Task[Any]) -> dict[str, Any]:
+    earlier = getattr(task, "earlier", ())
+    question = complete_question(task.topic, earlier)
+    plan = _make_queries(task.model_copy(update={"topic": question}))
+    queries = [search_words(task.topic, earlier), *plan["queries"]]
+    return {"question": question, "queries": queries, "slots": plan["slots"]}
 
 
 # --- reflect -------------------------------------------------------------------------------------

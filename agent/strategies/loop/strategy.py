@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from agent.state import Decided, Event, Research
+from agent.steps.follow_parent import FollowParent
 from agent.steps.reflect import Reflect
 from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
@@ -35,12 +36,22 @@ class LoopStrategy:
 
     name = "loop"
 
-    def __init__(self, steps: LoopSteps, max_steps: int, double_check: bool = False) -> None:
+    def __init__(
+        self,
+        steps: LoopSteps,
+        max_steps: int,
+        double_check: bool = False,
+        follow: FollowParent | None = None,
+    ) -> None:
+        """`follow`: what the run begins with where it follows another."""
+        self._follow = follow
         self._steps = steps
         self._max_steps = max_steps
         self._double_check = double_check
 
     def __call__(self, research: Research) -> Iterator[Event]:
+        if self._follow:
+            yield from self._follow(research)
         yield from self._gather(research)
         if research.slots and research.sources and not research.is_halted:
             yield from self._steps.reflect(research)

@@ -25,9 +25,11 @@ from agent.state import (
     PageRead,
     Queried,
     Quote,
+    Recalled,
     Research,
     Searched,
     Source,
+    Understood,
 )
 from agent.state.urls import canonical_url
 from agent.steps.prompt_rules import escape
@@ -121,9 +123,9 @@ def _group_by_step(research: Research) -> list[_Step]:
         match event:
             case Decided():
                 steps.append(_Step([event.note] if event.note else []))
-            case Queried():
+            case Understood() | Queried():
                 step.queries = event.queries
-            case Searched(found=results):
+            case Searched(found=results) | Recalled(found=results):
                 step.hit_count += len(results.hits)
                 step.new_hits += _unlisted_hits(results.hits, listed_urls)
             case Failed(what="search"):

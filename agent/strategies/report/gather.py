@@ -163,7 +163,7 @@ class Gather:
             earlier_queries=made,
             max_turns=self._limits.max_turns,
         )
-        if research.round > 1:
+        if research.gap_analysis.gaps:
             wanted = (research.topic, *research.current_queries)
             evidence = select_passages(research.sources, wanted, self._limits.evidence_tokens)
             gaps = research.gap_analysis.gaps

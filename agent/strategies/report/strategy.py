@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from agent.state import Event, Halted, Queried, Research
+from agent.steps.follow_parent import FollowParent
 from agent.steps.reflect import Reflect
 from agent.steps.verify import Verify
 from agent.strategies.report.draft import DraftReport
@@ -35,13 +36,21 @@ class ReportStrategy:
 
     name = "report"
 
-    def __init__(self, steps: ReportSteps, max_rounds: int) -> None:
+    def __init__(
+        self, steps: ReportSteps, max_rounds: int, follow: FollowParent | None = None
+    ) -> None:
+        """`follow`: what the run begins with where it follows another."""
+        self._follow = follow
         self._steps = steps
         self._max_rounds = max_rounds
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        yield from self._steps.plan(research)
-        are_turns_used_up = yield from self._steps.gather(research)
+        are_turns_used_up = False
+        if self._follow:
+            yield from self._follow(research)
+        if not research.sources:
+            yield from self._steps.plan(research)
+            are_turns_used_up = yield from self._steps.gather(research)
         while research.round < self._max_rounds and not research.is_halted:
             yield from self._steps.detect_gaps(research)
             queries = research.gap_analysis.follow_up_queries

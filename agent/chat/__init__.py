@@ -1,0 +1,1 @@
+"""A door: question after question at the terminal, each following the last."""

@@ -1,0 +1,135 @@
+"""A chat: question after question, each following the last, at the terminal or as lines."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from agent import __version__, shell
+from agent.errors import AgentError
+
+EPILOG = """\b
+While it runs:
+  :new      the next question follows none
+  :sources  the quotes of the last answer, with their links
+  :quit     ends (so does Ctrl-D); Ctrl-C stops an answer, not the chat
+
+\b
+Examples:
+  python -m agent.chat
+  python -m agent.chat --follow monday      # ask on about a run that was
+  printf 'Who won the 2022 FIFA World Cup?\\nand who scored?\\n' |
+    python -m agent.chat --offline --json | jq -r .answer
+
+\b
+Each answer is a run with a journal of its own. Exit status: 0; 1 where it could
+not run, or where lines were read and a question ended in an error; 2 wrong usage.
+"""
+
+
+@shell.door_command(EPILOG)
+@shell.strategy_option("How to research; auto: by the kind of question.  [default: slots]")
+@shell.depth_option("Rounds, steps, pages, words and caps at once.  [default: normal]")
+@shell.llm_option
+@shell.search_option
+@shell.corpus_option
+@shell.offline_option
+@click.option("--follow", metavar="RUN", help="The first question follows this run.")
+@shell.cap_options(
+    "Time for each answer.",
+    "Dollars for models, for each answer.",
+    "Tokens of models, for each answer.",
+    "Outside calls, for each answer.",
+)
+@shell.no_cache_option
+@shell.trust_env_option
+@click.option("--lang", help="Language of the answers.  [default: the question's own]")
+@click.option("--json", "as_json", is_flag=True, help="Each answer as a JSON object on one line.")
+@click.version_option(__version__, prog_name="agent.chat")
+def command(as_json: bool, **options: Any) -> int:
+    """Ask question after question; each is understood after the last one.
+
+    What earlier answers read is searched first, free and offline. Only what stays open goes
+    outside.
+    """
+    try:
+        shell.require_stdin()
+        shell.require_stdout()
+        return _chat(_settings_of(options), as_json)
+    except AgentError as error:
+        shell.print_error(error)
+        return shell.exit_status(error)
+
+
+def _settings_of(options: dict[str, Any]) -> dict[str, Any]:
+    """The options as overrides of settings, which are tried once.
+
+    Raises what no question could be asked with: UsageError, NotConfigured, JournalError.
+    """
+    from agent.run.begin import describe_followed
+    from agent.run.models import make_models
+    from agent.settings import load_settings
+
+    cache = False if options["no_cache"] else None
+    overrides = {name: value for name, value in options.items() if name != "no_cache"}
+    overrides |= {"cache": cache}
+    settings = load_settings(**overrides)
+    make_models(settings)
+    describe_followed(settings)
+    return overrides
+
+
+def _chat(overrides: dict[str, Any], as_json: bool) -> int:
+    from agent.chat.conversation import Conversation
+
+    signal.signal(signal.SIGTERM, lambda *_: shell.exit_now(shell.INTERRUPTED))
+    conversation = Conversation(overrides, as_json)
+    is_terminal = sys.stdin.isatty()
+    for line in _read_lines(is_terminal):
+        if line == ":quit":
+            break
+        conversation.reply(line)
+    return 1 if conversation.has_failed and not is_terminal else 0
+
+
+def _read_lines(is_terminal: bool) -> Iterator[str]:
+    """The lines of standard input that are not blank, to its end."""
+    if not is_terminal:
+        for raw in shell.require_stdin():
+            if line := raw.decode("utf-8", "replace").strip():
+                yield line
+        return
+    import readline  # noqa: F401 - gives `input` its editing and its history
+
+    while True:
+        try:
+            line = _prompt().strip()
+        except KeyboardInterrupt:
+            click.echo("\n:quit or Ctrl-D ends the chat.", err=True)
+            continue
+        except EOFError:
+            click.echo(err=True)
+            return
+        if line:
+            yield line
+
+
+def _prompt() -> str:
+    """A line that the user types; the prompt is never in output that goes elsewhere."""
+    if sys.stdout.isatty():
+        return input("> ")
+    click.echo("> ", nl=False, err=True)
+    return input()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and end the process."""
+    shell.run_process(lambda: shell.run_command(command, shell.show_usage_error, arguments))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""A conversation: runs that follow one another, and what is shown of their answers."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import Any
+
+import click
+
+from agent import shell
+from agent.answer import Answer, Citation, build_error_answer, to_json
+from agent.answer.event_format import format_event_line
+from agent.answer.phrases import group_by_source
+from agent.errors import AgentError, Stopped
+from agent.outside import spawn
+from agent.run import Run, research
+from agent.settings import load_settings
+from agent.state.sanitizing import sanitize_for_display
+
+HELP = ":new begins anew, :sources shows the quotes of the last answer, :quit ends."
+STOPPING = "Stopping with the best answer so far; once more to leave it."
+
+
+class Conversation:
+    """Replies to lines: questions and commands. Each run follows the last one that had no error."""
+
+    def __init__(self, overrides: dict[str, Any], as_json: bool) -> None:
+        """`overrides`: of settings, for every run; `follow` among them is of the first run."""
+        self._overrides = overrides
+        self._as_json = as_json
+        self._parent: str | None = overrides["follow"]
+        self._last: Answer | None = None
+        self.has_failed = False  # a question ended in an error
+
+    def reply(self, line: str) -> None:
+        """Write what a line asks for. Messages go to standard error."""
+        if line == ":sources":
+            self._show_sources()
+        elif line == ":new":
+            self._parent = self._last = None
+            click.echo("The next question follows none.", err=True)
+        elif line.startswith(":"):
+            click.echo(HELP, err=True)
+        else:
+            answer = self._ask(line)
+            self._keep(answer)
+            self._show(answer)
+
+    def _show(self, answer: Answer) -> None:
+        if self._as_json:
+            shell.print_text(to_json(answer, compact=True))
+            return
+        if not answer.error:
+            shell.print_text(_format_answer(answer))
+        click.echo(_describe_end(answer), err=True)
+
+    def _ask(self, question: str) -> Answer:
+        """Research a question; the answer says why there is none."""
+        try:
+            with redirect_stdout(sys.stderr):  # libraries may print; the output is for answers
+                settings = load_settings(**{**self._overrides, "follow": self._parent})
+                run = spawn(lambda: research(question, settings)).result()
+                with _interruptible(run):
+                    deque(shell.with_progress_line(run, format_event_line), maxlen=0)
+                return run.answer()
+        except KeyboardInterrupt:
+            return build_error_answer(question, Stopped("The question was left.", "Ask again."))
+        except AgentError as error:
+            return build_error_answer(question, error)
+
+    def _keep(self, answer: Answer) -> None:
+        """Let the next question follow this answer, unless it is an error."""
+        self.has_failed = self.has_failed or bool(answer.error)
+        if not answer.error:
+            self._last = answer
+            self._parent = (answer.run and answer.run.journal) or self._parent
+
+    def _show_sources(self) -> None:
+        if self._last is None or not self._last.citations:
+            click.echo("There is no answer with sources yet.", err=True)
+        else:
+            shell.print_text("".join(map(_format_citation, self._last.citations)))
+
+
+@contextmanager
+def _interruptible(run: Run) -> Iterator[None]:
+    """The first Ctrl-C asks for the best answer so far; the second raises KeyboardInterrupt."""
+
+    def interrupt(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        run.stop()
+        click.echo(STOPPING, err=True)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _format_answer(answer: Answer) -> str:
+    """The answer, or the report, and its sources by number, a line each."""
+    sources = (
+        f"[{n}] {quotes[0].title} <{quotes[0].url}>"
+        for n, quotes in group_by_source(answer.citations).items()
+    )
+    text = answer.report.markdown if answer.report else answer.answer
+    lines = [*text.splitlines(), "", *sources]
+    return "\n".join(map(sanitize_for_display, lines)).rstrip() + "\n\n"
+
+
+def _format_citation(citation: Citation) -> str:
+    """A quote with the link that opens its page there."""
+    lines = (f"[{citation.id}] {citation.title}", f"    {citation.quote}", f"    {citation.link}")
+    return "\n".join(map(sanitize_for_display, lines)) + "\n"
+
+
+def _describe_end(answer: Answer) -> str:
+    """How a question ended: its error, or what the answer is worth and what it cost."""
+    if answer.error:
+        return f"Error: {answer.error.message}\n{answer.error.remedy}"
+    usage = answer.usage
+    usd = "" if usage.usd is None else f", ${usage.usd:.4f}"
+    cost = f"{usage.searches} searches, {usage.pages} pages{usd}, {usage.seconds:.1f} s"
+    return f"({answer.status}; {cost}; run {answer.run.id if answer.run else ''})"
