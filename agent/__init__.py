@@ -1,12 +1,13 @@
 """A research agent that cites, for each sentence, a quote that is on its page word for word.
 
 `from agent import research` is its Python interface: `research(topic)` returns a run, which is an
-iterator of events and has an `answer()`.
+iterator of events and has an `answer()`. `aresearch(topic)` is the same for code that awaits.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agent.run import aresearch as aresearch
     from agent.run import research as research
 
 __version__ = "0.1.0"
@@ -15,9 +16,9 @@ USER_AGENT = f"llm-research-agent/{__version__} (command-line research tool)"
 
 
 def __getattr__(name: str) -> Any:
-    """Import `research` at its first use (PEP 562), so that `--help` is fast."""
-    if name != "research":
+    """Import the functions at their first use (PEP 562), so that `--help` is fast."""
+    if name not in ("aresearch", "research"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from agent.run import research
+    from agent import run
 
-    return research
+    return getattr(run, name)

@@ -14,25 +14,55 @@ import re
 import stat
 from collections.abc import Mapping
 from datetime import date
+from difflib import get_close_matches
 from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from platformdirs import PlatformDirs
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from agent.errors import NotConfigured, UsageError
 from agent.outside import TaskKind
 from agent.outside.gemini_api import GeminiAccount
 from agent.outside.input_file import read_bytes
+from agent.outside.plugins import plugin_names
 from agent.state import Frozen
+from agent.state.sanitizing import sanitize_line
 
 TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
 #: A server of `openai_servers`: its name, and where it is.
 SERVER = re.compile(r"([a-z][a-z0-9_-]*)=https?://\S+")
 RESERVED_NAMES = frozenset({"gemini", "openai", "anthropic", "extractive", *TASK_KINDS})
+STRATEGY_NAMES = ("slots", "report", "loop", "auto")
 DEFAULT_PROVIDERS = ("serpapi", "exa", "tavily", "serper", "google", "duckduckgo", "wikipedia")
+
+
+def strategy_names() -> tuple[str, ...]:
+    """The strategies that a run may have: our own, and those that other packages add."""
+    return (*STRATEGY_NAMES, *plugin_names("strategies"))
+
+
+def require_strategy(name: str) -> str:
+    """The name, if there is such a strategy. Raises ValueError."""
+    if name in STRATEGY_NAMES or name in strategy_names():
+        return name
+    raise ValueError(f"there is no strategy {name!r}; choose from: {', '.join(strategy_names())}")
+
+
+class StrategySchema:
+    """The JSON Schema of a strategy's name: a list of those that are installed."""
+
+    def __get_pydantic_json_schema__(self, _: Any, __: Any) -> dict[str, Any]:
+        return {"type": "string", "enum": list(strategy_names())}
 
 
 class Settings(Frozen):
@@ -98,7 +128,7 @@ class Settings(Frozen):
     user_agent: str = ""  # sent to pages and Wikipedia; empty: the program's name
 
     # how far to go
-    strategy: Literal["slots", "report", "loop", "auto"] = "slots"
+    strategy: Annotated[str, AfterValidator(require_strategy), StrategySchema()] = "slots"
     baseline: Literal["", "closed_book", "single_search"] = ""  # replaces it in evaluations
     depth: Literal["quick", "normal", "deep"] = "normal"  # sets fields: `DEPTHS`
     offline: bool = False
@@ -138,7 +168,7 @@ class Settings(Frozen):
     # an earlier run
     follow: str = ""  # a run's name or journal that this one asks on about
     resume: str = ""  # a run's name or journal to go on with; a new name begins a run
-    replay: Path | None = None  # a journal to repeat without outside calls
+    replay: Path | None = None  # a run's name or journal to repeat without outside calls
     retry_failed: bool = False  # on resume, repeat the calls that failed
     request_id: str = ""  # the name of a server's request, for the journal's header
 
@@ -278,7 +308,8 @@ SHAPING_FIELDS = tuple(
     "credibility min_credibility lang verify verify_batch on_unsupported".split()
 )
 
-#: The field that each environment variable sets. A list is written with commas.
+#: The field that each environment variable sets. A list is written with commas. Those that are not
+#: of a service get their prefix below.
 ENVIRONMENT = {
     "LLM": "llm",
     **{f"LLM_{kind.upper()}": f"llm_{kind}" for kind in TASK_KINDS},
@@ -348,6 +379,23 @@ ENVIRONMENT = {
     "API_LINGER": "api_linger",
     "API_LOG": "api_log",
 }
+#: How the names of services begin, which other programs know too. All others are our own.
+SERVICE_NAMES = tuple(
+    "GEMINI_ GOOGLE_ ANTHROPIC_ OPENAI_ SERPAPI_ EXA_ TAVILY_ SERPER_ WIKIPEDIA_ SEARXNG_ "
+    "OTEL_".split()
+)
+OWN_PREFIX = "RESEARCH_AGENT_"
+
+
+def full_name(name: str) -> str:
+    """The full name of a variable: our own begin with OWN_PREFIX, and go without it too."""
+    if name.startswith((*SERVICE_NAMES, OWN_PREFIX)) or name not in ENVIRONMENT:
+        return name
+    return OWN_PREFIX + name.removeprefix("AGENT_")
+
+
+#: Names of one field are in ascending order of their weight: the last that is set counts.
+ENVIRONMENT |= {full_name(name): field for name, field in ENVIRONMENT.items()}
 
 
 #: Variables that libraries read, by the name that requests and httpx2 know: proxies, certificates.
@@ -463,11 +511,27 @@ def make_settings(variables: Mapping[str, Variable], folder: Path, **overrides: 
     return settings
 
 
+def replace_settings(settings: Settings, overrides: Mapping[str, Any]) -> Settings:
+    """The settings with others in their place; None counts as not given. Raises UsageError."""
+    given = {name: getattr(settings, name) for name in settings.model_fields_set}
+    new = {name: value for name, value in overrides.items() if value is not None}
+    if "depth" in new:  # what the old depth set goes with it
+        old = DEPTHS.get(settings.depth, {})
+        given = {name: value for name, value in given.items() if old.get(name) != value}
+    return parse_settings({}, **{**given, **new})
+
+
 def export_to_libraries(variables: Mapping[str, Variable]) -> None:
     """Put the variables that libraries read into this process's environment."""
     for name, variable in variables.items():
         if name in LIBRARY_VARIABLES and variable.origin != "shell":
             os.environ[name] = variable.value
+
+
+def system_environment() -> dict[str, str]:
+    """The variables without which no process starts: on Windows where the system is, else none."""
+    names = ("SYSTEMROOT",) if os.name == "nt" else ()
+    return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def user_folder(kind: Literal["data", "cache"]) -> Path:
@@ -514,6 +578,33 @@ def user_file() -> Path:
     """The user's own file of variables, whether it exists or not."""
     file = PlatformDirs("research-agent", appauthor=False).user_config_path / "env"
     return file if file.is_absolute() else Path(os.devnull)  # without a home it is in the folder
+
+
+def resolve_name(text: str) -> str:
+    """The variable that a user means, by its name or by that of its setting: `max_usd`.
+
+    Raises UsageError for a name that no file can set.
+    """
+    name = text.strip().upper().replace("-", "_")
+    settable = [known for known in KNOWN_VARIABLES if known not in SHELL_VARIABLES]
+    named = [known for known in settable if KNOWN_VARIABLES[known].upper() == name]
+    if name in settable or named:
+        return full_name(name if name in settable else named[-1])
+    names = {*settable, *(KNOWN_VARIABLES[known].upper() for known in settable)}
+    near = [full_name(one) for one in get_close_matches(name, names, cutoff=0.7)]
+    hint = f"Did you mean {near[0].lower()}?" if near else "See .env.example for all names."
+    raise UsageError(f"There is no setting {sanitize_line(text, 80)!r}.", hint)
+
+
+def synonyms(name: str) -> list[str]:
+    """All variables that set the same thing, `name` too; libraries know theirs in both cases."""
+    return [known for known, field in KNOWN_VARIABLES.items() if field == KNOWN_VARIABLES[name]]
+
+
+def is_secret(name: str) -> bool:
+    """Whether the value of a variable is not to be shown."""
+    field = Settings.model_fields.get(KNOWN_VARIABLES[name])
+    return field.annotation is SecretStr if field else KNOWN_VARIABLES[name] == "otel_headers"
 
 
 def read_env_file(file: Path) -> dict[str, str]:
@@ -641,5 +732,7 @@ def _split_list(text: str) -> tuple[str, ...]:
 
 def _names_of(field: str) -> str:
     """The variables and the option that set a field, for an error message."""
-    variables = [name for name, known in KNOWN_VARIABLES.items() if known == field]
-    return " or ".join([*variables, f"--{field.removeprefix('api_').replace('_', '-')}"])
+    names = dict.fromkeys(
+        full_name(name) for name, known in KNOWN_VARIABLES.items() if known == field
+    )
+    return " or ".join([*names, f"--{field.removeprefix('api_').replace('_', '-')}"])

@@ -6,11 +6,12 @@ import errno
 import io
 import os
 import select
+import shlex
 import signal
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import reduce
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
+from agent.characters import strip_controls
 from agent.errors import (
     AgentError,
     NotConfigured,
@@ -78,8 +80,21 @@ no_cache_option = click.option(
 
 def strategy_option(help_text: str | None = None) -> Callable[[F], F]:
     """`--strategy`."""
-    choice = click.Choice(["slots", "report", "loop", "auto"])
+    choice = StrategyName(["slots", "report", "loop", "auto"])
     return click.option("--strategy", type=choice, help=help_text)
+
+
+class StrategyName(click.Choice[str]):
+    """The names of strategies; those that other packages add are looked up where one is needed."""
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> Any:
+        """The name, if there is such a strategy; else click's error."""
+        from agent.outside.plugins import plugin_names
+
+        is_added = value not in self.choices and value in plugin_names("strategies")
+        return value if is_added else super().convert(value, parameter, context)
 
 
 def depth_option(help_text: str | None = None) -> Callable[[F], F]:
@@ -140,6 +155,15 @@ def require_extra(extra: str, *modules: str) -> None:
         raise NotConfigured(f"{absent} is not installed.", remedy)
 
 
+def tell(line: str) -> None:
+    """Write a line to standard error, above a progress line where there is one.
+
+    `click.echo` would write past the stream that rich puts there.
+    """
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
 @contextmanager
 def interruptible(message: str, stop: Callable[[], None]) -> Iterator[None]:
     """The first Ctrl-C or SIGTERM writes `message` to stderr and calls `stop`.
@@ -153,7 +177,7 @@ def interruptible(message: str, stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, lambda *_: os._exit(INTERRUPTED))
         stop()
         with suppress(RuntimeError):  # it came while a line was being written
-            click.echo(message, err=True)
+            tell(message)
 
     handlers = {number: signal.signal(number, interrupt) for number in signals}
     try:
@@ -161,21 +185,6 @@ def interruptible(message: str, stop: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-
-
-def with_progress_line(items: Iterable[T], describe: Callable[[T], str]) -> Iterator[T]:
-    """The items; a terminal under standard error shows the latest one on a line that changes."""
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    from rich.console import Console
-    from rich.markup import escape
-
-    console = Console(stderr=True)
-    with console.status("Starting") as status:
-        for item in items:
-            status.update(escape(describe(item)[: max(20, console.width - 4)]))
-            yield item
 
 
 # --- what a command writes ------------------------------------------------------------------------
@@ -235,7 +244,12 @@ class _LastingStream(io.FileIO):
         return memoryview(data).nbytes
 
     def _write_some(self, rest: memoryview) -> int | None:
-        """Write as much as never blocks. Raises OSError if a pipe takes nothing for long."""
+        """Write as much as never blocks. Raises OSError if a pipe takes nothing for long.
+
+        Windows cannot tell how much that is: there it waits.
+        """
+        if not hasattr(select, "poll"):
+            return super().write(rest)
         ready = select.poll()
         ready.register(self.fileno(), select.POLLOUT)
         patience = None if self.isatty() else STALL_SECONDS * 1000  # a terminal may be paused
@@ -252,6 +266,8 @@ def open_streams() -> None:
     never raises. Standard input stays None if it was closed.
     """
     _fill_closed_descriptors()
+    if _is_windows_console():
+        return  # Python's own streams write Unicode there, which bytes would not be
     if sys.stdout is None:
         sys.stdout = _text_stream(_ClosedStream(), "utf-8")
     elif (output := _descriptor(sys.stdout)) is not None:
@@ -262,6 +278,11 @@ def open_streams() -> None:
     elif (error := _descriptor(sys.stderr)) is not None:
         lasting = _LastingStream(error, "wb", closefd=False)
         sys.stderr = _text_stream(lasting, sys.stderr.encoding)
+
+
+def _is_windows_console() -> bool:
+    streams = (sys.stdout, sys.stderr)
+    return os.name == "nt" and all(stream is not None and stream.isatty() for stream in streams)
 
 
 def _fill_closed_descriptors() -> None:
@@ -375,7 +396,7 @@ def _replace_file(path: Path, data: bytes) -> None:
         with part.open("xb", buffering=0) as file:
             write_all(file.write, data)
             if mode is not None:
-                os.fchmod(file.fileno(), mode)
+                part.chmod(mode)
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
@@ -390,7 +411,8 @@ def _replace_file(path: Path, data: bytes) -> None:
 def _overwrite_file(path: Path, data: bytes) -> None:
     """Write over a file whose directory allows no other one, once there is room. Raises OSError."""
     with path.open("r+b", buffering=0) as file:
-        os.posix_fallocate(file.fileno(), 0, max(len(data), 1))
+        if hasattr(os, "posix_fallocate"):  # macOS and Windows have none
+            os.posix_fallocate(file.fileno(), 0, max(len(data), 1))
         write_all(file.write, data)
         file.truncate(len(data))
         os.fsync(file.fileno())
@@ -443,7 +465,9 @@ def run_command(
         try:
             return int(command.main(arguments, standalone_mode=False) or 0)
         except click.ClickException as error:
-            return refuse(error)
+            status = refuse(error)
+            _suggest_asking(error)
+            return status
     except OutputFailed as error:
         return _show_output_failure(error)
     except (click.exceptions.Abort, KeyboardInterrupt) as error:
@@ -451,6 +475,21 @@ def run_command(
             raise error.__cause__ from None
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
+
+
+def _suggest_asking(error: click.ClickException) -> None:
+    """Where words without quotes were not what `research-agent` takes: say how to ask them."""
+    context = getattr(error, "ctx", None) or click.Context(click.Command(None))
+    name, _, door = context.command_path.partition(" ")
+    words = [*([door] if door else []), *sys.argv[1:]]
+    # an option, or the name of a setting: what follows may be a key, which is not repeated
+    is_question = len(words) > 1 and not any(word[:1] == "-" or "_" in word for word in words)
+    if name != "research-agent" or context.parent or not is_question:
+        return
+    question = strip_controls(" ".join(words))
+    is_plain = not set(question) & set('"\\$`!%')
+    quoted = f'"{question}"' if is_plain else shlex.quote(question)
+    click.echo(f"To ask this as a question: {name} {quoted}", err=True)
 
 
 def _show_output_failure(error: OutputFailed) -> int:

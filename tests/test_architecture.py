@@ -21,7 +21,7 @@ ROOMS = (
     "strategies answer run serving"
 ).split()
 #: Doors never import each other, and nothing imports a door.
-DOORS = set("cli audit batch chat doctor evaluate mcp_server server trace".split())
+DOORS = set("cli audit batch chat config doctor evaluate mcp_server server trace".split())
 DATA = {"demo"}  # holds no code
 MOST_ROOMS = 16
 NETWORK = {

@@ -137,7 +137,8 @@ def test_a_terminal_gets_progress_and_stdout_does_not(tmp_path: Path) -> None:
             shown += piece
     os.close(master)
     out, _ = process.communicate(timeout=60)
-    assert b"[VERIFIED]" in shown and b"[" not in out[:1]
+    assert "Reading pages · ".encode() in shown and b"Search: corpus.\r\n" in shown
+    assert b"[VERIFIED]" not in shown and b"[" not in out[:1]
     assert json.loads(out)["status"] == "complete"
 
 

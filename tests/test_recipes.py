@@ -35,7 +35,9 @@ class Shell:
     def __init__(self, home: Path) -> None:
         self.home = home
         python = shlex.quote(sys.executable)
-        name = "import sys; sys.argv[0] = 'research-agent'; from agent.cli import main; main()"
+        name = (
+            "import sys; sys.argv[0] = 'research-agent'; from agent.cli.doors import main; main()"
+        )
         self.command("research-agent", f'exec {python} -c {shlex.quote(name)} "$@"')
         self.command("python", f'exec {python} "$@"')
         self.command("mail", f'echo "$@" > {home}/mail; cat >> {home}/mail')

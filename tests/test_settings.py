@@ -21,9 +21,12 @@ from agent.settings import (
     LIBRARY_VARIABLES,
     MAX_FILE,
     OFFLINE_RISKS,
+    OWN_PREFIX,
     RISKS,
     Settings,
+    full_name,
     make_settings,
+    parse_settings,
     read_env_file,
     read_variables,
     user_file,
@@ -266,8 +269,9 @@ RISKY |= {"GOOGLE_GENAI_USE_VERTEXAI": "true", "OPENAI_SERVERS": "a=http://their
 @pytest.mark.parametrize("field", RISKS)
 def test_every_risk_is_refused_beside_a_key(field: str, folder: Path) -> None:
     for name in [name for name, known in KNOWN_VARIABLES.items() if known == field]:
-        write_env(folder / ".env", f"{name}={RISKY.get(name, 'http:/theirs.test')}")
-        if name in ("RUNS_DIR", "CACHE_DIR", "PRICES_FILE"):
+        short = name.removeprefix(OWN_PREFIX)
+        write_env(folder / ".env", f"{name}={RISKY.get(short, 'http:/theirs.test')}")
+        if short in ("RUNS_DIR", "CACHE_DIR", "PRICES_FILE"):
             write_env(folder / ".env", f"{name}=/theirs")
         for keys in ({"EXA_API_KEY": "k"}, {"OTEL_EXPORTER_OTLP_HEADERS": "api-key=k"}):
             with pytest.raises(NotConfigured, match=name):
@@ -393,3 +397,20 @@ def test_a_model_of_unknown_strength_judges_claims_one_by_one(
 @pytest.mark.parametrize("depth", ["quick", "normal", "deep"])
 def test_a_model_judges_at_every_depth(depth: str) -> None:
     assert Settings.model_validate({"depth": depth}).verify == "model"
+
+
+def test_names_of_our_own_have_one_prefix_and_go_without_it_too() -> None:
+    """The full name wins; names of services stay as other programs know them."""
+    own = [name for name in ENVIRONMENT if name.startswith(OWN_PREFIX)]
+    assert len(own) > 30 and not [name for name in own if "AGENT_AGENT" in name]
+    assert parse_settings({"AGENT_MAX_USD": "1"}).max_usd == 1
+    assert parse_settings({"RESEARCH_AGENT_MAX_USD": "2", "AGENT_MAX_USD": "1"}).max_usd == 2
+    assert parse_settings({"RESEARCH_AGENT_LLM": "extractive"}).llm == ("extractive",)
+    kept = {name for name in ENVIRONMENT if full_name(name) == name and name not in own}
+    assert {"GEMINI_API_KEY", "OPENAI_MODEL", "SEARXNG_URL"} <= kept
+    assert all(ENVIRONMENT[full_name(name)] == field for name, field in ENVIRONMENT.items())
+
+
+def test_a_file_does_not_take_back_what_the_shell_says_by_the_old_name(folder: Path) -> None:
+    write_env(folder / ".env", "RESEARCH_AGENT_MAX_USD=9")
+    assert settings_of(folder, {"AGENT_MAX_USD": "1"}).max_usd == 1

@@ -14,7 +14,7 @@ import pytest
 from agent.shell import split_commas
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = "audit batch doctor evaluate mcp_server server trace".split()
+PACKAGES = "audit batch config doctor evaluate mcp_server server trace".split()
 DOORS = ["cli", *(f"{door}.__main__" for door in PACKAGES)]
 
 

@@ -32,7 +32,7 @@ from agent.errors import AgentError
 from agent.evidence.copies import describe_rival, find_copies, find_rivals
 from agent.evidence.credibility import rate_credibility
 from agent.evidence.links import quote_link
-from agent.outside.budget import CallUsage
+from agent.outside.budget import CallUsage, round_dollars
 from agent.outside.recording import ParentRun, parent_of
 from agent.slots.data import keep_valid
 from agent.slots.weighing import rate_confidence
@@ -149,8 +149,9 @@ def _build_followed(parent: ParentRun) -> Followed:
 
 
 def build_usage(calls: CallUsage, rounds: int, seconds: float) -> Usage:
-    """What a run used: its calls, its rounds, and its seconds, which are rounded to 1 ms."""
-    return Usage(**calls.model_dump(), rounds=rounds, seconds=round(seconds, 3))
+    """What a run used: its calls, rounds and seconds, to 1 ms and to a millionth of a dollar."""
+    fields = round_dollars(calls).model_dump()
+    return Usage(**fields, rounds=rounds, seconds=round(seconds, 3))
 
 
 def _to_error(error: AgentError) -> Error:

@@ -32,6 +32,16 @@ def to_html(answer: Answer) -> str:
     return render_document(title, body, BASE_STYLE, "agent.answer/page.css")
 
 
+def to_html_frame(answer: Answer) -> str:
+    """The page in a frame of another page, where neither changes the other; its links open."""
+    return element(
+        "iframe",
+        srcdoc=to_html(answer),
+        sandbox="allow-popups allow-top-navigation-by-user-activation",
+        style="width:100%;height:32em;border:0",
+    )
+
+
 def render_sections(answer: Answer) -> list[Markup]:
     """The sections of an answer without a report: its text and slots, sources and warnings."""
     return [

@@ -1,4 +1,4 @@
-"""The wording of an answer that all formats for people share: Markdown and HTML."""
+"""The wording of an answer that all formats for people share: Markdown, HTML and text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agent.evidence.citing import render_claim
 from agent.evidence.markdown import split_cells
+from agent.outside.budget import CallUsage
 from agent.state import Claim, Verdict
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module
-    from agent.answer import Answer, Citation
+    from agent.answer import Answer, Citation, SlotAnswer
     from agent.answer.report import Methodology, ReportAnswer
 
 NO_CONFLICTS = "No significant conflicting information was found."
@@ -171,6 +172,17 @@ def _slot_row(name: str, slot: dict[str, Any]) -> SlotRow:
     return SlotRow(name, slot["value"], supporting, alternatives, status)
 
 
+def describe_slot(slot: SlotAnswer) -> str:
+    """How far a value is to be believed, in words."""
+    if slot.status == "missing" or slot.value is None:
+        return ""
+    if slot.status == "conflict":
+        return "sources disagree"
+    labels = {**VERDICT_LABELS, "supported": "confirmed", "unchecked": ""}
+    sources = _format_count(len(slot.citations), "source")
+    return ", ".join(filter(None, (labels[slot.verdict], sources)))
+
+
 def _split_alternative(alternative: Any) -> tuple[Any, tuple[int, ...]]:
     """The value of an alternative and its sources; a bare value has none."""
     if isinstance(alternative, dict) and "value" in alternative:
@@ -209,7 +221,7 @@ def describe_run(answer: Answer) -> list[LabelledText]:
     cached = sum(model.cached_tokens for model in usage.by_model.values())
     tokens = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens"
     tokens += f" ({cached:,} of them from a cache)" if cached else ""
-    price = "price not known" if usage.usd is None else f"${usage.usd:.4f}"
+    price = format_usd(usage.usd)
     calls = _format_count(usage.llm_calls, "model call")
     searches = _format_count(usage.searches, "search", "searches")
     pages, rounds = _format_count(usage.pages, "page"), _format_count(usage.rounds, "round")
@@ -224,6 +236,47 @@ def describe_run(answer: Answer) -> list[LabelledText]:
         ("Journal", run.journal or ""),
     ]
     return [(label, text) for label, text in lines if text]
+
+
+def describe_status(answer: Answer) -> str:
+    """The status as a sentence, and whether something stood in for what was asked."""
+    status = STATUSES[answer.status]
+    stood_in = "; something stood in for what was asked for" if answer.degraded else ""
+    return f"{status[:1].upper()}{status[1:]}{stood_in}."
+
+
+def summarize_run(answer: Answer) -> str:
+    """What the run was and what it took, on one line."""
+    usage, run = answer.usage, answer.run
+    parts = [
+        answer.status.capitalize(),
+        *describe_usage(usage),
+        f"{usage.seconds:.1f} s",
+        *(run.models if run else ()),
+        *([f"run {run.id}"] if run and run.journal else ()),
+    ]
+    return " · ".join(parts)
+
+
+def describe_usage(usage: CallUsage) -> list[str]:
+    """What was searched, read and paid so far; what is none is left out."""
+    parts = [
+        _format_count(usage.searches, "search", "searches") if usage.searches else "",
+        _format_count(usage.pages, "page") if usage.pages else "",
+        format_usd(usage.usd) if usage.usd or usage.llm_calls else "",
+    ]
+    return [part for part in parts if part]
+
+
+def format_usd(usd: float | None) -> str:
+    """US dollars with as many digits as mean something: $12.40, $0.013, $0.0021, under $0.0001."""
+    if usd is None:
+        return "price not known"
+    if 0 < usd < 0.0001:
+        return "under $0.0001"
+    if usd >= 0.1 or usd == 0:
+        return f"${usd:.2f}"
+    return f"${usd:.{3 if usd >= 0.01 else 4}f}"
 
 
 def _format_count(number: int, singular: str, plural: str = "") -> str:

@@ -146,6 +146,18 @@ class Answer(Frozen):
     run: RunInfo | None = None
     error: Error | None = None
 
+    def _repr_markdown_(self) -> str:
+        """How a notebook shows it."""
+        from agent.answer.markdown_format import to_markdown
+
+        return to_markdown(self)
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it that takes HTML: as a page in a frame, apart from its styles."""
+        from agent.answer.html_format import to_html_frame
+
+        return to_html_frame(self)
+
 
 def answer_schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of the answer object."""

@@ -9,6 +9,7 @@ from typing import Literal
 from agent.answer.report import all_claims
 from agent.answer.schema import Citation
 from agent.errors import AgentError
+from agent.evidence.copies import DISAGREEMENT
 from agent.state import (
     Answered,
     Asked,
@@ -55,7 +56,7 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     if missing:
         yield f"Not found: {list_names(missing)}."
     if opposed := [f.slot for f in findings.values() if f.status == "conflict"]:
-        yield f"The sources disagree about: {list_names(opposed)}."
+        yield f"{DISAGREEMENT} about: {list_names(opposed)}."
     drafts = research.events_of(Answered)
     if research.answer and research.answer.claims and drafts and not drafts[-1].quotes:
         yield "No sentence of the draft had a quote that stands: the answer quotes the sources."

@@ -46,7 +46,9 @@ def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: 
 
     try:
         if len(answers) != (2 if diff else 1):
-            raise UsageError("One answer is audited, two are compared.", "See --help.")
+            raise click.UsageError(
+                "One answer is audited, two are compared.", click.get_current_context()
+            )
         if diff:
             report = compare_answers(*(_read_answer(file) for file in answers))
         else:

@@ -18,13 +18,14 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import wait
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from agent.batch.output import OutputFile, lock_file
+from agent.batch.output import OutputFile, require_lock
 from agent.errors import AgentError, JournalError, UsageError
 from agent.outside import spawn
+from agent.outside.input_file import BINARY
 from agent.settings import Settings, user_folder
 from agent.state.json_data import Json
 
@@ -74,9 +75,11 @@ class Mirror:
     def _download_output(self) -> None:
         """Replace the local output file and batch name; empty if there is no remote copy, which
         makes it a new batch."""
-        descriptor = os.open(self._output_path, os.O_RDWR | os.O_CREAT, 0o600)
-        locked = lock_file(descriptor, self._output_path)
-        with os.fdopen(locked, "r+b") as output, self._name_path.open("wb") as name:
+        descriptor = os.open(self._output_path, os.O_RDWR | os.O_CREAT | BINARY, 0o600)
+        with ExitStack() as ends:
+            output = ends.enter_context(os.fdopen(descriptor, "r+b"))
+            ends.callback(require_lock(descriptor, self._output_path))
+            name = ends.enter_context(self._name_path.open("wb"))
             output.truncate()
             _run_within_timeout(lambda: self._download(self._output_path, output))
             _run_within_timeout(lambda: self._download(self._name_path, name))

@@ -8,7 +8,6 @@ batch, whose runs do not resume the journals of an old one.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -22,7 +21,8 @@ from pydantic import ConfigDict, Field, InstanceOf, ValidationError
 
 from agent.errors import JournalError, OutputFailed, UsageError
 from agent.outside.budget import COUNTS, CallUsage, ModelUsage, sum_by_model
-from agent.outside.input_file import read_bytes, read_lines, unreadable
+from agent.outside.file_lock import Release, lock_file
+from agent.outside.input_file import BINARY, read_at, read_bytes, read_lines, unreadable
 from agent.shell import output_failure, write_all, write_file
 from agent.state import Frozen
 from agent.state.json_data import Json, parse_json
@@ -79,7 +79,8 @@ class OutputFile:
         self.status_counts: Counter[str] = Counter()  # rows by the status of their answer
         _check_regular_file(path)
         self.batch_name = _load_batch_name(path)
-        self._file = _open_locked(path)
+        self._locks: list[Release] = []
+        self._file = self._open_locked()
         self._end = self._load_rows()
         os.ftruncate(self._file, self._end)  # drops a torn last line: its topic is done again
 
@@ -153,17 +154,34 @@ class OutputFile:
         """Write a new file with these rows, and put it in the place of this one."""
         flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
         with ExitStack() as undo:
-            new = lock_file(os.open(part, flags, 0o666), part)
+            new = os.open(part, flags | BINARY, 0o666)
             undo.callback(os.close, new)
+            self._locks.append(require_lock(new, part))
             undo.callback(part.unlink, missing_ok=True)
-            _write_synced(new, (os.pread(self._file, row.size, row.offset) for row in rows))
+            _write_synced(new, (read_at(self._file, row.size, row.offset) for row in rows))
             part.replace(self.path)
             undo.pop_all()
         return new
 
     def close(self) -> None:
-        """Close the file, which unlocks it."""
+        """Close and unlock the file."""
         os.close(self._file)
+        for release in self._locks:
+            release()
+
+    def _open_locked(self) -> int:
+        """Raises UsageError for a file that cannot be written, JournalError for one in use."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY
+        try:
+            file = os.open(self.path, flags, 0o666)
+        except OSError as error:
+            fault = f"{self.path} cannot be written: {error.strerror}."
+            raise UsageError(fault, "Name a file in a directory of your own.") from None
+        with ExitStack() as undo:
+            undo.callback(os.close, file)
+            self._locks.append(require_lock(file, self.path))
+            undo.pop_all()
+        return file
 
 
 class UsageSum:
@@ -215,26 +233,12 @@ def _check_regular_file(path: Path) -> None:
         raise UsageError(f"{path} is no file.", "Name a file in a directory of your own.")
 
 
-def _open_locked(path: Path) -> int:
-    try:
-        return lock_file(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666), path)
-    except OSError as error:
-        fault = f"{path} cannot be written: {error.strerror}."
-        raise UsageError(fault, "Name a file in a directory of your own.") from None
-
-
-def lock_file(file: int, path: Path) -> int:
-    """Lock a file descriptor against other writers and return it.
-
-    Raises JournalError if another process holds the lock; the descriptor is closed then.
-    """
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(file)
-        remedy = "Wait for it to end, or name another --out."
-        raise JournalError(f"{path} is being written by another batch.", remedy) from None
-    return file
+def require_lock(file: int, path: Path) -> Release:
+    """Lock an open file against other writers. Raises JournalError if another process does it."""
+    if release := lock_file(file, path):
+        return release
+    remedy = "Wait for it to end, or name another --out."
+    raise JournalError(f"{path} is being written by another batch.", remedy)
 
 
 def _write_synced(file: int, pieces: Iterable[bytes]) -> None:

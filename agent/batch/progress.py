@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent.answer.phrases import format_usd
 from agent.batch.batch import Progress
 
 LOG_INTERVAL = 30.0  # seconds between two lines in a log or a pipe
@@ -28,7 +29,7 @@ def format_progress(progress: Progress) -> str:
     """Format how far a batch is, as one line for people."""
     done = f"{progress.done}/{progress.topics} done"
     failed = f", {progress.failed} failed" if progress.failed else ""
-    usd = "" if progress.usd is None else f", ${progress.usd:.4f}"
+    usd = "" if progress.usd is None else f", {format_usd(progress.usd)}"
     eta = "" if progress.eta is None else f", {format_duration(progress.eta)} left"
     return f"{done}{failed}, {progress.in_flight} under way{usd}{eta}"
 

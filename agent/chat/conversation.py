@@ -13,11 +13,11 @@ import click
 
 from agent import shell
 from agent.answer import Answer, Citation, build_error_answer, to_json
-from agent.answer.event_format import format_event_line
 from agent.answer.phrases import group_by_source
 from agent.errors import AgentError, Stopped
 from agent.outside import spawn
 from agent.run import Run, research
+from agent.run.progress import with_progress_line
 from agent.settings import load_settings
 from agent.state.sanitizing import sanitize_for_display
 
@@ -65,7 +65,7 @@ class Conversation:
                 settings = load_settings(**{**self._overrides, "follow": self._parent})
                 run = spawn(lambda: research(question, settings)).result()
                 with _interruptible(run):
-                    deque(shell.with_progress_line(run, format_event_line), maxlen=0)
+                    deque(with_progress_line(run) if sys.stderr.isatty() else run, maxlen=0)
                 return run.answer()
         except KeyboardInterrupt:
             return build_error_answer(question, Stopped("The question was left.", "Ask again."))

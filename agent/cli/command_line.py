@@ -18,14 +18,15 @@ from agent.errors import AgentError, OutputFailed, Stopped
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.run import Run
 
-FORMATS = ("json", "markdown", "html")
+
+FORMATS = ("json", "markdown", "html", "text")
 EPILOG = """\b
 Examples:
   research-agent --offline "Who won the 2022 FIFA World Cup?"
   research-agent --topic "..." --slots founded,founders | jq .slots
   research-agent --topic "..." --slots-schema company.json | jq .data
   echo "..." | research-agent - --corpus ~/notes --compact
-  research-agent --topic "..." --format html > answer.html
+  research-agent --topic "..." --format html --out answer.html
   research-agent --follow monday "and who scored?"
 
 \b
@@ -76,7 +77,7 @@ or before there was anything to answer from.
 @click.option("--follow", metavar="RUN", help="Ask on about a run: what it read comes first.")
 @click.option("--resume", metavar="RUN", help="Go on with a run, or begin one of this name.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: ask again what failed.")
-@click.option("--replay", type=shell.PATH, help="Repeat a journal, going nowhere.")
+@click.option("--replay", metavar="RUN", help="Repeat a run or its journal, going nowhere.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only pages from this day on.")
 @click.option(
     "--allow-domain", callback=shell.split_commas, help="Only pages of these sites, with commas."
@@ -87,7 +88,7 @@ or before there was anything to answer from.
 @shell.no_cache_option
 @shell.trust_env_option
 @click.option("--lang", help="Language of the answer.  [default: the question's own]")
-@click.option("--format", type=click.Choice(FORMATS), default="json", help="How the answer looks.")
+@click.option("--format", type=click.Choice(FORMATS), help="How the answer looks.  [default: json]")
 @click.option("--out", type=shell.PATH, help="Write the answer to this file too.")
 @click.option("--compact", is_flag=True, help="JSON on one line.")
 @click.option("--strict", is_flag=True, help="Exit 4 for partial, degraded, unsupported.")
@@ -97,6 +98,14 @@ or before there was anything to answer from.
 @click.version_option(__version__, prog_name="research-agent")
 def command(**options: Any) -> int:
     """Research a question and answer as one JSON object with citations that anyone can verify."""
+    return research_question({**options, "format": options["format"] or "json"})
+
+
+def research_question(options: dict[str, Any]) -> int:
+    """Do what the options of a command line ask for; returns the exit status.
+
+    With `for_people` among them, standard output has nothing where the usage is wrong.
+    """
     if options["schema"]:
         return output.print_schema()
     topic = ""
@@ -112,13 +121,15 @@ def command(**options: Any) -> int:
             with shell.interruptible("Stopping; once more to end at once.", run.stop):
                 output.follow(run, options)
     except KeyboardInterrupt:  # while the question is read, or the index of a corpus is built
-        return output.print_failure(topic, Stopped("The run was stopped before it began."), options)
+        stopped = Stopped("The run was stopped before it began.")
+        return output.print_failure(topic, stopped, options)
     except OutputFailed:
         raise  # there is nowhere to print an answer object
     except AgentError as error:
         return output.print_failure(topic, error, options)
     except Exception as error:  # a bug gets an answer object too
-        return output.print_failure(topic, _internal_error(error, options["verbose"]), options)
+        bug = _internal_error(error, options["verbose"])
+        return output.print_failure(topic, bug, options)
     return output.print_answer(run.answer(), options)
 
 
@@ -152,17 +163,17 @@ def run_cli(arguments: list[str]) -> int:
 
     def refuse(error: click.ClickException) -> int:
         options: dict[str, Any] = {"out": None, "compact": False, "strict": False}
-        options["format"] = _requested_format(arguments)
+        options["format"] = requested_format(arguments) or "json"
         return output.print_failure("", shell.usage_error(error), options)
 
     return shell.run_command(command, refuse, arguments)
 
 
-def _requested_format(arguments: list[str]) -> str:
-    """The value of `--format` in a command line that click refused for another reason."""
+def requested_format(arguments: list[str]) -> str:
+    """The value of `--format` in a command line that click refused for another reason, or ""."""
     words = [part for argument in arguments for part in argument.split("=", 1)]
     formats = [word for flag, word in pairwise(words) if flag == "--format" and word in FORMATS]
-    return formats[-1] if formats else "json"
+    return formats[-1] if formats else ""
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,44 @@ def read_settings(options: dict[str, Any]) -> Settings:
     overrides["allow_domains"] = options["allow_domain"]
     overrides["block_domains"] = options["block_domain"]
     overrides["cache"] = False if options["no_cache"] else None
-    return load_settings(**overrides)
+    settings = load_settings(**overrides)
+    _refuse_idle_options(options, settings)
+    return settings
+
+
+#: What a run that is repeated has from its journal, or does not do.
+_NOT_REPLAYED = (
+    "resume strategy depth slots slots_schema llm search corpus max_rounds max_steps max_words "
+    "verify on_unsupported credibility max_seconds max_usd max_tokens max_calls since allow_domain "
+    "block_domain lang"
+).split()
+
+
+def _refuse_idle_options(options: dict[str, Any], settings: Settings) -> None:
+    """Raise UsageError for the first option that could have no effect beside the others."""
+    for names, why in _find_idle_options(settings):
+        if name := next((name for name in names if options[name]), None):
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{flag} has no effect here: {why}.", f"Leave {flag} out.")
+
+
+def _find_idle_options(settings: Settings) -> Iterator[tuple[Sequence[str], str]]:
+    """Options that have no effect with these settings, and why."""
+    strategy = "" if settings.resume else settings.strategy  # a resumed run has its own
+    if settings.replay:
+        yield _NOT_REPLAYED, "the run is repeated as its journal has it"
+    if settings.offline or (settings.corpus and "corpus" not in settings.search):
+        yield ("since", "allow_domain", "block_domain"), "only a corpus is searched"
+    if settings.offline:
+        yield ("llm",), "with --offline no model is asked"
+    if not settings.resume:
+        yield ("retry_failed",), "it goes with --resume"
+    if strategy in ("slots", "report"):
+        yield ("max_steps",), f"the strategy {strategy} has no steps, but --max-rounds"
+    if strategy == "loop":
+        yield ("max_rounds",), "the strategy loop has no rounds, but --max-steps"
+    if strategy in ("slots", "loop"):
+        yield ("credibility",), "only reports block pages"
 
 
 def _read_slots_schema(text_or_file: str | None) -> Any:

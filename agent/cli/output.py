@@ -1,7 +1,8 @@
-"""What the command line writes: progress on stderr, an answer on stdout, an exit status."""
+"""What the command line writes: events on stderr, an answer on stdout, an exit status."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent import shell
-from agent.errors import AgentError, OutputFailed, format_error
+from agent.errors import AgentError, OutputFailed, UsageError, format_error
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.answer import Answer
+    from agent.answer import Answer, Error
     from agent.run import Run
-    from agent.state import Event
+    from agent.state import Event, SearchResults
 
 
 def follow(run: Run, options: dict[str, Any]) -> None:
@@ -24,31 +25,47 @@ def follow(run: Run, options: dict[str, Any]) -> None:
 
     told: set[str] = set()
     events: Iterable[Event] = run
-    if not (options["verbose"] or options["events"]):
-        events = shell.with_progress_line(run, format_event_line)
+    is_watched = sys.stderr.isatty() and not (options["verbose"] or options["events"])
+    if is_watched:
+        from agent.run.progress import with_progress_line
+
+        events = with_progress_line(run)
     for event in events:
-        for warning in () if options["events"] else _urgent_warnings(event):
-            if warning not in told:
-                click.echo(f"Warning: {sanitize_for_display(warning)}", err=True)
-                told.add(warning)
+        notices = () if options["events"] else _find_notices(event, is_watched=is_watched)
+        for notice in notices:
+            if notice not in told:
+                shell.tell(sanitize_for_display(notice))
+                told.add(notice)
         if options["verbose"]:
-            click.echo(format_event_line(event), err=True)
+            shell.tell(format_event_line(event))
         if options["events"]:
-            click.echo(format_event_json(event), err=True)
+            shell.tell(format_event_json(event))
 
 
-def _urgent_warnings(event: Event) -> Iterator[str]:
-    """What the user is to know at once: that the run stops, or that a model is down."""
-    from agent.state import Asked, Failed, Halted
+def _find_notices(event: Event, *, is_watched: bool) -> Iterator[str]:
+    """What the user is to know at once: that the run stops, or what is down; what is searched."""
+    from agent.state import Asked, Failed, Halted, Searched
 
     if isinstance(event, Halted):
-        yield event.reason
+        yield f"Warning: {event.reason}"
     elif isinstance(event, Failed) and event.what == "llm":
         names = dict.fromkeys(attempt.provider for attempt in event.attempts)
-        yield f"{', '.join(names) or event.subject}: {event.message}"
+        instead = f" Used instead: {event.stand_in}." if event.stand_in else ""
+        yield f"Warning: {', '.join(names) or event.subject}: {event.message}{instead}"
     elif isinstance(event, Asked):
         failed = [a for a in event.attempts if a.provider != event.attempts[-1].provider]
-        yield from (f"{attempt.provider}: {attempt.detail}" for attempt in failed)
+        yield from (f"Warning: {attempt.provider}: {attempt.detail}" for attempt in failed)
+    elif isinstance(event, Searched):
+        yield from _describe_search(event.found, is_watched=is_watched)
+
+
+def _describe_search(found: SearchResults, *, is_watched: bool) -> Iterator[str]:
+    """What is searched; without a terminal only where it is less than the user may think."""
+    unset = [attempt.provider for attempt in found.attempts if attempt.outcome == "no_key"]
+    if found.provider == "wikipedia" and unset:
+        yield f"Warning: Only Wikipedia is searched. Not set up: {', '.join(unset)}."
+    elif is_watched:
+        yield f"Search: {found.provider}."
 
 
 def print_answer(answer: Answer, options: dict[str, Any]) -> int:
@@ -56,22 +73,30 @@ def print_answer(answer: Answer, options: dict[str, Any]) -> int:
 
     Raises OutputFailed, after the file was written.
     """
-    text = _format_answer(answer, options)
-    is_kept = _write_out(options["out"], text)
+    form = options["format"]
+    is_kept = _write_out(options["out"], answer, options)
     if answer.error:
         click.echo(f"Error: {answer.error.message}\n{answer.error.remedy}", err=True)
+    if answer.error and (form == "text" or _is_told_in_lines(answer.error, options)):
+        return _exit_status(answer, options["strict"])
     try:
-        shell.print_text(text)
+        shell.print_text(_format_answer(answer, form, options, for_terminal=True))
     except OutputFailed as error:
         raise _with_other_place(error, answer, options["out"] if is_kept else None) from None
     return _exit_status(answer, options["strict"]) if is_kept else 1
 
 
-def _write_out(out: Path | None, text: str) -> bool:
+def _is_told_in_lines(error: Error, options: dict[str, Any]) -> bool:
+    """Whether an error is told on standard error alone: wrong usage, where people read."""
+    return bool(options.get("for_people")) and error.kind == UsageError.kind
+
+
+def _write_out(out: Path | None, answer: Answer, options: dict[str, Any]) -> bool:
     """Write the file of `--out`, if there is one; whether it holds the whole text now."""
     if out:
+        form = options.get("out_format", options["format"])
         try:
-            shell.write_file(out, text)
+            shell.write_file(out, _format_answer(answer, form, options))
         except OutputFailed as error:
             click.echo(f"Error: {format_error(error.message, error.remedy)}", err=True)
             return False
@@ -95,20 +120,35 @@ def print_failure(topic: str, error: AgentError, options: dict[str, Any]) -> int
     return print_answer(build_error_answer(topic, error), {**options, "out": None})
 
 
-def _format_answer(answer: Answer, options: dict[str, Any]) -> str:
-    """The answer in the format of the options; `to_json` validates it for every format."""
+def _format_answer(
+    answer: Answer, form: str, options: dict[str, Any], *, for_terminal: bool = False
+) -> str:
+    """The answer in a format; `to_json` validates it for every format."""
     from agent.answer import to_json
 
     text = to_json(answer, compact=options["compact"])
-    if options["format"] == "markdown":
+    if form == "markdown":
         from agent.answer.markdown_format import to_markdown
 
         return to_markdown(answer)
-    if options["format"] == "html":
+    if form == "html":
         from agent.answer.html_format import to_html
 
         return to_html(answer)
-    return text
+    return _format_text(answer, for_terminal=for_terminal) if form == "text" else text
+
+
+def _format_text(answer: Answer, *, for_terminal: bool) -> str:
+    """The answer as text; a terminal gets its width, and colours if it has some."""
+    from rich.console import Console
+
+    from agent.answer.text_format import WIDTH, to_text
+
+    if not (for_terminal and sys.stdout.isatty()):
+        return to_text(answer)
+    terminal = Console(file=sys.stdout)  # it knows NO_COLOR, TERM and old consoles of Windows
+    has_colour = terminal.color_system is not None and not terminal.no_color
+    return to_text(answer, min(terminal.width, WIDTH), has_colour=has_colour)
 
 
 def _exit_status(answer: Answer, strict: bool) -> int:

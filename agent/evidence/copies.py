@@ -13,6 +13,7 @@ from agent.evidence.scores import score_spans
 from agent.evidence.words import CJK
 from agent.state import Hit, Quote, Source
 
+DISAGREEMENT = "The sources disagree"  # how each warning begins that tells of one
 SHINGLE = 5  # words: two writers seldom hit on the same five in a row
 #: The share of the smaller text's shingles from which it repeats the other one: a copy keeps most
 #: of them under another heading or with a few words changed. Set by hand: `evals.conflicts`.
@@ -106,7 +107,7 @@ def find_rivals(quotes: Iterable[Quote], sources: Sequence[Source]) -> list[Riva
 def describe_rival(rival: Rival) -> str:
     """A warning that names both sides by their pages."""
     return (
-        f'The sources disagree: "{rival.quote.text}" ({rival.url}), but "{rival.other.text}" '
+        f'{DISAGREEMENT}: "{rival.quote.text}" ({rival.url}), but "{rival.other.text}" '
         f"({rival.other_url})."
     )
 

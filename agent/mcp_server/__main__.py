@@ -92,6 +92,8 @@ def _interrupt(*_: object) -> NoReturn:
 
 def _exit_without_reader(descriptor: int) -> None:
     """Wait until nobody reads a pipe any more, and end the process; a file has no reader."""
+    if not hasattr(select, "poll"):
+        return  # Windows: the end of standard input ends it
     gone = select.poll()
     gone.register(descriptor, 0)
     gone.poll()

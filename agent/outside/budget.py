@@ -204,6 +204,19 @@ def sum_usage(calls: Iterable[Json]) -> CallUsage:
     )
 
 
+def round_dollars(usage: CallUsage) -> CallUsage:
+    """The usage as it is shown: dollars to a millionth. Caps are checked with the exact ones."""
+    models = {
+        name: used.model_copy(update={"usd": _round_usd(used.usd)})
+        for name, used in usage.by_model.items()
+    }
+    return usage.model_copy(update={"usd": _round_usd(usage.usd), "by_model": models})
+
+
+def _round_usd(usd: float | None) -> float | None:
+    return None if usd is None else round(usd, 6)
+
+
 def _costs_of(calls: Sequence[Json]) -> Iterator[tuple[str, Json]]:
     """Each model of each call, and what it was paid for. Journals of older versions do not tell."""
     for call in calls:

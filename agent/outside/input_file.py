@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,6 +17,10 @@ from typing import Any, BinaryIO
 from agent.errors import UsageError
 from agent.state.json_data import InvalidJson, parse_json
 
+BINARY: int = getattr(os, "O_BINARY", 0)  # a flag that Windows needs, else it changes line feeds
+#: Never to wait, and to be no terminal's child; systems that lack a flag need it not.
+_FLAGS = [getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY")]
+_SEEKING = threading.Lock()
 MAX_LINE_BYTES = 16_000_000  # a page has 1 M characters, each of at most 6 bytes in JSON
 MAX_JSON_BYTES = 50_000_000  # of a file that is one JSON value: an answer, prices, a schema
 
@@ -24,7 +29,7 @@ def open_regular(path: Path) -> BinaryIO:
     """Open a regular file for reading; never waits. Raises OSError that says what else it is."""
     try:
         _require_regular(path.stat(), path)  # first: to open a device can do something to it
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        file = os.open(path, os.O_RDONLY | BINARY | sum(_FLAGS))
     except ValueError:  # a NUL, or half of a surrogate pair
         raise OSError(errno.EINVAL, "It is not the name of a file", str(path)) from None
     try:
@@ -54,6 +59,15 @@ def _require_regular(status: os.stat_result, path: Path) -> None:
     if kind != stat.S_IFREG:
         fault = f"It is {_KINDS.get(kind, 'something else')}, not a file"
         raise OSError(errno.EINVAL, fault, str(path))
+
+
+def read_at(file: int, size: int, start: int) -> bytes:
+    """At most `size` bytes of an open file from an offset on. Raises OSError."""
+    if hasattr(os, "pread"):
+        return os.pread(file, size, start)
+    with _SEEKING:  # Windows
+        os.lseek(file, start, os.SEEK_SET)
+        return os.read(file, size)
 
 
 def read_lines(file: BinaryIO, max_bytes: int = MAX_LINE_BYTES) -> Iterator[bytes]:

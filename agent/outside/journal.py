@@ -11,7 +11,6 @@ a response or an error.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent.errors import JournalBusy, JournalError
+from agent.outside.file_lock import Release, lock_file
 from agent.outside.input_file import require_regular
 from agent.outside.recording import VERSION, is_of_parent, read_journal
 from agent.state.json_data import Json
@@ -58,6 +58,7 @@ class Journal:
         self._ended_keys: set[str] = set()
         self._is_closed = False
         self._file: TextIOWrapper | None = None
+        self._release: Release = lambda: None
 
     @classmethod
     def begin(cls, path: Path, header: Json) -> Journal:
@@ -70,7 +71,7 @@ class Journal:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # texts of pages are private
             with ExitStack() as undo:
                 file = undo.enter_context(_open_file(path, "x"))
-                _lock_file(file, path)
+                release = _lock_file(file, path)
                 undo.pop_all()
         except OSError as error:
             if os.path.exists(path):  # noqa: PTH110  perhaps another process made it a moment ago
@@ -78,7 +79,7 @@ class Journal:
                 raise JournalError(f"{path} exists already.", remedy) from None
             journal._give_up_file(path, error)
         else:
-            journal.path, journal._file = path, file
+            journal._take_file(path, file, release)
             journal._write_line(journal.header, sync=True)
         return journal
 
@@ -95,14 +96,15 @@ class Journal:
             return cls.begin(path, header)
         with ExitStack() as undo:
             file = undo.enter_context(_open_existing(path))
-            _lock_file(file, path)
+            release = _lock_file(file, path)
+            undo.callback(release)
             recording = read_journal(path, {"journal": VERSION, **header})
             _cut_off(file, path, recording.end)
             undo.pop_all()
         elapsed = recording.ended_at
         recording.forget("failed" if retry_failed else "refused")
         journal = cls(recording.header, recording.calls, elapsed)
-        journal.path, journal._file = path, file
+        journal._take_file(path, file, release)
         if not recording.end:
             journal._write_line(journal.header, sync=True)
         if recording.halt:
@@ -119,6 +121,10 @@ class Journal:
         journal.halt_reason = recording.halt
         return journal
 
+    def _take_file(self, path: Path, file: TextIOWrapper, release: Release) -> None:
+        """Write to a file that is open and locked from now on."""
+        self.path, self._file, self._release = path, file, release
+
     def _give_up_file(self, path: Path | None, error: OSError) -> None:
         """Go on without a file, and keep the reason for the user."""
         self.problem = f"The journal cannot be written ({error.strerror}: {path})."
@@ -130,6 +136,7 @@ class Journal:
         if self._file:
             with suppress(OSError):
                 self._file.close()
+            self._release()
         self._file = None
 
     def elapsed_seconds(self) -> float:
@@ -199,7 +206,7 @@ class Journal:
 
 def _open_file(path: Path, mode: Literal["x", "r+"]) -> TextIOWrapper:
     """Open a journal file; a lone surrogate is written as the JSON escape that it came from."""
-    return path.open(mode, encoding="utf-8", errors="backslashreplace")
+    return path.open(mode, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def _open_existing(path: Path) -> TextIOWrapper:
@@ -225,17 +232,13 @@ def _unwritable(path: Path, error: OSError) -> JournalError:
     return JournalError(fault, "To look at it only, use --replay.")
 
 
-def _lock_file(file: TextIOWrapper, path: Path) -> None:
-    """Lock a journal for this process. Raises JournalBusy if another process writes it.
-
-    The operating system releases the lock when the process dies.
-    """
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise JournalBusy(
-            f"{path} is being written by another run.", "Wait for it to end, or name another run."
-        ) from None
+def _lock_file(file: TextIOWrapper, path: Path) -> Release:
+    """Lock a journal for this process. Raises JournalBusy if another process writes it."""
+    if release := lock_file(file.fileno(), path):
+        return release
+    raise JournalBusy(
+        f"{path} is being written by another run.", "Wait for it to end, or name another run."
+    )
 
 
 def call_key(kind: str, request: Json) -> str:

@@ -7,18 +7,19 @@ says when a request fits.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from agent.errors import OutsideError, UsageError
+from agent.outside.file_lock import lock_file
+from agent.outside.input_file import BINARY
 from agent.outside.rate_window import SLICES, RateLimit, WindowState, record_refusal, reserve
 
 #: Slices in which the store must return a reservation, of the `MAX_SEND_DELAY` that a request may
@@ -97,14 +98,15 @@ class FileCounterStore:
         """Replace the state in a file, under its lock; returns what `change` returns with it."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it may have been removed
         path = self._folder / f"{re.sub(r'[^a-z0-9.-]', '_', name)}-{self._window:g}.json"
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            result, state = change(_parse_state(os.pread(file, 100_000, 0)))
+        with ExitStack() as undo:
+            file = os.open(path, os.O_RDWR | os.O_CREAT | BINARY, 0o600)
+            undo.callback(os.close, file)
+            if release := lock_file(file, path, wait=True):
+                undo.callback(release)
+            result, state = change(_parse_state(os.read(file, 100_000)))
             text = state.model_dump_json().encode()
-            os.pwrite(file, text.ljust(8192) + b"\n", 0)  # always longer than the text before
-        finally:
-            os.close(file)
+            os.lseek(file, 0, os.SEEK_SET)
+            os.write(file, text.ljust(8192) + b"\n")  # always longer than the text before
         return result
 
 

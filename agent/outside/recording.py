@@ -20,7 +20,7 @@ from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
 from pydantic import ConfigDict, Field, ValidationError
 
 from agent.errors import NON_RETRYABLE, JournalDamaged, JournalError
-from agent.outside.input_file import open_regular, read_lines
+from agent.outside.input_file import open_regular, read_at, read_lines
 from agent.state import EarlierAnswer, Frozen
 from agent.state.json_data import Json, get_path, parse_json
 
@@ -118,7 +118,7 @@ class CallIndex(Mapping[str, Json]):
     def __getitem__(self, key: str) -> Json:
         span = self.spans[key]
         try:
-            line: Json = parse_json(os.pread(self._file, span.size, span.start))
+            line: Json = parse_json(read_at(self._file, span.size, span.start))
             return line
         except (OSError, ValueError):
             fault = "The journal was changed while it was being read."

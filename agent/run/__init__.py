@@ -2,5 +2,6 @@
 
 from agent.run.begin import research
 from agent.run.loop import Run
+from agent.run.python_api import AsyncRun, aresearch
 
-__all__ = ["Run", "research"]
+__all__ = ["AsyncRun", "Run", "aresearch", "research"]

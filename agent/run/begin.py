@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
 
 from agent import __version__
 from agent.errors import JournalError, UsageError
@@ -26,7 +29,13 @@ from agent.run.models import make_models
 from agent.run.parts import make_parts
 from agent.run.request import clean_topic, requested_slots, resolve_strategy
 from agent.run.resources import SharedResources, open_rate_limits
-from agent.settings import SHAPING_FIELDS, Settings, load_settings, user_folder
+from agent.settings import (
+    SHAPING_FIELDS,
+    Settings,
+    load_settings,
+    replace_settings,
+    user_folder,
+)
 from agent.sources.sources import NO_SOURCES, Sources, open_sources, search_options
 from agent.state.clock import utc_now
 from agent.state.json_data import Json, get_path
@@ -43,10 +52,13 @@ def research(
     *,
     resources: SharedResources | None = None,
     wrap_sources: Callable[[Sources], Sources] = lambda sources: sources,
+    **overrides: Any,
 ) -> Run:
     """Make a run, not yet begun: iterate over it for its events, or call `answer()` at once.
 
-    Without settings, those of the environment. With `settings.resume` the run goes on with a
+    Without settings, those of the environment; `overrides` are laid over them by their names, as in
+    `research("...", offline=True)`. `slots_schema` may also be a pydantic class, of which the
+    answer's `data` is then an instance. With `settings.resume` the run goes on with a
     journal, with `settings.replay` it repeats one without going outside; the topic may then be
     empty. `resources` are those that the runs of a process share. `wrap_sources` wraps the sources
     of the run, for example with a filter of their results.
@@ -54,11 +66,12 @@ def research(
     Raises UsageError for a topic or slots that cannot be researched, NotConfigured for a missing
     key, JournalError for a journal that cannot be used.
     """
-    settings = settings or load_settings()
+    data_model = _take_data_model(overrides)
+    settings = replace_settings(settings, overrides) if settings else load_settings(**overrides)
     if settings.replay and settings.follow:
         raise UsageError("--replay and --follow were both given.", "A replay needs no other run.")
     if settings.replay:
-        return _replay(topic, settings, settings.replay)
+        return _replay(topic, settings, data_model)
     path = journal_path(settings, settings.resume or new_run_name())
     goes_on = bool(settings.resume) and has_header(path)
     if goes_on:
@@ -83,7 +96,17 @@ def research(
         journal = Journal.resume(path, header, retry_failed=settings.retry_failed)
     else:
         journal = Journal.begin(path, header)
-    return Run(make_parts(settings, journal, models, sources, rate_limiter), slots)
+    parts = make_parts(settings, journal, models, sources, rate_limiter)
+    return Run(parts, slots, data_model)
+
+
+def _take_data_model(overrides: dict[str, Any]) -> type[BaseModel] | None:
+    """The class that `slots_schema` is, if it is one; its JSON Schema takes its place."""
+    schema = overrides.get("slots_schema")
+    if not (isinstance(schema, type) and issubclass(schema, BaseModel)):
+        return None
+    overrides["slots_schema"] = schema.model_json_schema()
+    return schema
 
 
 def _require_same_parent(settings: Settings, header: Json) -> None:
@@ -122,13 +145,16 @@ def _deduct_seconds(settings: Settings, seconds: float) -> Settings:
     return settings.model_copy(update={"max_seconds": left})
 
 
-def _replay(topic: str, settings: Settings, path: Path) -> Run:
-    """A run that the journal alone answers."""
+def _replay(topic: str, settings: Settings, data_model: type[BaseModel] | None) -> Run:
+    """A run that its journal alone answers, which is named by its path or as a run."""
+    path = Path(settings.replay or "")
+    path = path if os.path.isfile(path) else journal_path(settings, str(path))  # noqa: PTH113
+    settings = settings.model_copy(update={"replay": path})
     journal = Journal.replay(path)
     settings = _restore_settings(topic, settings, journal.header)
     rate_limiter = RateLimiter(no_rate_limits())
     parts = make_parts(settings, journal, [], NO_SOURCES, rate_limiter)
-    return Run(parts, requested_slots(settings))
+    return Run(parts, requested_slots(settings), data_model)
 
 
 def new_run_name() -> str:
@@ -139,7 +165,7 @@ def new_run_name() -> str:
 
 def journal_path(settings: Settings, name: str) -> Path:
     """The path of a journal, from that path or from the name of its run."""
-    if "/" in name or name.endswith(".jsonl"):
+    if Path(name).name != name or name.endswith(".jsonl"):
         return Path(name)
     return (settings.runs_dir or user_folder("data") / "runs") / f"{name}.jsonl"
 
@@ -172,7 +198,7 @@ def describe_followed(settings: Settings) -> ParentRun | None:
         return None
     return describe_parent(
         journal_path(settings, settings.follow),
-        lambda journal: _replay("", Settings(replay=journal), journal),
+        lambda journal: _replay("", Settings(replay=journal), None),
     )
 
 

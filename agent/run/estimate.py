@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Any, NamedTuple
 
+from agent.errors import UsageError
 from agent.llm import Generation, Model
 from agent.outside import Task
 from agent.run.begin import describe_followed
@@ -127,6 +128,9 @@ def estimate(topic: str, settings: Settings) -> Estimate:
     models = make_models(settings)
     strategy = resolve_strategy(topic, settings).strategy
     slots = requested_slots(settings)
+    if strategy not in WORKLOADS:
+        remedy = "Leave --estimate out, or name another --strategy."
+        raise UsageError(f"What the strategy {strategy} takes is not known.", remedy)
     least, most = WORKLOADS[strategy](settings, slots)
     opening: Task[Any] = MakeQueries(topic=topic, slots=slots, language=settings.lang)
     if parent := describe_followed(settings):

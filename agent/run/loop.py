@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from agent.errors import AgentError, Halt, JournalDamaged, Stopped
 from agent.outside.budget import CallUsage, sum_usage
@@ -15,6 +16,8 @@ from agent.run.request import clean_topic
 from agent.state import Event, Halted, Research, Slot, Started, Warned
 
 if TYPE_CHECKING:  # imported where it is used: the first model call goes out before
+    from pydantic import BaseModel
+
     from agent.answer import Answer, SlotAnswer, Usage
 
 #: What code raises that meets a recorded value of another shape than it takes.
@@ -24,23 +27,32 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, R
 class Run:
     """A topic on its way to an answer: an iterator of events. Closing the iterator cancels it.
 
-    A run happens once. A second iteration repeats the events so far.
+    A run happens once, in the thread that iterates over it first. A second iteration repeats the
+    events so far. As a context manager it stops at the end of the block, and lets go of its files.
     """
 
-    def __init__(self, parts: RunParts, slots: tuple[Slot, ...]) -> None:
+    def __init__(
+        self,
+        parts: RunParts,
+        slots: tuple[Slot, ...],
+        data_model: type[BaseModel] | None = None,
+    ) -> None:
+        """`data_model`: the class of the answer's data; None: it is plain."""
         self._start_time = time.monotonic()
         self._settings, self._journal, self._outside, self._strategy, self._span_sender = parts
-        self._is_started = False
+        self._data_model = data_model
+        self._thread: int | None = None  # that runs it
+        self._starting = threading.Lock()
+        self._ended = threading.Event()
         self._error: AgentError | None = None
         self._span_warnings: list[str] = []
         topic = clean_topic(str(self._journal.header["topic"]))
         self.research = Research(topic, slots)
 
     def __iter__(self) -> Iterator[Event]:
-        if self._is_started:
+        if not self._start():
             yield from tuple(self.research.events)
             return
-        self._is_started = True
         try:
             for event in self._events():
                 yield self.research.grow(event)
@@ -52,6 +64,24 @@ class Run:
             self._journal.close()
             self._outside.close()
             self._send_spans()
+            self._ended.set()
+
+    def _start(self) -> bool:
+        """Whether this is the first thread that wants to run it."""
+        with self._starting:
+            is_first = self._thread is None
+            self._thread = threading.get_ident() if is_first else self._thread
+        return is_first
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        if self._start():  # it never ran
+            self._journal.close()
+            self._outside.close()
+            self._ended.set()
 
     def _events(self) -> Iterator[Event]:
         research, strategy = self.research, self._strategy
@@ -90,15 +120,27 @@ class Run:
         return JournalDamaged(fault, remedy)
 
     def answer(self) -> Answer:
-        """The answer object, which holds the error if there was one. Runs the run if needed."""
+        """The answer object, which holds the error if there was one.
+
+        Runs the run if nobody does; waits for its end where another thread does.
+        """
         from agent.answer import build_error_answer
 
-        if not self._is_started:
+        if self._thread is None:
             deque(self, maxlen=0)
+        if self._thread != threading.get_ident():
+            self._ended.wait()
         try:
-            return self._build_answer()
+            return self._type_data(self._build_answer())
         except DAMAGE as error:
             return build_error_answer(self.research.topic, self._damage_error(error))
+
+    def _type_data(self, answer: Answer) -> Answer:
+        if self._data_model is None:
+            return answer
+        from agent.answer.typed import with_typed_data
+
+        return with_typed_data(answer, self._data_model)
 
     def _build_answer(self) -> Answer:
         from agent.answer import build_answer, build_run_info

@@ -13,10 +13,12 @@ from itertools import chain
 from agent.errors import NotConfigured, UsageError
 from agent.llm import Generation, Model, ModelChain
 from agent.outside import AnswerT, Reply, Task, TaskKind
+from agent.outside.plugins import load_plugin, plugin_names
 from agent.outside.prices import Price, find_price, load_prices
 from agent.settings import TASK_KINDS, Settings
 from agent.state.clock import utc_today
 
+ModelMaker = Callable[[Settings, Sequence[str]], Sequence[Model]]
 #: The general order first.
 KINDS: tuple[TaskKind | None, ...] = (None, *TASK_KINDS)
 #: Its cost tells whether the price of a model is known.
@@ -34,8 +36,10 @@ def make_models(settings: Settings) -> list[Model]:
     made: dict[tuple[str, str], Model] = {}
     for provider in dict.fromkeys(provider for provider, _ in named):
         names = [name for known, name in named if known == provider]
-        models = MODEL_PROVIDERS.get(provider, partial(_make_server, provider))(settings, names)
-        made |= {(provider, model.name): model for model in models}
+        made |= {
+            (provider, name): model
+            for name, model in zip(names, _maker(provider)(settings, names), strict=True)
+        }
     models = [made[name] for name in named]
     _require_prices(settings, models)
     return models
@@ -54,7 +58,8 @@ def order_models(settings: Settings, models: Sequence[Model]) -> dict[TaskKind, 
     """For each kind of task, which of some models are asked, in order: all where none is named."""
     if not models:  # a replay asks none
         return {kind: [] for kind in TASK_KINDS}
-    known = {(model.provider, model.name): model for model in models}
+    known = {(model.provider, ""): model for model in reversed(models)}  # the default of a plug-in
+    known |= {(model.provider, model.name): model for model in models}
     return {
         kind: [known[name] for name in name_models(settings, kind) if name in known] or list(models)
         for kind in TASK_KINDS
@@ -71,8 +76,9 @@ def name_models(settings: Settings, kind: TaskKind | None) -> list[tuple[str, st
     found: list[tuple[str, str]] = []
     for named in settings.models_for(kind) if kind else settings.named_models:
         provider, _, model = named.partition(":")
-        if provider not in MODEL_PROVIDERS and provider not in settings.servers:
-            known = ", ".join((*MODEL_PROVIDERS, *settings.servers))
+        added = plugin_names("models")
+        if provider not in {*MODEL_PROVIDERS, *settings.servers, *added}:
+            known = ", ".join((*MODEL_PROVIDERS, *settings.servers, *added))
             raise UsageError(f"Unknown model provider {provider!r}.", f"Use one of: {known}.")
         is_alone = not model or provider == "extractive"
         names = _default_models(settings, provider) if is_alone else (model,)
@@ -88,12 +94,18 @@ def _default_models(settings: Settings, provider: str) -> tuple[str, ...]:
         "anthropic": (settings.anthropic_model,),
         "extractive": ("extractive",),
     }.get(provider, ("",))
-    if names[0]:
+    if names[0] or provider in plugin_names("models"):
         return names
     if provider == "openai":
         remedy = "Add it to .env, or use --llm openai:MODEL."
         raise NotConfigured("OPENAI_MODEL is not set.", remedy)
     raise NotConfigured(f"{provider} is named without a model.", f"Write {provider}:MODEL.")
+
+
+def _maker(provider: str) -> ModelMaker:
+    """What makes the models of a provider: ours, one of another package, or a server's."""
+    made = MODEL_PROVIDERS.get(provider) or load_plugin("models", provider)
+    return made or partial(_make_server, provider)
 
 
 def _make_gemini(settings: Settings, names: Sequence[str]) -> list[Model]:
@@ -109,7 +121,7 @@ def _make_gemini(settings: Settings, names: Sequence[str]) -> list[Model]:
     if not account.is_usable:
         raise NotConfigured(
             "GEMINI_API_KEY is not set. Add it to .env, or run with --offline",
-            "Add a line GEMINI_API_KEY=... to .env in this directory, or run with --offline.",
+            "For every folder: research-agent config set GEMINI_API_KEY.",
         )
     connection = GeminiConnection(account, settings.llm_timeout)
     return [Gemini(name, connection, _find_price(settings, name)) for name in names]
@@ -178,7 +190,7 @@ def answer_extractively(task: Task[AnswerT]) -> Reply[AnswerT]:
 
 #: Providers by the name that the setting `llm` has for them. Each function makes models of a
 #: provider, by their names.
-MODEL_PROVIDERS: dict[str, Callable[[Settings, Sequence[str]], list[Model]]] = {
+MODEL_PROVIDERS: dict[str, ModelMaker] = {
     "gemini": _make_gemini,
     "openai": _make_openai,
     "anthropic": _make_anthropic,

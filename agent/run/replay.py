@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from agent import __version__
 from agent.errors import JournalError
-from agent.outside.budget import sum_usage
+from agent.outside.budget import round_dollars, sum_usage
 from agent.outside.recording import read_journal
 from agent.run import research
 from agent.settings import Settings
@@ -38,7 +38,7 @@ def replay_answer(answer: Json, journal: Path | None) -> Replay | None:
     replayed = research("", Settings(replay=journal)).answer()
     if replayed.error and replayed.error.kind == JournalError.kind:
         return None
-    max_usage = sum_usage(recording.calls.values())
+    max_usage = round_dollars(sum_usage(recording.calls.values()))
     return Replay(replayed.model_dump(mode="json"), max_usage.model_dump(mode="json"))
 
 

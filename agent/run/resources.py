@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agent.errors import UsageError
 from agent.llm import Model
+from agent.outside.plugins import plugin_names
 from agent.outside.rate_limits import (
     FileCounterStore,
     RateLimits,
@@ -84,6 +85,7 @@ def _check_providers(limits: Iterable[str], servers: Iterable[str]) -> None:
     from agent.sources.search import PROVIDERS
 
     known = [*(name for name in MODEL_PROVIDERS if name != "extractive"), *servers, *PROVIDERS]
+    known += [*plugin_names("models"), *plugin_names("search_providers")]
     for name in sorted(names.difference(known)):
         fault = f"RATE_LIMITS: there is no provider {name!r}."
         raise UsageError(fault, f"Choose from: {', '.join(known)}.")

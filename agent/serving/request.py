@@ -73,7 +73,7 @@ def _request_field(name: str) -> Any:
     annotation: Any = field.annotation
     if annotation == tuple[str, ...]:
         return (tuple[Text, ...] | None, Field(default=None, max_length=LONGEST_LIST))
-    longest = LONGEST_TEXT if annotation is str else None
+    longest = LONGEST_TEXT if annotation is str and not field.metadata else None
     bounded = Annotated[(annotation, *field.metadata)] if field.metadata else annotation
     return (bounded | None, Field(default=None, max_length=longest))
 

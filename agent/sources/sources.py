@@ -4,26 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agent import USER_AGENT
+from agent.characters import strip_controls
 from agent.errors import ReadFailed
 from agent.outside.budget import Budget
+from agent.outside.plugins import load_plugins
 from agent.outside.rate_limits import RateLimiter
 from agent.settings import Settings, user_folder
 from agent.state import Page, SearchResults
 from agent.state.clock import utc_now
-from agent.state.sanitizing import sanitize_for_display
+from agent.state.sanitizing import sanitize_for_display, sanitize_line
 
 if TYPE_CHECKING:
     from agent.sources.pages.fetch import PageReader
     from agent.sources.search.corpus import Corpus
     from agent.sources.search.options import SearchOptions
 
+MAX_TITLE = 300  # characters
 MAX_SKIPPED_SHOWN = 10  # files of a corpus that warnings name as unreadable, and as unknown
 
 Search = Callable[[str], SearchResults]
 Read = Callable[[str], Page]
+
+
+class AddedReader(Protocol):
+    """A reader that another package adds."""
+
+    def takes(self, url: str) -> bool:
+        """Whether it reads this address."""
+        ...
+
+    def read(self, url: str) -> tuple[str, str]:
+        """Title and text. Raises ReadFailed."""
+        ...
 
 
 def _refuse_call(_: str) -> Any:
@@ -135,14 +150,15 @@ def _open_web(
 
     reader = open_page_reader(settings)
     chain = build_search_chain(settings, search_options(settings), corpus, rate_limiter)
-    read = _corpus_or_web(corpus, reader) if corpus else reader
+    web = _plugin_or_web(settings, reader)
+    read = _corpus_or_web(corpus, web) if corpus else web
     warnings = _corpus_warnings(corpus) if corpus else ()
 
     def close() -> None:
         reader.close()
         chain.close()
 
-    web = Sources(
+    sources = Sources(
         _with_time(chain),
         read,
         reader.warm,
@@ -152,7 +168,22 @@ def _open_web(
         chain.count_earlier,
     )
     is_cached = settings.cache and settings.cache_ttl and not corpus
-    return _with_cache(settings, web) if is_cached else web
+    return _with_cache(settings, sources) if is_cached else sources
+
+
+def _plugin_or_web(settings: Settings, reader: Read) -> Read:
+    """Reads an address with the first added reader that takes it, else as a web page."""
+    added: list[AddedReader] = [make(settings) for make in load_plugins("readers")]
+
+    def read(url: str) -> Page:
+        own = next((one for one in added if one.takes(url)), None)
+        if own is None:
+            return reader(url)
+        title, text = own.read(url)
+        clean = strip_controls(text)[: settings.page_max_bytes]
+        return Page.from_text(url, sanitize_line(title, MAX_TITLE), clean, utc_now())
+
+    return read if added else reader
 
 
 def search_options(settings: Settings) -> SearchOptions:
@@ -167,14 +198,14 @@ def search_options(settings: Settings) -> SearchOptions:
     )
 
 
-def _corpus_or_web(corpus: Corpus, reader: PageReader) -> Read:
+def _corpus_or_web(corpus: Corpus, web: Read) -> Read:
     """Reads a document of the corpus where the URL is of one, else the web page."""
 
     def read(url: str) -> Page:
         try:
             return corpus.read(url)
         except ReadFailed:
-            return reader(url)
+            return web(url)
 
     return read
 

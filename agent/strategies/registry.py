@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from agent.errors import UsageError
 from agent.evidence.credibility import Blocking
 from agent.outside import Outside
+from agent.outside.plugins import load_plugin, plugin_names
 from agent.settings import Settings
 from agent.steps.follow_parent import FollowParent
 from agent.steps.generate_queries import GenerateQueries
@@ -40,7 +42,12 @@ MOST_FOLLOWED = 5
 
 def build_strategy(outside: Outside, settings: Settings) -> Strategy:
     """The strategy that the settings name, or the baseline if they name one."""
-    build = BASELINES.get(settings.baseline) or STRATEGIES[settings.strategy]
+    name = settings.strategy
+    build = BASELINES.get(settings.baseline) or STRATEGIES.get(name)
+    build = build or load_plugin("strategies", name)
+    if build is None:  # a journal may name one of a package that is not installed here
+        known = ", ".join([*STRATEGIES, *plugin_names("strategies")])
+        raise UsageError(f"There is no strategy {name!r}.", f"Choose from: {known}.")
     return build(outside, settings)
 
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-
-def format_usd(usd: float | None) -> str:
-    """An amount in dollars: four decimals, or two significant digits below $0.001."""
-    if usd is None:
-        return "price not known"
-    return f"${usd:.4f}" if usd >= 0.001 else f"${usd:.2g}"
+from agent.answer.phrases import format_usd
 
 
 def format_seconds(seconds: float) -> str:

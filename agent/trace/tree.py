@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from agent.answer.phrases import format_usd
 from agent.state import (
     Blocked,
     Doubted,
@@ -17,7 +18,7 @@ from agent.state import (
 )
 from agent.trace.calls import CallCost, sum_cost, sum_costs_by_service
 from agent.trace.event_nodes import CallMatcher, EventNodes
-from agent.trace.figures import format_seconds, format_tokens, format_usage, format_usd
+from agent.trace.figures import format_seconds, format_tokens, format_usage
 from agent.trace.values import Node, Trace
 
 #: The events that gather evidence, a failed search or page aside.

@@ -194,8 +194,15 @@ def _build_error(attempts: list[Attempt], costs: Sequence[Spent]) -> SearchFaile
     with_key = [attempt for attempt in attempts if attempt.outcome != "no_key"]
     return SearchFailed(
         f"No search provider answered. {reasons}",
-        " ".join(dict.fromkeys(attempt.remedy for attempt in last_attempts if attempt.remedy)),
+        " ".join(dict.fromkeys(filter(None, _list_remedies(tuple(last_attempts))))),
         outcome=(with_key or attempts)[0].outcome,
         attempts=tuple(attempts),
         spent=_sum_costs(costs),
     )
+
+
+def _list_remedies(attempts: Sequence[Attempt]) -> Iterator[str]:
+    """What to do about each failure; of the providers that are not set up, one is enough."""
+    yield from (attempt.remedy for attempt in attempts if attempt.outcome != "no_key")
+    unset = [attempt.remedy for attempt in attempts if attempt.outcome == "no_key"]
+    yield unset[0] if len(unset) == 1 else "Set up one of those that are not." if unset else ""

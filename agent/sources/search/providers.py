@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from agent import USER_AGENT
 from agent.errors import SearchFailed, UsageError
+from agent.outside.plugins import load_plugin, plugin_names
 from agent.outside.rate_limits import RateLimiter
 from agent.settings import Settings
 from agent.sources.search.chain import Provider, SearchChain
@@ -91,10 +92,14 @@ def build_search_chain(
     options = options or SearchOptions(language=settings.lang)
     factories = PROVIDERS | ({"corpus": lambda *_: corpus} if corpus else {})
     names = dict.fromkeys(name.lower() for name in settings.search)
+    for name in names.keys() - factories.keys():
+        if plugin := load_plugin("search_providers", name):
+            factories = {**factories, name: plugin}
     if unknown := [name for name in names if name not in factories]:
         hint = " Name its folder with --corpus." if "corpus" in unknown else ""
         fault = f"There is no search provider {unknown[0]!r}.{hint}"
-        raise UsageError(fault, f"Choose from: {', '.join(factories)}.")
+        known = dict.fromkeys([*factories, *plugin_names("search_providers")])
+        raise UsageError(fault, f"Choose from: {', '.join(known)}.")
     providers: list[Provider] = [factories[name](settings, options) for name in names]
     if rate_limiter:
         providers = [RateLimitedProvider(provider, rate_limiter) for provider in providers]

@@ -1,0 +1,90 @@
+"""The command `research-agent`: its first argument, exactly, names a door; else it is a question.
+
+Each door is a module of its own too: `python -m agent.doctor`. A new one is a line in DOORS.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+
+from agent import shell
+from agent.cli import people
+
+NAME = "research-agent"
+
+
+class Door(NamedTuple):
+    """A package with a module `__main__`, which has a `command` and a `main`; and what it does."""
+
+    package: str
+    summary: str
+
+
+DOORS = {
+    "doctor": Door("agent.doctor", "Say what is set, what answers, what to fix."),
+    "config": Door("agent.config", "Keep keys and settings in a file of your own."),
+    "chat": Door("agent.chat", "Ask question after question, each following the last."),
+    "audit": Door("agent.audit", "Check an answer against the pages that it cites."),
+    "trace": Door("agent.trace", "Show what a run asked, searched, read and decided."),
+    "batch": Door("agent.batch", "Research every question of a file."),
+    "evaluate": Door("agent.evaluate", "Measure answers to questions with known answers."),
+    "serve": Door("agent.server", "Serve the page and the API on this machine."),
+    "mcp": Door("agent.mcp_server", "Serve research as a tool of other programs' models."),
+}
+#: Not a door: says that what follows is a question, whatever its first word.
+ASK = "ask"
+
+
+class QuestionCommand(click.Command):
+    """The command that takes a question; its help lists the doors too."""
+
+    def format_commands(self, formatter: click.HelpFormatter) -> None:
+        """Write a line for each door."""
+        rows = [(word, door.summary) for word, door in DOORS.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl([*rows, (ASK, "Research a question that begins like a command.")])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the doors before the options."""
+        self.format_commands(formatter)
+        super().format_options(ctx, formatter)
+
+
+def _complete_word(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+    """The doors whose names begin so, for completion in a shell."""
+    return [word for word in (*DOORS, ASK) if word.startswith(begun)]
+
+
+def main() -> None:
+    """The console command `research-agent`."""
+    word = sys.argv[1] if len(sys.argv) > 1 else ""
+    if word in DOORS:
+        open_door(word, sys.argv[2:])
+    else:
+        ask(sys.argv[2:] if word == ASK else sys.argv[1:])
+
+
+def open_door(word: str, arguments: list[str]) -> None:
+    """Become the command of a door. Its help has examples for this way to call it."""
+    package = DOORS[word].package
+    door = import_module(f"{package}.__main__")
+    name = f"{NAME} {word}"
+    door.command.epilog = (door.command.epilog or "").replace(f"python -m {package}", name)
+    sys.argv = [name, *arguments]
+    door.main()
+
+
+def ask(arguments: list[str]) -> None:
+    """Become the command that takes a question."""
+    gc.set_threshold(50_000)  # a short process with big imports: collecting costs a tenth of them
+    question = click.Argument(["question"], required=False, shell_complete=_complete_word)
+    command = people.people_command(QuestionCommand, question)
+    sys.argv = [NAME, *arguments]
+    shell.run_process(
+        lambda: shell.run_command(command, lambda error: people.refuse(arguments, error))
+    )

@@ -1,0 +1,1 @@
+"""A door: the settings file of a user."""

@@ -1,0 +1,156 @@
+"""Runs for code that awaits: `aresearch`, a thin door over the run, which goes in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Generator
+from concurrent.futures import Future
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from agent.outside.threads import spawn
+from agent.run.begin import research
+from agent.run.loop import Run
+from agent.settings import Settings
+from agent.state import Event
+
+if TYPE_CHECKING:
+    from agent.answer import Answer
+
+
+def aresearch(topic: str, settings: Settings | None = None, **overrides: Any) -> AsyncRun:
+    """A run to be awaited for its answer, or iterated over for its events; it takes what `research`
+    takes.
+
+    It begins when it is first awaited or iterated over, which raises what `research` raises. When
+    the task that waits for it is cancelled, it stops.
+    """
+    return AsyncRun(lambda: research(topic, settings, **overrides))
+
+
+class AsyncRun:
+    """A run that goes in a thread of its own. Tasks of any event loop may wait for it.
+
+    As an asynchronous context manager it stops at the end of the block.
+    """
+
+    def __init__(self, begin: Callable[[], Run]) -> None:
+        self._begin = begin
+        self._lock = threading.Lock()
+        self._events: list[Event] = []
+        self._watchers: set[Callable[[], None]] = set()
+        self._run: Run | None = None
+        self._is_stopped = False
+        self._future: Future[Answer] | None = None
+
+    def __await__(self) -> Generator[Any, None, Answer]:
+        return self._wait().__await__()
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return _EventIterator(self)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Gather no more: the run ends within one outside call, with the best answer so far."""
+        with self._lock:
+            self._is_stopped = True
+            run = self._run
+        if run:
+            run.stop()
+
+    def answer(self) -> Answer:
+        """Wait for the answer, in any thread but that of an event loop. Raises as `research`."""
+        return self._start().result()
+
+    async def _wait(self) -> Answer:
+        async for _ in self:
+            pass
+        return self.answer()
+
+    def _start(self) -> Future[Answer]:
+        """The work of the thread, which is started if it is not."""
+        with self._lock:
+            is_first = self._future is None
+            future = self._future = self._future or spawn(self._run_to_end)
+        if is_first:
+            future.add_done_callback(lambda _: self._wake())
+        return future
+
+    def _run_to_end(self) -> Answer:
+        run = self._begin()
+        with self._lock:
+            self._run = run
+            is_stopped = self._is_stopped
+        if is_stopped:
+            run.stop()
+        for event in run:
+            self._events.append(event)
+            self._wake()
+        return run.answer()
+
+    def _wake(self) -> None:
+        with self._lock:
+            watchers = tuple(self._watchers)
+        for wake in watchers:
+            with suppress(RuntimeError):  # the loop has ended, and the waiting task with it
+                wake()
+
+    async def next_event(self, position: int) -> Event | None:
+        """The event at a position, once it has come; None if the run ended before it.
+
+        Raises what `research` raises. A task that is cancelled while it waits stops the run.
+        """
+        future, has_news = self._start(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(has_news.set)
+
+        with self._lock:
+            self._watchers.add(wake)
+        try:
+            while True:
+                has_news.clear()
+                has_ended = future.done()  # read first: an event that comes later wakes it
+                if position < len(self._events):
+                    return self._events[position]
+                if has_ended:
+                    future.result()  # raises, if it did
+                    return None
+                await has_news.wait()
+        except asyncio.CancelledError:
+            self.stop()
+            raise
+        finally:
+            with self._lock:
+                self._watchers.discard(wake)
+
+
+class _EventIterator:
+    """The events of a run from the first on, however many have come already."""
+
+    def __init__(self, run: AsyncRun) -> None:
+        self._run = run
+        self._position = 0
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Event:
+        event = await self._run.next_event(self._position)
+        if event is None:
+            raise StopAsyncIteration
+        self._position += 1
+        return event
