@@ -35,7 +35,7 @@ from agent.outside import TaskKind
 from agent.outside.gemini_api import GeminiAccount
 from agent.outside.input_file import read_bytes
 from agent.outside.plugins import plugin_names
-from agent.state import Frozen
+from agent.state import CitedReport, Frozen
 from agent.state.sanitizing import sanitize_line
 
 TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
@@ -134,6 +134,8 @@ class Settings(Frozen):
     offline: bool = False
     slots: tuple[str, ...] = ()
     slots_schema: dict[str, Any] | None = None  # a JSON Schema whose leaves are the slots
+    report: CitedReport | None = None  # somebody's report: it is checked, and nothing researched
+    search_uncited: bool = False  # a check searches for sentences that cite nothing
     max_rounds: int = Field(default=2, ge=1, le=10)  # of `slots` and `report`
     max_words: int = Field(default=80, ge=10, le=2000)
     max_steps: int = Field(default=5, ge=1, le=20)  # decisions of strategy `loop`
@@ -305,7 +307,8 @@ DEPTHS: dict[str, dict[str, Any]] = {
 SHAPING_FIELDS = tuple(
     "strategy baseline depth slots slots_schema max_rounds max_steps max_words pages_per_query "
     "pages_per_step evidence_tokens double_check browse_with_model report_tokens max_iterations "
-    "credibility min_credibility lang verify verify_batch on_unsupported".split()
+    "credibility min_credibility lang verify verify_batch on_unsupported report "
+    "search_uncited".split()
 )
 
 #: The field that each environment variable sets. A list is written with commas. Those that are not

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from evals import (
     arms,
     calibration,
+    check,
     claims,
     conflicts,
     credibility,
@@ -105,6 +106,10 @@ def _links(data: Path) -> str:
     return links.report(links.measure(data, 60))
 
 
+def _check(data: Path) -> str:
+    return check.report(check.measure(data))
+
+
 def _lies(data: Path) -> str:
     return lies.report(lies.measure(data))
 
@@ -145,6 +150,7 @@ SUITES = (
     Suite("planted", "Planted pages", "injection", planted.report),
     Suite("links", "Links that open at the quote, in a browser", "pages", _links),
     Suite("lies", "What reaches the user of what a model makes up", "multihop", _lies),
+    Suite("check", "Reports with planted faults", "pages", _check),
     Suite("credibility", "Credibility of domains", "credibility", _credibility),
 )
 

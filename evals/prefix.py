@@ -37,9 +37,7 @@ class Prefix(NamedTuple):
 
 def measure(data: Path) -> list[Prefix]:
     """Every call after the first, of the first questions of the half that nothing is tuned on."""
-    rows = [
-        q for q in questions(data, SETS) if len(q["gold"]) in HOPS and half(q) == "report"
-    ]
+    rows = [q for q in questions(data, SETS) if len(q["gold"]) in HOPS and half(q) == "report"]
     corpus = data.resolve() / "multihop/corpus.jsonl.gz"
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)

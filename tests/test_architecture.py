@@ -21,7 +21,7 @@ ROOMS = (
     "strategies answer run serving"
 ).split()
 #: Doors never import each other, and nothing imports a door.
-DOORS = set("cli audit batch chat config doctor evaluate mcp_server server trace".split())
+DOORS = set("cli audit batch chat check config doctor evaluate mcp_server server trace".split())
 DATA = {"demo"}  # holds no code
 MOST_ROOMS = 16
 NETWORK = {
@@ -185,6 +185,7 @@ def test_broad_excepts_are_few() -> None:
         "cli",
         "batch.__main__",
         "chat.__main__",
+        "check.__main__",
         "evaluate.__main__",
         "server.__main__",
         "mcp_server.__main__",

@@ -128,7 +128,7 @@ def test_the_tool_research_takes_the_run_that_it_follows(world: Services, tmp_pa
 
     async def talk() -> None:
         async with Client(server) as client:
-            [research, _] = (await client.list_tools()).tools
+            research, *_ = (await client.list_tools()).tools
             assert "follow" in research.input_schema["properties"]
             first = (await client.call_tool("research", {"question": PARENT})).structured_content
             forget(world)

@@ -39,7 +39,7 @@ def test_over_standard_input_and_output(tmp_path: Path) -> None:
     async def talk() -> None:
         async with Client(server) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-            assert set(tools) == {"research", "audit"}
+            assert set(tools) == {"research", "check", "audit"}
             assert tools["research"].output_schema == answer_schema()
             assert "detach" not in tools["research"].input_schema["properties"]
             told: list[str] = []

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agent.answer.check import ReportCheck, build_check, decide_check_status
 from agent.answer.markdown_format import report_to_markdown
 from agent.answer.numbering import number_sources, renumber
 from agent.answer.report import build_report, cited_sources
@@ -21,6 +22,7 @@ from agent.answer.schema import (
     answer_validator,
 )
 from agent.answer.status import (
+    Status,
     decide_status,
     failed_models,
     find_shortfalls,
@@ -39,6 +41,7 @@ from agent.slots.weighing import rate_confidence
 from agent.state import (
     Alternative,
     Asked,
+    CitedReport,
     Failed,
     Finding,
     Frozen,
@@ -64,14 +67,17 @@ def build_answer(
     usage: Usage,
     run: RunInfo,
     schema: dict[str, Any] | None = None,
+    report: CitedReport | None = None,
     warnings: Iterable[str] = (),
     error: AgentError | None = None,
 ) -> Answer:
     """The answer object of a run that ended.
 
     `schema` is the JSON Schema of the slots, if the run has one; the answer then has `data`.
-    `warnings` come after those of the run's events.
+    `report` is the one that the run checked; the answer then has `check`. `warnings` come after
+    those of the run's events.
     """
+    check = build_check(report, research) if report else None
     composed = research.answer
     findings, data = research.findings, None
     if schema is not None:
@@ -84,7 +90,9 @@ def build_answer(
     counts = _count_sources(research)
     answer = Answer(
         topic=research.original_topic,
-        status=decide_status(research, error, citations, shortfalls),
+        status=_decide_check_status(check, error)
+        if check
+        else decide_status(research, error, citations, shortfalls),
         degraded=is_degraded(research, citations),
         answer=composed.text if composed else "",
         citations=citations,
@@ -92,14 +100,24 @@ def build_answer(
         slots=_build_slots(findings),
         data=data,
         report=build_report(research, blocked=counts.blocked, failed=counts.failed),
+        check=check,
         sources=counts,
         attempts=research.attempts + tuple(getattr(error, "attempts", ())),
-        warnings=(*_event_warnings(research), *shortfalls, *warnings),
+        warnings=(
+            *(report.warnings if report else ()),
+            *_event_warnings(research),
+            *shortfalls,
+            *warnings,
+        ),
         usage=usage,
         run=run.model_copy(update=_used_services(research) | _understood(run, research)),
         error=_to_error(error) if error else None,
     )
     return _number_sources(_strip_controls(answer), research)
+
+
+def _decide_check_status(check: ReportCheck, error: AgentError | None) -> Status:
+    return "error" if error else decide_check_status(check)
 
 
 def _number_sources(answer: Answer, research: Research) -> Answer:
@@ -253,6 +271,9 @@ def _blocked_warning(research: Research) -> Iterator[str]:
 def _model_warnings(events: Iterable[Asked]) -> Iterator[str]:
     """Which tasks were done without a model, or that all were."""
     events = tuple(events)
+    if {(event.task, event.model) for event in events} == {("verify", "extractive")}:  # of a check
+        yield "No model judged: what rules cannot decide is unchecked."
+        return
     for names, model in dict.fromkeys((failed_models(e), e.model) for e in events):
         if names:
             yield f"{', '.join(names)} failed; {model} answered instead."

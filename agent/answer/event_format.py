@@ -16,6 +16,7 @@ from agent.state import (
     Asked,
     Blocked,
     Browsed,
+    Checked,
     Composed,
     Decided,
     Doubted,
@@ -94,6 +95,9 @@ def describe_event(event: Event) -> str:  # noqa: C901 - one case an event is cl
             counts = Counter(claim.verdict for claim in event.claims)
             verdicts = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
             return f"{verdicts or 'no claims'}; {len(event.dropped)} dropped"
+        case Checked():
+            found = Counter(claim.verdict for claim in event.claims)
+            return ", ".join(f"{n} {verdict}" for verdict, n in found.items()) or "no claims"
         case Failed():
             return f"{event.what} {event.subject}: {event.message}"
         case Warned():

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from agent.answer.check import ReportCheck
 from agent.answer.report import ReportAnswer
 from agent.evidence.credibility import Credibility
 from agent.outside.budget import CallUsage
@@ -138,6 +139,11 @@ class Answer(Frozen):
         exclude_if=lambda data: data is None,
         description="with a schema of slots only: their values as one plain object in that schema, "
         "null where not found",
+    )
+    check: ReportCheck | None = Field(
+        default=None,
+        exclude_if=lambda check: check is None,
+        description="of a run that checked somebody's report only: there is no answer then",
     )
     sources: SourceCounts = SourceCounts()
     attempts: tuple[Attempt, ...] = ()

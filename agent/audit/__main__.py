@@ -68,6 +68,8 @@ def _check_live_pages(report: Json, file: Path) -> list[Json]:
 
     if not report["ok"]:
         return []
+    if "topic" not in _read_answer(file):
+        raise UsageError("Live pages are read for answers alone.", "Check the report again.")
     answer = Answer.model_validate(_read_answer(file))
     reader = open_page_reader(load_settings())
     try:

@@ -67,7 +67,7 @@ def decide_verdict(
     if judged and judged.verdict == "supported" and not places:
         return Assessment("unsupported", "rule")
     if judged:
-        return _limit(judged, claim, places)
+        return limit_assessment(judged, claim, places)
     pages = {place.text for place in places}
     missing = find_missing(claim, _texts_of(places))
     if any(not any(stands_on_page(one, page) for page in pages) for one in missing):
@@ -80,10 +80,10 @@ def decide_value(value: str, places: Sequence[QuotePlace], judged: Assessment | 
 
     A value that is a whole sentence is on its page, but not thereby the answer to its slot.
     """
-    return _limit(judged, value, places) if judged else UNCHECKED
+    return limit_assessment(judged, value, places) if judged else UNCHECKED
 
 
-def _limit(judged: Assessment, claim: str, places: Sequence[QuotePlace]) -> Assessment:
+def limit_assessment(judged: Assessment, claim: str, places: Sequence[QuotePlace]) -> Assessment:
     """What a model said, and no more than the rules allow."""
     if judged.verdict != "supported":
         return judged

@@ -29,6 +29,7 @@ DOORS = {
     "doctor": Door("agent.doctor", "Say what is set, what answers, what to fix."),
     "config": Door("agent.config", "Keep keys and settings in a file of your own."),
     "chat": Door("agent.chat", "Ask question after question, each following the last."),
+    "check": Door("agent.check", "Check a report of anybody's against the pages that it cites."),
     "audit": Door("agent.audit", "Check an answer against the pages that it cites."),
     "trace": Door("agent.trace", "Show what a run asked, searched, read and decided."),
     "batch": Door("agent.batch", "Research every question of a file."),

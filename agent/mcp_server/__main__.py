@@ -15,7 +15,9 @@ from agent.errors import AgentError
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from mcp.server import Server
 
-MAX_REQUEST = 4 * 1024 * 1024  # bytes: a call of `audit` holds a whole answer object
+MAX_REQUEST = (
+    12 * 1024 * 1024
+)  # bytes: a call of `audit` holds an answer object, one of `check` a report
 EPILOG = """\b
 Examples:
   python -m agent.mcp_server --offline          # what an MCP client starts
@@ -28,7 +30,7 @@ Examples:
 @shell.server_options(port=8001)
 @click.version_option(__version__, prog_name="agent.mcp_server")
 def command(http: bool, host: str, port: int, **options: Any) -> int:
-    """Serve the tools `research` and `audit`, and finished runs as resources.
+    """Serve the tools `research`, `check` and `audit`, and finished runs as resources.
 
     Over HTTP, listening on anything but loopback needs a token: AGENT_API_TOKEN.
     """

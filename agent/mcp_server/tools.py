@@ -16,9 +16,12 @@ from pydantic import ValidationError
 
 from agent import __version__
 from agent.answer import Answer, answer_schema, to_json
+from agent.answer.check import build_check_result, check_schema
 from agent.errors import AgentError, UsageError, format_error
 from agent.run.audit import audit_answer
-from agent.serving.request import Configure, Question
+from agent.run.check import check_settings, check_topic
+from agent.serving.live import LiveRun
+from agent.serving.request import CheckRequest, Configure, Question
 from agent.serving.runs import MAX_LISTED, Runs
 from agent.state.json_data import parse_json
 
@@ -32,6 +35,11 @@ RESEARCH_DESCRIPTION = (
 AUDIT_DESCRIPTION = (
     "Check an answer object of this program again, from the run's journal alone: every page hash, "
     "offset, quote, marker and verdict. `ok` only if everything stands."
+)
+CHECK_DESCRIPTION = (
+    "Check a report that anybody wrote against the pages that it cites: each sentence with its "
+    "verdict, the quote that decides, and what is wrong. Markdown, HTML, wikitext, BibTeX, the "
+    "JSON of an answer; DOCX and PDF in base64. It sees no file of yours: send the text."
 )
 AUDIT_SCHEMA = {
     "type": "object",
@@ -58,7 +66,8 @@ class Tools:
         return Server(
             "llm-research-agent",
             version=__version__,
-            instructions="Ask `research` one question at a time; `audit` checks an answer again.",
+            instructions="Ask `research` one question at a time; `audit` checks an answer again; "
+            "`check` checks any report against what it cites.",
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_finished_runs,
@@ -69,6 +78,8 @@ class Tools:
     async def _list_tools(self, _: Context, __: Any) -> types.ListToolsResult:
         research_input = Question.model_json_schema()
         del research_input["properties"]["detach"]
+        check_input = CheckRequest.model_json_schema()
+        del check_input["properties"]["detach"]
         audit_input = {
             "type": "object",
             "properties": {"answer": {"type": "object"}},
@@ -90,6 +101,13 @@ class Tools:
                     output_schema=AUDIT_SCHEMA,
                     annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
                 ),
+                types.Tool(
+                    name="check",
+                    description=CHECK_DESCRIPTION,
+                    input_schema=check_input,
+                    output_schema=check_schema(),
+                    annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=True),
+                ),
             ]
         )
 
@@ -101,6 +119,8 @@ class Tools:
         try:
             if call.name == "research":
                 return _answer_result(await self._research(ctx, arguments))
+            if call.name == "check":
+                return _check_result(await self._check(ctx, arguments))
             if call.name == "audit":
                 return _structured_result(await asyncio.to_thread(self._audit, arguments))
         except AgentError as error:
@@ -118,6 +138,20 @@ class Tools:
         live = await asyncio.to_thread(
             self._runs.begin, question.question, settings, follow=question.follow
         )
+        return await self._attend(ctx, live)
+
+    async def _check(self, ctx: Context, arguments: dict[str, Any]) -> Answer:
+        """Check a report to the end, as `_research` does."""
+        sent = CheckRequest.model_validate(_read_again(arguments))
+        overrides = sent.setting_overrides(self._configure({}))
+        report = await asyncio.to_thread(sent.read_report)
+        settings = self._configure(overrides | {"request_id": _request_id_of(ctx)})
+        settings = check_settings(report, settings)
+        live = await asyncio.to_thread(self._runs.begin, check_topic(report), settings)
+        return await self._attend(ctx, live)
+
+    async def _attend(self, ctx: Context, live: LiveRun) -> Answer:
+        """The answer of a run at its end; its frames are progress until then."""
         with live.listener(0):
             async with aclosing(live.follow()) as frames:
                 async for frame in frames:
@@ -199,6 +233,15 @@ def _request_id_of(ctx: Context) -> str:
 def _answer_result(answer: Answer) -> types.CallToolResult:
     """The answer object; where it is an error, a failure with the error in words."""
     result = _structured_result(answer.model_dump(mode="json"))
+    if answer.error is None:
+        return result
+    failure = _failure_result(format_error(answer.error.message, answer.error.remedy))
+    return failure.model_copy(update={"structured_content": result.structured_content})
+
+
+def _check_result(answer: Answer) -> types.CallToolResult:
+    """The result of a check; where it is an error, a failure with the error in words."""
+    result = _structured_result(build_check_result(answer).model_dump(mode="json"))
     if answer.error is None:
         return result
     failure = _failure_result(format_error(answer.error.message, answer.error.remedy))

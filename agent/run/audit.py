@@ -28,6 +28,14 @@ from agent.errors import JournalError
 from agent.evidence.citing import join_claims
 from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers
+from agent.run.audit_check import (
+    count_checked,
+    find_check_failures,
+    find_judged_claims,
+    is_check_result,
+    read_check,
+    replay_check,
+)
 from agent.run.journal_evidence import JournalEvidence, read_evidence
 from agent.run.loop import DAMAGE
 from agent.run.replay import find_replay_differences, replay_answer
@@ -46,6 +54,8 @@ def audit_answer(answer: Json, journal: Path | None = None) -> Json:
     Without `journal`, that of the path which the answer names. `replayed` is whether the journal
     gave the whole answer again, or could have. Raises JournalError if it cannot be read.
     """
+    if is_check_result(answer):
+        return _audit_check(answer, journal)
     if failures := list(find_schema_errors(answer)):
         return _make_result(failures, [], None, is_replayed=False)
     typed = Answer.model_validate(answer)
@@ -59,6 +69,22 @@ def audit_answer(answer: Json, journal: Path | None = None) -> Json:
     if replay:
         failures += find_replay_differences(answer, replay, {where for where, _ in failures})
     return _make_result(failures, judged, typed, is_replayed=replay is not None)
+
+
+def _audit_check(value: Json, journal: Path | None) -> Json:
+    """As `audit_answer`, for the result of a check."""
+    result, failures = read_check(value)
+    if result is None:
+        return _make_result(failures, [], None, is_replayed=False)
+    if journal is None and result.run and result.run.get("journal"):
+        journal = Path(str(result.run["journal"]))
+    with _report_damage(journal):
+        failures = list(find_check_failures(result, read_evidence(journal)))
+        replay = replay_check(result, journal)
+    if replay:
+        failures += find_replay_differences(value, replay, {where for where, _ in failures})
+    audit = _make_result(failures, list(find_judged_claims(result)), None, is_replayed=bool(replay))
+    return audit | {"checked": count_checked(result)}
 
 
 def find_schema_errors(answer: Json) -> Iterator[Failure]:

@@ -179,6 +179,7 @@ def _make_header(path: Path, topic: str, settings: Settings) -> Json:
     parent = describe_followed(settings)
     shape = settings.model_dump(mode="json", include=set(SHAPING_FIELDS))
     shape["verify_batch"] = settings.claims_per_call
+    is_special = bool(settings.baseline or settings.report)  # no strategy that a user can name
     return {
         "run": path.stem,
         "version": __version__,
@@ -186,7 +187,7 @@ def _make_header(path: Path, topic: str, settings: Settings) -> Json:
         "strategy": choice.strategy,
         "reason": choice.reason,
         "at": utc_now(),
-        "settings": shape if settings.baseline else shape | {"strategy": choice.strategy},
+        "settings": shape if is_special else shape | {"strategy": choice.strategy},
         **({"request": settings.request_id} if settings.request_id else {}),
         **({"parent": parent.model_dump(mode="json")} if parent else {}),
     }

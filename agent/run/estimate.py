@@ -12,13 +12,14 @@ from agent.outside import Task
 from agent.run.begin import describe_followed
 from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_task_tokens
 from agent.run.models import make_models, order_models
-from agent.run.request import requested_slots, resolve_strategy
+from agent.run.request import CHECK, requested_slots, resolve_strategy
 from agent.settings import Settings
 from agent.sources.search.providers import find_paid_terms
 from agent.state import Frozen, Slot
 from agent.steps.follow_parent import UnderstandFollowUp
 from agent.steps.generate_queries import MAX_QUERIES, MAX_SLOTS, MakeQueries
 from agent.steps.reflect import MAX_NEW_QUERIES
+from agent.strategies.check.read_cited import MOST_SEARCHED, PAGES_EACH
 from agent.strategies.loop.decide import MAX_STEP_QUERIES
 from agent.strategies.report.gather import MAX_IDLE_TURNS
 from agent.strategies.report.tool_results import PAGE_TOKENS
@@ -116,10 +117,24 @@ def _count_verify_asks(settings: Settings) -> tuple[int, int]:
     return 1, ceil(claims / settings.claims_per_call) + 2
 
 
+def _check_workloads(settings: Settings, _: Sequence[Slot]) -> Workloads:
+    """Each cited page is read; the rules decide all sentences, or the model judges all."""
+    report = settings.report
+    cited = sum(bool(one.sources) for one in report.sentences) if report else 0
+    others = len(report.sentences) - cited if report else 0
+    pages = sum(bool(one.url) for one in report.sources) if report else 0
+    searches = min(others, MOST_SEARCHED) if settings.search_uncited else 0
+    asks = ceil((cited + searches) / settings.claims_per_call) if settings.verify == "model" else 0
+    tokens = settings.report_tokens
+    most = Workload(asks, 1, searches, pages + searches * PAGES_EACH, tokens)
+    return Workload(0, 1, searches, pages, tokens), most
+
+
 WORKLOADS: dict[str, Callable[[Settings, Sequence[Slot]], Workloads]] = {
     "slots": _slots_workloads,
     "report": _report_workloads,
     "loop": _loop_workloads,
+    CHECK: _check_workloads,
 }
 
 

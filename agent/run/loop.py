@@ -13,7 +13,7 @@ from agent.outside.budget import CallUsage, sum_usage
 from agent.outside.threads import spawn
 from agent.run.parts import RunParts
 from agent.run.request import clean_topic
-from agent.state import Event, Halted, Research, Slot, Started, Warned
+from agent.state import Checked, Event, Halted, Research, Slot, Started, Warned
 
 if TYPE_CHECKING:  # imported where it is used: the first model call goes out before
     from pydantic import BaseModel
@@ -150,17 +150,23 @@ class Run:
             usage=self.usage(),
             run=build_run_info(self._journal.header, self._journal.path or self._settings.replay),
             schema=self._settings.slots_schema,
+            report=self._settings.report,
             warnings=self._span_warnings,
             error=self._error or self._missing_answer_error(),
         )
 
     def _missing_answer_error(self) -> AgentError | None:
-        if self.research.answer:
+        if self.research.answer or self.research.events_of(Checked):
             return None
         return Stopped(
             "The run was left before it had an answer.",
             "Go through it to its end, or stop() it for the best answer so far.",
         )
+
+    @property
+    def is_check(self) -> bool:
+        """Whether it checks a report, and answers nothing."""
+        return self._settings.report is not None
 
     def stop(self) -> None:
         """Gather no more: the run ends within one outside call, with the best answer so far."""

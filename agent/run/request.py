@@ -10,6 +10,7 @@ from agent.strategies.choice import StrategyChoice, strategy_for_topic
 from agent.strategies.registry import STRATEGIES
 
 MAX_TOPIC_CHARACTERS = 2000  # characters
+CHECK = "check"  # the strategy of a run that is given a report
 
 
 def clean_topic(topic: str) -> str:
@@ -38,6 +39,8 @@ def requested_slots(settings: Settings) -> tuple[Slot, ...]:
 
 def resolve_strategy(topic: str, settings: Settings) -> StrategyChoice:
     """The strategy of a run; for `auto` the one that fits the topic, with the reason."""
+    if settings.report is not None:
+        return StrategyChoice(CHECK, "")
     if settings.baseline or settings.strategy != "auto":
         return StrategyChoice(settings.baseline or settings.strategy, "")
     return strategy_for_topic(topic, STRATEGIES, slots=bool(settings.slots))

@@ -18,14 +18,18 @@ from starlette.exceptions import HTTPException
 
 from agent import __version__
 from agent.answer import Answer
+from agent.answer.check import CheckResult
 from agent.answer.phrases import VERDICT_LABELS
 from agent.errors import AgentError, Busy
+from agent.run.check import check_settings, check_topic
 from agent.run.models import make_models
 from agent.server import body, responses
 from agent.server.json_route import JsonRoute
 from agent.server.metrics import CONTENT_TYPE, Metrics
 from agent.server.openapi import (
     ANSWER_OR_STREAM,
+    CHECK_REFUSALS,
+    FAILED_CHECK,
     FAILED_SERVICES,
     NOTHING_MORE,
     REFUSALS,
@@ -37,7 +41,7 @@ from agent.server.stream import EventStream, wait_for_end, work_while_connected
 from agent.serving import logs
 from agent.serving.guard import AccessGuard
 from agent.serving.live import LiveRun, RunSummary
-from agent.serving.request import Configure, Question
+from agent.serving.request import CheckRequest, Configure, Question
 from agent.serving.runs import MAX_LISTED, RUN_NAME, Runs
 from agent.serving.serve import guard_app
 
@@ -66,6 +70,17 @@ class Backend:
         return self.runs.begin(
             question.question, settings, detached=question.detach, follow=question.follow
         )
+
+    async def begin_check(self, request: Request, report: CheckRequest) -> LiveRun:
+        """Begin to check a report. Raises AgentError."""
+        return await run_in_threadpool(self._begin_check, report, request.state.request_id)
+
+    def _begin_check(self, sent: CheckRequest, request_id: str) -> LiveRun:
+        overrides = sent.setting_overrides(self.settings)
+        report = sent.read_report()
+        settings = self.configure(overrides | {"request_id": request_id})
+        settings = check_settings(report, settings)
+        return self.runs.begin(check_topic(report), settings, detached=sent.detach)
 
     async def find(self, name: str) -> LiveRun:
         """The run of a name, of this process or an earlier one. Raises HTTPException 404."""
@@ -107,6 +122,7 @@ def create_app(backend: Backend) -> FastAPI:
     _add_status_routes(app, backend)
     _add_research_routes(app, backend)
     _add_follow_route(app, backend)
+    _add_check_routes(app, backend)
     _add_run_routes(app, backend)
     _add_output_routes(app, backend)
     return app
@@ -197,6 +213,26 @@ def _add_follow_route(app: FastAPI, backend: Backend) -> None:
         if "text/event-stream" in request.headers.get("accept", ""):
             return EventStream(live, linger)
         return await _answer(live, linger, request)
+
+
+def _add_check_routes(app: FastAPI, backend: Backend) -> None:
+    linger = backend.settings.api_linger
+
+    @app.post(
+        "/api/check", response_model=CheckResult, responses={**CHECK_REFUSALS, **FAILED_CHECK}
+    )
+    async def check(request: Request, report: CheckRequest) -> Response:
+        """Check a report against the pages that it cites; answers when all is judged."""
+        live = await backend.begin_check(request, report)
+        await work_while_connected(live, linger, request.receive, wait_for_end(live))
+        if live.answer is None:  # the client has gone; nobody reads this
+            return Response(status_code=499)
+        return responses.check_response(live.answer, live)
+
+    @app.post("/api/check/stream", responses={**CHECK_REFUSALS, **STREAM})
+    async def check_stream(request: Request, report: CheckRequest) -> Response:
+        """Check a report; tells what happens as it happens. `answer` has the check in `check`."""
+        return EventStream(await backend.begin_check(request, report), linger)
 
 
 def _add_run_routes(app: FastAPI, backend: Backend) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from agent.answer.check import CheckResult
 from agent.server import body
 
 EMPTY_QUESTION = "Question cannot be empty"
@@ -29,6 +30,14 @@ RUN_REFUSALS: Responses = {
     404: {"model": body.Fault, "description": "There is no such run"},
     409: {"model": body.Fault, "description": "No answer yet, or a damaged journal"},
     422: REFUSALS[422],
+}
+#: The same of a request to check a report.
+CHECK_REFUSALS: Responses = {
+    **{status: REFUSALS[status] for status in (401, 413, 422, 429)},
+    500: {"model": CheckResult, "description": "Not configured"},
+}
+FAILED_CHECK: Responses = {
+    502: {"model": CheckResult, "description": "The services that it needs failed"}
 }
 NOTHING_MORE: Responses = {204: {"description": "There is nothing more"}}
 STREAM: Responses = {

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from agent.answer import Answer, build_error_answer, to_json
+from agent.answer.check import build_check_result
 from agent.answer.html_format import to_html
 from agent.answer.markdown_format import to_markdown
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
@@ -29,10 +30,19 @@ def result_body(answer: Answer) -> dict[str, Any]:
 
 def answer_response(answer: Answer, live: LiveRun | None = None) -> Response:
     """An answer, with 200 or the status of its error; `detail` is then the error's message."""
-    status_of = {"usage": 422, "not_configured": 500, "internal": 500}
-    status = status_of.get(answer.error.kind, 502) if answer.error else 200
     body = result_body(answer) | ({"detail": answer.error.message} if answer.error else {})
-    return JSONResponse(body, status, {"X-Run-ID": live.id} if live else None)
+    return JSONResponse(body, _status_of(answer), {"X-Run-ID": live.id} if live else None)
+
+
+def check_response(answer: Answer, live: LiveRun) -> Response:
+    """The result of a check, with 200 or the status of its error."""
+    body = build_check_result(answer).model_dump(mode="json")
+    return JSONResponse(body, _status_of(answer), {"X-Run-ID": live.id})
+
+
+def _status_of(answer: Answer) -> int:
+    status_of = {"usage": 422, "not_configured": 500, "internal": 500}
+    return status_of.get(answer.error.kind, 502) if answer.error else 200
 
 
 def file_response(name: str, answer: Answer, answer_format: AnswerFormat) -> Response:

@@ -23,6 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from agent.errors import UsageError
 from agent.state.sanitizing import sanitize_for_display
 
+#: Paths whose body may be longer: a report as JSON, in base64 if need be.
+MAX_BODIES = dict.fromkeys(("/api/check", "/api/check/stream"), 12_000_000)
 MAX_BODY = 65_536  # bytes: a question of 2,000 characters as JSON escapes, and the other fields
 BODY_SECONDS = 10.0  # time for a body to arrive
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -80,7 +82,8 @@ class AccessGuard:
             await send(message)
 
         app = self._find_refusal(scope["path"], headers) or self._app
-        await app(scope, limit_body(receive, self._max_body), respond)
+        max_body = self._max_body_of(scope["path"])
+        await app(scope, limit_body(receive, max_body), respond)
         seconds = round(time.monotonic() - started, 3)
         fields = {"request_id": request_id, "status": status, "seconds": seconds}
         log.info("%s %s", method, sanitize_for_display(scope["path"]), extra={"fields": fields})
@@ -100,9 +103,13 @@ class AccessGuard:
         if not self._is_open(path) and not self._has_token(headers):
             challenge = {"WWW-Authenticate": "Bearer"}
             return _refusal_response(401, "A token is needed: Authorization: Bearer ...", challenge)
-        if int(headers.get("content-length", "0")) > self._max_body:
-            return _refusal_response(413, _too_long_message(self._max_body))
+        max_body = self._max_body_of(path)
+        if int(headers.get("content-length", "0")) > max_body:
+            return _refusal_response(413, _too_long_message(max_body))
         return None
+
+    def _max_body_of(self, path: str) -> int:
+        return max(self._max_body, MAX_BODIES.get(path, 0))
 
     def _is_named(self, host: str, headers: Headers) -> bool:
         """Whether the name that is asked for is the server's, or at least a name."""

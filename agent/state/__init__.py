@@ -9,6 +9,7 @@ from agent.state.events import (
     Asked,
     Blocked,
     Browsed,
+    Checked,
     Composed,
     Decided,
     Doubted,
@@ -27,6 +28,7 @@ from agent.state.events import (
     Warned,
 )
 from agent.state.knowledge import Research, index_hits
+from agent.state.reports import CheckedClaim, CitedReport, ReportSentence, ReportSource
 from agent.state.values import (
     Alternative,
     Attempt,
@@ -60,6 +62,9 @@ __all__ = [
     "Attempt",
     "Blocked",
     "Browsed",
+    "Checked",
+    "CheckedClaim",
+    "CitedReport",
     "Cited",
     "Claim",
     "Composed",
@@ -85,6 +90,8 @@ __all__ = [
     "Recalled",
     "Reflected",
     "Report",
+    "ReportSentence",
+    "ReportSource",
     "Research",
     "Statement",
     "Scalar",

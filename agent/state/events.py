@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from agent.state.reports import CheckedClaim
 from agent.state.values import (
     Attempt,
     Claim,
@@ -179,6 +180,13 @@ class Verified(Composed):
     findings: tuple[Finding, ...] = ()
 
 
+class Checked(Frozen):
+    """The sentences of somebody's report that cite a source were checked."""
+
+    type: Literal["checked"] = "checked"
+    claims: tuple[CheckedClaim, ...]
+
+
 class Failed(Frozen):
     """A call failed and the run went on. `stand_in` names what was used instead."""
 
@@ -222,6 +230,7 @@ Event = Annotated[
     | Reflected
     | Answered
     | Verified
+    | Checked
     | Failed
     | Warned
     | Halted,

@@ -176,7 +176,7 @@ class Verify:
             failures: dict[str, Event] = {}
             for task, group, outcome in zip(tasks, some, outcomes, strict=True):
                 if isinstance(outcome, AgentError):
-                    failures.setdefault(str(outcome), _no_judge_event(task, outcome, research))
+                    failures.setdefault(str(outcome), no_judge_event(task, outcome, research))
                     continue
                 yield reply_event(task, outcome)
                 _record_judgements(outcome, group, bench)
@@ -209,7 +209,7 @@ class Verify:
         try:
             reply = self._ask(task)
         except NO_REPLY as error:
-            yield _no_judge_event(task, error, research)
+            yield no_judge_event(task, error, research)
             return
         yield reply_event(task, reply)
         corrected, _ = compose_answer(reply.answer, research.sources)
@@ -219,17 +219,18 @@ class Verify:
 
 def _record_judgements(reply: Reply[Judgements], claims: Sequence[Claim], bench: Bench) -> None:
     """Remember the first verdict on each claim."""
-    for n, judgement in sorted(_first_verdicts(reply.answer).items()):
+    for n, judgement in sorted(first_judgements(reply.answer).items()):
         if 0 < n <= len(claims):
             assessment = Assessment(judgement.verdict, reply.model)
             bench.record_judgement(claims[n - 1], assessment, judgement.source)
 
 
-def _first_verdicts(judgements: Judgements) -> dict[int, Judgement]:
+def first_judgements(judgements: Judgements) -> dict[int, Judgement]:
+    """The first verdict on each claim, by the claim's number."""
     return {judgement.claim: judgement for judgement in reversed(judgements.verdicts)}
 
 
-def _no_judge_event(
+def no_judge_event(
     task: Task[Any], error: AgentError, research: Research
 ) -> Failed | Halted | Warned:
     """The event of a check without a model. A used-up budget is no `Halted`: gathering is over.
@@ -257,7 +258,7 @@ def recorded_assessments(calls: Iterable[dict[str, Any]]) -> dict[str, Assessmen
         if call["request"].get("task") == "verify" and "response" in call:
             claims = dict(_CLAIM_ELEMENT.findall(call["request"]["prompt"]))
             judgements = Judgements.model_validate(call["response"]["answer"])
-            for n, judgement in _first_verdicts(judgements).items():
+            for n, judgement in first_judgements(judgements).items():
                 if text := claims.get(str(n)):
                     assessment = Assessment(judgement.verdict, str(call["response"]["model"]))
                     assessments[html.unescape(text)] = assessment

@@ -12,6 +12,7 @@ from agent.evidence.credibility import Blocking
 from agent.outside import Outside
 from agent.outside.plugins import load_plugin, plugin_names
 from agent.settings import Settings
+from agent.state import CitedReport
 from agent.steps.follow_parent import FollowParent
 from agent.steps.generate_queries import GenerateQueries
 from agent.steps.reflect import Reflect
@@ -20,6 +21,9 @@ from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 from agent.strategies import Strategy
 from agent.strategies.baselines import ClosedBook, SingleSearch
+from agent.strategies.check.judge import JudgeReport
+from agent.strategies.check.read_cited import FindEvidence, ReadCited
+from agent.strategies.check.strategy import CheckStrategy
 from agent.strategies.loop.browse import Browse
 from agent.strategies.loop.conclude import Conclude
 from agent.strategies.loop.decide import Decide, StepLimits
@@ -41,7 +45,12 @@ MOST_FOLLOWED = 5
 
 
 def build_strategy(outside: Outside, settings: Settings) -> Strategy:
-    """The strategy that the settings name, or the baseline if they name one."""
+    """The strategy that the settings name, or the baseline if they name one.
+
+    A report in the settings is checked, whatever they name.
+    """
+    if settings.report is not None:
+        return _build_check(outside, settings, settings.report)
     name = settings.strategy
     build = BASELINES.get(settings.baseline) or STRATEGIES.get(name)
     build = build or load_plugin("strategies", name)
@@ -108,6 +117,21 @@ def _build_follow(outside: Outside, settings: Settings) -> FollowParent | None:
         return None
     ask, pages = outside.ask, MOST_FOLLOWED
     return FollowParent(ask, outside.fallback, outside.parent, pages, settings.lang)
+
+
+def _build_check(outside: Outside, settings: Settings, report: CitedReport) -> Strategy:
+    return CheckStrategy(
+        report,
+        ReadCited(outside.read),
+        FindEvidence(outside.search, outside.read) if settings.search_uncited else None,
+        JudgeReport(
+            outside.ask,
+            settings.report_tokens,
+            settings.claims_per_call,
+            uses_model=settings.verify == "model",
+            language=settings.lang,
+        ),
+    )
 
 
 def _build_closed_book(outside: Outside, settings: Settings) -> Strategy:

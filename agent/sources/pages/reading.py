@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 from agent.sources.pages import sniff
@@ -30,13 +31,21 @@ def read_body(
     content_type: str = "",
     url: str = "",
     suffix: str = "",
+    is_report: bool = False,
     on_part: OnPart = ignore_part,
 ) -> BodyText:
     """Title and text of a page of the web; with a `suffix` such as `.md`, those of a user's file.
 
+    With `is_report` the text is a `ParsedReport` as JSON: its blocks with their links.
+
     `content_type` is what the server declared. `on_part` gets title and text of each part
     that is ready early. Raises UnreadablePage.
     """
+    if is_report:
+        from agent.sources.reports.parsing import parse_report
+
+        report = parse_report(body, suffix)
+        return BodyText(report.title, json.dumps(report._asdict(), ensure_ascii=False))
     if suffix:
         from agent.sources.pages.files import read_file
 

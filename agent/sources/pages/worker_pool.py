@@ -44,12 +44,16 @@ _PACKAGE = str(Path(__file__).parents[3])  # the folder that holds `agent`
 
 
 class Body(NamedTuple):
-    """What is to be read: a page with its declared type and URL, or a file with its suffix."""
+    """What is to be read: a page with its declared type and URL, or a file with its suffix.
+
+    `is_report`: its sentences are to be checked, so its links are wanted too.
+    """
 
     data: bytes
     content_type: str = ""
     url: str = ""
     suffix: str = ""
+    is_report: bool = False
 
     def encode_header(self) -> bytes:
         """The line that precedes the data on the way to a worker."""

@@ -1,0 +1,246 @@
+"""What checking somebody's report gives: each sentence with its verdict, and the result object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+from pydantic import ConfigDict, Field
+
+from agent.evidence.links import quote_link
+from agent.state import (
+    Checked,
+    CheckedClaim,
+    CitedReport,
+    Failed,
+    Frozen,
+    PageRead,
+    Research,
+    Source,
+)
+from agent.state.reports import CheckVerdict, ReportForm
+from agent.state.urls import canonical_url
+from agent.state.values import hash_text
+
+FAILING: tuple[CheckVerdict, ...] = ("contradicted", "unsupported")
+VERDICTS: tuple[CheckVerdict, ...] = get_args(CheckVerdict)
+
+
+class ClaimCheck(Frozen):
+    """A sentence of the report, what checking says of it, and the quote that decides.
+
+    Offsets are characters: `start` and `end` in the report's text, those of the quote in the page.
+    Without a quote `quote` and `link` are empty and `source` is null.
+    """
+
+    text: str
+    start: int
+    end: int
+    sources: tuple[int, ...] = Field(default=(), description="the sources that it cites, by `id`")
+    verdict: CheckVerdict
+    by: str = Field(default="", description="rule, or the model that judged; empty: nobody did")
+    reason: str = Field(default="", description="what is wrong, in a few words")
+    quote: str = ""
+    source: int | None = Field(default=None, description="the source of the quote")
+    quote_start: int | None = None
+    quote_end: int | None = None
+    link: str = Field(default="", description="opens the page at the quote")
+
+
+class UncitedSentence(Frozen):
+    """A sentence that cites nothing: it is listed, and not judged."""
+
+    text: str
+    start: int
+    end: int
+
+
+class SourceCheck(Frozen):
+    """A source of the report, and the page that was read of it, if one was.
+
+    `reason` says why none was. `found`: the report does not cite it; a search found it.
+    """
+
+    id: int
+    url: str
+    title: str = ""
+    read: bool
+    reason: str = ""
+    page_title: str = ""
+    page_url: str = ""
+    page_sha256: str = ""
+    retrieved_at: str = ""
+    found: bool = False
+
+
+class ReportInfo(Frozen):
+    """The report that was checked. Its sentences' offsets are characters of `text`."""
+
+    name: str
+    form: ReportForm
+    title: str
+    sha256: str = Field(description="of `text` in UTF-8")
+    text: str
+
+
+class ReportCheck(Frozen):
+    """A checked report: the claims that cite, in its order, the other sentences, the sources."""
+
+    report: ReportInfo
+    counts: dict[str, int] = Field(description="claims by verdict")
+    claims: tuple[ClaimCheck, ...]
+    uncited: tuple[UncitedSentence, ...]
+    sources: tuple[SourceCheck, ...]
+
+
+def build_check(report: CitedReport, research: Research) -> ReportCheck:
+    """The check of a report from the events of its run. Without `Checked`, nothing was judged."""
+    events = research.events_of(Checked)
+    claims = events[-1].claims if events else ()
+    sources = _build_sources(report, research)
+    ids = {one.page_sha256: one.id for one in reversed(sources) if one.read}
+    checked = {claim.sentence for claim in claims}
+    return ReportCheck(
+        report=ReportInfo(
+            name=report.name,
+            form=report.form,
+            title=report.title,
+            sha256=hash_text(report.text, "replace"),
+            text=report.text,
+        ),
+        counts=count_verdicts([claim.verdict for claim in claims]),
+        claims=tuple(_build_claim(claim, research.sources, ids) for claim in claims),
+        uncited=tuple(
+            UncitedSentence(text=one.text, start=one.start, end=one.end)
+            for one in report.sentences
+            if one not in checked and not one.sources
+        ),
+        sources=sources,
+    )
+
+
+def count_verdicts(verdicts: Sequence[CheckVerdict]) -> dict[str, int]:
+    """How many claims have each verdict, all verdicts named."""
+    counts = Counter(verdicts)
+    return {verdict: counts[verdict] for verdict in VERDICTS}
+
+
+def _build_claim(claim: CheckedClaim, sources: Sequence[Source], ids: dict[str, int]) -> ClaimCheck:
+    sentence, quote = claim.sentence, claim.quote
+    check = ClaimCheck(
+        text=sentence.text,
+        start=sentence.start,
+        end=sentence.end,
+        sources=sentence.sources,
+        verdict=claim.verdict,
+        by=claim.by,
+        reason=claim.reason,
+    )
+    if quote is None:
+        return check
+    page = sources[quote.source - 1].page
+    changes = {
+        "quote": quote.text,
+        "source": ids[page.sha256],
+        "quote_start": quote.start,
+        "quote_end": quote.end,
+        "link": quote_link(page.url, page.text, quote.start, quote.end),
+    }
+    return check.model_copy(update=changes)
+
+
+def _build_sources(report: CitedReport, research: Research) -> tuple[SourceCheck, ...]:
+    """The report's sources by their numbers, then the pages that a search found."""
+    read = zip(research.events_of(PageRead), research.sources, strict=True)
+    pages = {canonical_url(event.hit.url): source for event, source in read}
+    failures = {
+        canonical_url(event.subject): event.message
+        for event in research.events_of(Failed)
+        if event.what == "page"
+    }
+    made = []
+    for cited in report.sources:
+        key = canonical_url(cited.url) if cited.url else ""
+        reason = failures.get(key, "") if cited.url else "the report gives no address of it"
+        made.append(_build_source(cited.n, cited.url, cited.title, pages.get(key), reason))
+    cited_keys = {canonical_url(one.url) for one in report.sources}
+    others = (source for key, source in pages.items() if key not in cited_keys)
+    for n, source in enumerate(others, len(made) + 1):
+        one = _build_source(n, source.hit.url, source.hit.title, source, "")
+        made.append(one.model_copy(update={"found": True}))
+    return tuple(made)
+
+
+def _build_source(n: int, url: str, title: str, source: Source | None, reason: str) -> SourceCheck:
+    if source is None:
+        reason = reason or "it was not read: the run ended before"
+        return SourceCheck(id=n, url=url, title=title, read=False, reason=reason)
+    page = source.page
+    return SourceCheck(
+        id=n,
+        url=url,
+        title=title or page.title,
+        read=True,
+        page_title=page.title,
+        page_url=page.url,
+        page_sha256=page.sha256,
+        retrieved_at=page.retrieved_at,
+    )
+
+
+def decide_check_status(check: ReportCheck) -> Literal["complete", "partial", "insufficient"]:
+    """Complete where every claim was judged; insufficient where none was."""
+    judged = sum(claim.verdict not in ("unchecked", "unreadable") for claim in check.claims)
+    if check.claims and not judged:
+        return "insufficient"
+    return "complete" if judged == len(check.claims) else "partial"
+
+
+# --- the result -----------------------------------------------------------------------------------
+
+
+class CheckResult(Frozen):
+    """The result of checking a report, however the run ended.
+
+    `ok`: no claim is contradicted or unsupported, and the check could run. `run`, `usage` and
+    `error` are as in an answer object.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", json_schema_serialization_defaults_required=True
+    )
+
+    schema_version: Literal["check-1"] = "check-1"
+    ok: bool
+    status: Literal["complete", "partial", "insufficient", "error"]
+    report: ReportInfo | None = None
+    counts: dict[str, int] = Field(default_factory=dict)
+    claims: tuple[ClaimCheck, ...] = ()
+    uncited: tuple[UncitedSentence, ...] = ()
+    sources: tuple[SourceCheck, ...] = ()
+    warnings: tuple[str, ...] = ()
+    usage: dict[str, Any] = Field(default_factory=dict)
+    run: dict[str, Any] | None = None
+    error: dict[str, str] | None = None
+
+
+def build_check_result(answer: Any) -> CheckResult:
+    """The result of a check from the answer object of its run."""
+    value = answer.model_dump(mode="json")
+    check = answer.check
+    parts = {name: getattr(check, name) for name in ReportCheck.model_fields} if check else {}
+    fails = any(claim.verdict in FAILING for claim in check.claims) if check else True
+    return CheckResult.model_validate(
+        {
+            **parts,
+            "ok": not fails and answer.error is None,
+            "status": answer.status,
+            **{name: value[name] for name in ("warnings", "usage", "run", "error")},
+        }
+    )
+
+
+def check_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of the result."""
+    return CheckResult.model_json_schema(mode="serialization")

@@ -1,0 +1,1 @@
+"""The door that checks any report against the pages that it cites."""

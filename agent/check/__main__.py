@@ -1,0 +1,266 @@
+"""Checks a report that anybody wrote: does each sentence stand on the pages that it cites?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agent import __version__, shell
+from agent.errors import AgentError, OutputFailed, Stopped, UsageError
+
+if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
+    from agent.answer.check import CheckResult
+    from agent.run import Run
+    from agent.settings import Settings
+    from agent.state import CitedReport
+
+FORMATS = ("json", "text", "html", "sarif")
+FAIL_ON = "contradicted,unsupported"
+COULD_NOT_RUN = 4  # exit status
+EPILOG = """\b
+Examples:
+  python -m agent.check report.md
+  python -m agent.check answer.json --format html --out check.html
+  python -m agent.check thesis.docx --corpus ~/papers --offline
+  python -m agent.check README.md --format sarif --fail-on contradicted > check.sarif
+
+\b
+Exit status: 0 all stands; 1 a claim has a verdict of --fail-on; 2 wrong
+usage, or no report; 4 could not run; 130 interrupted.
+"""
+
+
+@shell.door_command(EPILOG)
+@click.argument("report", required=False)
+@click.option("--name", help="What the report is called, where it comes from stdin.")
+@click.option("--search", is_flag=True, help="Search for evidence where a sentence cites nothing.")
+@click.option(
+    "--fail-on",
+    callback=shell.split_commas,
+    default=FAIL_ON,
+    show_default=True,
+    help="Verdicts that end with status 1; empty: none.",
+)
+@shell.llm_option
+@shell.corpus_option
+@shell.offline_option
+@click.option(
+    "--verify",
+    type=click.Choice(["model", "rules"]),
+    help="Who judges what rules cannot decide: a model, or nobody.  [default: model]",
+)
+@shell.cap_options(
+    "Time for the whole check.",
+    "Dollars for models.",
+    "Tokens of models, in and out together.",
+    "Outside calls: models, searches and pages together.",
+)
+@click.option("--estimate", is_flag=True, help="The range of price, time and calls, as JSON.")
+@click.option("--resume", metavar="RUN", help="Go on with a check, or begin one of this name.")
+@click.option("--retry-failed", is_flag=True, help="With --resume: read again what failed.")
+@click.option("--replay", type=shell.PATH, help="Repeat a journal, going nowhere.")
+@shell.no_cache_option
+@shell.trust_env_option
+@click.option("--lang", help="Language of the report, for the judge.")
+@click.option(
+    "--format",
+    type=click.Choice(FORMATS),
+    help="How the result looks.  [default: text on a terminal, else json]",
+)
+@click.option("--out", type=shell.PATH, help="Write the result to this file too.")
+@click.option("--verbose", is_flag=True, help="[EVENT] detail lines on stderr.")
+@click.option("--schema", is_flag=True, help="Print the result's JSON Schema and exit.")
+@click.version_option(__version__, prog_name="agent.check")
+def command(**options: Any) -> int:
+    """Check a REPORT against the pages that it cites; - reads standard input.
+
+    It may be Markdown, HTML, DOCX, PDF, wikitext, BibTeX, or the JSON of an answer of OpenAI,
+    Gemini, Perplexity or this program.
+    """
+    if options["schema"]:
+        return _print_schema()
+    try:
+        _check_options(options)
+        shell.require_writable(options["out"])
+        if options["out"] is None:
+            shell.require_stdout()
+        report = _read_report(options)
+        settings = _read_settings(options)
+        if options["estimate"]:
+            return _print_estimate(report, settings)
+        with redirect_stdout(sys.stderr):  # libraries may print; standard output is the result's
+            run = _begin(report, settings)
+            with shell.interruptible("Stopping; once more to end at once.", run.stop):
+                _follow(run, verbose=options["verbose"])
+            result = _build_result(run)
+    except KeyboardInterrupt:
+        return _print_failure(Stopped("The check was stopped before it began."), options)
+    except OutputFailed:
+        raise
+    except AgentError as error:
+        return _print_failure(error, options)
+    return _print_result(result, options)
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    """Raises UsageError for options that do not go together, or name no verdict."""
+    from agent.answer.check import VERDICTS
+
+    if unknown := [name for name in options["fail_on"] if name not in VERDICTS]:
+        raise UsageError(
+            f"--fail-on: {unknown[0]!r} is no verdict.", f"Use some of: {', '.join(VERDICTS)}."
+        )
+    if options["report"] is None and not (options["resume"] or options["replay"]):
+        raise UsageError("No report was given.", "Name its file, or - for standard input.")
+
+
+def _read_report(options: dict[str, Any]) -> CitedReport | None:
+    """The report of the argument; None where a journal holds it. Raises UsageError."""
+    from agent.outside.input_file import read_bytes, unreadable
+    from agent.sources.reports.reader import MAX_BYTES, read_report
+
+    name = options["report"]
+    if name is None:
+        return None
+    if name == "-":
+        return read_report(shell.require_stdin().read(MAX_BYTES + 1), options["name"] or "")
+    path = Path(name)
+    try:
+        body = read_bytes(path, MAX_BYTES)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    return read_report(body, options["name"] or name)
+
+
+def _read_settings(options: dict[str, Any]) -> Settings:
+    """Settings from the environment, `.env` and the options. Raises UsageError, NotConfigured."""
+    from agent.settings import load_settings
+
+    names = "llm corpus lang verify resume replay retry_failed max_seconds max_usd max_tokens "
+    names += "max_calls trust_env offline"
+    overrides = {name: options[name] for name in names.split()}
+    overrides["search_uncited"] = options["search"] or None
+    overrides["cache"] = False if options["no_cache"] else None
+    return load_settings(**overrides)
+
+
+def _begin(report: CitedReport | None, settings: Settings) -> Run:
+    """The run, made on a thread, so that Ctrl-C ends the wait whatever the thread does."""
+    from agent.outside.threads import spawn
+    from agent.run.check import begin_check
+
+    return spawn(lambda: begin_check(report, settings)).result()
+
+
+def _follow(run: Run, *, verbose: bool) -> None:
+    """Go through the run; its events are lines on stderr with `verbose`."""
+    from agent.answer.event_format import format_event_line
+
+    is_terminal = sys.stderr.isatty() and not verbose
+    for event in run:
+        line = format_event_line(event)
+        if verbose:
+            click.echo(line, err=True)
+        elif is_terminal:
+            click.echo(f"\r\033[K{line[:70]}", nl=False, err=True)
+    if is_terminal:
+        click.echo("\r\033[K", nl=False, err=True)
+
+
+def _build_result(run: Run) -> CheckResult:
+    from agent.answer.check import build_check_result
+
+    if run.research.events and not run.is_check:
+        raise UsageError("That run checked no report.", "Name another run.")
+    return build_check_result(run.answer())
+
+
+def _print_estimate(report: CitedReport | None, settings: Settings) -> int:
+    from agent.run.check import check_settings, check_topic
+    from agent.run.estimate import estimate
+
+    if report is None:
+        raise UsageError("No report was given.", "Name its file, or - for standard input.")
+    figures = estimate(check_topic(report), check_settings(report, settings))
+    shell.print_text(figures.model_dump_json(indent=2) + "\n")
+    return 0
+
+
+def _print_schema() -> int:
+    import json
+
+    from agent.answer.check import check_schema
+
+    shell.print_text(json.dumps(check_schema(), indent=2) + "\n")
+    return 0
+
+
+def _print_result(result: CheckResult, options: dict[str, Any]) -> int:
+    """Print the result; returns the exit status."""
+    if options["out"]:
+        shell.write_file(options["out"], _format(result, options, is_terminal=False))
+    shell.print_text(_format(result, options, is_terminal=sys.stdout.isatty()))
+    if result.error:
+        click.echo(f"Error: {result.error['message']}\n{result.error['remedy']}", err=True)
+        return _status_of(result.error["kind"])
+    return 1 if any(claim.verdict in options["fail_on"] for claim in result.claims) else 0
+
+
+def _format(result: CheckResult, options: dict[str, Any], *, is_terminal: bool) -> str:
+    chosen = options["format"] or ("text" if is_terminal else "json")
+    if chosen == "html":
+        from agent.answer.check_html_format import to_check_html
+
+        return to_check_html(result)
+    if chosen == "sarif":
+        from agent.answer.check_sarif_format import to_check_sarif
+
+        return to_check_sarif(result)
+    if chosen == "text":
+        from agent.answer.check_text_format import to_check_text
+
+        return to_check_text(result, _paint) if is_terminal else to_check_text(result)
+    return result.model_dump_json(indent=2) + "\n"
+
+
+def _paint(text: str, verdict: str) -> str:
+    colours = {
+        "supported": "green",
+        "partial": "yellow",
+        "contradicted": "red",
+        "unsupported": "red",
+    }
+    return click.style(text, fg=colours.get(verdict, "bright_black"))
+
+
+def _print_failure(error: AgentError, options: dict[str, Any]) -> int:
+    """Print the result of a check that could not begin; returns the exit status."""
+    from agent.answer import build_error_answer
+    from agent.answer.check import build_check_result
+
+    result = build_check_result(build_error_answer("", error))
+    return _print_result(result, {**options, "out": None})
+
+
+def _status_of(kind: str) -> int:
+    status = shell.exit_status_of(kind)
+    return COULD_NOT_RUN if status == 1 else status
+
+
+def _refuse(error: click.ClickException) -> int:
+    options: dict[str, Any] = {"out": None, "format": "json", "fail_on": ()}
+    return _print_failure(shell.usage_error(error), options)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command with the arguments of the process, or with these, and end the process."""
+    shell.run_process(lambda: shell.run_command(command, _refuse, argv))
+
+
+if __name__ == "__main__":
+    main()

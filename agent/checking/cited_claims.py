@@ -1,0 +1,360 @@
+"""What rules can say of a sentence of somebody's report and the pages that it cites.
+
+1. A sentence that a page has word for word is supported, and one that is mostly a quotation which
+   a page has, with the names and numbers beside it near by.
+2. A quotation that is on no cited page is unsupported.
+3. Where a page has the sentence's words with another number or date, it is contradicted.
+4. A number that stands on no cited page, and follows from nothing on it, is unsupported; so is a
+   sentence of which the pages have neither the names nor most of the words.
+5. Everything else is open. Pages in another language, or names in another script, cannot be
+   compared: there only 1 and 3 count.
+
+The thresholds were found with `python -m evals.check`, on the half that is kept for tuning.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from agent.checking.rules import FEWEST_WORDS, QuotePlace, is_proved
+from agent.evidence import anchor_quote, closest_sentences, content_words, fold, strip_accents
+from agent.evidence.language import language_of
+from agent.evidence.names import find_names
+from agent.evidence.quantities import find_missing, read_quantities, stands_on_page
+from agent.evidence.quantity_reading import Day, Number, Quantity, Score
+from agent.evidence.words import LONGEST_KEPT, count_words
+from agent.state import Quote, Source, Verdict
+
+OFF_TOPIC = "the page is about something else"
+NEAREST = 8  # sentences of the pages that a claim is held against
+SAME_WORDS = 0.75  # share of a claim's words in a sentence that tells of the same thing
+#: Of what is alike: the greater share of the one's words in the other, and the lesser. No number of
+#: such a sentence is reckoned.
+NEARLY_ALL, COVERED_WORDS = 0.9, 0.5
+RIVAL_WORDS = 0.5  # the same, of a sentence that may tell what the nearest one does not
+FEWEST_SHARED = 3  # words
+#: Shares of a claim: of its words on the page and in the nearest sentence, of its names. A page
+#: with less of all three is about something else.
+KNOWN_WORDS, NEAREST_WORDS, KNOWN_NAMES = 0.6, 0.3, 0.5
+FEWEST_FOREIGN = 2  # names and numbers of a claim that is held against a page in another language
+FEWEST_COMPARED = 4  # words of a claim that is held against a page by its words
+LONGEST_TITLE = 12  # words
+TITLE_WORDS = 0.8  # share of the longer words with a capital letter that makes words a title
+MOSTLY_QUOTED = 0.5  # share of a claim's words that its quotations are
+#: Units that stand in each other's place, as `words.toml` names them.
+MONEY = frozenset("dollar euro pound-sterling yen rupee".split())
+READ_LANGUAGE = 3000  # characters of a page by which its language and script are told
+_QUOTED = re.compile(
+    r"“([^“”]{8,1500})”|„([^„“”]{8,1500})[“”]|«([^«»]{8,1500})»|「([^「」]{4,1500})」"
+    r"|\"([^\"]{8,1500})\""
+)
+_ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:\.{3}|…)\s*\]|\(\s*(?:\.{3}|…)\s*\)|\.{3,}|…)\s*")
+_INSERTED = re.compile(r"\[[^\[\]]{1,40}\]")
+_WORD = re.compile(r"[^\W_]+")
+
+
+class ClaimRuling(NamedTuple):
+    """What rules say of a claim, why, and the quote that decides or is nearest."""
+
+    verdict: Verdict
+    reason: str = ""
+    quote: Quote | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a model is to judge."""
+        return self.verdict == "unchecked"
+
+
+def rule_claim(claim: str, sources: Sequence[Source], before: Sequence[str] = ()) -> ClaimRuling:
+    """What rules say of a claim by the pages that it cites. `before`: as for `is_proved`."""
+    near = closest_sentences(claim, sources, NEAREST)
+    by_number = {source.n: source for source in sources}
+    for quote in near:
+        if is_proved(claim, (_place(quote, by_number),), before):
+            return ClaimRuling("supported", "", quote)
+    nearest = near[0] if near else None
+    is_comparable = any(_is_comparable(claim, source) for source in sources)
+    if quotations := find_quotations(claim):
+        ruling = _rule_quotations(claim, quotations, sources, nearest)
+        if ruling and (is_comparable or ruling.verdict == "supported"):
+            return ruling
+    if ruling := _find_contradiction(claim, near, by_number):
+        return ruling
+    if is_comparable and (reason := _find_absence(claim, near, sources)):
+        return ClaimRuling("unsupported", reason, nearest)
+    if not is_comparable and _is_foreign(claim, sources):
+        return ClaimRuling("unsupported", _explain_absence(claim), nearest)
+    return ClaimRuling("unchecked", "", nearest)
+
+
+def _place(quote: Quote, sources: dict[int, Source]) -> QuotePlace:
+    page = sources[quote.source].page
+    return QuotePlace(page.text, page.title, quote.start, quote.end)
+
+
+# --- quotations -----------------------------------------------------------------------------------
+
+
+def find_quotations(claim: str) -> list[str]:
+    """The quotations in a claim, those of `FEWEST_WORDS` words or more, cut at omissions."""
+    found = [next(filter(None, groups)) for groups in _QUOTED.findall(claim)]
+    pieces = (p for text in found for gap in _ELLIPSIS.split(text) for p in _INSERTED.split(gap))
+    stripped = (piece.strip(" ,;:.!?—–-'’‘") for piece in pieces)
+    return [p for p in stripped if count_words(p) >= FEWEST_WORDS and not _is_title(p)]
+
+
+def _is_title(text: str) -> bool:
+    """Whether quoted words are a title: few, and nearly all longer ones have a capital letter."""
+    long = [word for word in _WORD.findall(text) if len(word) > 3 and not word.isdecimal()]
+    if not long or count_words(text) > LONGEST_TITLE or bool(language_of(text).has_noun_capitals):
+        return False
+    capital = len([word for word in long if word[0].isupper()])
+    return capital > TITLE_WORDS * len(long)
+
+
+def _rule_quotations(
+    claim: str, quotations: Sequence[str], sources: Sequence[Source], nearest: Quote | None
+) -> ClaimRuling | None:
+    """Unsupported for a quotation on no page; supported for a claim that is little else."""
+    anchored = [_anchor(quotation, sources) for quotation in quotations]
+    for quotation, found in zip(quotations, anchored, strict=True):
+        if found is None and not _is_titled(quotation, sources):
+            near = closest_sentences(quotation, sources, 1)
+            reason = "these words are not on the page"
+            return ClaimRuling("unsupported", reason, near[0] if near else nearest)
+    quotes = [quote for quote in anchored if quote]
+    said = sum(map(count_words, quotations))
+    if said < MOSTLY_QUOTED * count_words(claim) or not _is_attributed(claim, quotes, sources):
+        return None
+    return ClaimRuling("supported", "", quotes[0] if quotes else None)
+
+
+def _anchor(quotation: str, sources: Sequence[Source]) -> Quote | None:
+    return next(filter(None, (anchor_quote(quotation, source) for source in sources)), None)
+
+
+def _is_titled(quotation: str, sources: Sequence[Source]) -> bool:
+    return any(fold(quotation) in fold(source.page.title) for source in sources)
+
+
+def _is_attributed(claim: str, quotes: Sequence[Quote], sources: Sequence[Source]) -> bool:
+    """Whether the names and numbers beside the quotations stand near them on their pages."""
+    rest = _QUOTED.sub(" ", claim)
+    pages = {source.n: source.page for source in sources}
+    around = [pages[q.source].text[max(0, q.start - 300) : q.end + 300] for q in quotes]
+    around += [source.page.title for source in sources]
+    words = _words_of(" ".join(around))
+    names = [word for name in find_names(rest) for word in _name_words(name)]
+    return all(word in words for word in names) and not find_missing(rest, around)
+
+
+# --- another number or date -----------------------------------------------------------------------
+
+
+def _find_contradiction(
+    claim: str, near: Sequence[Quote], sources: dict[int, Source]
+) -> ClaimRuling | None:
+    """The first near sentence that has the claim's words and another number or date."""
+    wanted = read_quantities(claim)
+    words = _plain_words(claim, wanted)
+    if not wanted or len(words) < FEWEST_SHARED:
+        return None
+    alike = [(_share(words, quote.text), quote) for quote in near]
+    for share, quote in alike:
+        is_alike = _is_alike(share, claim, quote.text)
+        if share < SAME_WORDS and not is_alike:
+            continue
+        title = sources[quote.source].page.title
+        missing = _missing(claim, [quote.text, title], is_alike=is_alike)
+        rivals = (_find_rival(one, claim, quote.text, is_alike=is_alike) for one in missing)
+        rival = next((one for one in rivals if one is not None), None)
+        if rival is None:
+            if not missing:
+                return None  # a sentence like it has all its numbers
+            continue
+        others = [o.text for s, o in alike if s >= min(RIVAL_WORDS, share) and o != quote]
+        if any(not _missing(claim, [o, quote.text, title], is_alike=is_alike) for o in others):
+            continue
+        return ClaimRuling("contradicted", f"the page says {rival.text.strip()}", quote)
+    return None
+
+
+def _missing(claim: str, texts: Sequence[str], *, is_alike: bool = False) -> list[Quantity]:
+    """The quantities of a claim that texts neither hold nor give.
+
+    A date is never reckoned, nor is a number in a sentence that is alike, unless it is rounded.
+    """
+    derived = find_missing(claim, texts)
+    strict = find_missing(claim, texts, derived=False)
+    return [
+        one
+        for one in strict
+        if one in derived
+        or _kind(one) == "date"
+        or (is_alike and isinstance(one, Number) and not one.rough)
+    ]
+
+
+def _plain_words(text: str, quantities: Iterable[Quantity]) -> set[str]:
+    """The content words of a text without its quantities."""
+    for quantity in quantities:
+        text = text.replace(quantity.text, " ")
+    return {word for word in content_words(text) if not word.isdecimal()}
+
+
+def _share(words: set[str], text: str) -> float:
+    held = _content_of(text) if len(text) > LONGEST_KEPT else set(content_words(text))
+    return len(words & held) / len(words)
+
+
+def _is_alike(share: float, claim: str, sentence: str) -> bool:
+    """Whether a sentence and a claim say the same, numbers aside, but for a few words of one."""
+    words = _plain_words(sentence, read_quantities(sentence))
+    back = _share(words, claim) if len(words) >= FEWEST_SHARED else 0.0
+    return max(share, back) >= NEARLY_ALL and min(share, back) >= COVERED_WORDS
+
+
+def _find_rival(missing: Quantity, claim: str, sentence: str, *, is_alike: bool) -> Quantity | None:
+    """The quantity of a sentence that stands where a claim has another one of its kind.
+
+    A word beside it is the same too, unless the whole sentence is alike.
+    """
+    beside = _neighbours(missing, claim)
+    near = [
+        (len(beside & _neighbours(rival, sentence)), n, rival)
+        for n, rival in enumerate(find_missing(sentence, [claim], derived=False))
+        if _kind(rival) == _kind(missing)
+    ]
+    beside_both, _, rival = max(near, key=lambda one: (one[0], -one[1]), default=(0, 0, None))
+    return rival if beside_both or is_alike else None
+
+
+def _kind(quantity: Quantity) -> str:
+    if isinstance(quantity, Score):
+        return "score"
+    if isinstance(quantity, Day) or quantity.is_year or quantity.span:
+        return "date"
+    dimension = quantity.unit.dimension if quantity.unit else ""
+    return f"number {'money' if dimension in MONEY else dimension}"
+
+
+def _neighbours(quantity: Quantity, text: str) -> set[str]:
+    """The words on both sides of a quantity."""
+    before, _, after = text.partition(quantity.text)
+    return {*content_words(before)[-2:], *content_words(after)[:2]}
+
+
+# --- what no page has -----------------------------------------------------------------------------
+
+
+def _find_absence(claim: str, near: Sequence[Quote], sources: Sequence[Source]) -> str:
+    """Which of its numbers or names no page has, in words; "" where that says nothing."""
+    pages = [f"{source.page.title}\n{source.page.text}" for source in sources]
+    given = [quote.text for quote in near] + [source.page.title for source in sources]
+    for quantity in find_missing(claim, given):
+        if not any(stands_on_page(quantity, page) for page in pages):
+            return f"{quantity.text.strip()} is not on the page"
+    words, names = set(content_words(claim)), _names_in(claim)
+    if len(words) < FEWEST_COMPARED:
+        return ""
+    known = max((_share(words, page) for page in pages), default=0.0)
+    nearest = max((_share(words, quote.text) for quote in near), default=0.0)
+    named = max((len(names & _words_of(page)) for page in pages), default=0)
+    if known >= KNOWN_WORDS or nearest >= NEAREST_WORDS or named > KNOWN_NAMES * len(names):
+        return ""
+    return _explain_absence(claim) if names and not named else OFF_TOPIC
+
+
+def _explain_absence(claim: str) -> str:
+    names = [name for name in find_names(claim) if " " in name or not claim.startswith(name)]
+    return f"the page does not name {' or '.join(names[:2])}" if names else OFF_TOPIC
+
+
+def _is_foreign(claim: str, sources: Sequence[Source]) -> bool:
+    """Whether pages in another language, but the same script, have no name and no number of it."""
+    names, quantities = _names_in(claim), read_quantities(claim)
+    if len(names) + len(quantities) < FEWEST_FOREIGN or not names:
+        return False
+    pages = [f"{source.page.title}\n{source.page.text}" for source in sources]
+    return not any(
+        main_script(claim) != main_script(page[:READ_LANGUAGE])
+        or names & _words_of(page)
+        or any(stands_on_page(quantity, page) for quantity in quantities)
+        for page in pages
+    )
+
+
+def _names_in(claim: str) -> set[str]:
+    return {word for name in find_names(claim) for word in _name_words(name)}
+
+
+def missing_words(claim: str, shown: Sequence[str]) -> str:
+    """The longest run of a claim's words that what was shown does not have, as written; "" if none.
+
+    At least two words that say something; numbers alone are told otherwise.
+    """
+    held = {word for text in shown for word in content_words(text)}
+    best: tuple[int, int] = (0, 0)
+    start: int | None = None
+    tokens = list(_WORD.finditer(claim))
+    absent = [bool(w := content_words(t[0])) and not set(w) <= held for t in tokens]
+    for i, token in enumerate([*tokens, None]):
+        is_absent = token is not None and (absent[i] or not content_words(token[0]))
+        if is_absent and start is None:
+            start = i
+        elif not is_absent and start is not None:
+            if sum(absent[start:i]) > sum(absent[slice(*best)]):
+                best = start, i
+            start = None
+    if sum(absent[slice(*best)]) < 1:
+        return ""
+    return claim[tokens[best[0]].start() : tokens[best[1] - 1].end()]
+
+
+def _name_words(name: str) -> list[str]:
+    return [word for word in _WORD.findall(strip_accents(name)) if len(word) > 2]
+
+
+@lru_cache(maxsize=256)
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(strip_accents(text)))
+
+
+@lru_cache(maxsize=256)
+def _content_of(text: str) -> frozenset[str]:
+    return frozenset(content_words(text))
+
+
+# --- what can be compared -------------------------------------------------------------------------
+
+
+def _is_comparable(claim: str, source: Source) -> bool:
+    """Whether a claim and a page are of one language, as far as that can be told."""
+    head = source.page.text[:READ_LANGUAGE]
+    return main_script(claim) == main_script(head) and _language(claim) in ("", _language(head))
+
+
+def _language(text: str) -> str:
+    """The language of a text; "" for one that is too short to tell."""
+    return language_of(text).tag if count_words(text) >= 6 else ""
+
+
+@lru_cache(maxsize=1024)
+def main_script(text: str) -> str:
+    """The script of most letters of a text; Chinese and Japanese are one."""
+    letters = (char for char in text if char.isalpha())
+    names = (
+        unicodedata.name(char, "").split(" ")[0]
+        for _, char in zip(range(500), letters, strict=False)
+    )
+    common = Counter("CJK" if name in _CJK_SCRIPTS else name for name in names).most_common(1)
+    return common[0][0] if common else ""
+
+
+_CJK_SCRIPTS = ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "FULLWIDTH", "HALFWIDTH")

@@ -1,0 +1,56 @@
+"""How the check of a report begins: a run like any other, whose settings hold the report."""
+
+from __future__ import annotations
+
+from agent.errors import NotConfigured, UsageError
+from agent.outside.recording import has_header, read_header
+from agent.run.begin import journal_path, research
+from agent.run.loop import Run
+from agent.run.models import make_models
+from agent.settings import Settings
+from agent.state import CitedReport
+from agent.state.json_data import get_path
+
+UNTITLED = "A report"
+
+
+def check_topic(report: CitedReport) -> str:
+    """What a check is called: the title of its report, or the name of its file."""
+    title = " ".join((report.title or report.name).split())
+    return title if any(map(str.isalnum, title)) else UNTITLED
+
+
+def check_settings(report: CitedReport, settings: Settings) -> Settings:
+    """The settings of a check. Where no model is configured or named, rules judge alone.
+
+    Raises UsageError for an unknown model, NotConfigured for one that is named and has no key.
+    """
+    settings = settings.model_copy(update={"report": report})
+    if settings.offline or settings.llm:
+        return settings
+    try:
+        make_models(settings)
+    except NotConfigured:
+        return settings.model_copy(update={"llm": ("extractive",)})
+    return settings
+
+
+def begin_check(report: CitedReport | None, settings: Settings) -> Run:
+    """A run that checks a report, not yet begun. None: that of the journal which is gone on with.
+
+    Raises what `research` raises; UsageError where the journal is of another report.
+    """
+    if report is None:
+        return research("", settings)
+    path = settings.replay or (settings.resume and journal_path(settings, settings.resume))
+    if path and has_header(path):
+        _require_same(report, get_path(read_header(path).settings, "report", "text"))
+    return research(check_topic(report), check_settings(report, settings))
+
+
+def _require_same(report: CitedReport, text: object) -> None:
+    if text != report.text:
+        raise UsageError(
+            "That run is about another report, or about another version of this one.",
+            "Leave the report out, or give the run another name.",
+        )

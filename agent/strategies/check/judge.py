@@ -1,0 +1,253 @@
+"""JudgeReport: each sentence of a report by the pages that it cites; rules first, then a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from agent.checking.bench import text_around_quotes
+from agent.checking.cited_claims import ClaimRuling, missing_words, rule_claim
+from agent.checking.rules import Assessment, QuotePlace, limit_assessment
+from agent.errors import AgentError, Halt
+from agent.evidence import closest_sentences, estimate_tokens
+from agent.evidence.quantities import missing_quantities
+from agent.outside import AskMany, Excerpt, Reply
+from agent.state import (
+    Checked,
+    CheckedClaim,
+    CitedReport,
+    Claim,
+    Event,
+    Failed,
+    Quote,
+    ReportSentence,
+    Research,
+    Source,
+    Verdict,
+)
+from agent.state.urls import canonical_url
+from agent.steps.asking import reply_event
+from agent.steps.prompt_rules import DATA_RULE
+from agent.steps.verify import (
+    SIDE_BY_SIDE,
+    JudgeClaims,
+    Judgement,
+    Judgements,
+    first_judgements,
+    no_judge_event,
+)
+from agent.strategies.check.read_cited import Found, index_sources
+
+SHOWN = 3  # sentences of each page that a judge is shown for a claim, with their neighbours
+MOST_SHOWN = 3  # pages of a claim that a judge is shown
+FEWEST_TO_BATCH = 2  # a model that is given one claim at a time is given no more here
+BATCHES = 3  # claims cost little beside the pages that they share: so many times the usual number
+MOST_REASONS = 2  # sources that a reason names as not read
+SEARCHED = "nothing that was found says so"
+NO_ADDRESS = "the report gives no address of it"
+NOT_READ = "it was not read: the run ended before"
+
+
+class JudgeReportClaims(JudgeClaims):
+    """Asks whether each sentence of somebody's report is supported by the pages that it cites."""
+
+    def system_prompt(self) -> str:
+        return (
+            "You check sentences of a report against the sources that they cite. Give for each "
+            "claim id one verdict. supported: a source says all of it, of the same thing, in any "
+            "words or language. partial: it says a part, or says it less surely. contradicted: it "
+            "says otherwise, for example another number, or that another one did it, or with the "
+            "sides exchanged. unsupported: it says nothing of it. Give the id of the source that "
+            f"decides. What you know from elsewhere does not count. {DATA_RULE}"
+        )
+
+
+class _Case(NamedTuple):
+    """A sentence, the pages that it may stand on, and what rules say."""
+
+    sentence: ReportSentence
+    sources: tuple[Source, ...]
+    unread: tuple[str, ...]  # why other sources that it cites were not read
+    is_searched: bool
+    ruling: ClaimRuling
+
+    @property
+    def claim(self) -> Claim:
+        """As it is put to a judge."""
+        return Claim(text=self.sentence.text, citations=tuple(s.n for s in self.sources))
+
+
+class JudgeReport:
+    """Gives each sentence that cites something its verdict, in as few model calls as fit."""
+
+    def __init__(
+        self, ask: AskMany, budget: int, batch: int, *, uses_model: bool, language: str = ""
+    ) -> None:
+        """`budget`: tokens of evidence in a call; `batch`: claims that Verify judges in one."""
+        self._ask = ask
+        self._budget = budget
+        self._batch = batch * BATCHES if batch >= FEWEST_TO_BATCH else batch
+        self._uses_model = uses_model
+        self._language = language
+
+    def __call__(self, research: Research, report: CitedReport, found: Found) -> Iterator[Event]:
+        cases = _make_cases(research, report, found)
+        judged: dict[int, tuple[Judgement, str]] = {}
+        if self._uses_model:
+            yield from self._judge_open(cases, research, judged)
+        claims = (_decide(case, judged.get(n)) for n, case in enumerate(cases))
+        yield Checked(claims=tuple(claims))
+
+    def _judge_open(
+        self, cases: Sequence[_Case], research: Research, judged: dict[int, tuple[Judgement, str]]
+    ) -> Iterator[Event]:
+        """Ask for verdicts, some calls side by side; none after a halt, or if all failed."""
+        groups = list(self._group(cases))
+        for i in range(0, len(groups), SIDE_BY_SIDE):
+            some = groups[i : i + SIDE_BY_SIDE]
+            tasks = [self._make_task([cases[n] for n in group], research) for group in some]
+            outcomes = list(self._ask.collect(tasks))
+            failures: dict[str, Event] = {}
+            for task, group, outcome in zip(tasks, some, outcomes, strict=True):
+                if isinstance(outcome, AgentError):
+                    failures.setdefault(str(outcome), no_judge_event(task, outcome, research))
+                    continue
+                yield reply_event(task, outcome)
+                judged |= _read_reply(outcome, group)
+            yield from failures.values()
+            have_failed = all(isinstance(outcome, AgentError) for outcome in outcomes)
+            if have_failed or any(isinstance(outcome, Halt) for outcome in outcomes):
+                return
+
+    def _group(self, cases: Sequence[_Case]) -> Iterator[list[int]]:
+        """The open cases, those of one page together, as many in a group as fit."""
+        open_cases = [n for n, case in enumerate(cases) if case.sources and case.ruling.is_open]
+        open_cases.sort(key=lambda n: (tuple(s.n for s in cases[n].sources), n))
+        group: list[int] = []
+        for n in open_cases:
+            excerpts = _excerpts([cases[m] for m in (*group, n)])
+            size = sum(estimate_tokens(p) for excerpt in excerpts for p in excerpt.passages)
+            if group and (len(group) >= self._batch or size > self._budget):
+                yield group
+                group = []
+            group.append(n)
+        if group:
+            yield group
+
+    def _make_task(self, cases: Sequence[_Case], research: Research) -> JudgeReportClaims:
+        return JudgeReportClaims(
+            topic=research.topic,
+            claims=tuple(case.claim for case in cases),
+            evidence=_excerpts(cases),
+            language=self._language,
+        )
+
+
+def _read_reply(reply: Reply[Judgements], group: Sequence[int]) -> dict[int, tuple[Judgement, str]]:
+    """The verdicts of a reply, by the place of the case."""
+    return {
+        group[n - 1]: (judgement, reply.model)
+        for n, judgement in sorted(first_judgements(reply.answer).items())
+        if 0 < n <= len(group)
+    }
+
+
+# --- what there is to judge -----------------------------------------------------------------------
+
+
+def _make_cases(research: Research, report: CitedReport, found: Found) -> list[_Case]:
+    """The sentences that cite something, or for which something was found."""
+    pages = index_sources(research)
+    failures = {e.subject: e.message for e in research.events_of(Failed) if e.what == "page"}
+    cited = {source.n: source for source in report.sources}
+    cases: list[_Case] = []
+    for n, sentence in enumerate(report.sentences):
+        urls = [cited[m].url for m in sentence.sources if m in cited] or list(found.get(n, ()))
+        if not sentence.sources and n not in found:
+            continue
+        sources = [pages[key] for url in urls if (key := canonical_url(url)) in pages]
+        unread = [_explain_unread(url, failures) for url in urls if canonical_url(url) not in pages]
+        previous = report.sentences[n - 1].text if n else ""
+        kept = tuple(dict.fromkeys(sources))
+        ruling = rule_claim(sentence.text, kept, (previous,)) if kept else ClaimRuling("unchecked")
+        cases.append(_Case(sentence, kept, tuple(unread), not sentence.sources, ruling))
+    return cases
+
+
+def _explain_unread(url: str, failures: dict[str, str]) -> str:
+    return NO_ADDRESS if not url else failures.get(url, f"{url}: {NOT_READ}").rstrip(".")
+
+
+def _excerpts(cases: Sequence[_Case]) -> tuple[Excerpt, ...]:
+    """What a judge is shown of the pages: the sentences nearest to each claim, and neighbours."""
+    shown: dict[int, tuple[Source, list[Quote]]] = {}
+    for case in cases:
+        for source in case.sources[:MOST_SHOWN]:
+            _, quotes = shown.setdefault(source.n, (source, []))
+            quotes += _near(case.sentence.text, source)
+    return tuple(
+        Excerpt.of(source, text_around_quotes(source.page.text, quotes))
+        for _, (source, quotes) in sorted(shown.items())
+        if quotes
+    )
+
+
+def _near(claim: str, source: Source) -> list[Quote]:
+    return closest_sentences(claim, [source], SHOWN)
+
+
+# --- what is said of it ---------------------------------------------------------------------------
+
+
+def _decide(case: _Case, judged: tuple[Judgement, str] | None) -> CheckedClaim:
+    """The verdict on a case: of the rules, else of the model within the rules."""
+    checked = _by_rules(case) if judged is None else _by_model(case, *judged)
+    if case.is_searched:
+        if checked.verdict in ("unsupported", "unchecked"):
+            return CheckedClaim(sentence=case.sentence, verdict="unchecked", reason=SEARCHED)
+        return checked
+    is_settled = checked.verdict in ("supported", "partial", "contradicted")
+    if case.unread and not is_settled:
+        reasons = "; ".join(dict.fromkeys(case.unread[:MOST_REASONS]))
+        return CheckedClaim(sentence=case.sentence, verdict="unreadable", reason=reasons)
+    return checked
+
+
+def _by_rules(case: _Case) -> CheckedClaim:
+    verdict, reason, quote = case.ruling
+    by = "" if verdict == "unchecked" else "rule"
+    return CheckedClaim(sentence=case.sentence, verdict=verdict, by=by, reason=reason, quote=quote)
+
+
+def _by_model(case: _Case, judgement: Judgement, model: str) -> CheckedClaim:
+    """What a model says, and no more than the rules allow."""
+    sources = [s for s in case.sources if s.n == judgement.source] or list(case.sources)
+    near = [quote for source in sources for quote in _near(case.sentence.text, source)]
+    pages = {source.n: source.page for source in sources}
+    places = [QuotePlace(pages[q.source].text, pages[q.source].title, q.start, q.end) for q in near]
+    assessment = limit_assessment(Assessment(judgement.verdict, model), case.sentence.text, places)
+    return CheckedClaim(
+        sentence=case.sentence,
+        verdict=assessment.verdict,
+        by=model,
+        reason=_explain(assessment.verdict, case, near),
+        quote=near[0] if near else None,
+    )
+
+
+def _explain(verdict: Verdict, case: _Case, near: Sequence[Quote]) -> str:
+    """What is wrong with a claim, in a few words."""
+    if verdict == "supported":
+        return ""
+    if verdict == "contradicted":
+        return "the page says otherwise"
+    shown = [quote.text for quote in near] + [source.page.title for source in case.sources]
+    missing = missing_quantities(case.sentence.text, shown)
+    words = missing[0] if missing else missing_words(case.sentence.text, shown)
+    if words:
+        return (
+            f"“{words}” is not on the page"
+            if verdict == "partial"
+            else f"the page does not say “{words}”"
+        )
+    return "the page says a part of it" if verdict == "partial" else "the page does not say it"

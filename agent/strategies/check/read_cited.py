@@ -1,0 +1,89 @@
+"""ReadCited reads the pages that a report cites; FindEvidence searches where it cites none."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+
+from agent.errors import OutsideError
+from agent.outside import Read, Search
+from agent.state import CitedReport, Event, Hit, PageRead, Queried, Research, Searched, Source
+from agent.state.urls import canonical_url
+from agent.steps.web_search import skip_event, source_events
+
+AHEAD = 8  # pages that are being read while one is waited for
+MOST_SEARCHED = 30  # sentences without a source for which evidence is searched
+PAGES_EACH = 2  # of a search
+
+#: For a sentence, by its place in the report: the pages that were found for it.
+Found = Mapping[int, tuple[str, ...]]
+
+
+class ReadCited:
+    """Reads every page that a report cites, once, whoever cites it. No page is given up as slow."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+
+    def __call__(self, research: Research, report: CitedReport) -> Iterator[Event]:
+        hits = research.filter_untried(cited_hits(report))
+        yield from read_in_turn(self._read, hits)
+
+    def salvage(self, research: Research, report: CitedReport) -> Iterator[Event]:
+        """After a halt: the pages that had been read by then."""
+        for hit in research.filter_untried(cited_hits(report)):
+            if page := self._read.result_if_done(hit.url):
+                yield from source_events(page, hit)
+
+
+class FindEvidence:
+    """Searches for each sentence that cites nothing, and reads the first pages found."""
+
+    def __init__(self, search: Search, read: Read) -> None:
+        self._search = search
+        self._read = read
+
+    def __call__(
+        self, research: Research, report: CitedReport
+    ) -> Generator[Event, None, dict[int, tuple[str, ...]]]:
+        """Returns the URLs that were found, by the place of the sentence."""
+        wanted = [n for n, one in enumerate(report.sentences) if not one.sources][:MOST_SEARCHED]
+        queries = tuple(report.sentences[n].text[:400] for n in wanted)
+        if not queries:
+            return {}
+        yield Queried(round=1, queries=queries)
+        found: dict[int, tuple[str, ...]] = {}
+        for n, outcome in zip(wanted, self._search.collect(queries), strict=True):
+            if isinstance(outcome, OutsideError):
+                yield skip_event("search", report.sentences[n].text[:400], outcome)
+                continue
+            yield Searched(round=1, found=outcome)
+            found[n] = tuple(hit.url for hit in outcome.hits[:PAGES_EACH])
+        urls = {url for some in found.values() for url in some}
+        hits = research.filter_untried(h for h in research.hits.values() if h.url in urls)
+        yield from read_in_turn(self._read, hits)
+        return found
+
+
+def read_in_turn(read: Read, hits: Sequence[Hit]) -> Iterator[Event]:
+    """Read pages, some ahead. They become sources in the order of the hits. Raises Halt."""
+    urls = [hit.url for hit in hits]
+    for n, hit in enumerate(hits):
+        for url in urls[n : n + AHEAD]:
+            read.start(url)
+        try:
+            page = read(hit.url)
+        except OutsideError as error:
+            yield skip_event("page", hit.url, error)
+        else:
+            yield from source_events(page, hit)
+
+
+def cited_hits(report: CitedReport) -> list[Hit]:
+    """The addresses that a report cites, as hits."""
+    return [Hit(url=source.url, title=source.title) for source in report.sources if source.url]
+
+
+def index_sources(research: Research) -> dict[str, Source]:
+    """The pages that were read, by the address that was asked for."""
+    read = zip(research.events_of(PageRead), research.sources, strict=True)
+    return {canonical_url(event.hit.url): source for event, source in read}
