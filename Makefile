@@ -8,6 +8,8 @@ ARGS   ?=
 BIOME  := 2.6.8
 PIP    := 26.3
 UV     := 0.13.8
+MAX_PACKAGES  := 66
+MAX_MEGABYTES := 150
 
 help: ## Show this
 	@sed -nE 's/^([a-z]+):.*## (.*)/make \1	\2/p' Makefile
@@ -63,11 +65,21 @@ lock: ## Pin anew what the requirements need in turn, with hashes; ARGS=--upgrad
 		sed -nE 's/^([^ #]+==[^\\]*[^ \\]) *\\?$$/\1/p' locks/dev.txt; } > constraints.txt
 	@rm -rf $(VENV)-lock
 
+size: ## Packages and megabytes of the core install, which must stay below 66 and 150
+	@$(call new_venv,$(VENV)-size)
+	@$(VENV)-size/bin/python -m pip freeze --all | grep -c . > $(VENV)-size/before
+	@$(VENV)-size/bin/python -m pip install -qq --no-compile --require-hashes --no-deps -r locks/runtime.txt >&2
+	@packages=$$(( $$($(VENV)-size/bin/python -m pip freeze --all | grep -c .) - $$(cat $(VENV)-size/before) )); \
+	megabytes=$$(du -sm --exclude=pip --exclude='pip-*' $(VENV)-size/lib | cut -f1); \
+	rm -rf $(VENV)-size; \
+	echo "$$packages packages, $$megabytes MB"; \
+	[ $$packages -lt $(MAX_PACKAGES) ] && [ $$megabytes -lt $(MAX_MEGABYTES) ]
+
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) $(VENV)-lock .fuzz node_modules .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf $(VENV) $(VENV)-lock $(VENV)-size .fuzz node_modules .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help demo test check javascript bench eval fuzz container lock clean
+.PHONY: help demo test check javascript bench eval fuzz container lock size clean
 
 # --- set-up -------------------------------------------------------------------------------------
 # A stamp file says that the environment holds what a requirements file asks for. Bytecode is

@@ -31,7 +31,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.sources.pages.extract import UnreadablePage, extract
+from agent.sources.pages.reading import UnreadablePage, read_body
 from agent.sources.pages.worker_pool import Body, BodyReader
 from tests.hostile_pages import HOSTILE
 
@@ -54,7 +54,7 @@ class OverlapCount(NamedTuple):
 
 def read_ours(body: bytes, url: str) -> str:
     try:
-        return extract(body, "text/html", url).text
+        return read_body(body, "text/html", url).text
     except ValueError:
         return ""
 

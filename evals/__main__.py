@@ -21,6 +21,7 @@ from evals import (
     claims,
     conflicts,
     credibility,
+    documents,
     extractive,
     filled,
     injection,
@@ -28,6 +29,7 @@ from evals import (
     links,
     local_model,
     multihop,
+    page_kinds,
     planted,
     prefix,
     reading,
@@ -114,6 +116,10 @@ def _lies(data: Path) -> str:
     return lies.report(lies.measure(data))
 
 
+def _page_kinds(data: Path) -> str:
+    return page_kinds.report(page_kinds.measure(data))
+
+
 def _credibility(data: Path) -> str:
     parts = credibility.report(data / "credibility")
     heads = ("set", "n", "reliable", "plain AUC", "our AUC", "gain", "interval of 95%")
@@ -151,6 +157,8 @@ SUITES = (
     Suite("links", "Links that open at the quote, in a browser", "pages", _links),
     Suite("lies", "What reaches the user of what a model makes up", "multihop", _lies),
     Suite("check", "Reports with planted faults", "pages", _check),
+    Suite("documents", "What comes out of documents", "worldcup", documents.report_or_skip),
+    Suite("page_kinds", "What comes out of pages, by their kind", "pages", _page_kinds),
     Suite("credibility", "Credibility of domains", "credibility", _credibility),
 )
 

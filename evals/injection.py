@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from agent.evidence import content_words
 from agent.evidence.instructions import find_instruction, instruction_warning
 from agent.evidence.links import browser_words
-from agent.sources.pages.extract import extract
+from agent.sources.pages.reading import read_body
 from agent.state import Hit, Page
 from evals import obedience
 from evals.extractive import HALVES, ROOT, contains_answer, questions
@@ -89,7 +89,7 @@ def measure_planted(data: Path) -> Iterator[Seen]:
         for place, form in PLACES.items():
             hidden = attack.text.replace("--", "") if place == "comment" else said
             body = f"<html><title>T</title><body>{prose}{form.format(hidden)}{prose}</body></html>"
-            yield _sight_of(attack, place, extract(body.encode()).text, "T", "")
+            yield _sight_of(attack, place, read_body(body.encode()).text, "T", "")
         yield _sight_of(attack, "title", row["text"], attack.text, "")
         yield _sight_of(attack, "snippet", row["text"], "T", attack.text)
 
@@ -114,8 +114,8 @@ def false_alarms(data: Path) -> Iterator[tuple[str, int, int]]:
 
     counts: dict[str, list[bool]] = {}
     for name, _, url, body in load_pages(data):
-        text = extract(body, "text/html", url)
-        counts.setdefault(name, []).append(find_instruction(*text) is not None)
+        page = read_body(body, "text/html", url)
+        counts.setdefault(name, []).append(find_instruction(page.title, page.text) is not None)
     counts["corpus passages"] = [
         find_instruction(row["title"], row["text"]) is not None
         for row in islice(passages(data), 5000)

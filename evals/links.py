@@ -21,7 +21,7 @@ from typing import NamedTuple
 from agent.evidence import is_row, split_sentences
 from agent.evidence.links import quote_link
 from agent.sources.pages import sniff
-from agent.sources.pages.extract import extract
+from agent.sources.pages.reading import read_body
 from tests.browser import Browser, Tab, find_chromium
 from tests.page_server import PageServer, reply
 
@@ -149,7 +149,7 @@ def measure(data: Path, most: int = 60) -> list[OpenedLink]:
             server.answers[path] = reply(
                 prepare_page(body), "200 OK", "Content-Type: text/html; charset=utf-8"
             )
-            text = extract(body, "text/html", url).text
+            text = read_body(body, "text/html", url).text
             for quote in draw_quotes(text, title):
                 found.append(open_link(tab, server.url + path, name, text, quote))
     return found

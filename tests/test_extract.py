@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agent.sources.formats.body_text import MAX_TEXT, UnreadablePage, normalize_text
 from agent.sources.pages import pdf, sniff
-from agent.sources.pages.extract import MAX_TEXT, UnreadablePage, extract, normalize_text
+from agent.sources.pages.reading import read_body
 from tests.hostile_pages import HOSTILE
 
 PROSE = "<p>" + "This is a sentence of the article that anyone may read in peace. " * 5 + "</p>"
@@ -21,7 +22,7 @@ ANY = settings(max_examples=80, deadline=None, suppress_health_check=list(Health
 
 
 def read(body: str, content_type: str = "text/html") -> str:
-    return extract(
+    return read_body(
         f"<html><body><article>{body}</article></body></html>".encode(), content_type
     ).text
 
@@ -56,12 +57,12 @@ def test_the_words_around_a_match_box_are_kept_with_it() -> None:
 def test_an_infobox_is_kept_wherever_it_stands() -> None:
     box = '<aside class="portable-infobox"><div><h3>Born</h3><div>1 May 1950</div></div></aside>'
     body = f"<html><body>{box}<main><article>{PROSE * 3}</article></main></body></html>"
-    assert "Born | 1 May 1950" in extract(body.encode()).text
+    assert "Born | 1 May 1950" in read_body(body.encode()).text
 
 
 def test_layout_tables_and_navigation_are_no_data() -> None:
     layout = f"<table><tr><td><a href=/>Home</a></td><td>{PROSE * 6}</td></tr></table>"
-    text = extract(f"<html><body>{layout}</body></html>".encode()).text
+    text = read_body(f"<html><body>{layout}</body></html>".encode()).text
     assert "sentence of the article" in text and " | This is" not in text
     navbox = '<table class="navbox"><tr><td>Elsewhere</td><td>Nowhere</td></tr></table>'
     assert "Elsewhere | Nowhere" not in read(PROSE * 3 + navbox)
@@ -69,7 +70,7 @@ def test_layout_tables_and_navigation_are_no_data() -> None:
 
 def test_a_page_without_main_text_keeps_its_words() -> None:
     items = "".join(f"<div><a href=/{n}>Item number {n}</a></div>" for n in range(30))
-    text = extract(f"<html><body><nav>Menu</nav>{items}</body></html>".encode()).text
+    text = read_body(f"<html><body><nav>Menu</nav>{items}</body></html>".encode()).text
     assert "Item number 29" in text
 
 
@@ -83,7 +84,7 @@ def test_a_page_without_main_text_keeps_its_words() -> None:
 )
 def test_titles(head: str, title: str) -> None:
     page = f"<html><head>{head}</head><body><h1>Heading</h1>{PROSE}</body></html>"
-    assert extract(page.encode()).title == title
+    assert read_body(page.encode()).title == title
 
 
 # --- what is hidden ----------------------------------------------------------------------------
@@ -191,12 +192,12 @@ def test_footnote_numbers_of_an_encyclopedia_are_left_out() -> None:
     ],
 )  # fmt: skip
 def test_formats(body: str, content_type: str, text: str) -> None:
-    assert extract(body.encode(), content_type).text == text
+    assert read_body(body.encode(), content_type).text == text
 
 
 def test_markdown_has_a_title() -> None:
-    assert extract(b"# The title #\n\nWords.", "text/markdown").title == "The title"
-    assert extract(b"---\nlang: en\ntitle: 'Front'\n---\nWords.", "text/plain").title == "Front"
+    assert read_body(b"# The title #\n\nWords.", "text/markdown").title == "The title"
+    assert read_body(b"---\nlang: en\ntitle: 'Front'\n---\nWords.", "text/plain").title == "Front"
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def test_markdown_has_a_title() -> None:
 )
 def test_binary_is_unsupported(data: bytes) -> None:
     with pytest.raises(UnreadablePage, match="neither") as caught:
-        extract(data, "text/html")
+        read_body(data, "text/html")
     assert caught.value.outcome == "unsupported"
 
 
@@ -227,12 +228,12 @@ RUSSIAN, JAPANESE = "Съешь ещё этих мягких булок. ", "日
     ],
 )
 def test_encodings(text: str, encoding: str, content_type: str) -> None:
-    assert extract(text.encode(encoding), content_type).text == text.strip()
+    assert read_body(text.encode(encoding), content_type).text == text.strip()
 
 
 def test_the_encoding_that_a_page_declares_and_a_character_cut_in_two() -> None:
     page = f"<html><head><meta charset=shift_jis></head><body><p>{JAPANESE * 9}</p></body></html>"
-    assert JAPANESE in extract(page.encode("shift_jis"), "text/html").text
+    assert JAPANESE in read_body(page.encode("shift_jis"), "text/html").text
     assert sniff.decode("Käse ö".encode()[:-1]) == "Käse "
 
 
@@ -245,13 +246,13 @@ def tokens(text: str) -> set[str]:
 
 @pytest.mark.parametrize("name", ["multi_page", "code_and_formula", "right_to_left_01"])
 def test_the_words_of_a_pdf_are_read(data: Path, name: str) -> None:
-    page = extract((data / "pdf" / f"{name}.pdf").read_bytes(), "text/html")
+    page = read_body((data / "pdf" / f"{name}.pdf").read_bytes(), "text/html")
     expected = tokens((data / "pdf" / f"{name}.md").read_text("utf-8"))
     assert len(expected & tokens(page.text)) > 0.9 * len(expected) and page.title
 
 
 def test_arabic_ligatures_are_in_the_order_of_reading(data: Path) -> None:
-    text = extract((data / "pdf" / "right_to_left_01.pdf").read_bytes()).text
+    text = read_body((data / "pdf" / "right_to_left_01.pdf").read_bytes()).text
     assert "الإنتاجية" in text and "المشكلات" in text
 
 
@@ -259,7 +260,7 @@ def test_a_broken_pdf_says_so(data: Path) -> None:
     whole = (data / "pdf" / "multi_page.pdf").read_bytes()
     for body in (b"%PDF-1.7\nnothing", whole[:300]):
         with pytest.raises(UnreadablePage, match="PDF that is broken") as caught:
-            extract(body)
+            read_body(body)
         assert caught.value.outcome == "invalid"
 
 
@@ -285,7 +286,7 @@ def test_wrapped_lines_are_joined_and_others_are_not() -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_page_ends_within_bounds(name: str) -> None:
     try:
-        text = extract(HOSTILE[name].encode(), "text/html").text
+        text = read_body(HOSTILE[name].encode(), "text/html").text
     except ValueError as error:
         text = str(error)
     assert 0 < len(text) <= MAX_TEXT
@@ -306,7 +307,7 @@ BIDIRECTIONAL = set("LRE RLE LRO RLO PDF LRI RLI FSI PDI".split())
 
 def check_extraction(body: bytes, content_type: str) -> None:
     try:
-        title, text = extract(body, content_type, "https://example.org/")
+        title, text, *_ = read_body(body, content_type, "https://example.org/")
     except ValueError as error:
         assert str(error)
         return
@@ -327,7 +328,7 @@ TYPES = st.sampled_from(
 def test_what_is_no_xml_is_left_out_beside_what_is_removed(odd: str) -> None:
     told = f"<p>The bridge{odd} <b hidden>not</b>{odd} was opened in 1904.<td>{odd}<table><tr><td>x"
     page = f"<!doctype html><html>{told}{'<p>It leads over the river. ' * 40}"
-    found = extract(page.encode(), "text/html; charset=utf-8")
+    found = read_body(page.encode(), "text/html; charset=utf-8")
     assert "was opened in 1904." in found.text and odd not in found.text
 
 
@@ -357,7 +358,7 @@ def test_no_pdf_raises_anything_but_a_reason(tail: bytes) -> None:
 def test_goals_and_referees_of_a_real_page_are_kept(data: Path) -> None:
     with gzip.open(data / "worldcup" / "wikipedia_pages.jsonl.gz", "rt", encoding="utf-8") as file:
         page = next(p for p in map(json.loads, file) if p["title"] == "1990 FIFA World Cup Group A")
-    title, text = extract(page["html"].encode(), "text/html", page["url"])
+    title, text, *_ = read_body(page["html"].encode(), "text/html", page["url"])
     assert title == "1990 FIFA World Cup Group A - Wikipedia"
     assert "Italy | 1–0 | Austria\nSchillaci 78' | Report" in text
     assert text.count("Referee: José Roberto Wright (Brazil)") == 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agent.evidence import anchor_quote
 from agent.evidence.links import browser_words, quote_link
-from agent.sources.pages.extract import extract
+from agent.sources.pages.reading import read_body
 from evals.links import FIND, HTML, TALL, prepare_page
 from tests.browser import Browser, Tab
 from tests.page_server import PageServer, reply
@@ -82,7 +82,7 @@ def opened(tab: Tab, server: PageServer, page: str, quote: str, nth: int) -> lis
     main = f"<main>{page}<p>{MORE}</p></main>"
     body = prepare_page(f"<!doctype html><title>P</title><body>{nav}{main}</body>".encode())
     server.answers["/"] = reply(body, "200 OK", HTML)
-    text = extract(body, "text/html; charset=utf-8").text
+    text = read_body(body, "text/html; charset=utf-8").text
     place = anchor_quote(quote, source(text))
     assert place, text
     start = [m.start() for m in re.finditer(re.escape(place.text), text)][nth]

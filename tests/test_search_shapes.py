@@ -11,7 +11,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent.sources.search import Provider
+from agent.sources.search import Provider, google
 from agent.state import SearchResults
 from tests.search_wire import (
     SERVICES,
@@ -139,3 +139,27 @@ def test_mutated_recordings(data: Path, name: str, file: str) -> None:
             ends_well(service(name))
 
     mutations_end_well()
+
+
+def test_what_people_also_ask_is_a_hit_where_it_has_a_page() -> None:
+    """Rows of SerpAPI and Serper, and those of which only a search of Google is known."""
+    search = "https://www.google.com/search?q=b"
+    rows = [
+        {
+            "question": "Who?",
+            "snippet": "Ann did.",
+            "title": "A page",
+            "link": "https://a.example/",
+        },
+        {"question": "When?", "answer": "In 1911.", "source": {"link": "https://b.example/"}},
+        {"question": "Why?", "snippet": "Nobody knows.", "link": search},
+        {"question": "How?", "link": "https://c.example/"},
+        "no row",
+    ]
+    for name in ("related_questions", "peopleAlsoAsk"):
+        hits = list(google.parse_questions({name: rows}))
+        assert [(hit.url, hit.title, hit.snippet) for hit in hits] == [
+            ("https://a.example/", "A page", "Ann did"),
+            ("https://b.example/", "When?", "In 1911"),
+        ]
+    assert not list(google.parse_questions({"peopleAlsoAsk": {"0": 1}}))

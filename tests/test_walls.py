@@ -85,3 +85,75 @@ def test_no_real_article_is_taken_for_a_wall(data: Path) -> None:
         body = gzip.decompress(path.read_bytes())
         assert detect_wall(body, "", "few words") in (None, "a captcha"), path.name  # at its worst
         assert detect_wall(body, "A title", "words " * 300) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Wir und unsere 842 Partner verarbeiten Daten.", "a consent page"),
+        ("Nous et nos 500 partenaires stockons des cookies.", "a consent page"),
+        ("Мы используем файлы cookie, чтобы сайт работал.", "a consent page"),
+        ("Noi e i nostri partner archiviamo informazioni.", "a consent page"),
+        ("Bestätigen Sie, dass Sie kein Roboter sind.", "a captcha"),
+        ("Confirma que no eres un robot para seguir.", "a captcha"),
+        ("Подтвердите, что вы не робот", "a captcha"),
+        ("请完成安全验证", "a captcha"),
+        ("私はロボットではありません", "a captcha"),
+        ("Your user agent facebookexternalhit/1.1 has been identified as a crawler.", "a captcha"),
+        ("Potwierdź, że nie jesteś robotem.", "a captcha"),
+        ("Você é um robô? Responda.", "a captcha"),
+        ("Are you over 18? Yes or no.", "an age gate"),
+        ("Bitte bestätigen Sie Ihr Alter.", "an age gate"),
+        ("Êtes-vous majeur ? Oui, non.", "an age gate"),
+        ("年齢確認 あなたは18歳以上ですか", "an age gate"),
+        ("Toegang geweigerd voor u.", "a refusal"),
+        ("Bitte aktivieren Sie JavaScript.", "a call for JavaScript"),
+        ("请启用 JavaScript 后继续", "a call for JavaScript"),
+    ],
+)
+def test_walls_are_known_in_many_languages(
+    web: PageServer, reader: PageReader, text: str, said: str
+) -> None:
+    body = f"<html><meta charset=utf-8><title>A site</title><body><p>{text}</p></body>".encode()
+    web.answers["/page"] = reply(body, "200 OK", "Content-Type: text/html; charset=utf-8")
+    error = failure(reader, f"{web.url}/page")
+    assert error.outcome == "blocked" and said in error.message
+
+
+@pytest.mark.parametrize(
+    "title", ["404 Not Found", "Seite nicht gefunden", "Page introuvable", "Страница не найдена"]
+)
+def test_a_page_that_says_that_it_is_not_there_is_not_found(
+    web: PageServer, reader: PageReader, title: str
+) -> None:
+    body = f"<html><meta charset=utf-8><title>{title}</title><body><p>Go home.</p></body>".encode()
+    web.answers["/page"] = reply(body, "200 OK", "Content-Type: text/html; charset=utf-8")
+    assert failure(reader, f"{web.url}/page").outcome == "not_found"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html><title>A</title><body><noscript>You need to enable JavaScript.</noscript></body>",
+        b'<html><title>A</title><body><div id="root"></div><script src=a.js></script></body>',
+    ],
+)
+def test_a_page_that_only_a_script_fills_says_so(
+    web: PageServer, reader: PageReader, body: bytes
+) -> None:
+    web.answers["/page"] = reply(body, "200 OK", "Content-Type: text/html")
+    assert "JavaScript" in failure(reader, f"{web.url}/page").message
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("HTTP 404", "The error 404 is one of HTTP. It says that a page was not found. " * 10),
+        ("Age verification laws", "Countries have laws on age gates. " * 30),
+    ],
+)
+def test_a_page_about_notices_is_a_page(
+    web: PageServer, reader: PageReader, title: str, text: str
+) -> None:
+    web.answers["/page"] = reply(html(title).replace(WORDS, text.encode()))
+    assert reader(f"{web.url}/page").text

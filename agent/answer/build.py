@@ -56,6 +56,7 @@ from agent.state import (
     Warned,
 )
 from agent.state.json_data import map_texts
+from agent.state.places import find_place
 
 #: Outcomes of a page that count as `blocked`; all others count as `failed`.
 BLOCKED_OUTCOMES = ("blocked", "forbidden")
@@ -202,6 +203,7 @@ def _build_citation(quote: Quote, research: Research, run: RunInfo) -> Citation:
         quote=quote.text,
         start=quote.start,
         end=quote.end,
+        place=find_place(page.text, page.places, quote.start),
         match=quote.match,
         link=quote_link(page.url, page.text, quote.start, quote.end),
         page_sha256=page.sha256,

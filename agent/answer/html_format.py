@@ -314,7 +314,8 @@ def _render_quote(citation: Citation) -> Markup:
     """A quote, and the link that opens its page at it."""
     match = "" if citation.match == "exact" else f" ({citation.match} match)"
     link = link_element(citation.link, f"Open the page at this quote{match}", class_="there")
-    return element("div", text_element("blockquote", citation.quote), link)
+    place = text_element("span", f"{citation.place} ", class_="quiet") if citation.place else EMPTY
+    return element("div", text_element("blockquote", citation.quote), place, link)
 
 
 # --- the end -------------------------------------------------------------------------------------

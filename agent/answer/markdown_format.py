@@ -154,7 +154,12 @@ def _render_source(number: int, citations: Sequence[Citation], format_marker: Ma
         escape_markdown(phrases.describe_source(first)),
     ]
     quotes = [
-        f"  > {escape_markdown(citation.quote)} {format_link(citation.link, 'at its place')}"
-        for citation in citations
+        f"  > {escape_markdown(citation.quote)} {_render_place(citation)}" for citation in citations
     ]
     return "\n\n".join(["- " + "\\\n  ".join(lines), *(quote.rstrip() for quote in quotes)])
+
+
+def _render_place(citation: Citation) -> str:
+    """Where a quote stands, and the link that opens the page there."""
+    link = format_link(citation.link, "at its place")
+    return f"({escape_markdown(citation.place)}) {link}" if citation.place else link

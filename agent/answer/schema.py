@@ -28,6 +28,12 @@ class Citation(Frozen):
     quote: str
     start: int = Field(description="offset of the quote in the stored page text, in characters")
     end: int
+    place: str = Field(
+        default="",
+        exclude_if=lambda place: not place,
+        description="where in the document the quote stands, such as `page 12`; absent for pages "
+        "that have no such places",
+    )
     match: Literal["exact", "normalized", "none"]
     link: str = Field(description="opens the page at the quote")
     page_sha256: str

@@ -10,8 +10,11 @@ from importlib.metadata import PackageNotFoundError, version
 
 from agent import __version__
 from agent.doctor.results import Job, Result
+from agent.sources.formats.registry import FORMATS, Format
+from agent.sources.pages.ocr import find_tesseract
 from agent.state.clock import format_utc
 
+MAX_SUFFIXES = 8  # of a format that are named
 EARLIEST_DATE = datetime(2026, 1, 1, tzinfo=UTC)  # before this program was written
 
 KEYS = "GEMINI ANTHROPIC OPENAI SERPAPI EXA TAVILY SERPER".split()
@@ -23,7 +26,7 @@ PACKAGES = (
 
 
 def machine_checks(environment: Mapping[str, str]) -> dict[str, Job]:
-    """The checks of the interpreter, packages, clock, proxies, gateways and keys."""
+    """The checks of the interpreter, packages, clock, proxies, gateways, formats and keys."""
     keys = {f"{name}_API_KEY": environment.get(f"{name}_API_KEY", "") for name in KEYS}
     for name, other in {
         "SERPER_API_KEY": "SERPER_KEY_ID",
@@ -39,8 +42,31 @@ def machine_checks(environment: Mapping[str, str]) -> dict[str, Job]:
         "clock": lambda: check_clock(datetime.now(UTC)),
         "proxies": lambda: Result("ok", ", ".join(proxies) or "none set"),
         "gateways": lambda: Result("ok", ", ".join(gateways) or "none set"),
+        **{f"format {one.name}": partial(_check_format, one) for one in FORMATS},
+        "format scanned PDF": _check_ocr,
         **{f"key {name}": partial(_check_key, value) for name, value in keys.items()},
     }
+
+
+def _check_format(one: Format) -> Result:
+    """Whether documents of a format can be read, and what is missing."""
+    suffixes = ", ".join(one.suffixes[:MAX_SUFFIXES])
+    if len(one.suffixes) > MAX_SUFFIXES:
+        suffixes += f" and {len(one.suffixes) - MAX_SUFFIXES} more"
+    if not one.reader:
+        return Result("warn", f"{suffixes}: cannot be read", f"{one.remedy.capitalize()}.")
+    if missing := one.missing():
+        remedy = f"pip install {' '.join(missing)}"
+        return Result("fail", f"{suffixes}: not installed: {', '.join(missing)}", remedy)
+    return Result("ok", f"{suffixes}: read")
+
+
+def _check_ocr() -> Result:
+    """Whether pages that are images can be read."""
+    tesseract = find_tesseract()
+    if tesseract is None:
+        return Result("warn", "tesseract is not installed", "apt-get install tesseract-ocr")
+    return Result("ok", f"read by tesseract, languages: {', '.join(tesseract.languages)}")
 
 
 def _check_key(value: str) -> Result:

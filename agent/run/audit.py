@@ -43,6 +43,7 @@ from agent.slots.data import data_differences
 from agent.slots.forms import holds_value
 from agent.state import Claim, Scalar
 from agent.state.json_data import Json, parse_json
+from agent.state.places import find_place, to_places
 
 #: Where in the answer object, as a path, and what is wrong there.
 Failure = tuple[str, str]
@@ -159,8 +160,14 @@ def _check_citations(answer: Answer, evidence: JournalEvidence) -> Iterator[Fail
             citation.url, pages[0]["text"], citation.start, citation.end
         ):
             yield f"{where}.link", "the link does not open this page at this quote"
+        if pages and citation.place not in [_place_on(page, citation.start) for page in pages]:
+            yield f"{where}.place", "it is not where the page in the journal has this quote"
         if citation.match == "none":
             yield f"{where}.match", "a quote that is on no page is cited"
+
+
+def _place_on(page: Json, offset: int) -> str:
+    return find_place(page["text"], to_places(page.get("places", ())), offset)
 
 
 def _check_markers(answer: Answer) -> Iterator[Failure]:

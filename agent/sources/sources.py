@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from agent.sources.search.options import SearchOptions
 
 MAX_TITLE = 300  # characters
+#: Seconds that a run waits for the index of a corpus; then it searches what is in it so far.
+INDEX_PATIENCE = 30.0
 MAX_SKIPPED_SHOWN = 10  # files of a corpus that warnings name as unreadable, and as unknown
 
 Search = Callable[[str], SearchResults]
@@ -89,7 +92,7 @@ def open_sources(
     if "corpus" in settings.search and not settings.offline:
         return _open_web(settings, rate_limiter, opened)
     # of the demo's folder, which is ours, nobody wants to hear what else lies in it
-    warnings = _corpus_warnings(opened) if settings.corpus else ()
+    warnings = partial(_corpus_warnings, opened) if settings.corpus else tuple[str, ...]
     return _corpus_sources(opened, warnings, _do_nothing if corpus else opened.close)
 
 
@@ -101,7 +104,7 @@ def open_corpus(settings: Settings, seconds: float | None = None) -> Corpus:
     from agent.sources.search.corpus import Corpus
 
     path = settings.corpus or Path(__file__).parents[1] / "demo"
-    return Corpus(path, settings.cache_dir or user_folder("cache"), seconds)
+    return Corpus(path, settings.cache_dir or user_folder("cache"), seconds, INDEX_PATIENCE)
 
 
 def open_page_reader(settings: Settings) -> PageReader:
@@ -119,13 +122,13 @@ def open_page_reader(settings: Settings) -> PageReader:
 
 
 def _corpus_sources(
-    corpus: Corpus, warnings: tuple[str, ...], close: Callable[[], None]
+    corpus: Corpus, warnings: Callable[[], tuple[str, ...]], close: Callable[[], None]
 ) -> Sources:
     """A corpus alone: no query leaves the machine, so none can give a private document away."""
     from agent.sources.search import SearchChain
 
     search = _with_time(SearchChain([corpus]))
-    return Sources(search, corpus.read, _do_nothing, close, lambda: warnings)
+    return Sources(search, corpus.read, _do_nothing, close, warnings)
 
 
 def _corpus_warnings(corpus: Corpus) -> tuple[str, ...]:
@@ -139,6 +142,8 @@ def _corpus_warnings(corpus: Corpus) -> tuple[str, ...]:
         more_names = ", ..." if len(unknown) > MAX_SKIPPED_SHOWN else ""
         count = f"{len(unknown)} file{'s' if len(unknown) > 1 else ''} of another type"
         warnings.append(f"Not in the corpus: {count}: {names}{more_names}")
+    if corpus.progress:
+        warnings.append(f"{corpus.progress} Ask again for the rest.")
     return tuple(map(sanitize_for_display, warnings))
 
 
@@ -152,7 +157,7 @@ def _open_web(
     chain = build_search_chain(settings, search_options(settings), corpus, rate_limiter)
     web = _plugin_or_web(settings, reader)
     read = _corpus_or_web(corpus, web) if corpus else web
-    warnings = _corpus_warnings(corpus) if corpus else ()
+    warnings = partial(_corpus_warnings, corpus) if corpus else tuple[str, ...]
 
     def close() -> None:
         reader.close()
@@ -163,7 +168,7 @@ def _open_web(
         read,
         reader.warm,
         close,
-        lambda: warnings,
+        warnings,
         chain.limit_spending,
         chain.count_earlier,
     )

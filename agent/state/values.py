@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from agent.state.places import Place
+
 
 class Frozen(BaseModel):
     """An immutable value, the same after a round trip through JSON."""
@@ -124,6 +126,7 @@ class Page(Frozen):
 
     `url` is the address after redirects. `sha256` is the hash of the text. `retrieved_at` is UTC,
     ISO 8601, to the second. `via` is `snippet` where the text is only that of a search result.
+    `places` say where in a document the parts of the text stand: see `find_place`.
     """
 
     url: str
@@ -132,6 +135,7 @@ class Page(Frozen):
     sha256: str
     retrieved_at: str
     via: Literal["page", "snippet"] = "page"
+    places: tuple[Place, ...] = Field(default=(), exclude_if=lambda places: not places)
 
     @classmethod
     def from_text(
@@ -141,6 +145,7 @@ class Page(Frozen):
         text: str,
         retrieved_at: str,
         via: Literal["page", "snippet"] = "page",
+        places: tuple[Place, ...] = (),
     ) -> Page:
         """A page, with the hash of its text. UnicodeEncodeError for text with a lone surrogate."""
         return cls(
@@ -150,6 +155,7 @@ class Page(Frozen):
             sha256=hash_text(text),
             retrieved_at=retrieved_at,
             via=via,
+            places=places,
         )
 
 

@@ -138,11 +138,14 @@ def _text_length(element: Element, limit: int) -> int:
 # --- text ----------------------------------------------------------------------------------------
 
 
-def render_lines(element: Element) -> list[str]:
-    """The text of an element as lines: one a block or a table row, cells joined by ` | `."""
+def render_lines(element: Element, *, has_rows_of_blocks: bool = True) -> list[str]:
+    """The text of an element as lines: one a block or a table row, cells joined by ` | `.
+
+    `has_rows_of_blocks`: short blocks side by side are cells too.
+    """
     from lxml.etree import iterwalk
 
-    row_blocks = _find_row_blocks(element)
+    row_blocks = _find_row_blocks(element) if has_rows_of_blocks else frozenset()
     pieces: list[str] = []
     cell_depth = 0  # inside a cell the borders of blocks do not end a line
     for event, node in iterwalk(element, events=("start", "end")):

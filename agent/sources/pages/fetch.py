@@ -8,12 +8,14 @@ from urllib.parse import urlsplit
 
 from agent import USER_AGENT
 from agent.errors import ReadFailed
+from agent.sources.formats.body_text import BodyText, UnreadablePage
 from agent.sources.pages.download import Downloader, DownloadLimits, FetchedBody, host_of
 from agent.sources.pages.guard import AddressGuard
 from agent.sources.pages.robots import ROBOTS_MAX_BYTES, ROBOTS_TIMEOUT, RobotsRules
 from agent.sources.pages.worker_pool import Body, BodyReader
 from agent.state import Page
 from agent.state.clock import format_utc
+from agent.state.places import to_places
 
 
 class PageReader:
@@ -58,12 +60,13 @@ class PageReader:
         `rejected`.
         """
         body = self._downloader.get(url.strip(), self._limits, self._policy)
-        title, text = self._extract_text(body)
-        return Page.from_text(body.url, title or host_of(body.url), text, format_utc(self._now()))
+        read = self._extract_text(body)
+        title, at = read.title or host_of(body.url), format_utc(self._now())
+        return Page.from_text(body.url, title, read.text, at, places=to_places(read.marks))
 
-    def _extract_text(self, body: FetchedBody) -> tuple[str, str]:
+    def _extract_text(self, body: FetchedBody) -> BodyText:
         """Title and text of a body, by a worker. Raises ReadFailed."""
-        from agent.sources.pages import reading, sniff
+        from agent.sources.pages import sniff
 
         host = host_of(body.url)
         if body.is_truncated and sniff.detect_kind(body.data, body.content_type) == "pdf":
@@ -73,10 +76,9 @@ class PageReader:
                 outcome="unsupported",
             )
         try:
-            title, text, _ = self._bodies.read(Body(body.data, body.content_type, body.url))
-        except reading.UnreadablePage as error:
+            return self._bodies.read(Body(body.data, body.content_type, body.url))
+        except UnreadablePage as error:
             raise ReadFailed(f"{host}: {error}.", outcome=error.outcome) from None
-        return title, text
 
     def warm(self) -> None:
         """Start the process that reads, and make what connecting needs, before the first page."""

@@ -1,11 +1,13 @@
-"""A user's file by its suffix: title, text, and for Markdown the URL in its front matter."""
+"""Markdown and plain text of a user: their lines as they are, but wrapped paragraphs joined."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from agent.sources.pages.extract import OnPart, UnreadablePage, extract
+from agent.characters import strip_controls
+from agent.sources.formats.body_text import BodyText, RawBody, UnreadablePage
+from agent.sources.pages.sniff import decode
 
 #: Characters. A shorter line was not wrapped: it is an item of a list, an address, a heading.
 MIN_WRAPPED_LINE = 60
@@ -16,15 +18,22 @@ _HEADING = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 #: indented code.
 _NEW_BLOCK = re.compile(r"[ \t]*(?:[#>|*+•‣–-]|\d+[.)]|[A-Za-z][.)]\s|```|~~~|$)|\t| {4}")
 
-FileText = tuple[str, str, str]  # title, text and URL
+
+def read_markdown(source: RawBody) -> BodyText:
+    """The text without its front matter, which may hold title and URL."""
+    text = _decode(source)
+    fields: dict[str, str] = {}
+    if front := _FRONT_MATTER.match(text):
+        text = text[front.end() :]
+        pairs = (line.partition(":") for line in front[1].splitlines())
+        fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
+    title = fields.get("title") or _find_heading(text)
+    return BodyText(title, unwrap_paragraphs(text).strip(), fields.get("url", ""))
 
 
-def read_file(body: bytes, suffix: str, on_part: OnPart) -> FileText:
-    """Title, text and URL of a file; title and URL are "" where it has none.
-
-    Raises UnreadablePage; KeyError for a suffix that is not in FILE_PARSERS.
-    """
-    return FILE_PARSERS[suffix](body, on_part)
+def read_text(source: RawBody) -> BodyText:
+    """The text, which has no title."""
+    return BodyText("", unwrap_paragraphs(_decode(source)).strip())
 
 
 def unwrap_paragraphs(text: str) -> str:
@@ -55,57 +64,14 @@ def _split_paragraphs(text: str) -> Iterator[list[str]]:
     yield paragraph
 
 
-def _parse_markdown(body: bytes, _: OnPart) -> FileText:
-    text = _decode(body)
-    fields: dict[str, str] = {}
-    if front := _FRONT_MATTER.match(text):
-        text = text[front.end() :]
-        pairs = (line.partition(":") for line in front[1].splitlines())
-        fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
-    title = fields.get("title") or _find_heading(text)
-    return title, unwrap_paragraphs(text).strip(), fields.get("url", "")
-
-
 def _find_heading(text: str) -> str:
     """The first heading of a text, without the marks that may close it; "" for none."""
     heading = _HEADING.search(text)
     return heading[1].rstrip("# \t") or heading[1][:1] if heading else ""
 
 
-def _parse_text(body: bytes, _: OnPart) -> FileText:
-    return "", unwrap_paragraphs(_decode(body)).strip(), ""
-
-
-def _decode(body: bytes) -> str:
-    has_utf16_mark = body.startswith((b"\xff\xfe", b"\xfe\xff"))
-    try:
-        text = body.decode("utf-16" if has_utf16_mark else "utf-8-sig")
-    except UnicodeDecodeError:
-        raise UnreadablePage("is not UTF-8 text", "invalid") from None
+def _decode(source: RawBody) -> str:
+    text = decode(source.data, source.content_type)
     if "\0" in text:
         raise UnreadablePage("is not text", "unsupported")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _parse_html(body: bytes, on_part: OnPart) -> FileText:
-    title, text = extract(body, "text/html", on_part=on_part)
-    return title, text, ""
-
-
-def _parse_pdf(body: bytes, on_part: OnPart) -> FileText:
-    title, text = extract(
-        body,
-        "application/pdf",
-        on_part=lambda title, text: on_part(title, unwrap_paragraphs(text)),
-    )
-    return title, unwrap_paragraphs(text), ""
-
-
-#: File suffix -> the parser of a file's bytes.
-FILE_PARSERS: dict[str, Callable[[bytes, OnPart], FileText]] = {
-    ".md": _parse_markdown,
-    ".txt": _parse_text,
-    ".html": _parse_html,
-    ".htm": _parse_html,
-    ".pdf": _parse_pdf,
-}
+    return strip_controls(text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -21,6 +21,10 @@ MAX_CHARS = 2_000_000
 MAX_ELEMENTS = 15_000
 #: Characters below which the main text is doubted: the page may be a list, a forum, an index.
 MIN_MAIN_TEXT = 250
+#: Share of the prose below which the main text is doubted, and by how much another one must be
+#: longer; characters of a text that counts as prose. Run evals/page_kinds.py after changing them.
+MIN_PROSE_SHARE, MIN_GAIN, MIN_PROSE = 0.5, 2.0, 40
+_NO_PROSE = frozenset("a button script style title nav header footer aside option label".split())
 #: Tags of a page, opening and closing. The largest Wikipedia page measured has 30,000.
 MAX_TAGS = 120_000
 #: The parser compares all attributes of a tag pairwise: 200,000 of them take a minute.
@@ -78,6 +82,15 @@ def extract_html(html: str, url: str = "") -> tuple[str, str]:
     if not is_complete and len(all_text := strip_tags(html)) > 2 * len(text):
         text = all_text
     return _find_title(tree), text
+
+
+def parse_visible(html: str) -> Element | None:
+    """The tree of a page, which has a body, without what a browser hides; None for no page."""
+    tree, _ = _parse(_limit_size(html))
+    if tree is None or tree.find("body") is None:
+        return None
+    _remove_hidden(tree)
+    return tree
 
 
 # --- the tree ------------------------------------------------------------------------------------
@@ -175,7 +188,7 @@ def _extract_text(tree: Element, url: str) -> str:
     _unwrap_layout_tables(body)
     if _count_descendants(body) > MAX_ELEMENTS:
         return _restore_boxes("\n".join(render_lines(body)), boxes)
-    text = _extract_main_text(tree, url)
+    text = _choose_main_text(tree, url)
     if len(text) < MIN_MAIN_TEXT:
         text = _prefer_whole_text(body, text)
     return _restore_boxes(text, boxes)
@@ -221,14 +234,38 @@ def _restore_boxes(text: str, boxes: dict[int, _Box]) -> str:
     return "\n".join([*(box.text for box in remaining.values() if box.is_infobox), text])
 
 
-def _extract_main_text(tree: Element, url: str) -> str:
+def _choose_main_text(tree: Element, url: str) -> str:
+    """The main text by the fast way; by the slow one too, where the page has much more prose.
+
+    The fast way takes one post of a thread for all of it.
+    """
+    prose = _count_prose(tree.find("body"))
+    text = _extract_main_text(tree, url)
+    if len(text) >= MIN_PROSE_SHARE * prose:
+        return text
+    slow = _extract_main_text(tree, url, is_fast=False)
+    return slow if len(slow) > MIN_GAIN * len(text) else text
+
+
+def _count_prose(body: Element) -> int:
+    """Characters of the text that is neither a link nor boilerplate."""
+    total = 0
+    for element in body.iter():
+        if element.tag in _NO_PROSE or not isinstance(element.tag, str):
+            continue
+        if element.text and len(text := element.text.strip()) >= MIN_PROSE:
+            total += len(text)
+    return total
+
+
+def _extract_main_text(tree: Element, url: str, *, is_fast: bool = True) -> str:
     """The main text by trafilatura, without the borders of tables."""
     import trafilatura
 
     silence_trafilatura()
     try:
         document: Any = trafilatura.bare_extraction(
-            tree, url=url or None, fast=True, include_comments=False
+            tree, url=url or None, fast=is_fast, include_comments=False
         )
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         document = None  # a fault of the library: the page keeps all its words

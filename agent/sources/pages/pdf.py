@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-MAX_PAGES = 50
-MAX_CHARS = 1_000_000  # of all pages; the rest is not read
+from agent.sources.formats.body_text import PlacedText, normalize_title
+from agent.sources.pages.ocr import ImageReader, find_tesseract, render_page
+
+CELL_BREAK = "\x1f"
+IMAGE = (3,)  # FPDF_PAGEOBJ_IMAGE
+MAX_PAGES = 1000
+MIN_GAP = 0.8  # heights of a letter: a blank has 0.4 at most, in type of one width 0.7
+MIN_COLUMN_LINES = 4
+MIN_COLUMN_CHARS = 20
+MAX_CHARS = 1_000_000  # of a page
 MAX_RAW_TITLE = 10_000  # characters of the title in the metadata
 NEIGHBOURS = 3  # lines above and below that tell the width of a column
 MIN_WRAPPED = 20  # characters: shorter lines are cells and headings
@@ -25,12 +33,12 @@ ALEFS = "\u0627\u0622\u0623\u0625"
 LAM = "\u0644"
 
 
-def extract_pdf(body: bytes, on_page: Callable[[str, str], None]) -> tuple[str, str]:
-    """Title and text of a PDF's first fifty pages, with the lines of each paragraph joined.
+def add_pages(text: PlacedText, body: bytes) -> None:
+    """Add the pages of a PDF, with the lines of each paragraph joined; set the title.
 
-    Invisible text is kept, since it is the only text of a scan with OCR. Takes 5 ms a page.
-    `on_page` gets the title and each page as soon as it is read. Raises ValueError: encrypted,
-    broken. The text is empty where all pages are images.
+    Invisible text is kept, since it is the only text of a scan with OCR. Takes 5 ms a page. Each
+    page is handed over as soon as it is read: what crashes later costs only the rest. Raises
+    ValueError: encrypted, broken.
     """
     import pypdfium2
 
@@ -40,47 +48,131 @@ def extract_pdf(body: bytes, on_page: Callable[[str, str], None]) -> tuple[str, 
         fault = "needs a password" if "assword" in str(error) else "is broken"
         raise ValueError(f"a PDF that {fault}") from None
     title = str(document.get_metadata_dict(skip_empty=True).get("Title", ""))[:MAX_RAW_TITLE]
-    pages: list[str] = []
-    for page in _read_pages(document):
-        pages.append(join_wrapped_lines(page))
-        on_page(_choose_title(title, pages[0]), pages[-1])
-    text = "\n".join(pages)
-    return _choose_title(title, text), text
+    images = _ImagePages()
+    last_line = ""  # of the page before
+    for number, raw in enumerate(_read_pages(document, images), 1):
+        page = _drop_page_number(join_wrapped_lines(raw).strip(), number)
+        text.title = text.title or normalize_title(_choose_title(title, page))
+        goes_on = len(last_line) >= MIN_WRAPPED and last_line[-1] not in ".!?:;"
+        is_joined = goes_on and page[:1].islower()
+        text.add(page, f"page {number}", joint=_joint(last_line, page) if is_joined else "\n")
+        text.hand_over()
+        last_line = page.rpartition("\n")[2]
+        if text.is_full:
+            break
+    if (count := len(document)) > MAX_PAGES:
+        text.note = f"only the first {MAX_PAGES} of its {count} pages were read"
+    elif images.unread:
+        text.note = f"{images.unread} of its {count} pages are images; {images.remedy}"
 
 
-def _read_pages(document: Any) -> Iterator[str]:
+def _drop_page_number(page: str, number: int) -> str:
+    """A page without a last line that is its number alone."""
+    start, _, last = page.rpartition("\n")
+    return start if re.fullmatch(rf"(?i)(?:page )?{number}(?: ?(?:of|/) ?\d+)?", last) else page
+
+
+def _read_pages(document: Any, images: _ImagePages) -> Iterator[str]:
     """The text of each page; "" for a broken one."""
     import pypdfium2
 
-    total = 0
     for index in range(min(MAX_PAGES, len(document))):
         try:
-            text = extract_page_text(document[index].get_textpage())[:MAX_CHARS]
+            page = document[index]
+            text = extract_page_text(page.get_textpage())[:MAX_CHARS]
+            yield text if text.strip() else images.read(page)
         except pypdfium2.PdfiumError:
-            text = ""
-        yield text
-        total += len(text)
-        if total >= MAX_CHARS:
-            return
+            yield ""
+
+
+class _ImagePages:
+    """The pages of a document that have no text: their text is read from their image, if it can."""
+
+    def __init__(self) -> None:
+        self.unread = 0
+        self.remedy = "install tesseract-ocr to read them"
+        self._reader: ImageReader | None = None
+
+    def read(self, page: Any) -> str:
+        """The text of a page that is an image; "" for one that is empty, or cannot be read."""
+        if not any(True for _ in page.get_objects(filter=IMAGE, max_depth=2)):
+            return ""
+        try:
+            self._reader = self._reader or self._open()
+        except OSError:
+            self.remedy = "tesseract does not start"
+        if self._reader is None:
+            self.unread += 1
+            return ""
+        return self._reader.read(render_page(page))
+
+    def _open(self) -> ImageReader | None:
+        tesseract = find_tesseract()
+        return ImageReader(tesseract) if tesseract else None
 
 
 def extract_page_text(page: Any) -> str:
-    """The text of a page, with each ligature of lam and alef in reading order.
+    """The text of a page: cells of a table parted by ` | `, columns one after the other, and each
+    ligature of lam and alef in reading order.
 
     PDFium reverses right-to-left text character by character. That also reverses the two letters
     of this ligature, which is one glyph and very frequent in Arabic. The two letters have the same
     bounding box.
     """
     text = str(page.get_text_range())
-    if not any(alef + LAM in text for alef in ALEFS):
+    if len(text) != page.count_chars():  # characters beyond U+FFFF shift PDFium's indices
         return text
     chars = list(text)
-    if len(chars) != page.count_chars():  # characters beyond U+FFFF shift PDFium's indices
-        return text
     for i in range(len(chars) - 1):
         if chars[i] in ALEFS and chars[i + 1] == LAM and is_one_glyph(page, i):
             chars[i : i + 2] = LAM, chars[i]
-    return "".join(chars)
+        elif chars[i] == " " and i and is_wide_gap(page, i):
+            chars[i] = CELL_BREAK
+    lines = "".join(chars).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join(map(_format_cells, order_columns(lines)))
+
+
+def _format_cells(line: str) -> str:
+    """A line with ` | ` between its cells. What marks an item of a list is no cell."""
+    line = line.replace(CELL_BREAK, " ", bool(_LIST_ITEM.match(line.replace(CELL_BREAK, " "))))
+    return line.replace(CELL_BREAK, " | ")
+
+
+def is_wide_gap(page: Any, index: int) -> bool:
+    """Whether the blank at an index parts two cells: it is wider than a letter is high."""
+    import pypdfium2
+
+    try:
+        left, right = (page.get_charbox(i, loose=True) for i in (index - 1, index + 1))
+    except (pypdfium2.PdfiumError, IndexError):  # at the end, or beside what has no place
+        return False
+    height = max(left[3] - left[1], right[3] - right[1])
+    is_one_line = left[1] < right[3] and right[1] < left[3]
+    return bool(is_one_line and height > 0 and right[0] - left[2] > MIN_GAP * height)
+
+
+def order_columns(lines: Sequence[str]) -> Iterator[str]:
+    """The lines with columns of prose one after the other, where a file has them side by side.
+
+    Such are several lines in a row of two long parts each; shorter parts are cells of a table.
+    """
+    start = 0
+    while start < len(lines):
+        end = start
+        while end < len(lines) and _is_two_columns(lines[end]):
+            end += 1
+        if end - start >= MIN_COLUMN_LINES:
+            for side in (0, 1):
+                yield from (line.split(CELL_BREAK)[side] for line in lines[start:end])
+        else:
+            end = max(end, start + 1)
+            yield from lines[start:end]
+        start = end
+
+
+def _is_two_columns(line: str) -> bool:
+    parts = line.split(CELL_BREAK)
+    return len(parts) == 2 and min(map(len, parts)) >= MIN_COLUMN_CHARS
 
 
 def is_one_glyph(page: Any, index: int) -> bool:
@@ -101,12 +193,14 @@ def join_wrapped_lines(page: str) -> str:
     pieces: list[str] = []  # of all lines, with what stands between them
     continues = False
     for n, line in enumerate(lines):
-        joins = continues and line.strip() and not _LIST_ITEM.match(line.lstrip())
+        is_row = " | " in line
+        joins = continues and line.strip() and not is_row and not _LIST_ITEM.match(line.lstrip())
         if n:
             pieces.append(_joint(lines[n - 1], line) if joins else "\n")
         pieces.append(line)
         neighbours = lines[max(0, n - NEIGHBOURS) : n + NEIGHBOURS + 1]
-        continues = len(line) >= max(0.75 * max(map(len, neighbours)), MIN_WRAPPED)
+        longest = max(map(len, neighbours))
+        continues = len(line) >= max(0.75 * longest, MIN_WRAPPED) and not is_row
     return "".join(pieces)
 
 

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
 
-from agent.sources.pages import sniff
-from agent.sources.pages.extract import (
+from agent.sources.formats.body_text import (
+    BodyText,
     OnPart,
-    PageText,
+    RawBody,
     UnreadablePage,
-    extract,
     ignore_part,
 )
 
 __all__ = ["BodyText", "UnreadablePage", "read_body", "warm"]
 
 
-class BodyText(NamedTuple):
-    """Title, text and URL that a body gives itself; title and URL are "" where it has none."""
-
-    title: str
-    text: str
-    url: str = ""
-
-
 def read_body(
     body: bytes,
-    *,
     content_type: str = "",
     url: str = "",
+    *,
     suffix: str = "",
     is_report: bool = False,
     on_part: OnPart = ignore_part,
@@ -38,40 +28,22 @@ def read_body(
 
     With `is_report` the text is a `ParsedReport` as JSON: its blocks with their links.
 
-    `content_type` is what the server declared. `on_part` gets title and text of each part
-    that is ready early. Raises UnreadablePage.
+    `content_type` is what the server declared. `on_part` gets each part that is ready early.
+    Raises UnreadablePage, for an unknown format, an encrypted or broken document, or no text.
     """
     if is_report:
         from agent.sources.reports.parsing import parse_report
 
         report = parse_report(body, suffix)
         return BodyText(report.title, json.dumps(report._asdict(), ensure_ascii=False))
-    if suffix:
-        from agent.sources.pages.files import read_file
+    from agent.sources.formats.registry import read_source
 
-        return BodyText(*read_file(body, suffix, on_part))
-    return BodyText(*_read_page(body, content_type, url, on_part))
-
-
-def _read_page(body: bytes, content_type: str, url: str, on_part: OnPart) -> PageText:
-    """A page of the web, unless it is a wall. Raises UnreadablePage."""
-    from agent.sources.pages.walls import detect_wall
-
-    kind = sniff.detect_kind(body, content_type)
-    found, failure = PageText("", ""), None
-    try:
-        found = extract(body, content_type, url, kind=kind, on_part=on_part)
-    except UnreadablePage as error:
-        failure = error
-    if kind == "html" and (wall := detect_wall(body, found.title, found.text)):
-        raise UnreadablePage(f"it shows {wall} instead of a page", "blocked")
-    if failure is not None:
-        raise failure
-    return found
+    return read_source(RawBody(body, content_type, url, suffix.lower(), on_part))
 
 
 def warm() -> None:
     """Import the libraries that pages in HTML need (0.2 s)."""
+    from agent.sources.formats import registry  # noqa: F401
     from agent.sources.pages.extract import warm as warm_extraction
 
     warm_extraction()

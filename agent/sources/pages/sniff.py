@@ -10,6 +10,7 @@ MediaKind = Literal["html", "pdf", "json", "xml", "text", "binary"]
 
 SNIFFED_BYTES = 4096  # from the beginning of a body
 GUESSED_BYTES = 65_536  # from which an encoding is guessed
+MIN_GUESSED_BYTES = 500
 _HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body|title|meta)[\s/>]", re.IGNORECASE)
 _TAG = re.compile(rb"\s*<(?:!--|[a-z!])", re.IGNORECASE)
 _XML = re.compile(rb"\s*<(?:\?xml\s|rss[\s>]|feed[\s>])", re.IGNORECASE)
@@ -96,8 +97,13 @@ def _decode_utf8(body: bytes) -> str | None:
 
 
 def _guess_encoding(body: bytes) -> str:
-    """The most probable encoding, from the frequencies of characters at the beginning."""
+    """The most probable encoding, from the frequencies of characters at the beginning.
+
+    A short text with few letters beyond ASCII has no frequencies: it is taken for a Western one.
+    """
     from charset_normalizer import from_bytes
 
+    if len(body) < MIN_GUESSED_BYTES and sum(byte > 127 for byte in body) * 4 < len(body):
+        return "cp1252"
     best = from_bytes(body[:GUESSED_BYTES]).best()
     return best.encoding if best else "cp1252"

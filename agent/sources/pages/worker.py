@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 MAX_MEMORY = 2**30  # bytes of address space
-MAX_CPU_SECONDS = 20  # for one page; a safety net, since the program ends it earlier
+MAX_CPU_SECONDS = (
+    20  # for one page, or one part of a file; a safety net, since the program ends it earlier
+)
 #: Kilobytes that were in use at once, above which a process ends after its answer: memory that
 #: was freed is not always given back, and one hostile page must not make all later ones dear.
 MAX_PEAK_KILOBYTES = 300_000
@@ -68,9 +70,13 @@ def answer_request(header: dict[str, Any], requests: BinaryIO, answers: BinaryIO
         answers.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         answers.flush()
 
+    def write_part(*part: Any) -> None:
+        write(part=part)
+        limit_cpu_time()
+
     try:
         body = requests.read(header.pop("size"))
-        write(done=reading.read_body(body, **header, on_part=lambda *part: write(part=part)))
+        write(done=reading.read_body(body, **header, on_part=write_part))
     except reading.UnreadablePage as error:
         write(failed=[str(error), error.outcome])
     except MemoryError:

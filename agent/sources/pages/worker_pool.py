@@ -16,27 +16,30 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from agent.errors import ReadFailed
 from agent.settings import system_environment
 from agent.shell import write_all
-from agent.sources.pages.reading import BodyText, UnreadablePage
+from agent.sources.formats.body_text import BodyText, Mark, UnreadablePage
 from agent.state import Outcome
 
 #: Seconds for one page or file. The slowest honest ones measured take two: benchmarks/pages.py.
 TIMEOUT = 10.0
+#: Seconds for a user's file, of which each part is ready within `TIMEOUT`: a scan of many pages.
+MAX_FILE_SECONDS = 120.0
 MAX_WORKERS = max(2, min(4, os.cpu_count() or 2))
 #: Seconds that a page waits for a worker that is busy before another one is started, which takes
 #: 0.3 s. The nine pages of a run take less than that together.
 PATIENCE = 0.5
-MIN_ANSWER = 16_000_000  # bytes that a worker may answer for any body,
+MIN_ANSWER = 64_000_000  # bytes that a worker may answer for any body,
 ANSWER_RATIO = 6  # and for each byte of a larger one: JSON may write a character in six
 CRASH = "reading it ended the process that reads; it may be damaged or hostile"
+CUT = "only what was read in time is used"
 EXIT_SECONDS = 1.0  # in which a worker that ends by itself must be gone
 CAN_POLL = hasattr(select, "poll")  # not on Windows, where threads wait for the pipes
 _CHUNK = 2**16  # bytes: the buffer of a pipe
@@ -73,7 +76,13 @@ class Countdown:
 
     def restart(self) -> None:
         """Begin anew, with all of the seconds."""
+        self._began = time.monotonic()
         self.end = min(time.monotonic() + self._seconds, self._deadline)
+
+    def extend(self, most: float) -> None:
+        """Give all of the seconds again, but end so many seconds after the beginning at most."""
+        latest = min(self._began + most, self._deadline)
+        self.end = min(time.monotonic() + self._seconds, latest)
 
     def remaining(self) -> float:
         """Seconds, never less than none."""
@@ -393,8 +402,9 @@ class BodyReader:
         try:
             with self._pool.borrow(countdown.end) as worker, self._track(worker):
                 answers = worker.answer(bodies, countdown)
-                for position in range(1, len(bodies) + 1):
-                    outcome = reading.finish(answers)
+                for position, body in enumerate(bodies, 1):
+                    most = MAX_FILE_SECONDS if body.suffix else self._timeout
+                    outcome = reading.finish(answers, partial(countdown.extend, most))
                     reading = _BodyInParts()
                     if position < len(bodies):
                         yield outcome
@@ -436,29 +446,45 @@ class _BodyInParts:
     def __init__(self) -> None:
         self._title = ""
         self._parts: list[str] = []
+        self._marks: list[Mark] = []
 
-    def finish(self, answers: Iterator[Any]) -> BodyText | UnreadablePage:
+    def finish(
+        self, answers: Iterator[Any], on_part: Callable[[], None]
+    ) -> BodyText | UnreadablePage:
         """The outcome, after the parts that precede it. Raises WorkerEnded."""
         while not (outcome := self.take(next(answers))):
-            pass
+            on_part()
         return outcome
 
     def take(self, answer: Any) -> BodyText | UnreadablePage | None:
         """The outcome, once it is answered. Raises WorkerEnded for what no worker answers."""
         match answer:
-            case {"done": [str(title), str(text), str(url)]}:
-                return BodyText(title, text, url)
+            case {"done": [str(title), str(text), str(url), list(marks), str(note)]}:
+                return BodyText(title, text, url, _parse_marks(marks), note)
             case {"failed": [str(reason), str(outcome)]}:
                 known: tuple[Outcome, ...] = get_args(Outcome)
                 found = (name for name in known if name == outcome)
                 return UnreadablePage(reason, next(found, "invalid"))
-            case {"part": [str(title), str(text)]}:
+            case {"part": [str(title), str(text), list(marks)]}:
                 self._title = title
                 self._parts.append(text)
+                self._marks += _parse_marks(marks)
                 return None
         raise WorkerEnded(is_idle=False)
 
     def rest(self) -> BodyText | None:
         """What was read before the worker ended; None if it has no text."""
-        text = "\n".join(filter(None, self._parts))
-        return BodyText(self._title, text) if text else None
+        text = "".join(self._parts)
+        return BodyText(self._title, text, "", tuple(self._marks), CUT) if text else None
+
+
+def _parse_marks(values: list[Any]) -> tuple[Mark, ...]:
+    """The marks of places. Raises WorkerEnded for what no worker answers."""
+    marks: list[Mark] = []
+    for value in values:
+        match value:
+            case [int(offset), str(name), int() | None as number]:
+                marks.append((offset, name, number))
+            case _:
+                raise WorkerEnded(is_idle=False)
+    return tuple(sorted(marks, key=lambda mark: mark[0]))

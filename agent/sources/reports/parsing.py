@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 
 from agent.characters import strip_controls
+from agent.sources.formats.body_text import UnreadablePage
 from agent.sources.pages import sniff
-from agent.sources.pages.extract import UnreadablePage
 from agent.sources.reports.blocks import ParsedReport
 
 #: The form by the suffix of a file's name; any other name is told by the content.

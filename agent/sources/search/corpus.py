@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import math
 import os
 import time
 from collections.abc import Sequence
@@ -10,12 +12,15 @@ from pathlib import Path
 
 from agent.errors import ReadFailed, UsageError
 from agent.evidence import rank_texts, split_sentences, stop_words
-from agent.sources.search.index import CorpusIndex
+from agent.sources.search.index import RESCAN_SECONDS, CorpusIndex
 from agent.sources.search.options import SearchOptions
 from agent.sources.search.terms import query_terms
 from agent.state import Hit, Page
 from agent.state.clock import utc_now
+from agent.state.places import to_places
 
+PROGRESS_SECONDS = 5.0  # between two lines that say how far the index is
+UPDATE_PATIENCE = 2.0  # seconds that a query waits for files that have changed
 MAX_HITS = 10
 MAX_CHUNKS = 100  # the best chunks, of which the hits are the documents
 MAX_QUERY = 2000  # characters; the rest of a query is ignored
@@ -23,33 +28,64 @@ MAX_SNIPPET = 400  # characters
 LARGE_CORPUS = 50_000  # documents from which on a search uses the rarest terms only
 MAX_RARE_TERMS = 4
 TITLE_WEIGHT = 2.0  # of a word of the title; one of the text weighs 1
+log = logging.getLogger(__name__)
 
 
 class Corpus:
-    """A folder of .md, .txt, .html and .pdf files, or one .jsonl(.gz) file, as a search provider.
+    """A folder of documents, or one .jsonl(.gz) file of rows, as a search provider.
 
-    The constructor builds or updates the index. For tens of thousands of documents this takes
-    seconds the first time, milliseconds later. `cache_dir` is the folder of the index file; None:
-    in memory. `seconds`: after which no more files are read; those left are read the next time.
-    Thread-safe. Raises UsageError when there is nothing to read.
+    The index is built or updated when it is opened, and whenever a query comes and files have
+    changed. For tens of thousands of documents this takes seconds the first time, milliseconds
+    later. `cache_dir` is the folder of the index file; None: in memory. `seconds`: after which no
+    more files are read; those left are read the next time. `patience`: seconds to wait for the
+    index before what is in it is searched; the rest is read meanwhile. `rescan_seconds`: between
+    two looks at the files. Thread-safe. Raises UsageError when there is nothing to read.
     """
 
     name = "corpus"
     local = True  # the search chain leaves its hits as they are
 
-    def __init__(self, path: Path, cache_dir: Path | None, seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        cache_dir: Path | None,
+        seconds: float | None = None,
+        patience: float = math.inf,
+        rescan_seconds: float = RESCAN_SECONDS,
+    ) -> None:
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         root = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - links stay unresolved
         if not root.exists():
             raise UsageError(f"The corpus {path} does not exist.", "Check the path of --corpus.")
         name = f"corpus-{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.sqlite"
-        self._index = CorpusIndex(root, cache_dir / name if cache_dir else None, deadline)
+        file = cache_dir / name if cache_dir else None
+        self._index = CorpusIndex(root, file, deadline, rescan_seconds)
+        self._wait_for_index(patience)
         if not self._index.size:
+            fault = self._first_fault()
+            self._index.close()
             raise UsageError(
-                f"The corpus {path} holds no readable document{self._first_fault()}.",
-                "Give a folder of .md, .txt, .html or .pdf files, or a .jsonl file of rows with "
-                'a "title" and a "text".',
+                f"The corpus {path} holds no readable document{fault}.",
+                "Give a folder of documents (python -m agent.doctor lists their types), or a "
+                '.jsonl file of rows with a "title" and a "text".',
             )
+
+    def _wait_for_index(self, patience: float) -> None:
+        """Wait for the index, at least for its first document; tell how far it is."""
+        end = time.monotonic() + patience
+        while not self._index.refresh(min(PROGRESS_SECONDS, max(0.0, end - time.monotonic()))):
+            if self.progress:
+                log.warning(self.progress)
+            if time.monotonic() >= end and self._index.size:
+                return
+
+    @property
+    def progress(self) -> str:
+        """How far the index is while it is being built, in words; else ""."""
+        if not (progress := self._index.progress) or not progress[1]:
+            return ""
+        done, total = progress
+        return f"The corpus is being indexed: {done:,} of {total:,} new files are read so far."
 
     def _first_fault(self) -> str:
         """Why the first file that was not read was not, for a message; "" if there is none."""
@@ -72,6 +108,7 @@ class Corpus:
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """The documents that match a query, best first, at most ten. No match is no failure."""
+        self._index.refresh(UPDATE_PATIENCE)
         query, _ = SearchOptions().for_query(query[:MAX_QUERY])
         terms = self._select_terms(query_terms(query, stop_words()))
         if not terms:
@@ -89,8 +126,8 @@ class Corpus:
             raise ReadFailed(
                 f"{url} is not in the corpus.", "Ask for a page of it.", outcome="not_found"
             )
-        title, text = document
-        return Page.from_text(url, title, text, utc_now())
+        places = to_places(document.marks)
+        return Page.from_text(url, document.title, document.text, utc_now(), places=places)
 
     def close(self) -> None:
         """Close the index file."""

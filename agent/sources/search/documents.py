@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from agent.characters import strip_controls
-from agent.sources.pages.files import FILE_PARSERS
-from agent.sources.pages.reading import BodyText, UnreadablePage
+from agent.sources.formats.body_text import BodyText, Mark, UnreadablePage
+from agent.sources.formats.registry import SUFFIXES
 from agent.sources.pages.worker_pool import Body, BodyReader
 
 MAX_BYTES = 50_000_000  # of a file; of one line where it is a .jsonl file, which has no limit
@@ -27,16 +27,20 @@ MAX_TITLE = 1000  # characters; a title is stored with each part of a long docum
 MAX_FALLBACK_TITLE = 80  # characters of a row's text, where the row has no title
 MAX_ADDRESS = 2000  # characters of a URL, or of the `id` of a row; a longer one counts as none
 MAX_BATCH, MAX_BATCH_BYTES = 1000, 4_000_000  # files and bytes that a worker gets at once
-SUFFIXES = frozenset(FILE_PARSERS)  # of the files of a folder that are read
 
 
 class Document(NamedTuple):
-    """A document. `key` identifies it in a file of many (`?row=7`); `url` is "" if it has none."""
+    """A document. `key` identifies it in a file of many (`?row=7`); `url` is "" if it has none.
+
+    `marks` say where its parts stand. `note` is what of it was not read, in words.
+    """
 
     title: str
     text: str
     url: str = ""
     key: str = ""
+    marks: tuple[Mark, ...] = ()
+    note: str = ""
 
 
 class UnreadableFile(Exception):
@@ -171,7 +175,7 @@ def _load(file: Path) -> Content:
         return None
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
-        return UnreadableFile("is not a .md, .txt, .html, .pdf, .jsonl or .jsonl.gz file")
+        return UnreadableFile("is of no type that is read; see python -m agent.doctor")
     try:
         with file.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
@@ -185,12 +189,18 @@ def _load(file: Path) -> Content:
 def _make_document(file: Path, outcome: BodyText | UnreadablePage) -> Document:
     if isinstance(outcome, UnreadablePage):
         raise UnreadableFile(str(outcome))
-    title, text, url = outcome
-    text = strip_controls(text)
+    text = strip_controls(outcome.text)
     if not text.strip():
         raise UnreadableFile("holds no text")
-    title = strip_controls(title[:MAX_TITLE]).strip()
-    return Document(title or _title_of(file.stem), text, _short_address(url))
+    marks = outcome.marks if text == outcome.text else ()  # a worker has done it already
+    title = strip_controls(outcome.title[:MAX_TITLE]).strip()
+    return Document(
+        title or _title_of(file.stem),
+        text,
+        _short_address(outcome.url),
+        marks=marks,
+        note=strip_controls(outcome.note),
+    )
 
 
 def _title_of(name: str) -> str:

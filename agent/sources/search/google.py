@@ -1,8 +1,8 @@
 """Google's result page as JSON, which its resellers SerpAPI and Serper pass on.
 
 Formats: https://serpapi.com/organic-results, https://serpapi.com/direct-answer-box-api,
-https://serpapi.com/knowledge-graph, https://serpapi.com/ai-overview. Serper writes the same names
-in camel case.
+https://serpapi.com/knowledge-graph, https://serpapi.com/ai-overview,
+https://serpapi.com/related-questions. Serper writes most names in camel case.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from agent.sources.search.hits import parse_hit
 from agent.state import Hit
 from agent.state.json_data import Json, get_objects, get_path
 
+MAX_QUESTIONS = 4  # that people also ask
 MAX_BLOCKS = 5  # of an AI overview: more of them repeat the first and would crowd out the results
 
 
@@ -24,13 +25,28 @@ def parse_results(results: Iterable[Json]) -> Iterator[Hit]:
 
 
 def parse_answers(body: Json) -> Iterator[Hit]:
-    """The answer box, the knowledge graph and the AI overview, each with its own source link.
+    """The answer box, the knowledge graph, the AI overview and what people also ask, each with its
+    own source link.
 
     One that names no source, or only another Google search, is left out: it cannot be cited.
     """
     yield from _parse_answer_box(body.get("answer_box") or body.get("answerBox"))
     yield from _parse_knowledge_graph(body.get("knowledge_graph") or body.get("knowledgeGraph"))
     yield from _parse_ai_overview(body.get("ai_overview") or body.get("aiOverview"))
+
+
+def parse_questions(body: Json) -> Iterator[Hit]:
+    """What people also ask: the words of a page that answer each question, with its link."""
+    for name in ("related_questions", "peopleAlsoAsk"):
+        for row in get_objects(body, name)[:MAX_QUESTIONS]:
+            items = row.get("list")
+            texts = (
+                row.get("snippet") or row.get("answer"),
+                *(items if isinstance(items, list) else ()),
+            )
+            title = row.get("title") or row.get("question")
+            link = _first_page_link(row.get("link"), get_path(row, "source", "link"))
+            yield from _join_to_hit(link, title, *texts, day=row.get("date"))
 
 
 def _parse_answer_box(box: object) -> Iterator[Hit]:

@@ -6,17 +6,27 @@ container) it is in memory.
 
 from __future__ import annotations
 
+import json
+import math
 import sqlite3
 import threading
+import time
 from collections.abc import Sequence
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent.errors import ReadFailed
+from agent.outside import spawn
 from agent.sources.pages.worker_pool import BodyReader
-from agent.sources.search.documents import FileReader, scan_files
-from agent.sources.search.indexing import is_up_to_date, update_index
+from agent.sources.search.documents import Document, FileReader, FileScan, scan_files
+from agent.sources.search.indexing import UNFINISHED, IndexUpdate, create_index, read_stamps
 
-LOCK_TIMEOUT = 60.0  # seconds to wait for another process that is building the same index
+#: Seconds for which a try to write waits for another process: it is tried again for a minute.
+WRITE_TIMEOUT = 1.0
+RESCAN_SECONDS = 2.0  # between two looks at the files of a folder
+CLOSE_TIMEOUT = 5.0  # seconds for the last commit of an update that is stopped
+MAX_PATIENCE = 1e6  # seconds; more is no limit
 
 
 class Match(NamedTuple):
@@ -31,22 +41,61 @@ class Match(NamedTuple):
 class CorpusIndex:
     """The index of a folder or a file. `file` is where it is stored; None: in memory.
 
-    `deadline`: on the monotonic clock, after which no more files are read. Thread-safe. Raises
-    OSError when the folder itself cannot be listed.
+    It is brought up to date in a thread of its own, by `refresh`; what is read is found at once.
+    `deadline`: on the monotonic clock, after which no more files are read. `rescan_seconds`:
+    between two looks at the files. Thread-safe.
     """
 
-    def __init__(self, root: Path, file: Path | None, deadline: float = float("inf")) -> None:
+    def __init__(
+        self,
+        root: Path,
+        file: Path | None,
+        deadline: float = float("inf"),
+        rescan_seconds: float = RESCAN_SECONDS,
+    ) -> None:
+        self.unknown_files: tuple[str, ...] = ()  # files of the folder that are no documents
         self._root = root
         self._file = file
         self._deadline = deadline
-        self.unknown_files: tuple[str, ...] = ()  # files of the folder that are no documents
-        self._lock = threading.Lock()
+        self._rescan_seconds = rescan_seconds
+        self._lock = threading.RLock()
         self._db = self._open()
+        self._scan = FileScan({}, {}, ())
+        self._scanned_at = -math.inf
+        self._reader: BodyReader | None = None
+        self._update: IndexUpdate | None = None
+        self._updating: Future[None] = Future()
+        self._updating.set_result(None)
+
+    def refresh(self, patience: float = math.inf) -> bool:
+        """Bring the index up to date with the files; whether it is, after so many seconds.
+
+        What is not done in time goes on.
+        """
+        with self._lock:
+            now = time.monotonic()
+            is_due = now - self._scanned_at >= self._rescan_seconds
+            can_read = now < self._deadline or self._scanned_at == -math.inf
+            if is_due and can_read and self._updating.done():
+                self._start_update()
+        try:
+            self._updating.result(patience if patience < MAX_PATIENCE else None)
+        except TimeoutError:
+            return False
+        return True
+
+    @property
+    def progress(self) -> tuple[int, int] | None:
+        """How many of the files that have changed are read; None while none is being read."""
+        update = self._update
+        return (update.done, update.total) if update and not self._updating.done() else None
 
     @property
     def skipped_files(self) -> tuple[str, ...]:
         """The files that are left out in whole or in part, each with the reason."""
-        rows = self._fetch("SELECT path, skipped FROM files WHERE skipped <> '' ORDER BY path")
+        rows = self._fetch(
+            "SELECT path, skipped FROM files WHERE skipped NOT IN ('', ?) ORDER BY path", UNFINISHED
+        )
         return tuple(f"{path or self._root.name}: {reason}" for path, reason in rows)
 
     @property
@@ -79,60 +128,105 @@ class CorpusIndex:
             best.setdefault(row[0], Match(*row))
         return list(best.values())
 
-    def find_document(self, url: str) -> tuple[str, str] | None:
-        """Title and text of a document; None for an unknown URL."""
-        rows = self._fetch("SELECT title, text FROM documents WHERE url = ?", url)
-        return (rows[0][0], rows[0][1]) if rows else None
+    def find_document(self, url: str) -> Document | None:
+        """Title, text and marks of a document; None for an unknown URL."""
+        rows = self._fetch("SELECT title, text, url, marks FROM documents WHERE url = ?", url)
+        if not rows:
+            return None
+        title, text, url, marks = rows[0]
+        return Document(title, text, url, marks=tuple(map(tuple, json.loads(marks or "[]"))))
 
     def close(self) -> None:
-        """Close the file."""
+        """Stop reading files and close the index; what was read is kept."""
+        if reader := self._reader:
+            reader.close()
+        wait([self._updating], timeout=CLOSE_TIMEOUT)
         with self._lock:
             self._db.close()
+
+    def _start_update(self) -> None:
+        """Look for files, and read those that have changed in a thread. The lock is held."""
+        scan = scan_files(self._root)
+        self._scanned_at = time.monotonic()
+        self.unknown_files = scan.unknown
+        self._scan = scan
+        try:
+            is_current = read_stamps(self._db) == scan.stamps
+        except sqlite3.DatabaseError:
+            self._replace_index(is_damaged=True)
+            is_current = False
+        if not is_current:
+            self._updating = spawn(self._run_update)
+
+    def _run_update(self) -> None:
+        """Read the files that have changed. A damaged index is built again; else in memory."""
+        for is_last in (False, True):
+            self._reader = BodyReader()
+            update = IndexUpdate(self._db, self._lock, FileReader(self._reader, self._deadline))
+            self._update = update
+            try:
+                return update.run(self._scan)
+            except ReadFailed:  # it was closed
+                return None
+            except sqlite3.ProgrammingError:  # closed as well
+                return None
+            except sqlite3.DatabaseError as error:
+                if is_last:
+                    raise
+                self._replace_index(is_damaged=not isinstance(error, sqlite3.OperationalError))
+        return None
+
+    def _replace_index(self, *, is_damaged: bool) -> None:
+        """Begin anew: in the same file where that was damaged, else in memory."""
+        with self._lock:
+            self._db.close()
+            if is_damaged:
+                self._delete_file()
+            else:
+                self._file = None
+            self._db = self._open()
 
     def _fetch(self, sql: str, *values: Any) -> list[Any]:
         """The rows of a query. An index that turns out to be damaged is built again, once."""
         with self._lock:
             try:
                 return self._db.execute(sql, values).fetchall()
-            except sqlite3.OperationalError:
+            except (sqlite3.OperationalError, sqlite3.ProgrammingError):
                 raise
             except sqlite3.DatabaseError:  # damage in a part that opening did not read
-                self._db.close()
-                self._delete_file()
-                self._db = self._open()
-                return self._db.execute(sql, values).fetchall()
+                self._replace_index(is_damaged=True)
+        wait([self._updating])
+        self._scanned_at = -math.inf
+        self.refresh()
+        with self._lock:
+            return self._db.execute(sql, values).fetchall()
 
     def _open(self) -> sqlite3.Connection:
         for _ in (1, 2):  # twice: a damaged or outdated file is deleted once
             try:
-                return self._update(self._connect(self._file))
+                return self._connect(self._file)
             except (sqlite3.OperationalError, OSError):
                 break  # no permission, no space, or locked by another process for too long
             except sqlite3.DatabaseError:
                 self._delete_file()
-        return self._update(self._connect(None))
+        return self._connect(None)
 
     def _connect(self, file: Path | None) -> sqlite3.Connection:
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
         name = ":memory:" if file is None else str(file)
-        return sqlite3.connect(
-            name, timeout=LOCK_TIMEOUT, isolation_level=None, check_same_thread=False
+        db = sqlite3.connect(
+            name, timeout=WRITE_TIMEOUT, isolation_level=None, check_same_thread=False
         )
+        try:
+            create_index(db)
+            read_stamps(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
 
     def _delete_file(self) -> None:
         if self._file is not None:
             self._file.unlink(missing_ok=True)
             self._file.with_name(f"{self._file.name}-journal").unlink(missing_ok=True)
-
-    def _update(self, db: sqlite3.Connection) -> sqlite3.Connection:
-        """The connection, with the index up to date; closed on any failure."""
-        try:
-            scan = scan_files(self._root)
-            self.unknown_files = scan.unknown
-            if not is_up_to_date(db, scan.stamps):
-                update_index(db, scan, FileReader(BodyReader(), self._deadline))
-        except BaseException:
-            db.close()
-            raise
-        return db

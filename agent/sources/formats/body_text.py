@@ -1,0 +1,197 @@
+"""What reading a body gives: title, text, and where in the document each part of it stands.
+
+Nothing here imports pydantic: a worker would take longer to start.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent.characters import strip_controls
+
+if TYPE_CHECKING:
+    from agent.state import Outcome
+
+MAX_TEXT = 1_000_000  # characters of a page of the web
+MAX_FILE_TEXT = 5_000_000  # characters of a user's file in a format that has parts
+MAX_RAW_TITLE = 10_000  # characters of a title, before blanks are taken out
+MAX_PLACE = 120  # characters of the name of a place
+MAX_MARKS = 20_000  # of a document: behind the last one places are not known
+PART_CHARS = 200_000  # after which what is read of a document is handed over
+
+#: The offset from which on a place counts, its name, and the number of the line there, if lines
+#: are counted: the lines after it have the next numbers. `(0, "page 3", None)`, `(9, "row", 7)`.
+Mark = tuple[int, str, int | None]
+
+
+class BodyText(NamedTuple):
+    """Title and text of a body; what it does not have is empty.
+
+    `url` is the one that it gives itself. `marks` are in the order of their offsets. `note` says
+    what of it was not read, in words for the user.
+    """
+
+    title: str
+    text: str
+    url: str = ""
+    marks: tuple[Mark, ...] = ()
+    note: str = ""
+
+
+class UnreadablePage(ValueError):
+    """A body without readable text; `outcome` says which kind of failure that is."""
+
+    def __init__(self, reason: str, outcome: Outcome) -> None:
+        super().__init__(reason)
+        self.outcome: Outcome = outcome
+
+
+#: Gets each part of a body that is ready before the whole: its title, the text since the part
+#: before, and the marks of that text.
+OnPart = Callable[[str, str, Sequence[Mark]], None]
+
+
+def ignore_part(title: str, text: str, marks: Sequence[Mark]) -> None:
+    """Do nothing with a part of a body."""
+
+
+class RawBody(NamedTuple):
+    """A body to read. `suffix` is that of a user's file; "" for a page of the web."""
+
+    data: bytes
+    content_type: str = ""
+    url: str = ""
+    suffix: str = ""
+    on_part: OnPart = ignore_part
+    depth: int = 0  # of attachments in attachments
+
+    @property
+    def max_chars(self) -> int:
+        """Characters of text that are read."""
+        return MAX_FILE_TEXT if self.suffix else MAX_TEXT
+
+
+class PlacedText:
+    """A text that grows by parts, each with its place in words: `page 12`, `slide 3`.
+
+    Each part is normalized, so the text is what `normalize_text` makes of the whole.
+    """
+
+    def __init__(self, source: RawBody, title: str = "") -> None:
+        self.title = normalize_title(title)
+        self.note = ""  # what is not read
+        self._source = source
+        self._pieces: list[str] = []
+        self._marks: list[Mark] = []
+        self._length = 0
+        self._next: tuple[str, int | None] = ("", None)  # the place, if no mark is set
+        self._handed = (0, 0, 0)  # pieces, characters and marks that were handed over
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no more text is taken."""
+        return self._length >= self._source.max_chars
+
+    @property
+    def has_text(self) -> bool:
+        """Whether any part was not empty."""
+        return self._length > 0
+
+    def add(self, text: str, place: str = "", *, joint: str = "\n") -> None:
+        """Add a part of any number of lines. `joint` is what separates it from the part before."""
+        if text := normalize_text(text):
+            self._append(text, place, None, joint)
+
+    def add_line(self, line: str, name: str, number: int) -> None:
+        """Add a part that is one line, as `row 7` of a table; an empty one is left out."""
+        if line := normalize_text(line).replace("\n", " "):
+            self._append(line, name, number, "\n")
+
+    def add_read(self, read: BodyText, place: str) -> None:
+        """Add a document within this one, whose places stand behind that of the document."""
+        bounds = [0, *(mark[0] for mark in read.marks), len(read.text)]
+        names = [place, *(f"{place}, {name}" for _, name, _ in read.marks)]
+        numbers = [None, *(number for _, _, number in read.marks)]
+        for n, (name, number) in enumerate(zip(names, numbers, strict=True)):
+            part = read.text[bounds[n] : bounds[n + 1]]
+            if number is None:
+                self.add(part, name)
+                continue
+            for row, line in enumerate(part.rstrip("\n").split("\n"), number):
+                self.add_line(line, name, row)
+
+    def hand_over(self) -> None:
+        """Give what was added since the last time to the one who waits for it."""
+        pieces, _, marks = self._handed
+        if len(self._pieces) > pieces:
+            text, new = "".join(self._pieces[pieces:]), self._marks[marks:]
+            self._source.on_part(self.title, text, new)
+            self._handed = (len(self._pieces), self._length, len(self._marks))
+
+    def finish(self, url: str = "") -> BodyText:
+        """The text with its marks. Raises UnreadablePage where there is none."""
+        text = "".join(self._pieces)
+        if not text:
+            raise UnreadablePage("it has no text", "empty")
+        if self.is_full:
+            text = text[: self._source.max_chars].rstrip()
+            self.note = (
+                self.note or f"only its first {self._source.max_chars:,} characters were read"
+            )
+        marks = tuple(mark for mark in self._marks if mark[0] < len(text))
+        return BodyText(self.title, text, url, marks, self.note)
+
+    def _append(self, text: str, name: str, number: int | None, joint: str) -> None:
+        if self.is_full:
+            return
+        if self._pieces:
+            text = joint + text
+        name = " ".join(name[: 2 * MAX_PLACE].split())[:MAX_PLACE]
+        if (name, number) != self._next and len(self._marks) < MAX_MARKS:
+            is_last = len(self._marks) == MAX_MARKS - 1
+            offset = self._length + (len(joint) if self._pieces else 0)
+            self._marks.append((offset, "", None) if is_last else (offset, name, number))
+        self._next = (name, None if number is None else number + 1)
+        self._pieces.append(text)
+        self._length += len(text)
+        if self._length - self._handed[1] > PART_CHARS:
+            self.hand_over()
+
+
+_BLANKS = re.compile(r"[^\S\n]+")
+#: What may be combining marks: no letter is one.
+_MARKS = re.compile(r"[^\w\s]{31,}")
+#: Combining marks in a row: the limit of the Stream-Safe Text Format (Unicode Annex 15).
+MAX_COMBINING_MARKS = 30
+
+
+def normalize_text(text: str) -> str:
+    """A text in the form in which it is stored and quoted.
+
+    It is in NFC, has no character that `strip_controls` takes out, single blanks and no blank
+    lines.
+    """
+    text = strip_controls(text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", _MARKS.sub(_limit_combining_marks, text))
+    lines = (line.strip() for line in _BLANKS.sub(" ", text).split("\n"))
+    return "\n".join(filter(None, lines))
+
+
+def normalize_title(title: str) -> str:
+    """A title in the form of `normalize_text`, on one line of at most 300 characters."""
+    return normalize_text(title[:MAX_RAW_TITLE]).replace("\n", " ")[:300]
+
+
+def _limit_combining_marks(match: re.Match[str]) -> str:
+    """Characters with bounded runs of combining marks, which NFC sorts in quadratic time."""
+    chars: list[str] = []
+    run_length = 0
+    for char in match[0]:
+        run_length = run_length + 1 if unicodedata.combining(char) else 0
+        if run_length <= MAX_COMBINING_MARKS:
+            chars.append(char)
+    return "".join(chars)
