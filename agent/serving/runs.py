@@ -91,8 +91,10 @@ class Runs:
         return self._is_going(name) or self.find_journal(name) is not None
 
     def _is_going(self, name: str) -> bool:
+        """Whether a run waits or is under way; one whose answer is there only tidies up."""
         with self._lock:
-            return name in self._running or any(live.id == name for live in self._queue)
+            going = [*self._running.values(), *self._queue]
+        return any(live.id == name and live.answer is None for live in going)
 
     def _require_ended(self, name: str) -> Path:
         """The journal of a run that has ended. Raises UsageError, JournalError."""
