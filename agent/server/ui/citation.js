@@ -80,8 +80,7 @@ export function quoteElements(citation) {
   const opener = link(citation.link, `Open the page at this quote${match}`, { class: "there" });
   const isLink = opener.localName === "a";
   const address = element("span", { class: "quiet" }, citation.url);
-  const place = citation.place ? [textElement(citation.place, "span", { class: "quiet" })] : [];
-  return [textElement(citation.quote, "q"), ...place, isLink ? opener : address];
+  return [textElement(citation.quote, "q"), isLink ? opener : address];
 }
 
 function showCard(span, makeCard) {
