@@ -45,6 +45,9 @@ bench: $(VENV)/dev ## Measure speed and memory into benchmarks/RESULTS.md and .s
 eval: $(VENV)/dev ## Measure the quality of answers into evals/RESULTS.md
 	@$(PY) -m evals $(ARGS)
 
+pictures: $(VENV)/dev ## Pictures of the page in each state, into docs/pictures; ARGS=empty for some
+	@$(PY) -m tests.pictures docs/pictures $(ARGS)
+
 fuzz: $(VENV)/fuzz ## Read hostile input of every format for five minutes; ARGS="--seconds 30 html pdf"
 	@$(PY) -m fuzz $(ARGS)
 
@@ -79,7 +82,7 @@ clean: ## Remove what the other targets made
 	rm -rf $(VENV) $(VENV)-lock $(VENV)-size .fuzz node_modules .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help demo test check javascript bench eval fuzz container lock size clean
+.PHONY: help demo test check javascript bench eval pictures fuzz container lock size clean
 
 # --- set-up -------------------------------------------------------------------------------------
 # A stamp file says that the environment holds what a requirements file asks for. Bytecode is

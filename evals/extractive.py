@@ -80,11 +80,8 @@ def ask(question: dict[str, Any], corpus: Path, work: Path, max_words: int) -> O
     for _ in run:
         pass
     answer = run.answer()
-    ids = {
-        source.page.url: source.page.url.rpartition("?id=")[2] for source in run.research.sources
-    }
     gold, golds = set(question["gold"]), question["answers"]
-    cited = {ids.get(citation.url, "") for citation in answer.citations}
+    cited = {citation.url.rpartition("?id=")[2] for citation in answer.citations}
     abstained = answer.status not in ("complete", "partial")
     words = 0 if abstained else _count_words(answer.answer)
     ranked = rank_sentences([s.page.text for s in run.research.sources], question["question"])

@@ -17,11 +17,13 @@ EXAMPLES = 8  # of each operation, good and bad ones
 OPERATIONS = [
     ("GET", "/api/health"),
     ("GET", "/api/status"),
+    ("GET", "/api/choices"),
     ("GET", "/metrics"),
     ("POST", "/api/research"),
     ("POST", "/api/research/stream"),
     ("GET", "/api/runs"),
     ("GET", "/api/runs/{name}"),
+    ("DELETE", "/api/runs/{name}"),
     ("POST", "/api/runs/{name}/cancel"),
     ("POST", "/api/runs/{name}/follow"),
     ("GET", "/api/runs/{name}/events"),

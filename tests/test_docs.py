@@ -107,4 +107,4 @@ def test_the_example_in_python_runs_as_written(tmp_path: Path) -> None:
     assert done.returncode == 0 and not done.stderr, done.stderr
     events, answer = done.stdout.splitlines()[:-2], done.stdout.splitlines()[-2:]
     assert events[0] == "started" and "answered" in events
-    assert answer[0].startswith("complete Argentina won") and "#:~:text=" in answer[1]
+    assert answer[0].startswith("complete Argentina won") and "corpus:" in answer[1]

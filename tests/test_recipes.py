@@ -77,7 +77,7 @@ def shell(tmp_path: Path) -> Shell:
 
 def test_jq(shell: Shell) -> None:
     said = shell.run(block("sh", "answer.json\njq"))
-    assert said.startswith(ANSWER) and '"winner": "Argentina"' in said and "    file://" in said
+    assert said.startswith(ANSWER) and '"winner": "Argentina"' in said and "    corpus:" in said
 
 
 def test_a_table_of_many_questions(shell: Shell) -> None:

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -55,7 +56,7 @@ def test_health_and_status(web: Web) -> None:
         head = web.client.head(path)
         assert head.status_code == 200 and not head.content
     told = {"ready": True, "provider": "extractive", "model": "extractive", "error": None}
-    assert web.client.get("/api/status").json() == told
+    assert web.client.get("/api/status").json() == {**told, "search": ["demo"], "follow": True}
 
 
 def test_an_answer_is_the_answer_object_with_report_and_question(web: Web) -> None:
@@ -133,11 +134,14 @@ def test_without_a_key_nothing_is_opened(tmp_path: Path) -> None:
             assert told["detail"] == told["error"]["message"] == message
         status = web.client.get("/api/status")
         assert status.status_code == 200
-        assert status.json() == {
+        told = status.json()
+        assert told.pop("search")[-1] == "wikipedia"  # before it DuckDuckGo, where it is installed
+        assert told == {
             "ready": False,
             "provider": None,
             "model": None,
             "error": message,
+            "follow": True,
         }
     assert not list(tmp_path.iterdir())
 
@@ -218,9 +222,60 @@ def test_the_runs_of_an_earlier_server_are_read_from_their_journals(tmp_path: Pa
         assert after.client.get("/api/runs/noise").status_code == 409
 
 
+def test_what_a_run_looked_for_and_read_is_told(web: Web) -> None:
+    told = web.ask("Who founded LEGO, and when?")
+    detail = web.client.get(f"/api/runs/{told.headers['x-run-id']}").json()
+    activity = detail["activity"]
+    assert activity["queries"][0]["query"] == "Who founded LEGO, and when?"
+    assert activity["queries"][0]["provider"] == "corpus" and activity["queries"][0]["results"] > 1
+    states = {page["url"]: page["state"] for page in activity["pages"]}
+    assert states["corpus:lego.md"] == "read" and set(states.values()) == {"read", "waiting"}
+    [context] = activity["contexts"]
+    assert context["before"].startswith("The LEGO Group is a Danish toy company")
+    assert context["after"].startswith("The founder's descendants") and not activity["found"]
+    assert activity["facts"] == {"who": 1, "when": 1} and detail["max_usd"] is None
+
+
+def test_runs_are_found_by_words_of_their_questions(web: Web) -> None:
+    web.ask("Who founded LEGO?")
+    web.ask(TOPIC)
+
+    def found(words: str) -> set[str]:
+        runs = web.client.get("/api/runs", params={"search": words}).json()
+        return {run["question"] for run in runs}
+
+    assert found("lego FOUNDED") == {q for q in found("lego") if "founded" in q}
+    assert "Who founded LEGO?" in found("lego") and TOPIC not in found("lego")
+    assert found("lego 2022") == set() and TOPIC in found("")
+
+
+def test_a_run_is_deleted_with_its_journal_once_it_has_ended(
+    world: Services, tmp_path: Path
+) -> None:
+    gate, think = threading.Event(), world.think
+    world.think = lambda asked: think(asked) if gate.wait(20) else Raw(500, "late")
+    with online(world, tmp_path) as web:
+        body = {"question": TOPIC, "detach": True}
+        with web.client.stream("POST", "/api/research/stream", json=body) as response:
+            path = f"/api/runs/{response.headers['x-run-id']}"
+        refused = web.client.delete(path)
+        assert refused.status_code == 409 and "not ended" in refused.json()["detail"]
+        gate.set()
+        wait_until(lambda: web.runs.load == (0, 0))
+        assert web.client.delete(path).status_code == 204
+        assert list((tmp_path / "runs").glob("*.jsonl")) == []
+        assert (
+            web.client.get(path).status_code == 404 and web.client.delete(path).status_code == 404
+        )
+        notes = tmp_path / "runs" / "notes.jsonl"
+        notes.write_text("mine")
+        assert web.client.delete("/api/runs/notes").status_code == 409 and notes.exists()
+
+
 @pytest.mark.parametrize("name", ["nobody", "..%2F..%2Fetc%2Fpasswd", "%2e%2e", "a" * 101, "%00"])
 def test_no_name_reaches_another_file(web: Web, name: str) -> None:
     assert web.client.get(f"/api/runs/{name}").status_code in (404, 422)
+    assert web.client.delete(f"/api/runs/{name}").status_code in (404, 405, 422)
     assert web.client.post(f"/api/runs/{name}/cancel").status_code in (404, 405, 422)
 
 

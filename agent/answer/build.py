@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import ReportCheck, build_check, decide_check_status
 from agent.answer.markdown_format import report_to_markdown
 from agent.answer.numbering import number_sources, renumber
@@ -71,21 +72,24 @@ def build_answer(
     report: CitedReport | None = None,
     warnings: Iterable[str] = (),
     error: AgentError | None = None,
+    corpus: str = "",
 ) -> Answer:
     """The answer object of a run that ended.
 
     `schema` is the JSON Schema of the slots, if the run has one; the answer then has `data`.
     `report` is the one that the run checked; the answer then has `check`. `warnings` come after
-    those of the run's events.
+    those of the run's events. `corpus` is where the run's corpus lies, which the answer does not
+    tell.
     """
-    check = build_check(report, research) if report else None
+    addresses = CorpusAddresses(corpus, run.journal or "")
+    check = build_check(report, research, addresses) if report else None
     composed = research.answer
     findings, data = research.findings, None
     if schema is not None:
         findings, data, data_warnings = keep_valid(schema, findings)
         warnings = (*data_warnings, *warnings)
     quotes = _cited_quotes(research, findings.values())
-    citations = tuple(_build_citation(quote, research, run) for quote in quotes)
+    citations = tuple(_build_citation(quote, research, run, addresses) for quote in quotes)
     rivals = find_rivals(quotes, research.sources)
     shortfalls = (*find_shortfalls(research, findings), *map(describe_rival, rivals))
     counts = _count_sources(research)
@@ -114,7 +118,17 @@ def build_answer(
         run=run.model_copy(update=_used_services(research) | _understood(run, research)),
         error=_to_error(error) if error else None,
     )
-    return _number_sources(_strip_controls(answer), research)
+    return _number_sources(_strip_controls(_shorten_paths(answer, addresses)), research)
+
+
+def _shorten_paths(answer: Answer, addresses: CorpusAddresses) -> Answer:
+    """The answer with no path of this machine in what the program says.
+
+    What pages say stays: quotes, and what is made of them, are theirs letter by letter.
+    """
+    said = answer.model_dump(include={"warnings", "attempts", "error"})
+    short = map_texts(said, addresses.shorten_text)
+    return answer if short == said else Answer.model_validate(answer.model_dump() | short)
 
 
 def _decide_check_status(check: ReportCheck, error: AgentError | None) -> Status:
@@ -193,19 +207,22 @@ def _cited_quotes(research: Research, findings: Iterable[Finding]) -> list[Quote
     return sorted(quotes, key=lambda quote: (quote.source, quote.start, quote.end, quote.match))
 
 
-def _build_citation(quote: Quote, research: Research, run: RunInfo) -> Citation:
+def _build_citation(
+    quote: Quote, research: Research, run: RunInfo, addresses: CorpusAddresses
+) -> Citation:
     source = research.sources[quote.source - 1]
     page = source.page
+    url = addresses.shorten_url(page.url)
     return Citation(
         id=quote.source,
         title=page.title,
-        url=page.url,
+        url=url,
         quote=quote.text,
         start=quote.start,
         end=quote.end,
         place=find_place(page.text, page.places, quote.start),
         match=quote.match,
-        link=quote_link(page.url, page.text, quote.start, quote.end),
+        link=quote_link(url, page.text, quote.start, quote.end),
         page_sha256=page.sha256,
         retrieved_at=page.retrieved_at,
         via=page.via,

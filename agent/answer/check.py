@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import ConfigDict, Field
 
+from agent.answer.addresses import CorpusAddresses
 from agent.evidence.links import quote_link
 from agent.state import (
     Checked,
@@ -94,11 +95,11 @@ class ReportCheck(Frozen):
     sources: tuple[SourceCheck, ...]
 
 
-def build_check(report: CitedReport, research: Research) -> ReportCheck:
+def build_check(report: CitedReport, research: Research, addresses: CorpusAddresses) -> ReportCheck:
     """The check of a report from the events of its run. Without `Checked`, nothing was judged."""
     events = research.events_of(Checked)
     claims = events[-1].claims if events else ()
-    sources = _build_sources(report, research)
+    sources = _build_sources(report, research, addresses)
     ids = {one.page_sha256: one.id for one in reversed(sources) if one.read}
     checked = {claim.sentence for claim in claims}
     return ReportCheck(
@@ -110,7 +111,7 @@ def build_check(report: CitedReport, research: Research) -> ReportCheck:
             text=report.text,
         ),
         counts=count_verdicts([claim.verdict for claim in claims]),
-        claims=tuple(_build_claim(claim, research.sources, ids) for claim in claims),
+        claims=tuple(_build_claim(claim, research.sources, ids, addresses) for claim in claims),
         uncited=tuple(
             UncitedSentence(text=one.text, start=one.start, end=one.end)
             for one in report.sentences
@@ -126,7 +127,12 @@ def count_verdicts(verdicts: Sequence[CheckVerdict]) -> dict[str, int]:
     return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
-def _build_claim(claim: CheckedClaim, sources: Sequence[Source], ids: dict[str, int]) -> ClaimCheck:
+def _build_claim(
+    claim: CheckedClaim,
+    sources: Sequence[Source],
+    ids: dict[str, int],
+    addresses: CorpusAddresses,
+) -> ClaimCheck:
     sentence, quote = claim.sentence, claim.quote
     check = ClaimCheck(
         text=sentence.text,
@@ -135,7 +141,7 @@ def _build_claim(claim: CheckedClaim, sources: Sequence[Source], ids: dict[str, 
         sources=sentence.sources,
         verdict=claim.verdict,
         by=claim.by,
-        reason=claim.reason,
+        reason=addresses.shorten_text(claim.reason),
     )
     if quote is None:
         return check
@@ -145,12 +151,14 @@ def _build_claim(claim: CheckedClaim, sources: Sequence[Source], ids: dict[str, 
         "source": ids[page.sha256],
         "quote_start": quote.start,
         "quote_end": quote.end,
-        "link": quote_link(page.url, page.text, quote.start, quote.end),
+        "link": quote_link(addresses.shorten_url(page.url), page.text, quote.start, quote.end),
     }
     return check.model_copy(update=changes)
 
 
-def _build_sources(report: CitedReport, research: Research) -> tuple[SourceCheck, ...]:
+def _build_sources(
+    report: CitedReport, research: Research, addresses: CorpusAddresses
+) -> tuple[SourceCheck, ...]:
     """The report's sources by their numbers, then the pages that a search found."""
     read = zip(research.events_of(PageRead), research.sources, strict=True)
     pages = {canonical_url(event.hit.url): source for event, source in read}
@@ -169,7 +177,17 @@ def _build_sources(report: CitedReport, research: Research) -> tuple[SourceCheck
     for n, source in enumerate(others, len(made) + 1):
         one = _build_source(n, source.hit.url, source.hit.title, source, "")
         made.append(one.model_copy(update={"found": True}))
-    return tuple(made)
+    return tuple(_shorten_paths(one, addresses) for one in made)
+
+
+def _shorten_paths(source: SourceCheck, addresses: CorpusAddresses) -> SourceCheck:
+    """A source whose addresses tell nothing of where a corpus lies."""
+    changes = {
+        "url": addresses.shorten_url(source.url),
+        "page_url": addresses.shorten_url(source.page_url),
+        "reason": addresses.shorten_text(source.reason),
+    }
+    return source.model_copy(update=changes)
 
 
 def _build_source(n: int, url: str, title: str, source: Source | None, reason: str) -> SourceCheck:

@@ -247,14 +247,14 @@ def _render_row(row: phrases.SlotRow) -> Markup:
         element("div", label, *_render_cited_value(value, citations))
         for value, citations in row.alternatives
     ]
-    kind, _, confidence = row.status.partition(", ")
-    status = element("span", kind, class_=f"badge {kind}")
+    words, _, sources = row.status.partition(", ")
+    status = element("span", words, class_=f"badge {row.kind}")
     name = _render_breakable(row.name)
     return element(
         "tr",
         element("th", name, scope="row", **language_attributes(row.name)),
         element("td", *_render_cited_value(row.value, row.citations), *alternatives),
-        element("td", status, element("div", confidence, class_="quiet") if confidence else EMPTY),
+        element("td", status, element("div", sources, class_="quiet") if sources else EMPTY),
     )
 
 

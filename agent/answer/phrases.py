@@ -15,6 +15,7 @@ from agent.state import Claim, Verdict
 if TYPE_CHECKING:  # at run time, building an answer imports this module
     from agent.answer import Answer, Citation, SlotAnswer
     from agent.answer.report import Methodology, ReportAnswer
+    from agent.evidence.credibility import Credibility
 
 NO_CONFLICTS = "No significant conflicting information was found."
 NOT_COMPARED = "What the sources say was not compared value by value."
@@ -25,6 +26,10 @@ VERDICT_LABELS: dict[Verdict, str] = {
     "contradicted": "contradicted by its source",
     "unchecked": "not checked",
 }
+#: How a slot is told of by its status.
+SLOT_LABELS = {"filled": "found", "missing": "not found", "conflict": "sources disagree"}
+#: What is said of a site by its standing, which is at least so much: 0 to 1.
+STANDING_LABELS = ((0.7, "Reliable"), (0.5, "Mixed"), (0.4, "Not rated"), (0.0, "With care"))
 STATUSES = {
     "complete": "complete",
     "partial": "partial: not all of it is found and confirmed",
@@ -142,9 +147,13 @@ def group_by_source(citations: Iterable[Citation]) -> dict[int, list[Citation]]:
 def describe_source(citation: Citation) -> str:
     """What was read of a source and when, and its credibility."""
     text = "page" if citation.via == "page" else "only the search's snippet"
-    credibility = citation.credibility
-    reason = f" ({credibility.reason})" if credibility.reason else ""
-    return f"{text} read {citation.retrieved_at}; credibility {credibility.score:.2f}{reason}"
+    return f"{text} read {citation.retrieved_at}; {describe_credibility(citation.credibility)}"
+
+
+def describe_credibility(credibility: Credibility) -> str:
+    """How far a source may be trusted, in words: `Reliable: a newspaper of record`."""
+    label = next(label for least, label in STANDING_LABELS if credibility.domain >= least)
+    return f"{label}: {credibility.reason}" if credibility.reason else label
 
 
 class SlotRow(NamedTuple):
@@ -154,7 +163,8 @@ class SlotRow(NamedTuple):
     value: Any
     citations: tuple[int, ...]
     alternatives: list[tuple[Any, tuple[int, ...]]]
-    status: str
+    kind: str  # `filled`, `missing` or `conflict`
+    status: str  # in words
 
 
 def slot_rows(answer: Answer) -> list[SlotRow]:
@@ -163,13 +173,13 @@ def slot_rows(answer: Answer) -> list[SlotRow]:
 
 
 def _slot_row(name: str, slot: dict[str, Any]) -> SlotRow:
-    status = slot["status"]
-    if status == "filled":
-        status = f"filled, confidence {slot['confidence']:.2f}"
+    kind = slot["status"]
     alternatives = [_split_alternative(alternative) for alternative in slot["alternatives"]]
     opposing = {n for _, citations in alternatives for n in citations}
     supporting = tuple(n for n in slot["citations"] if n not in opposing)
-    return SlotRow(name, slot["value"], supporting, alternatives, status)
+    sources = f", {_format_count(len(supporting), 'source')}" if kind == "filled" else ""
+    status = f"{SLOT_LABELS[kind]}{sources}"
+    return SlotRow(name, slot["value"], supporting, alternatives, kind, status)
 
 
 def describe_slot(slot: SlotAnswer) -> str:
@@ -233,7 +243,6 @@ def describe_run(answer: Answer) -> list[LabelledText]:
         ("Models", ", ".join(run.models)),
         ("Search", ", ".join(run.providers)),
         ("Spent", spent),
-        ("Journal", run.journal or ""),
     ]
     return [(label, text) for label, text in lines if text]
 

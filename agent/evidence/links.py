@@ -48,7 +48,12 @@ class TextFragment(NamedTuple):
 
 
 def quote_link(url: str, text: str, start: int = 0, end: int | None = None) -> str:
-    """The URL that opens a page at `text[start:end]`, where `text` is the page's stored text."""
+    """The URL that opens a page at `text[start:end]`, where `text` is the page's stored text.
+
+    The address of a document of a corpus, which no browser opens, stays as it is.
+    """
+    if url.startswith("corpus:"):
+        return url
     base, given = (
         url.split(":~:")[0],
         choose_fragment(text, start, len(text) if end is None else end),

@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from agent.answer import Answer, Citation, SlotAnswer, answer_validator
+from agent.answer.addresses import CorpusAddresses
 from agent.answer.markdown_format import report_to_markdown
 from agent.checking.bench import shown_text, value_claim
 from agent.checking.rules import (
@@ -146,6 +147,7 @@ def _find_failures(answer: Answer, evidence: JournalEvidence) -> Iterator[Failur
 
 
 def _check_citations(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
+    addresses = CorpusAddresses(evidence.corpus)
     for i, citation in enumerate(answer.citations):
         where = f"citations[{i}]"
         pages = evidence.pages.get(citation.page_sha256, [])
@@ -154,7 +156,9 @@ def _check_citations(answer: Answer, evidence: JournalEvidence) -> Iterator[Fail
         elif pages[0]["text"][citation.start : citation.end] != citation.quote:
             yield f"{where}.quote", "the page does not hold this quote at these offsets"
         for field in ("url", "title", "retrieved_at") if pages else ():
-            if getattr(citation, field) not in [page.get(field) for page in pages]:
+            recorded = {str(page.get(field)) for page in pages}
+            recorded |= {addresses.shorten_url(url) for url in recorded if field == "url"}
+            if getattr(citation, field) not in recorded:
                 yield f"{where}.{field}", "it is not that of the page in the journal"
         if pages and citation.link != quote_link(
             citation.url, pages[0]["text"], citation.start, citation.end

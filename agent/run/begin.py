@@ -36,7 +36,13 @@ from agent.settings import (
     replace_settings,
     user_folder,
 )
-from agent.sources.sources import NO_SOURCES, Sources, open_sources, search_options
+from agent.sources.sources import (
+    NO_SOURCES,
+    Sources,
+    find_corpus,
+    open_sources,
+    search_options,
+)
 from agent.state.clock import utc_now
 from agent.state.json_data import Json, get_path
 
@@ -188,6 +194,7 @@ def _make_header(path: Path, topic: str, settings: Settings) -> Json:
         "reason": choice.reason,
         "at": utc_now(),
         "settings": shape if is_special else shape | {"strategy": choice.strategy},
+        **({"corpus": str(corpus)} if (corpus := find_corpus(settings)) else {}),
         **({"request": settings.request_id} if settings.request_id else {}),
         **({"parent": parent.model_dump(mode="json")} if parent else {}),
     }

@@ -21,6 +21,7 @@ class JournalEvidence(NamedTuple):
     queries: Sequence[str]
     assessments: dict[str, Assessment]  # of models, by the text of the claim that they were shown
     slots_schema: Json | None  # None where the run was given none
+    corpus: str = ""  # where it lies
 
     def page_text(self, citation: Citation, default: str = "") -> str:
         """The text of the page that is cited, or the default if the journal does not hold it."""
@@ -50,6 +51,7 @@ def read_evidence(journal: Path | None) -> JournalEvidence:
         [line["request"].get("query") for line in calls if line["call"] == "search"],
         recorded_assessments(calls),
         schema if isinstance(schema, dict) else None,
+        str(recording.header.get("corpus", "")),
     )
 
 

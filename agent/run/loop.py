@@ -153,6 +153,7 @@ class Run:
             report=self._settings.report,
             warnings=self._span_warnings,
             error=self._error or self._missing_answer_error(),
+            corpus=self.corpus,
         )
 
     def _missing_answer_error(self) -> AgentError | None:
@@ -167,6 +168,11 @@ class Run:
     def is_check(self) -> bool:
         """Whether it checks a report, and answers nothing."""
         return self._settings.report is not None
+
+    @property
+    def corpus(self) -> str:
+        """Where the corpus of the run lies; "" where it has none, or its journal does not say."""
+        return str(self._journal.header.get("corpus", ""))
 
     def stop(self) -> None:
         """Gather no more: the run ends within one outside call, with the best answer so far."""

@@ -19,16 +19,18 @@ from starlette.exceptions import HTTPException
 from agent import __version__
 from agent.answer import Answer
 from agent.answer.check import CheckResult
-from agent.answer.phrases import VERDICT_LABELS
-from agent.errors import AgentError, Busy
+from agent.answer.phrases import STANDING_LABELS, VERDICT_LABELS
+from agent.errors import AgentError, Busy, UsageError
 from agent.run.check import check_settings, check_topic
 from agent.run.models import make_models
 from agent.server import body, responses
+from agent.server.choices import ChoiceDescriber, Choices
 from agent.server.json_route import JsonRoute
 from agent.server.metrics import CONTENT_TYPE, Metrics
 from agent.server.openapi import (
     ANSWER_OR_STREAM,
     CHECK_REFUSALS,
+    DELETION_REFUSALS,
     FAILED_CHECK,
     FAILED_SERVICES,
     NOTHING_MORE,
@@ -44,9 +46,11 @@ from agent.serving.live import LiveRun, RunSummary
 from agent.serving.request import CheckRequest, Configure, Question
 from agent.serving.runs import MAX_LISTED, RUN_NAME, Runs
 from agent.serving.serve import guard_app
+from agent.sources.search.providers import find_searches
 
 UI_FOLDER = Path(__file__).parent / "ui"
 UI_SUFFIXES = {".html", ".css", ".js", ".svg", ".png", ".ico", ".woff2"}
+NO_SUCH_RUN = "There is no run of this name."
 RunName = Annotated[str, PathParameter(pattern=f"^{RUN_NAME.pattern}$", description="a run's id")]
 
 
@@ -56,6 +60,7 @@ class Backend:
     def __init__(self, configure: Configure, runs: Runs, metrics: Metrics) -> None:
         self.configure = configure
         self.settings = configure({})
+        self.choices = ChoiceDescriber(configure)
         self.runs = runs
         self.metrics = metrics
 
@@ -86,7 +91,7 @@ class Backend:
         """The run of a name, of this process or an earlier one. Raises HTTPException 404."""
         live = await run_in_threadpool(self.runs.find, name)
         if live is None:
-            raise HTTPException(404, "There is no run of this name.")
+            raise HTTPException(404, NO_SUCH_RUN)
         return live
 
 
@@ -124,6 +129,7 @@ def create_app(backend: Backend) -> FastAPI:
     _add_follow_route(app, backend)
     _add_check_routes(app, backend)
     _add_run_routes(app, backend)
+    _add_deletion_route(app, backend)
     _add_output_routes(app, backend)
     return app
 
@@ -133,10 +139,13 @@ def _add_ui_routes(app: FastAPI) -> None:
     def index() -> Response:
         return FileResponse(UI_FOLDER / "index.html")
 
-    @app.get("/ui/verdicts.js", include_in_schema=False)
-    def verdict_labels() -> Response:
+    @app.get("/ui/shared.js", include_in_schema=False)
+    def shared_labels() -> Response:
         """The words of the other formats, as a module of the page."""
-        module = f"export const VERDICT_LABELS = {json.dumps(VERDICT_LABELS)};\n"
+        labels = {"VERDICT_LABELS": VERDICT_LABELS, "STANDING_LABELS": STANDING_LABELS}
+        module = "".join(
+            f"export const {n} = {json.dumps(value)};\n" for n, value in labels.items()
+        )
         return Response(module, media_type="text/javascript")
 
     @app.get("/ui/{name}", include_in_schema=False)
@@ -156,11 +165,17 @@ def _add_status_routes(app: FastAPI, backend: Backend) -> None:
     @app.get("/api/status")
     def status() -> body.Status:
         """Whether a question could be researched, and by which model."""
+        search = find_searches(backend.settings)
         try:
             first = make_models(backend.settings)[0]
         except AgentError as error:
-            return body.Status(ready=False, error=error.message)
-        return body.Status(ready=True, provider=first.provider, model=first.name)
+            return body.Status(ready=False, error=error.message, search=search)
+        return body.Status(ready=True, provider=first.provider, model=first.name, search=search)
+
+    @app.get("/api/choices", responses={401: RUN_REFUSALS[401], 500: REFUSALS[500]})
+    def choices() -> Choices:
+        """Questions that can be answered here, and what each way to answer takes."""
+        return backend.choices.describe()
 
     @app.get("/metrics", responses={200: {"content": {"text/plain": {}}}, 401: RUN_REFUSALS[401]})
     def metrics() -> Response:
@@ -237,19 +252,25 @@ def _add_check_routes(app: FastAPI, backend: Backend) -> None:
 
 def _add_run_routes(app: FastAPI, backend: Backend) -> None:
     @app.get("/api/runs", responses={401: RUN_REFUSALS[401]})
-    def runs(limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 50) -> list[RunSummary]:
+    def runs(
+        limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 50,
+        search: Annotated[str, Query(max_length=200, description="words of a question")] = "",
+    ) -> list[RunSummary]:
         """The newest runs, of this process and of earlier ones."""
-        return backend.runs.list_newest(limit)
+        return backend.runs.list_newest(limit, search)
 
     @app.get("/api/runs/{name}", response_model=body.RunDetail, responses=RUN_REFUSALS)
     async def run(name: RunName) -> Response:
         """A run, with its answer once there is one."""
         live = await backend.find(name)
         usage, slots = live.usage_and_slots()
+        activity = await run_in_threadpool(live.activity)  # it may rank sentences
         detail = live.summary.model_dump(mode="json") | {
             "frames": len(live.frames),
             "usage": usage.model_dump(mode="json"),
             "slots": {name: slot.model_dump(mode="json") for name, slot in slots.items()},
+            "max_usd": live.max_usd,
+            "activity": activity.model_dump(mode="json"),
             "answer": live.answer and responses.result_body(live.answer),
         }
         return JSONResponse(detail)
@@ -260,6 +281,18 @@ def _add_run_routes(app: FastAPI, backend: Backend) -> None:
         live = await backend.find(name)
         await run_in_threadpool(backend.runs.cancel, live)
         return live.summary
+
+
+def _add_deletion_route(app: FastAPI, backend: Backend) -> None:
+    @app.delete("/api/runs/{name}", status_code=204, responses=DELETION_REFUSALS)
+    def delete(name: RunName) -> None:
+        """Delete a run that has ended, with its journal."""
+        try:
+            is_deleted = backend.runs.delete(name)
+        except UsageError as error:
+            raise HTTPException(409, error.message) from None
+        if not is_deleted:
+            raise HTTPException(404, NO_SUCH_RUN)
 
 
 def _add_output_routes(app: FastAPI, backend: Backend) -> None:

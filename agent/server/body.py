@@ -8,6 +8,7 @@ from pydantic import Field, create_model
 
 from agent.answer import Answer, SlotAnswer, Usage
 from agent.answer.event_format import FrameType
+from agent.serving.activity import Activity
 from agent.serving.live import RunSummary
 from agent.state import Frozen
 
@@ -33,12 +34,14 @@ class StreamFrame(Frozen):
 class RunDetail(RunSummary):
     """A run, with its answer once there is one. `frames` is the number of its last frame.
 
-    `usage` and `slots` are those so far.
+    `usage`, `slots` and `activity` are those so far. `max_usd` is what it may spend.
     """
 
     frames: int
     usage: Usage
     slots: dict[str, SlotAnswer]
+    max_usd: float | None = None
+    activity: Activity = Activity()
     answer: Result | None = None
 
 
@@ -49,12 +52,18 @@ class Health(Frozen):
 
 
 class Status(Frozen):
-    """Whether a question could be researched, by which model, and what is missing."""
+    """Whether a question could be researched, by which model and search, and what is missing.
+
+    `search` names the services that can be asked, and `corpus` for the user's own documents.
+    `follow`: whether `POST /api/runs/{name}/follow` asks on about an answer.
+    """
 
     ready: bool
     provider: str | None = None
     model: str | None = None
     error: str | None = None
+    search: tuple[str, ...] = ()
+    follow: bool = True
 
 
 class Fault(Frozen):

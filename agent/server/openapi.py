@@ -39,6 +39,10 @@ CHECK_REFUSALS: Responses = {
 FAILED_CHECK: Responses = {
     502: {"model": CheckResult, "description": "The services that it needs failed"}
 }
+DELETION_REFUSALS: Responses = {
+    **RUN_REFUSALS,
+    409: {"model": body.Fault, "description": "The run has not ended"},
+}
 NOTHING_MORE: Responses = {204: {"description": "There is nothing more"}}
 STREAM: Responses = {
     200: {
@@ -64,7 +68,7 @@ class StreamingApi(FastAPI):
         description = super().openapi()
         for path in description["paths"].values() if is_new else ():
             for operation in path.values():
-                _describe_stream(operation["responses"]["200"].get("content", {}))
+                _describe_stream(operation["responses"].get("200", {}).get("content", {}))
         return description
 
 

@@ -46,7 +46,9 @@ def _status_of(answer: Answer) -> int:
 
 
 def file_response(name: str, answer: Answer, answer_format: AnswerFormat) -> Response:
-    """An answer as a file to download."""
+    """An answer as a file to download and pass on: it does not tell where its journal lies."""
+    run = answer.run and answer.run.model_copy(update={"journal": None})
+    answer = answer.model_copy(update={"run": run})
     to_text, content_type, suffix = {
         "json": (to_json, "application/json", "json"),
         "markdown": (to_markdown, "text/markdown; charset=utf-8", "md"),

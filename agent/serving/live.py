@@ -13,11 +13,13 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from agent.answer.addresses import CorpusAddresses
 from agent.answer.event_format import FrameType, to_frames
 from agent.answer.markdown_format import to_markdown
 from agent.errors import AgentError, format_error
 from agent.outside.turns import TURNS
 from agent.run import Run, research
+from agent.serving.activity import Activity, describe_activity
 from agent.settings import Settings
 from agent.state import Frozen
 
@@ -64,6 +66,7 @@ class LiveRun:
         self.is_started = False
         self.on_abandoned: Callable[[], None] = self.stop  # its last client has gone
         self.cancelled = False
+        self._activity: Activity | None = None  # of a run that has ended
         self._summary = summary
         self._settings = settings
         self._run: Run | None = None
@@ -96,6 +99,19 @@ class LiveRun:
             return self.answer.usage, self.answer.slots
         return (run.usage(), run.slots()) if run else (Usage(), {})
 
+    def activity(self) -> Activity:
+        """What the run looked for and read so far."""
+        with self._lock:
+            run = self._run
+        if self._activity or not run:
+            return self._activity or Activity()
+        return describe_activity(run.research, run.corpus)
+
+    @property
+    def max_usd(self) -> float | None:
+        """What the run may spend; None without a limit."""
+        return self._settings.max_usd
+
     def run(self) -> None:
         """Run to the end. Raises AgentError if it cannot begin."""
         started = time.monotonic()
@@ -108,13 +124,15 @@ class LiveRun:
             self._follow_events(run, started)
             answer = run.answer()
             self.seconds = time.monotonic() - started
+            self._activity = describe_activity(run.research, run.corpus, answer.citations)
             self.finish(answer)
 
     def _follow_events(self, run: Run, last: float) -> None:
         """Make frames of the events of a run as they come. `last`: when the run began."""
+        addresses = CorpusAddresses(run.corpus)
         for event in run:
             for frame_type, detail in to_frames(event):
-                self._append_frame(frame_type, detail)
+                self._append_frame(frame_type, addresses.shorten_text(detail))
             seconds, last = time.monotonic() - last, time.monotonic()
             self.step_seconds[event.type] = self.step_seconds.get(event.type, 0.0) + seconds
 

@@ -29,6 +29,7 @@ from agent.state.sanitizing import sanitize_for_display
 
 MAX_KEPT = 64  # finished runs that stay in memory; the journals of others are read
 MAX_LISTED = 200
+MAX_SEARCHED = 2000  # journals whose questions a search reads
 RUN_NAME = re.compile(RUN_NAME_PATTERN)  # of a run in a request
 
 
@@ -192,15 +193,40 @@ class Runs:
         path = self._folder / f"{name}.jsonl"
         return path if path.is_file() else None
 
-    def list_newest(self, limit: int) -> list[RunSummary]:
-        """The newest runs first, of this process and of earlier ones."""
+    def delete(self, name: str) -> bool:
+        """Delete a run with its journal; returns whether there was one.
+
+        Raises UsageError for a run that has not ended.
+        """
+        with self._lock:
+            if name in self._running or any(live.id == name for live in self._queue):
+                raise UsageError("The run has not ended.", "Cancel it first.")
+            known = self._finished.pop(name, None)
+        path = self.find_journal(name)
+        if path is None:
+            return known is not None
+        if _read_summary(path) is None:
+            raise UsageError(f"{path.name} is not a journal of a run.", "It is left as it is.")
+        path.unlink(missing_ok=True)
+        return True
+
+    def list_newest(self, limit: int, words: str = "") -> list[RunSummary]:
+        """The newest runs first, of this process and of earlier ones.
+
+        With `words`, those whose question has each of them, in any case. Of the journals of earlier
+        processes the newest `MAX_SEARCHED` are looked at.
+        """
         with self._lock:
             live_runs = [*self._finished.values(), *self._running.values(), *self._queue]
         summaries = {live.id: live.summary for live in live_runs}
-        for path in _newest_journals(self._folder, limit):
+        for path in _newest_journals(self._folder, MAX_SEARCHED if words else limit):
             if path.stem not in summaries and (summary := _read_summary(path)):
                 summaries[path.stem] = summary
-        newest = sorted(summaries.values(), key=lambda one: (one.started_at, one.id), reverse=True)
+        wanted = words.casefold().split()
+        matching = (
+            one for one in summaries.values() if all(w in one.question.casefold() for w in wanted)
+        )
+        newest = sorted(matching, key=lambda one: (one.started_at, one.id), reverse=True)
         return newest[:limit]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,8 @@ MAX_TITLE = 300  # characters
 #: Seconds that a run waits for the index of a corpus; then it searches what is in it so far.
 INDEX_PATIENCE = 30.0
 MAX_SKIPPED_SHOWN = 10  # files of a corpus that warnings name as unreadable, and as unknown
+
+DEMO = Path(__file__).parents[1] / "demo"
 
 Search = Callable[[str], SearchResults]
 Read = Callable[[str], Page]
@@ -96,6 +99,12 @@ def open_sources(
     return _corpus_sources(opened, warnings, _do_nothing if corpus else opened.close)
 
 
+def find_corpus(settings: Settings) -> Path | None:
+    """Where the corpus of the settings lies: offline by default the demo's. None without one."""
+    path = settings.corpus or (DEMO if settings.offline else None)
+    return path and Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - as Corpus has it
+
+
 def open_corpus(settings: Settings, seconds: float | None = None) -> Corpus:
     """The corpus of the settings, or else the demo's, with its index up to date. Close it.
 
@@ -103,7 +112,7 @@ def open_corpus(settings: Settings, seconds: float | None = None) -> Corpus:
     """
     from agent.sources.search.corpus import Corpus
 
-    path = settings.corpus or Path(__file__).parents[1] / "demo"
+    path = settings.corpus or DEMO
     return Corpus(path, settings.cache_dir or user_folder("cache"), seconds, INDEX_PATIENCE)
 
 

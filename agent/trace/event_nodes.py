@@ -76,7 +76,7 @@ class EventNodes:
         self.calls = CallMatcher(trace.calls)
         self._trace = trace
         self._source_count = 0
-        self._numbers: dict[str, int] = {}  # of sources by URL: the answer counts them anew
+        self._numbers: dict[tuple[str, str], int] = {}  # of sources: the answer counts them anew
         self._draft = ""
 
     def make_nodes(self, event: Event) -> Iterator[Node]:  # noqa: C901 - one case for each event
@@ -139,7 +139,7 @@ class EventNodes:
         page = event.page
         is_whole = page.via == "page"
         self._source_count += 1
-        self._numbers.setdefault(page.url, self._source_count)
+        self._numbers.setdefault((page.sha256, page.title), self._source_count)
         calls = self.calls.take_read(event.hit.url) if is_whole else ()
         label = "read" if is_whole else "took the snippet of"
         text = f"[{self._source_count}] {page.title}"
@@ -194,7 +194,7 @@ class EventNodes:
             yield Node("citations", "", children=citations)
 
     def _citation_node(self, citation: Citation) -> Node:
-        number = self._numbers.get(citation.url, citation.id)
+        number = self._numbers.get((citation.page_sha256, citation.title), citation.id)
         text = f"\N{LEFT DOUBLE QUOTATION MARK}{citation.quote}\N{RIGHT DOUBLE QUOTATION MARK}"
         return Node(f"[{number}]", text, (citation.title, citation.url), link=citation.link)
 

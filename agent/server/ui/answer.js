@@ -1,37 +1,37 @@
-// An answer: its text with markers, facts, report and sources, and how far to trust it.
-import { markersOf, quoteElements, textWithMarkers } from "/ui/citation.js";
+// An answer: its text with numbers, what sources disagree on, facts, a report, and its sources.
+import { checkSection, notedElement } from "/ui/checks.js";
 import { claimElements, claimList } from "/ui/claims.js";
-import { element, link, section, siteOf, textElement } from "/ui/element.js";
-import {
-  formatCount,
-  formatCredibility,
-  formatScalar,
-  formatTime,
-  formatUsage,
-  STATUSES,
-  spacedName,
-  strategyLabel,
-} from "/ui/labels.js";
+import { element, folded, link, section, siteOf, textElement } from "/ui/element.js";
+import { disputeElements, factSection } from "/ui/facts.js";
+import { formatPrice } from "/ui/labels.js";
+import { lookedForSection } from "/ui/progress.js";
+import { searchElements, sourceSection } from "/ui/sources.js";
 
-const NO_CONFLICTS = "No significant conflicting information was found.";
-const NOT_COMPARED = "What the sources say was not compared value by value.";
-const DROPPED = /^Left out|were left out/; // a warning about a sentence that was dropped
+const RIVALS = /^The sources disagree: /; // a warning about two sentences with two numbers
+const MAX_CLOSEST = 2;
 
-/** The sections of an answer, in the order in which they are read. */
-export function answerSections(answer) {
-  const dropped = answer.warnings.filter((warning) => DROPPED.test(warning));
-  const warnings = answer.warnings.filter((warning) => !DROPPED.test(warning));
-  return [
-    errorElement(answer.error),
-    answerElement(answer),
-    conflictNotice(answer.slots),
-    slotsSection(answer.slots, answer.citations),
-    ...reportSections(answer),
-    section("dropped", "Left out of the answer", noteList(dropped.map(dropReason))),
-    section("warnings", "What to know", noteList(warnings)),
-    sourcesSection(answer.citations),
-  ].filter(Boolean);
+/** The sections of a run that has ended, in the order in which they are read. */
+export function answerSections(run, evidence, tools, tries) {
+  const { answer, activity } = run;
+  const parts = [errorElement(answer.error)];
+  if (answer.status === "insufficient") parts.push(...missingSections(run, tries), tools);
+  else if (!answer.error) parts.push(...foundSections(answer, activity, evidence, tools));
+  parts.push(notedElement(answer), searchFold(run));
+  return parts.flat(Number.POSITIVE_INFINITY).filter(Boolean);
 }
+
+const foundSections = (answer, activity, evidence, tools) => [
+  disputeElements(answer, evidence),
+  rivalElement(answer),
+  contentsElement(answer),
+  answerElement(answer, evidence),
+  tools,
+  answer.report ? reportSections(answer, evidence) : [],
+  factSection(answer, evidence, activity.copies),
+  sourceSection(answer, evidence, activity),
+  checkSection(answer),
+  printedNotes(answer),
+];
 
 function errorElement(error) {
   if (!error) return null;
@@ -39,215 +39,121 @@ function errorElement(error) {
   return element("p", { class: "trouble" }, message, " ", textElement(error.remedy));
 }
 
-// --- the text ------------------------------------------------------------------------------------
-
-function answerElement(answer) {
-  if (!answer.answer) return null;
-  const text = element("div", { class: "answer" }, answerText(answer));
-  return element("div", { id: "answer", tabindex: "-1" }, reportTitle(answer), text);
+/** Sentences of two pages that are one but for a number. */
+function rivalElement({ warnings }) {
+  const told = warnings.filter((warning) => RIVALS.test(warning));
+  const texts = told.map((warning) => textElement(warning.replace(RIVALS, ""), "p"));
+  return section("dispute", "Two pages, two numbers", "", texts);
 }
 
 /** The claims of an answer; its text where it has none. */
-const answerText = ({ answer, claims, citations }) =>
-  claims.length
-    ? claimElements(claims, citations)
-    : element("p", { dir: "auto" }, textWithMarkers(answer, citations));
-
-function reportTitle({ report, topic }) {
-  if (!report) return null;
-  const title = report.title === topic ? "In short" : report.title;
-  return textElement(title, "h3", { class: "headline" });
-}
-
-function conflictNotice(slots) {
-  const names = Object.keys(slots).filter((name) => slots[name].status === "conflict");
-  if (!names.length) return null;
-  return element(
-    "p",
-    { class: "dispute" },
-    element("strong", {}, "Sources disagree"),
-    " on ",
-    textElement(names.map(spacedName).join(", ")),
-    ".",
-  );
-}
-
-/** A warning about a dropped sentence, without the words that the heading has. */
-const dropReason = (warning) =>
-  warning.replace(/^Left out of the answer, which/, "The answer").replace(/^Left out, n/, "N");
-
-/** Texts as a list; nothing where there are none. */
-function noteList(texts) {
-  if (!texts.length) return null;
-  const items = texts.map((text) => textElement(text, "li"));
-  return element("ul", { class: "notes" }, items);
+function answerElement(answer, evidence) {
+  const { claims } = answer;
+  const content = claims.length
+    ? claimElements(claims, evidence)
+    : textElement(answer.answer.replace(/ ?\[\d+\]/g, ""), "p");
+  return element("div", { class: "answer" }, content);
 }
 
 // --- a report ------------------------------------------------------------------------------------
 
-function reportSections({ report, citations }) {
-  if (!report) return [];
-  const themes = report.sections.map(({ heading, sentences }) => [
-    textElement(heading, "h4"),
-    claimElements(sentences, citations),
-  ]);
-  const level = element("strong", {}, `${report.confidence}.`);
-  return [
-    section("findings", "Main findings", themes),
-    section("conflicts", "Conflicting information", conflictElements(report, citations)),
-    section(
-      "confidence",
-      "Confidence",
-      element("p", {}, level, " ", textElement(report.rationale)),
-    ),
-  ];
-}
-
-/** Each conflict; without one whether the values of several sources were compared at all. */
-function conflictElements({ conflicts, compared }, citations) {
-  if (conflicts.length) return claimList(conflicts, citations);
-  return element("p", {}, compared ? NO_CONFLICTS : NOT_COMPARED);
-}
-
-// --- facts ---------------------------------------------------------------------------------------
-
-/** Slots as a table, filled or not; null where there are none. */
-export function slotsSection(slots, citations = []) {
-  const rows = Object.entries(slots).map(([name, slot]) => slotRow(name, slot, citations));
-  const table = rows.length && element("table", {}, element("tbody", {}, rows));
-  return section("facts", "Facts", table);
-}
-
-function slotRow(name, slot, citations) {
-  return element(
-    "tr",
-    { class: slot.status },
-    textElement(spacedName(name), "th", { scope: "row" }),
-    element("td", {}, slotContent(slot, citations)),
-    element("td", { class: "quiet" }, slotNote(slot)),
+function contentsElement({ report }) {
+  if (!report || report.sections.length < 2) return null;
+  const items = report.sections.map(({ heading }, n) =>
+    element("li", {}, textElement(heading, "a", { href: `#theme-${n + 1}` })),
   );
-}
-
-/** The value of a slot with its markers, then the values that other sources give. */
-function slotContent(slot, citations) {
-  const alternatives = (slot.alternatives ?? []).map(toAlternative);
-  const others = new Set(alternatives.flatMap((one) => one.citations ?? []));
-  const own = (slot.citations ?? []).filter((number) => !others.has(number));
-  const value =
-    slot.status === "missing"
-      ? element("span", { class: "quiet" }, "not found")
-      : [valueElement(slot.value), " ", markersOf(own, citations)];
-  return [value, alternatives.map((one) => alternativeElement(one, citations))];
-}
-
-/** An alternative as an object; a bare value has no citations. */
-const toAlternative = (one) =>
-  one && typeof one === "object" && "value" in one ? one : { value: one };
-
-const alternativeElement = (alternative, citations) =>
-  element(
-    "div",
-    {},
-    element("span", { class: "quiet" }, "but also: "),
-    valueElement(alternative.value),
-    " ",
-    markersOf(alternative.citations ?? [], citations),
-  );
-
-function slotNote({ status, confidence }) {
-  if (status === "conflict") return element("span", { class: "mark partial" }, "in conflict");
-  return status === "filled" && confidence != null ? `confidence ${confidence.toFixed(2)}` : "";
-}
-
-/** A JSON value: a list as a list, an object as terms with their values. */
-function valueElement(value) {
-  if (Array.isArray(value)) {
-    return element(
-      "ul",
-      {},
-      value.map((item) => element("li", {}, valueElement(item))),
-    );
-  }
-  if (value === null || typeof value !== "object") return textElement(formatScalar(value));
-  const entries = Object.entries(value).map(([key, inner]) => [
-    textElement(spacedName(key), "dt"),
-    element("dd", {}, valueElement(inner)),
-  ]);
-  return element("dl", {}, entries);
-}
-
-// --- sources, and how the answer was made --------------------------------------------------------
-
-function sourcesSection(citations) {
-  const numbers = [...new Set(citations.map(({ id }) => id))];
-  const items = numbers.map((number) =>
-    sourceItem(
-      number,
-      citations.filter(({ id }) => id === number),
-    ),
-  );
-  return section("sources", "Sources", items.length && element("ol", { class: "sources" }, items));
-}
-
-function sourceItem(number, citations) {
-  const [first] = citations;
-  return element(
-    "li",
-    { id: `source-${number}` },
-    element("span", { class: "number" }, `[${number}]`),
-    link(first.url, first.title || first.url, { class: "title" }),
-    textElement(sourceNote(first), "p", { class: "quiet" }),
-    uniqueQuotes(citations).map((one) => element("div", { class: "quoted" }, quoteElements(one))),
-  );
-}
-
-/** The site of a source, how far to trust it, and when it was read. */
-function sourceNote({ url, credibility, via, retrieved_at }) {
-  const read = via === "page" ? `read ${formatTime(retrieved_at)}` : "only the search's snippet";
-  return [siteOf(url) || url, formatCredibility(credibility), read].filter(Boolean).join(" · ");
-}
-
-function uniqueQuotes(citations) {
-  const quotes = citations.map(({ quote }) => quote);
-  return citations.filter(({ quote }, index) => quotes.indexOf(quote) === index);
-}
-
-/** What the run was and took, and which services failed. */
-export function methodDetails(answer) {
-  const failed = answer.attempts.filter(({ outcome }) => !["ok", "empty"].includes(outcome));
+  const list = element("nav", { "aria-label": "Contents" }, element("ul", {}, items));
   return element(
     "details",
-    { id: "method" },
-    element("summary", {}, "How it was done"),
-    element("dl", { class: "labelled" }, methodTerms(answer)),
-    failed.length ? [element("h4", {}, "Did not answer"), noteList(failed.map(formatAttempt))] : [],
+    { class: "contents" },
+    element("summary", {}, `Contents: ${items.length} sections`),
+    list,
   );
 }
 
-function methodTerms({ status, degraded, run, sources, usage, report }) {
-  const standIn = degraded ? "; something stood in for what was asked for" : "";
-  const tokens = usage.input_tokens + usage.output_tokens;
-  const spent = [...formatUsage(usage), usage.input_tokens ? formatCount(tokens, "token") : ""];
-  const terms = [
-    ["Status", STATUSES[status] + standIn],
-    ["Strategy", run && strategyLabel(run.strategy)],
-    ["Searches", report?.methodology?.searches.join("; ")],
-    ["Models", run?.models.join(", ")],
-    ["Search", run?.providers.join(", ")],
-    ["Sources", formatSources(sources)],
-    ["Spent", spent.filter(Boolean).join(", ")],
-    ["Run", run?.id],
-    ["Journal", run?.journal],
+function reportSections({ report, citations }, evidence) {
+  const themes = report.sections.map(({ heading, sentences }, n) =>
+    element(
+      "section",
+      { class: "theme" },
+      textElement(heading, "h2", { id: `theme-${n + 1}`, tabindex: "-1" }),
+      claimElements(sentences, evidence),
+    ),
+  );
+  const conflicts = report.conflicts.length && claimList(report.conflicts, evidence);
+  return [
+    themes,
+    citations.length ? section("dispute", "Where sources disagree", "", conflicts) : null,
   ];
-  return terms
-    .filter(([, text]) => text)
-    .map(([name, text]) => [element("dt", {}, name), textElement(text, "dd")]);
 }
 
-const formatSources = ({ found, read, blocked, failed }) =>
-  `${formatCount(found, "page")} found, ${read} read, ${blocked} blocked, ${failed} not readable`;
+// --- nothing found -------------------------------------------------------------------------------
 
-function formatAttempt({ what, provider, outcome, detail, remedy }) {
-  const reason = [detail || spacedName(outcome), remedy].filter(Boolean).join(" · ");
-  return `${what} ${provider}: ${reason}`;
+/** The closest words that were read, why they are no answer, and what to try. */
+function missingSections({ activity, answer }, tries) {
+  const closest = activity.found.slice(0, MAX_CLOSEST);
+  const quotes = closest.map(({ text, url, title }) => [
+    textElement(`“${text}”`, "blockquote"),
+    element("p", { class: "quiet" }, link(url, title || siteOf(url)), ` · ${siteOf(url)}`),
+  ]);
+  const told = answer.sources.read
+    ? "No page that was read answers this. The closest words are no answer:"
+    : "No page was read, so there is nothing to answer from.";
+  const none = answer.sources.read ? "No page that was read answers this." : told;
+  return [
+    element(
+      "div",
+      { class: "answer missing" },
+      element("p", {}, closest.length ? told : none),
+      quotes,
+    ),
+    section("tries", "What to try", "", element("ul", { class: "rows" }, tries.map(tryElement))),
+  ];
+}
+
+const tryElement = ({ text, note, act }) =>
+  element(
+    "li",
+    {},
+    element(
+      "button",
+      { type: "button", class: "row plain", on: { click: act } },
+      element("span", {}, text),
+      element("span", { class: "quiet" }, note),
+    ),
+  );
+
+/** What to try where nothing was found, or where sources disagree; each with its price. */
+export const searchDeeper = (prices, act) => ({
+  text: "Search deeper: more rounds, more pages",
+  note: formatPrice(prices.find(({ strategy, depth }) => strategy === "slots" && depth === "deep")),
+  act,
+});
+
+// --- the end -------------------------------------------------------------------------------------
+
+/** What was searched and read, folded; where nothing was found it stands in the margin. */
+function searchFold(run) {
+  const searches = searchElements(run.activity, true).flat(2);
+  if (!searches.length) return null;
+  const fold = folded("What was searched and read", searches);
+  fold.classList.add("searches");
+  return fold;
+}
+
+/** What stands in the margin of an answer beside its quotes. */
+export const marginSection = (run) =>
+  run.answer.status === "insufficient" ? lookedForSection(run) : null;
+
+/** The quotes as notes with whole addresses, on paper only. */
+function printedNotes({ citations }) {
+  const notes = citations.map(({ id, title, quote, url }) =>
+    element("li", {}, `${id}. ${title}. `, element("q", {}, quote), ` ${url}`),
+  );
+  return element(
+    "section",
+    { class: "printed", "aria-hidden": "true" },
+    element("h2", {}, "Quotes"),
+    element("ul", {}, notes),
+  );
 }

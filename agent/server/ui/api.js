@@ -50,15 +50,21 @@ export async function fetchJson(path, options) {
 export const runPath = (name) => `/api/runs/${encodeURIComponent(name)}`;
 
 /** Begin a run that goes on without a client; returns its name. */
-export async function beginRun(question) {
+export const beginRun = (question) => begin("/api/research/stream", { ...question, detach: true });
+
+/** Ask on about the answer of a run; returns the name of the new run. */
+export const askOn = (name, question) =>
+  begin(`${runPath(name)}/follow`, { question, detach: true });
+
+async function begin(path, body) {
   const connection = new AbortController();
-  const response = await request("/api/research/stream", {
-    method: "POST",
-    body: { ...question, detach: true },
-    signal: connection.signal,
-  });
+  const headers = { Accept: "text/event-stream" }; // the name comes first, the answer later
+  const { signal } = connection;
+  const response = await request(path, { method: "POST", headers, body, signal });
+  const name = response.headers.get("X-Run-ID");
+  if (!name) return (await response.json()).id;
   connection.abort(); // the run is followed by its name, as after a reload
-  return response.headers.get("X-Run-ID");
+  return name;
 }
 
 /**

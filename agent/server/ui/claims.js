@@ -1,21 +1,20 @@
 // Claims of an answer: sentences as paragraphs, items as lists, rows as tables, each with its
-// markers, and with a mark where it is not confirmed.
-import { textWithMarkers } from "/ui/citation.js";
+// numbers, and with a mark where it is not confirmed.
 import { element, textElement } from "/ui/element.js";
-import { VERDICT_LABELS } from "/ui/verdicts.js";
+import { VERDICT_LABELS } from "/ui/shared.js";
 
-const FINAL_STOP = /(?<![.!?。！？])[.!?。！？]+[)"'”’»」』]*$/;
-const WIDE_ENDS = "。！？"; // no space stands before the markers, nor after them
+const LAST_WORD = /\S{1,12}$/u; // or the end of it
+const WIDE_ENDS = "。！？"; // no space follows them
 
 /** Claims as blocks in their order; an intro stands once, above its list or table. */
-export const claimElements = (claims, citations) =>
-  groupClaims(claims).map((group) => blockElements(group, citations));
+export const claimElements = (claims, evidence) =>
+  groupClaims(claims).map((group) => blockElements(group, evidence));
 
 /** Claims as one list below each intro, whatever their form. */
-export const claimList = (claims, citations) =>
+export const claimList = (claims, evidence) =>
   claimElements(
     claims.map((claim) => ({ ...claim, form: "item" })),
-    citations,
+    evidence,
   );
 
 /** Neighbours of one form and one intro together. */
@@ -29,52 +28,79 @@ function groupClaims(claims) {
   return groups;
 }
 
-function blockElements(claims, citations) {
+function blockElements(claims, evidence) {
   const [{ form, intro }] = claims;
-  if (form === "sentence") return paragraph(claims, citations);
+  if (form === "sentence") return paragraph(claims, evidence);
   const lines = intro.split("\n").filter((line) => line.trim());
   const heads = lines.filter((line) => form === "row" && line.startsWith("|"));
   const above = lines.filter((line) => !heads.includes(line)).join(" ");
-  const block = form === "item" ? itemList(claims, citations) : rowTable(claims, heads, citations);
+  const block =
+    form === "item" ? itemList(claims, evidence) : rowTable(claims, heads, above, evidence);
   return [above && textElement(above, "p"), block];
 }
 
-function paragraph(claims, citations) {
+function paragraph(claims, evidence) {
   const sentences = claims.map((claim, index) => [
-    index ? gapAfter(claims[index - 1]) : "",
-    sentenceElements(claim, citations),
+    index && !WIDE_ENDS.includes(claims[index - 1].text.at(-1)) ? " " : "",
+    sentenceElement(claim, evidence),
   ]);
   return element("p", { dir: "auto" }, sentences);
 }
 
-const gapAfter = ({ text, verdict }) =>
-  WIDE_ENDS.includes(text.at(-1)) && verdict === "supported" ? "" : " ";
-
-function itemList(claims, citations) {
+function itemList(claims, evidence) {
   const items = claims.map((claim) =>
-    element("li", { dir: "auto" }, sentenceElements(claim, citations)),
+    element("li", { dir: "auto" }, sentenceElement(claim, evidence)),
   );
-  return element("ul", { class: "notes" }, items);
+  return element("ul", { class: "items" }, items);
 }
 
-function rowTable(claims, heads, citations) {
+/** A sentence, its numbers after the full stop, and a mark where it is not confirmed. */
+const sentenceElement = (claim, evidence) =>
+  element(
+    "span",
+    { class: `sentence ${claim.verdict}` },
+    withEnd(claim.text, evidence.markers(claim.citations, claim)),
+    markElement(claim),
+  );
+
+/** A text with its numbers, which do not stand alone on a line. */
+function withEnd(text, markers) {
+  const end = text.match(LAST_WORD)?.[0] ?? "";
+  const body = text.slice(0, text.length - end.length);
+  return markers ? [body, element("span", { class: "end" }, end, markers)] : text;
+}
+
+function rowTable(claims, heads, caption, evidence) {
   const names = heads.slice(0, 1).flatMap(splitCells);
   const head = names.map((name) => textElement(name, "th", { scope: "col" }));
-  const rows = claims.map((claim) => element("tr", {}, rowCells(claim, citations)));
-  return element(
+  const rows = claims.map((claim) => element("tr", {}, rowCells(claim, evidence)));
+  const table = element(
     "table",
-    { class: "rows" },
+    { class: "cells" },
+    element("caption", { class: "unseen" }, caption || "Values, each with its quote"),
     head.length > 0 && element("thead", {}, element("tr", {}, head)),
     element("tbody", {}, rows),
   );
+  const label = { role: "region", tabindex: "0", "aria-label": caption || "Table" };
+  return element("div", { class: "wide", ...label }, table);
 }
 
-/** The cells of a row; its markers and its mark are in the last one. */
-function rowCells(claim, citations) {
-  const cells = splitCells(claim.text);
-  const last = `${cells.pop()} ${numbersOf(claim)}`.trim();
-  const content = [textWithMarkers(last, citations, claim.text), markElement(claim)];
-  return [cells.map((cell) => textElement(cell, "td")), element("td", { dir: "auto" }, content)];
+/** The cells of a row; its numbers and its mark are in the last one. */
+function rowCells(claim, evidence) {
+  const [first, ...cells] = splitCells(claim.text);
+  const last = cells.pop();
+  const evidenceOfRow = [evidence.markers(claim.citations, claim), markElement(claim)];
+  if (last === undefined) return element("td", { dir: "auto" }, first, evidenceOfRow);
+  return [
+    textElement(first, "th", { scope: "row" }),
+    cells.map((cell) => textElement(cell, "td")),
+    element(
+      "td",
+      { dir: "auto" },
+      last || element("span", { class: "quiet" }, "not found"),
+      evidenceOfRow,
+    ),
+  ];
 }
 
 /** The cells of a row of a Markdown table. */
@@ -86,24 +112,8 @@ const splitCells = (row) =>
     .split(/(?<!\\)\|/)
     .map((cell) => cell.trim().replaceAll("\\|", "|"));
 
-const sentenceElements = (claim, citations) => [
-  textWithMarkers(sentenceWithNumbers(claim), citations),
-  markElement(claim),
-];
-
 /** The verdict in words, a space before it; nothing for a claim that is supported. */
 function markElement({ verdict }) {
   const mark = VERDICT_LABELS[verdict];
-  return mark ? [" ", element("span", { class: `mark ${verdict}` }, mark)] : [];
+  return mark ? [" ", element("span", { class: `mark ${verdict}` }, mark)] : null;
 }
-
-/** A claim as the answer has it: with the numbers of its sources before the full stop. */
-function sentenceWithNumbers(claim) {
-  const numbers = numbersOf(claim);
-  if (!numbers) return claim.text;
-  const end = claim.text.match(FINAL_STOP)?.[0] ?? "";
-  const body = claim.text.slice(0, claim.text.length - end.length);
-  return `${body}${end && WIDE_ENDS.includes(end[0]) ? "" : " "}${numbers}${end}`;
-}
-
-const numbersOf = ({ citations }) => citations.map((number) => `[${number}]`).join("");

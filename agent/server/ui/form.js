@@ -1,43 +1,98 @@
-// The form: its choices come from the server's OpenAPI description.
+// The form: its choices come from the server's OpenAPI description, examples and prices with it.
 import { fetchJson, token } from "/ui/api.js";
-import { element, textElement } from "/ui/element.js";
-import { depthLabel, strategyLabel } from "/ui/labels.js";
+import { button, element, textElement } from "/ui/element.js";
+import { depthLabel, formatPrice, orderLabel, wayLabel } from "/ui/labels.js";
 
 const MIN_QUESTION = 3; // characters
+const WAYS = { facts: "slots", report: "report" }; // and a quick answer in the order that is chosen
 
 /** Fill the selects with the choices of the server. */
 export async function fillChoices(form) {
   const { components } = await fetchJson("/api/openapi.json");
   const fields = components.schemas.Question.properties;
-  fillSelect(form.elements.strategy, fields.strategy, strategyLabel);
-  fillSelect(form.elements.depth, fields.depth, depthLabel);
+  const orders = valuesOf(fields.strategy).filter((name) => name !== "report");
+  fillSelect(form.elements.order, orders, orderLabel, "slots");
+  fillSelect(form.elements.depth, valuesOf(fields.depth), depthLabel, "normal");
 }
 
-/** Options for the values of a field's JSON Schema; hidden where there is no choice. */
-function fillSelect(select, field, label) {
+/** The values of a field by its JSON Schema. */
+function valuesOf(field) {
   const schemas = field?.anyOf ?? [field ?? {}];
-  const values = schemas.flatMap((one) => one.enum ?? (one.const ? [one.const] : []));
-  const options = values.map((value) => element("option", { value }, label(value)));
-  select.replaceChildren(select.options[0], ...options);
+  return schemas.flatMap((one) => one.enum ?? (one.const ? [one.const] : []));
+}
+
+/** Options for some values; hidden where there is no choice. */
+function fillSelect(select, values, label, chosen) {
+  const options = values.map((value) =>
+    element("option", { value, selected: value === chosen }, label(value)),
+  );
+  select.replaceChildren(...options);
   select.closest(".field").hidden = values.length < 2;
 }
 
-/** The body of the request; fields that are left at their default are not in it. */
+/** The body of the request; fields that are left empty are not in it. */
 export function readForm(form) {
-  const { question, strategy, depth, slots } = form.elements;
-  const body = { question: question.value.trim() };
-  const names = slots.value.split(/[,，、;\n]/).map((name) => name.trim());
-  const slotNames = names.filter(Boolean);
-  if (strategy.value) body.strategy = strategy.value;
+  const { question, way, order, depth, slots, cap, sites } = form.elements;
+  const body = { question: question.value.trim(), strategy: WAYS[way.value] ?? order.value };
+  const names = way.value === "facts" ? split(slots.value) : [];
+  if (!body.strategy) delete body.strategy;
   if (depth.value) body.depth = depth.value;
-  if (slotNames.length) body.slots = slotNames;
+  if (names.length) body.slots = names;
+  if (cap.value.trim()) body.max_usd = Number(cap.value.trim().replace(",", ".").replace("$", ""));
+  if (sites.value.trim()) body.allow_domains = split(sites.value);
   return body;
 }
 
-/** Why a question cannot be sent, or "". */
-export function questionFault(question) {
+const split = (text) =>
+  text
+    .split(/[,，、;\n]/)
+    .map((name) => name.trim())
+    .filter(Boolean);
+
+/** Why a request cannot be sent, or "". */
+export function requestFault({ question, max_usd: cap }) {
   if (!question) return "Write a question first.";
-  return question.length < MIN_QUESTION ? "A question has at least three characters." : "";
+  if (question.length < MIN_QUESTION) return "A question has at least three characters.";
+  return Number.isNaN(cap) || cap <= 0 ? "The spending limit is no amount of dollars." : "";
+}
+
+/** Show what belongs to the way that is chosen: the field for facts, and the price. */
+export function showWay(form, prices) {
+  const { way, order, depth } = form.elements;
+  document.getElementById("facts-field").hidden = way.value !== "facts";
+  order.closest(".field").hidden = way.value !== "quick" || order.options.length < 2;
+  const chosen = WAYS[way.value] ?? order.value;
+  const strategy = prices.some((price) => price.strategy === chosen) ? chosen : "slots";
+  const price = prices.find((one) => one.strategy === strategy && one.depth === depth.value);
+  document.getElementById("price").textContent = formatPrice(price);
+}
+
+/** Put an example, or an earlier question, into the form. */
+export function fillForm(form, { question, strategy = "slots", slots = [], depth = "" }) {
+  const { elements } = form;
+  elements.question.value = question;
+  elements.slots.value = slots.join(", ");
+  const way = slots.length ? "facts" : "quick";
+  elements.way.value = strategy === "report" ? "report" : way;
+  if (elements.way.value === "quick") elements.order.value = strategy;
+  if (depth) elements.depth.value = depth;
+}
+
+/** Questions that can be answered here; `ask` is called with the one that is chosen. */
+export function showExamples(place, examples, ask) {
+  const rows = examples.map((example) =>
+    element(
+      "li",
+      {},
+      button("", () => ask(example), { class: "row plain" }),
+    ),
+  );
+  rows.forEach((row, n) => {
+    const way = element("span", { class: "quiet" }, wayLabel(examples[n]));
+    row.firstChild.append(textElement(examples[n].question), way);
+  });
+  place.querySelector("ul").replaceChildren(...rows);
+  place.hidden = !rows.length;
 }
 
 /** A problem in words; where a token is needed, with a form for it. `retry` is called then. */

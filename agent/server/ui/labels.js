@@ -1,62 +1,61 @@
-// Labels and formats: how the page names and writes what the server sends.
-
-export const STATUSES = {
-  complete: "Complete",
-  partial: "Partial: not all is found and confirmed",
-  insufficient: "The sources do not say",
-  error: "No answer",
-};
+// Words and formats: how the page names and writes what the server sends.
+import { STANDING_LABELS } from "/ui/shared.js";
 
 const STEPS = {
-  start: "Began",
-  plan: "Plan",
-  thinking: "Thought",
-  search: "Search",
-  fetch: "Page",
-  block: "Blocked",
-  gaps: "Missing",
-  slot: "Fact",
-  error: "Error",
-};
-/** What a run does after a frame of a type. */
-const ACTIVITIES = {
-  start: "Planning what to search",
+  start: "Planning",
   plan: "Searching",
   search: "Searching",
   fetch: "Reading pages",
   block: "Reading pages",
-  slot: "Writing the answer",
+  slot: "Checking the quotes",
   gaps: "Searching for what is missing",
-  thinking: "Thinking",
-  report: "Writing the answer",
-  answer: "Writing the answer",
+  report: "Finishing",
+  answer: "Finishing",
 };
-/** What a model did in a task. */
-const TASKS = {
-  generate_queries: "planned the searches",
-  plan: "planned the research",
-  reflect: "looked for what is missing",
-  gaps: "looked for what is missing",
-  synthesize: "wrote the answer",
-  draft: "wrote the report",
-  verify: "checked the sentences",
-  mend: "mended sentences",
-  decide: "chose the next step",
-  gather: "chose what to search and read",
-  browse: "read for what helps",
+/** What a run does after a model has done a task. */
+const AFTER_TASKS = {
+  reflect: "Checking the quotes",
+  synthesize: "Checking the quotes",
+  draft: "Checking the quotes",
+  verify: "Finishing",
 };
-const STRATEGIES = {
-  auto: "Automatic",
-  slots: "Short answer",
-  report: "Report",
-  loop: "Step by step",
+const DEPTHS = {
+  quick: "Quick: one round, few pages",
+  normal: "Normal",
+  deep: "Deep: more rounds, more pages",
 };
-const DEPTHS = { quick: "Quick", normal: "Normal", deep: "Deep" };
+const ORDERS = {
+  slots: "All questions at once",
+  loop: "One clue after another",
+  auto: "As the question asks for",
+};
+const SERVICES = {
+  serpapi: "Google through SerpAPI",
+  serper: "Google through Serper",
+  google: "Google through Gemini",
+  exa: "Exa",
+  tavily: "Tavily",
+  duckduckgo: "DuckDuckGo",
+  wikipedia: "Wikipedia",
+  searxng: "SearXNG",
+  corpus: "your documents",
+  demo: "the documents of the demo",
+};
 
-export const strategyLabel = (name) => STRATEGIES[name] ?? spacedName(name);
 export const depthLabel = (name) => DEPTHS[name] ?? spacedName(name);
-export const stepLabel = (type) => STEPS[type] ?? type;
-export const activityLabel = (type) => ACTIVITIES[type] ?? "Working";
+export const orderLabel = (name) => ORDERS[name] ?? spacedName(name);
+export const serviceLabel = (name) => SERVICES[name] ?? name;
+
+/** What a run does after a frame. */
+export const activityLabel = ({ type, detail }) =>
+  (type === "thinking" ? AFTER_TASKS[detail.split(":")[0]] : STEPS[type]) ?? "";
+
+/** How an example or a run is asked: as the form names it. */
+export function wayLabel({ strategy, slots = [] }) {
+  if (strategy === "report") return "Report";
+  if (slots.length) return "Facts";
+  return strategy === "loop" ? "Step by step" : "Quick answer";
+}
 
 /** A name as words: `goals[0].own_goal` is `goals 1 own goal`. */
 export const spacedName = (name) =>
@@ -65,57 +64,81 @@ export const spacedName = (name) =>
     .replace(/\[(\d+)\]\.?/g, (_, index) => ` ${Number(index) + 1} `)
     .trim();
 
+/** The same as the beginning of a line. */
+export function headName(name) {
+  const words = spacedName(name);
+  return words.charAt(0).toLocaleUpperCase() + words.slice(1);
+}
+
 /** A number with its noun: `1 page`, `2 pages`. */
 export const formatCount = (number, noun, plural = `${noun}s`) =>
   `${number.toLocaleString("en")} ${number === 1 ? noun : plural}`;
 
-/** The detail of a step: of a model's task, what the model did. */
-export function formatStepDetail(type, detail) {
-  const [task, model] = type === "thinking" ? detail.split(/: (.*)/s) : [];
-  if (!TASKS[task]) return detail;
-  return `${model === "extractive" ? "Without a model" : model}: ${TASKS[task]}`;
+/** What was used: `7 pages · 21 s · $0.003`. */
+export function formatUsage(usage, maxUsd = null) {
+  if (!usage) return "";
+  const limit = maxUsd == null ? "" : ` of at most ${formatDollars(maxUsd)}`;
+  const cost = usage.llm_calls || usage.usd ? `${formatCost(usage.usd)}${limit}` : "";
+  return [formatCount(usage.pages, "page"), formatSeconds(usage.seconds), cost]
+    .filter(Boolean)
+    .join(" · ");
 }
 
-/** The usage of a run as a list of words. */
-export function formatUsage(usage) {
-  if (!usage) return [];
-  const parts = [
-    formatCount(usage.searches, "search", "searches"),
-    formatCount(usage.pages, "page"),
-    usage.llm_calls ? formatCount(usage.llm_calls, "model call") : "",
-    usage.llm_calls ? formatPrice(usage.usd) : "",
-    formatSeconds(usage.seconds),
-  ];
-  return parts.filter(Boolean);
+const formatCost = (usd) => (usd == null ? "price not known" : formatDollars(usd));
+
+/** Dollars with as many digits as mean something. */
+export function formatDollars(usd) {
+  if (!usd) return "free";
+  return usd < 0.01
+    ? `$${usd.toPrecision(1)}`
+    : `$${usd.toFixed(usd < 1 ? 3 : 2).replace(/0$/, "")}`;
 }
 
-function formatPrice(usd) {
-  if (usd == null) return "price not known";
-  return usd ? `$${usd.toFixed(4)}` : "";
+export function formatSeconds(seconds) {
+  if (seconds >= 90) return `${Math.round(seconds / 60)}\u00a0min`;
+  return `${seconds < 10 ? Number(seconds.toFixed(1)) : Math.round(seconds)}\u00a0s`;
 }
 
-function formatSeconds(seconds) {
-  const rounded = seconds < 10 ? seconds.toFixed(1) : Math.round(seconds);
-  return `${rounded}\u00a0s`;
+/** What a way to answer takes: `2 to 40 s, at most $0.02`. */
+export function formatPrice(price) {
+  if (!price) return "";
+  const { seconds, usd } = price;
+  const [least, most] = [seconds.min, seconds.max].map(formatRound);
+  const [amount, unit] = least.split("\u00a0");
+  const from = most.endsWith(`\u00a0${unit}`) ? amount : least;
+  const time = seconds.max <= 3 ? "A few seconds" : `${from} to ${most}`;
+  if (!usd) return `${time}, price not known`;
+  return usd.max ? `${time}, at most ${formatDollars(usd.max)}` : `${time}, free`;
 }
 
-/** How far a source may be trusted. */
-export function formatCredibility({ score, reason }) {
-  const note = reason ? `: ${reason}` : "";
-  return `${credibilityLevel(score)} credibility, ${score.toFixed(2)}${note}`;
-}
+const formatRound = (seconds) => formatSeconds(Math.max(1, Math.round(seconds)));
 
-function credibilityLevel(score) {
-  if (score > 0.7) return "high";
-  return score > 0.5 ? "fair" : "low";
+/** Whether anything is known of a site. */
+export const isRated = (standing) => {
+  const [, word] = STANDING_LABELS.find(([least]) => standing >= least);
+  return word !== "Not rated";
+};
+
+/** How far a site may be trusted, in words, and why: `Reliable: a newspaper of record`. */
+export function formatStanding(standing, kind) {
+  const [, word] = STANDING_LABELS.find(([least]) => standing >= least);
+  return kind ? `${word}: ${kind}` : word;
 }
 
 /** A time in the reader's time zone and language; "" for none. */
 export function formatTime(time) {
   const date = new Date(time);
   const isToday = date.toDateString() === new Date().toDateString();
-  const style = isToday ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" };
+  const style = isToday ? { timeStyle: "short" } : { dateStyle: "medium" };
   return Number.isNaN(+date) ? "" : new Intl.DateTimeFormat(undefined, style).format(date);
+}
+
+/** A date as a search names it, which may be no date at all. */
+export function formatDate(text) {
+  const isIso = /^\d{4}-\d{2}-\d{2}/.test(text);
+  return isIso
+    ? new Intl.DateTimeFormat(undefined, { dateStyle: "medium" }).format(new Date(text))
+    : text;
 }
 
 /** A JSON value that is neither a list nor an object. */

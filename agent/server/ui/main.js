@@ -1,5 +1,6 @@
 // The page: a question is asked and its run is followed. The address names the run that is open.
 import {
+  askOn,
   beginRun,
   fetchJson,
   followRun,
@@ -9,24 +10,35 @@ import {
   retryUntilAnswered,
   runPath,
 } from "/ui/api.js";
-import { fillChoices, problemElement, questionFault, readForm } from "/ui/form.js";
-import { listRuns } from "/ui/history.js";
-import { STATUSES } from "/ui/labels.js";
-import { forReplay, newRun, withAnswer, withFrame, withSummary } from "/ui/run.js";
-import { View } from "/ui/view.js";
+import { Article, endAnnouncement, submitOnEnter } from "/ui/article.js";
+import {
+  fillChoices,
+  fillForm,
+  problemElement,
+  readForm,
+  requestFault,
+  showExamples,
+  showWay,
+} from "/ui/form.js";
+import { History } from "/ui/history.js";
+import { serviceLabel } from "/ui/labels.js";
+import { newRun, stepText, withAnswer, withFrame, withSummary } from "/ui/run.js";
 
-const POLL_INTERVAL = 1000; // ms between requests for what was spent
+const POLL_INTERVAL = 1000; // ms between requests for what a run has done
 const ANNOUNCE_INTERVAL = 4000; // ms between announcements of progress
-const REPLAY = { longestStep: 250, whole: 6000 }; // ms
 
 const byId = (id) => document.getElementById(id);
 const form = byId("ask");
 const homeTitle = document.title;
+const earlier = new History(byId("earlier"), { announce, showProblem });
 let following = new AbortController(); // stops following the run that is open
 let run = null;
-let view = null;
+let article = null;
 let isDrawDue = false;
 let announced = { text: "", at: 0 };
+let shownSearch = location.search;
+let status = {};
+let prices = [];
 
 // --- what is shown -------------------------------------------------------------------------------
 
@@ -41,7 +53,7 @@ function changeRun(next) {
 
 function draw() {
   isDrawDue = false;
-  if (run) view?.draw(run);
+  if (run) article?.draw(run);
 }
 
 /** Have screen readers say what changed. */
@@ -67,26 +79,36 @@ function showProblem(error, retry = start) {
 }
 
 const clearProblem = () => byId("problem").replaceChildren();
-const refreshHistory = () => listRuns(byId("history"), run?.name).catch(() => {});
+const setHome = (isHome) => {
+  for (const part of document.querySelectorAll("#home, #below")) part.hidden = !isHome;
+};
 
 // --- a run ---------------------------------------------------------------------------------------
 
-/** Show a run and follow it to its end. */
-async function openRun(name, focus) {
+/** Show a run and follow it to its end. With `below`, the answer before it stays above. */
+async function openRun(name, { focus = false, below = false } = {}) {
   following.abort();
   following = new AbortController();
   const { signal } = following;
   const summary = await fetchJson(runPath(name), { signal });
-  view = new View(byId("run"), { cancel, replay, askAgain, announce, showProblem });
-  changeRun(newRun(name, summary));
-  refreshHistory();
+  if (below) article?.foot.replaceChildren();
+  else byId("runs").replaceChildren();
+  article?.evidence?.leave();
+  article = new Article(byId("runs"), {
+    ...actions,
+    askOn: status.follow ? followUp : null,
+    prices,
+  });
+  setHome(false);
+  run = newRun(name, summary);
+  draw();
   announce("Research has begun.");
   document.title = `${summary.question} · ${homeTitle}`;
-  if (focus) view.title.focus();
+  if (focus) article.title.focus();
   const polling = pollSummary(name, signal);
   for await (const frame of followRun(name, signal, setLost)) {
     changeRun(withFrame(run, frame));
-    announceProgress(run.activity);
+    announceProgress(stepText(run));
   }
   await fetchAnswer(name, signal);
   return polling;
@@ -96,9 +118,9 @@ function setLost(lost) {
   if (lost !== run.lost) changeRun({ ...run, lost });
 }
 
-/** Ask at intervals what the run has spent and what it knows. */
+/** Ask at intervals what the run has found and spent. */
 async function pollSummary(name, signal) {
-  const isOver = () => signal.aborted || run.ended || run.replaying;
+  const isOver = () => signal.aborted || run.ended;
   while (!run.ended) {
     await pause(POLL_INTERVAL, signal).catch(() => {});
     if (isOver()) return;
@@ -116,18 +138,13 @@ async function fetchAnswer(name, signal) {
   const [summary, answer] = await retryUntilAnswered(fetchBoth, signal, setLost);
   clearProblem();
   changeRun(withAnswer(withSummary(run, summary), answer));
-  announce(
-    run.cancelled
-      ? "Stopped. What was found is kept."
-      : `${STATUSES[answer.status]}. The answer is below the question.`,
-  );
-  refreshHistory();
+  announce(endAnnouncement(run));
 }
 
 async function cancel() {
   if (run.cancelling) return;
   changeRun({ ...run, cancelling: true });
-  announce("Stopping");
+  announce("Cancelling: what was read is kept");
   try {
     await request(`${runPath(run.name)}/cancel`, { method: "POST" });
   } catch (error) {
@@ -136,27 +153,41 @@ async function cancel() {
   }
 }
 
-/** Show the frames once more, from what the page holds: no request is sent. */
-async function replay() {
-  const { frames, ...finished } = run;
-  const { signal } = following;
-  const steps = frames.filter(({ type }) => type !== "answer");
-  const interval = Math.min(REPLAY.longestStep, REPLAY.whole / steps.length);
-  changeRun(forReplay(run));
-  view.title.focus();
-  for (const frame of steps) {
-    changeRun({ ...withFrame(run, frame), replaying: true });
-    await pause(interval, signal).catch(() => {});
-    if (signal.aborted) return;
-  }
-  changeRun({ ...finished, frames });
-  announce("The replay has ended.");
+/** Ask the same question again, and go further for it. */
+function searchDeeper() {
+  const { question } = run;
+  fillForm(form, { question, depth: "deep" });
+  submit();
 }
 
 /** Put the question of the run into the form. */
-function askAgain() {
-  form.elements.question.value = run.question;
-  form.elements.question.focus();
+function askInOtherWords() {
+  const { question } = run;
+  history.pushState(null, "", "/");
+  showHome();
+  form.elements.question.value = question;
+}
+
+const actions = { cancel, searchDeeper, askInOtherWords, announce, showProblem };
+
+/** Ask on about the answer that is open. */
+async function followUp(field) {
+  clearProblem();
+  const question = field.value.trim();
+  const fault = requestFault({ question });
+  if (fault) {
+    showProblem(new Problem(fault));
+    field.focus();
+    return;
+  }
+  try {
+    const name = await askOn(run.name, question);
+    history.pushState(null, "", `/?run=${encodeURIComponent(name)}`);
+    shownSearch = location.search;
+    await openRun(name, { focus: true, below: true });
+  } catch (error) {
+    showProblem(error, () => followUp(field));
+  }
 }
 
 // --- asking, and the address ---------------------------------------------------------------------
@@ -164,18 +195,19 @@ function askAgain() {
 async function submit() {
   clearProblem();
   const body = readForm(form);
-  const fault = questionFault(body.question);
+  const fault = requestFault(body);
   form.elements.question.setAttribute("aria-invalid", String(Boolean(fault)));
   if (fault) {
     showProblem(new Problem(fault));
     form.elements.question.focus();
     return;
   }
-  const send = form.querySelector("button");
+  const send = form.querySelector("button.main");
   send.disabled = true;
   try {
     const name = await beginRun(body);
     history.pushState(null, "", `/?run=${encodeURIComponent(name)}`);
+    scrollTo(0, 0);
     showAddress({ focus: true });
   } catch (error) {
     showProblem(error, submit);
@@ -187,60 +219,104 @@ async function submit() {
 /** Show the run that the address names, or the form alone. */
 async function showAddress({ focus = false } = {}) {
   clearProblem();
+  shownSearch = location.search;
   const name = new URLSearchParams(location.search).get("run");
   try {
-    if (name) await openRun(name, focus);
-    else showForm();
+    if (name) await openRun(name, { focus });
+    else showHome();
   } catch (error) {
     showProblem(error, error.status === 401 ? start : showAddress);
   }
 }
 
-function showForm() {
+/** Go to the part of the page that the address names. */
+function goToPart() {
+  const part = document.getElementById(location.hash.slice(1));
+  part?.scrollIntoView();
+  part?.focus({ preventScroll: true });
+}
+
+function showHome() {
   following.abort();
+  article?.evidence?.leave();
   run = null;
-  view = null;
-  byId("run").replaceChildren();
+  article = null;
+  byId("runs").replaceChildren();
+  setHome(true);
   document.title = homeTitle;
-  refreshHistory();
-  form.elements.question.focus();
+  const listed = earlier.refresh().catch(() => {});
+  if (location.hash === "#earlier") listed.then(goToPart);
+  else form.elements.question.focus();
 }
 
 async function start() {
-  const status = await fetchJson("/api/status").catch(({ message, remedy }) => ({
+  status = await fetchJson("/api/status").catch(({ message, remedy }) => ({
     ready: false,
     error: message,
     remedy,
   }));
-  byId("model").textContent = modelText(status);
+  byId("model").textContent = serviceText(status);
   const refusal = await fillChoices(form).catch((error) => error);
+  const choices = await fetchJson("/api/choices").catch(() => ({ examples: [], prices: [] }));
+  prices = choices.prices;
+  showExamples(byId("examples"), choices.examples, askExample);
+  showWay(form, prices);
   showAddress();
   if (refusal?.status === 401) showProblem(refusal);
   else if (!status.ready) showProblem(new Problem(status.error, status.remedy));
 }
 
-function modelText({ ready, provider, model }) {
+function askExample(example) {
+  fillForm(form, example);
+  showWay(form, prices);
+  submit();
+}
+
+/** The model and the search in use, in words. */
+function serviceText({ ready, provider, model, search = [] }) {
   if (!ready) return "";
-  return provider === "extractive" ? "No model: answers are quoted from sources" : model;
+  const [first] = search;
+  const searched = first === "wikipedia" ? "Wikipedia only" : serviceLabel(first ?? "no search");
+  const writer = provider === "extractive" ? "No model: answers are quoted sentences" : model;
+  return `${writer} · ${searched}`;
 }
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
-form.elements.question.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-  event.preventDefault();
-  form.requestSubmit();
-});
+form.addEventListener("change", () => showWay(form, prices));
+submitOnEnter(form.elements.question);
+
 document.addEventListener("click", (event) => {
-  const opener = event.target.closest?.("a[data-run]");
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+  const opener = event.target.closest?.("a[data-run], .bar a");
   const hasModifier = event.metaKey || event.ctrlKey || event.shiftKey || event.button;
   if (!opener || hasModifier) return;
   event.preventDefault();
   history.pushState(null, "", opener.href);
+  scrollTo(0, 0);
   showAddress({ focus: true });
-  byId("run").scrollIntoView({ block: "start" });
 });
-addEventListener("popstate", () => showAddress());
+
+const isTyping = () => /^(input|textarea|select)$/.test(document.activeElement?.localName ?? "");
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") {
+    for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = false;
+    article?.evidence?.close();
+  }
+  if (isTyping() || event.metaKey || event.ctrlKey || event.altKey) return;
+  if (event.key === "n" || event.key === "p") article?.step(event.key === "n" ? 1 : -1);
+  if (event.key !== "/") return;
+  const field = article ? article.foot.querySelector("textarea") : form.elements.question;
+  if (field) event.preventDefault();
+  field?.focus();
+});
+addEventListener("popstate", () => {
+  if (location.search === shownSearch && location.hash) goToPart();
+  else showAddress();
+});
 start();

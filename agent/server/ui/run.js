@@ -1,42 +1,39 @@
-// A run as the page knows it: a value that grows by frames. No element is touched here.
+// A run as the page knows it: a value that changes as a whole. No element is touched here.
 import { activityLabel } from "/ui/labels.js";
 
-const END_TYPES = new Set(["report", "answer", "end"]); // types of frames that are no step
+const NO_ACTIVITY = { queries: [], pages: [], found: [], facts: {}, contexts: [], copies: {} };
 
 /** A run with its name, and what a summary of it says. */
-export const newRun = (name, summary = {}) => ({
-  name,
-  question: summary.question ?? "",
-  queued: summary.state === "queued",
-  activity: summary.state === "queued" ? "Waiting for room" : "Beginning",
-  frames: [],
-  steps: [],
-  slots: summary.slots ?? {},
-  usage: summary.usage ?? null,
-  answer: null,
-  cancelling: false,
-  cancelled: false,
-  lost: false, // the connection is
-  ended: false,
-  replaying: false,
-});
+export const newRun = (name, summary) =>
+  withSummary(
+    {
+      name,
+      question: summary.question ?? "",
+      step: "Planning",
+      answer: null,
+      cancelling: false,
+      lost: false, // the connection is
+      ended: false,
+    },
+    summary,
+  );
 
 /** The run with one more frame. */
-export function withFrame(run, frame) {
-  const { type, detail } = frame;
-  const next = { ...run, frames: [...run.frames, frame], queued: false };
-  if (!END_TYPES.has(type)) next.steps = [...run.steps, { type, detail }];
-  if (type === "slot") next.slots = { ...run.slots, ...parseSlot(detail) };
-  return { ...next, activity: type === "end" ? "Fetching the answer" : activityLabel(type) };
-}
-
-/** The run with the usage and the slots of a summary. */
-export const withSummary = (run, { usage, slots, cancelled, state }) => ({
+export const withFrame = (run, frame) => ({
   ...run,
-  usage,
-  slots: Object.keys(slots).length ? slots : run.slots,
-  cancelled,
-  queued: state === "queued",
+  queued: false,
+  step: activityLabel(frame) || run.step,
+});
+
+/** The run with what a summary of it says. */
+export const withSummary = (run, summary) => ({
+  ...run,
+  usage: summary.usage,
+  maxUsd: summary.max_usd,
+  slots: summary.slots,
+  activity: { ...NO_ACTIVITY, ...summary.activity },
+  cancelled: summary.cancelled,
+  queued: summary.state === "queued",
 });
 
 /** The run with its answer. */
@@ -51,17 +48,79 @@ export const withAnswer = (run, answer) => ({
   usage: answer.run ? answer.usage : run.usage,
 });
 
-/** The run before its first frame, for a replay: its slots have no values yet. */
-export function forReplay(run) {
-  const names = Object.keys(run.slots);
-  const slots = Object.fromEntries(names.map((name) => [name, { value: null, status: "missing" }]));
-  return { ...newRun(run.name), question: run.question, slots, replaying: true };
+/** What a run does now, in words. */
+export function stepText(run) {
+  if (run.cancelling) return "Cancelling: what was read is kept";
+  if (run.queued) return "Waiting for room";
+  const read = run.activity.pages.filter(({ state }) => state === "read").length;
+  return run.step === "Reading pages" && read ? `Reading pages: ${read} so far` : run.step;
 }
 
-/** The slot of a frame's detail: `winner: Argentina (in conflict)`. */
-function parseSlot(detail) {
-  const [name, text = ""] = detail.split(/: (.*)/s);
-  if (text === "missing") return { [name]: { value: null, status: "missing" } };
-  const value = text.replace(/ \(in conflict\)$/, "");
-  return { [name]: { value, status: value === text ? "filled" : "conflict" } };
+/** How a run ended: words, an icon, a class, and a sentence about it where one is needed. */
+export function outcomeOf(run) {
+  const { answer } = run;
+  if (run.cancelled) return { text: "Stopped by you", icon: "dash", tone: "quiet" };
+  if (answer.error) return { text: "No answer", icon: "cross", tone: "bad" };
+  if (answer.status === "insufficient") return insufficientOutcome(answer);
+  if (disputesOf(answer).length) return { text: "Sources disagree", icon: "differ", tone: "warn" };
+  if (isStandIn(answer)) {
+    const text = "The model did not answer: these are quoted sentences";
+    return { text, icon: "half", tone: "warn" };
+  }
+  const limit = limitOf(answer);
+  if (limit) return { text: limit, icon: "half", tone: "warn" };
+  const claims = claimsOf(answer);
+  const isWhole = answer.status === "complete" && !answer.degraded;
+  if (!isWhole) return { text: "Answered in part", icon: "half", tone: "warn" };
+  if (claims.some(({ verdict }) => verdict !== "supported")) {
+    return { text: "Answered, not all of it judged", icon: "half", tone: "quiet" };
+  }
+  return { text: "Answered", icon: "check", tone: "ok" };
 }
+
+function insufficientOutcome(answer) {
+  if (answer.sources.read) return { text: "Not found", icon: "open", tone: "warn" };
+  const text = limitOf(answer) ? "Stopped: nothing was read" : "Nothing was found to read";
+  return { text, icon: "dash", tone: "warn" };
+}
+
+/** Whether quoted sentences stand in for a model that was to answer. */
+const isStandIn = ({ degraded, run }) => degraded && run?.models.includes("extractive");
+
+/** Which limit ended the run early, or "". */
+function limitOf({ warnings }) {
+  const [, cap] = warnings.join("\n").match(/^The budget is .*\(--max-(\w+)/m) ?? [];
+  if (!cap) return "";
+  return cap === "seconds" ? "Time limit reached" : "Spending limit reached";
+}
+
+/** Whether an answer is made of quoted sentences: no model wrote it. */
+export const isQuoted = ({ run }) => run?.models.join() === "extractive";
+
+/** The claims of an answer and its report. */
+export const claimsOf = ({ claims, report }) => [
+  ...claims,
+  ...(report?.sections ?? []).flatMap(({ sentences }) => sentences),
+];
+
+/** Each disagreement: a name and the values, each with the numbers of its sources. */
+export const disputesOf = ({ slots }) =>
+  Object.entries(slots)
+    .filter(([, { status }]) => status === "conflict")
+    .map(([name, slot]) => ({ name, values: valuesOf(slot) }));
+
+/** The values of a slot, in the order of their citations; each source stands for one of them. */
+export function valuesOf(slot) {
+  const others = (slot.alternatives ?? []).map(toAlternative);
+  const opposed = new Set(others.flatMap(({ citations }) => citations));
+  const own = (slot.citations ?? []).filter((number) => !opposed.has(number));
+  const values = slot.value == null ? others : [{ value: slot.value, citations: own }, ...others];
+  const first = ({ citations }) => citations[0] ?? Number.POSITIVE_INFINITY;
+  return values.toSorted((a, b) => first(a) - first(b));
+}
+
+/** An alternative as an object; a bare value has no citations. */
+const toAlternative = (one) =>
+  one && typeof one === "object" && "value" in one
+    ? { value: one.value, citations: one.citations ?? [] }
+    : { value: one, citations: [] };

@@ -106,6 +106,10 @@ class Corpus:
         """The number of documents."""
         return self._index.size
 
+    def titles(self) -> tuple[str, ...]:
+        """The titles of the first thousand documents, each once."""
+        return self._index.titles
+
     def search(self, query: str) -> tuple[Hit, ...]:
         """The documents that match a query, best first, at most ten. No match is no failure."""
         self._index.refresh(UPDATE_PATIENCE)

@@ -27,6 +27,7 @@ WRITE_TIMEOUT = 1.0
 RESCAN_SECONDS = 2.0  # between two looks at the files of a folder
 CLOSE_TIMEOUT = 5.0  # seconds for the last commit of an update that is stopped
 MAX_PATIENCE = 1e6  # seconds; more is no limit
+MAX_TITLES = 1000
 
 
 class Match(NamedTuple):
@@ -97,6 +98,15 @@ class CorpusIndex:
             "SELECT path, skipped FROM files WHERE skipped NOT IN ('', ?) ORDER BY path", UNFINISHED
         )
         return tuple(f"{path or self._root.name}: {reason}" for path, reason in rows)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The titles of the first `MAX_TITLES` documents, each once, sorted."""
+        rows = self._fetch(
+            "SELECT DISTINCT title FROM (SELECT title FROM documents LIMIT ?) ORDER BY title",
+            MAX_TITLES,
+        )
+        return tuple(str(title) for (title,) in rows)
 
     @property
     def size(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 
 from agent import USER_AGENT
 from agent.errors import SearchFailed, UsageError
@@ -104,3 +105,27 @@ def build_search_chain(
     if rate_limiter:
         providers = [RateLimitedProvider(provider, rate_limiter) for provider in providers]
     return SearchChain(providers, options)
+
+
+def find_searches(settings: Settings) -> tuple[str, ...]:
+    """The names of the providers that can be asked with these settings, in their order.
+
+    `demo` is the demo's corpus, `corpus` the user's.
+    """
+    if settings.offline:
+        return ("corpus" if settings.corpus else "demo",)
+    if settings.corpus and "corpus" not in settings.search:
+        return ("corpus",)
+    names = dict.fromkeys(name.lower() for name in settings.search)
+    return tuple(name for name in names if _can_be_asked(name, settings))
+
+
+def _can_be_asked(name: str, settings: Settings) -> bool:
+    if name == GoogleGrounding.name:
+        return GoogleGrounding(settings, SearchOptions()).terms is not None
+    if name == "duckduckgo":
+        return find_spec("ddgs") is not None
+    if name == "searxng":
+        return bool(settings.searxng_url)
+    key = getattr(settings, f"{name}_api_key", None)
+    return key is None or bool(key.get_secret_value())
