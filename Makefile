@@ -38,7 +38,7 @@ javascript: ## Style of the page's JavaScript, by Biome; skipped without node
 		echo "Skipped: the linter of JavaScript could not be had from npm."; \
 	fi
 
-bench: $(VENV)/dev ## Measure speed and memory into benchmarks/RESULTS.md and .svg
+bench: $(VENV)/dev ## Measure speed and memory into benchmarks/RESULTS.md
 	@$(PY) -m compileall -q agent benchmarks tests >&2
 	@$(PY) -m benchmarks $(ARGS)
 
@@ -50,6 +50,10 @@ pictures: $(VENV)/dev ## Pictures of the page in each state, into docs/pictures;
 
 fuzz: $(VENV)/fuzz ## Read hostile input of every format for five minutes; ARGS="--seconds 30 html pdf"
 	@$(PY) -m fuzz $(ARGS)
+
+docs: $(VENV)/docs ## Build the site of the documentation into build/site/html; check its links
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m tests.site build/site
+	@echo "Written: build/site/html/index.html"
 
 container: $(VENV)/dev ## Build the image and test it on a Docker engine
 	@if [ -x $(ENGINE) ]; then engine="$(ENGINE) python:3.11-slim-bookworm"; fi; \
@@ -64,6 +68,7 @@ lock: ## Pin anew what the requirements need in turn, with hashes; ARGS=--upgrad
 	@$(call write_lock,locks/server.txt,requirements-server.txt) --constraints locks/runtime.txt
 	@$(call write_lock,locks/dev.txt,requirements-dev.txt) --constraints locks/server.txt
 	@$(call write_lock,locks/fuzz.txt,requirements-fuzz.txt) --constraints locks/dev.txt
+	@$(call write_lock,locks/docs.txt,requirements-docs.txt) --constraints locks/dev.txt
 	@{ echo "# The versions of locks/dev.txt, for installs by name; made by \`make lock\`."; \
 		sed -nE 's/^([^ #]+==[^\\]*[^ \\]) *\\?$$/\1/p' locks/dev.txt; } > constraints.txt
 	@rm -rf $(VENV)-lock
@@ -82,7 +87,7 @@ clean: ## Remove what the other targets made
 	rm -rf $(VENV) $(VENV)-lock $(VENV)-size .fuzz node_modules .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help demo test check javascript bench eval pictures fuzz container lock size clean
+.PHONY: help demo test check javascript bench eval pictures fuzz docs container lock size clean
 
 # --- set-up -------------------------------------------------------------------------------------
 # A stamp file says that the environment holds what a requirements file asks for. Bytecode is
@@ -103,6 +108,10 @@ $(VENV)/dev: $(VENV)/runtime locks/dev.txt
 $(VENV)/fuzz: $(VENV)/dev locks/fuzz.txt
 	@$(call install_lock,locks/fuzz.txt) 2>/dev/null || \
 		echo "Skipped: atheris does not install here; hypothesis stands in." >&2
+	@touch $@
+
+$(VENV)/docs: $(VENV)/runtime locks/docs.txt
+	@$(call install_lock,locks/docs.txt)
 	@touch $@
 
 # Biome is installed without a lock file: its version is exact, and it pins its only dependency.

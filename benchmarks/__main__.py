@@ -13,7 +13,6 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.plot import draw_ratios
 from benchmarks.tables import Row, render_tables
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -65,7 +64,6 @@ def main(names: list[str]) -> None:
     if names:
         print("\n".join(sections))
         return
-    draw_ratios({name: row for name, row in results.items() if row}, RESULTS.with_suffix(".svg"))
     RESULTS.write_text("\n".join([_head(), *sections]), encoding="utf-8")
     print(f"Written: {RESULTS}")
 
@@ -75,8 +73,7 @@ def _head() -> str:
     return (
         f"# Benchmarks\n\n`make bench`, {day}, commit {_commit()}, {os.cpu_count()} cores, "
         f"Python {platform.python_version()}, {platform.system()} {platform.machine()}. "
-        "Medians; the machine may have had other work to do, so rather trust ratios.\n\n"
-        "![Every ratio of this page](RESULTS.svg)\n"
+        "Medians; the machine may have had other work to do, so rather trust ratios.\n"
     )
 
 

@@ -29,12 +29,26 @@ EXCEPTIONS = {
     "pathspec": ("MPL-2.0", "for mypy alone; unchanged"),
     "tld": ("MPL-1.1", "chosen of its three (MPL-1.1, GPL-2.0, LGPL-2.1); unchanged"),
 }
-#: Packages that only another platform or an older Python installs, from their own metadata.
+#: Packages that only another platform, an older Python or `make docs` installs, from their own
+#: metadata.
 ELSEWHERE = {
     "async-timeout": "Apache-2.0",
+    "backrefs": "MIT",
     "colorama": "BSD-3-Clause",
+    "ghp-import": "Apache-2.0",
     "httpx2-jsfetch": "BSD-3-Clause",
+    "jinja2": "BSD-3-Clause",
+    "markdown": "BSD-3-Clause",
+    "mergedeep": "MIT",
+    "mkdocs": "BSD-2-Clause",
+    "mkdocs-get-deps": "MIT",
+    "mkdocs-material": "MIT",
+    "mkdocs-material-extensions": "MIT",
+    "paginate": "MIT",
+    "pymdown-extensions": "MIT",
     "pywin32": "PSF-2.0",
+    "pyyaml-env-tag": "MIT",
+    "watchdog": "Apache-2.0",
 }
 #: Packages whose metadata name no SPDX licence -> what their licence file is.
 BY_FILE = {
@@ -95,9 +109,9 @@ def is_permitted(name: str, licence: str) -> bool:
 def render() -> str:
     """The whole of docs/licences.md, from what is installed."""
     runtime = set(locked_names("runtime"))
-    others = {*locked_names("dev"), *locked_names("fuzz")} - runtime
+    others = {name for lock in ("dev", "docs", "fuzz") for name in locked_names(lock)} - runtime
     parts = [_HEAD + "## What the program installs\n\n" + _table(runtime)]
-    parts.append("\n## What its tests and checks install besides\n\n" + _table(others))
+    parts.append("\n## What its tests, checks and manual install besides\n\n" + _table(others))
     return "".join(parts)
 
 

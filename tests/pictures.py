@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from tests.browser import Browser, Tab, find_chromium
 from tests.services import ModelRequest, Raw, Reply, Services
-from tests.web import configure_from
+from tests.web import Web, configure_from
 
 STATES = ("running", "answered", "disagreement", "insufficient", "report", "empty")
 SIZES = {1280: 900, 768: 1024, 390: 844}

@@ -64,10 +64,13 @@ def test_the_locks_have_every_pin_and_agree() -> None:
     assert pins("requirements-server.txt").items() <= server.items()
     assert pins("requirements-dev.txt").items() <= dev.items()
     assert pins("requirements-fuzz.txt").items() <= pins("locks/fuzz.txt").items()
+    docs = pins("locks/docs.txt")
+    assert pins("requirements-docs.txt").items() <= docs.items()
+    assert all(docs[name] == dev[name] for name in docs.keys() & dev.keys())  # one environment
     assert pins("constraints.txt") == dev
 
 
-@pytest.mark.parametrize("lock", ["pip", "runtime", "dev", "fuzz"])
+@pytest.mark.parametrize("lock", ["pip", "runtime", "dev", "docs", "fuzz"])
 def test_every_file_of_a_locked_package_has_a_hash(lock: str) -> None:
     """`pip install --require-hashes` refuses all else; no address of an index is in the lock."""
     text = (ROOT / "locks" / f"{lock}.txt").read_text("utf-8")
@@ -88,7 +91,7 @@ def test_no_set_up_installs_without_hashes() -> None:
 
 
 def test_every_licence_is_permitted() -> None:
-    names = [*licences.locked_names("dev"), *licences.locked_names("fuzz")]
+    names = [name for lock in ("dev", "docs", "fuzz") for name in licences.locked_names(lock)]
     found = {name: licences.find_licence(name) for name in names}
     assert not {
         name: licence for name, licence in found.items() if not licences.is_permitted(name, licence)

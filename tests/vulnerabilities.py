@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-LOCKS = ("locks/dev.txt", "locks/fuzz.txt", "locks/pip.txt")
+LOCKS = ("locks/dev.txt", "locks/docs.txt", "locks/fuzz.txt", "locks/pip.txt")
 MOST_SECONDS = 120  # for each lock; an index that does not answer at all must not stop `make check`
 
 
