@@ -85,11 +85,11 @@ def assert_quotes_stand_in_their_pages(run: Run, answer: Answer) -> None:
 
 def assert_claims_of_body_cite_listed_sources(run: Run, answer: Answer) -> None:
     """Claims of themes and conflicts cite only sources that the answer lists."""
-    listed = {citation.url for citation in answer.citations}
-    urls = {source.n: source.page.url for source in run.research.sources}
+    listed = {citation.page_sha256 for citation in answer.citations}
+    pages = {source.n: source.page.sha256 for source in run.research.sources}
     if (composed := run.research.answer) and composed.report:
         for claim in claims_of_body(composed.report):
-            assert {urls[n] for n in claim.citations} <= listed
+            assert {pages[n] for n in claim.citations} <= listed
 
 
 def assert_markers_name_listed_sources(answer: Answer) -> None:

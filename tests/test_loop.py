@@ -73,8 +73,8 @@ def ended(settings: Settings, topic: str = TOPIC) -> tuple[Run, Answer]:
     run = research(topic, settings)
     given = run.answer()
     to_json(given)
-    pages = {source.page.url: source.page for source in run.research.sources}
-    assert all(pages[c.url].text[c.start : c.end] == c.quote for c in given.citations)
+    pages = {source.page.sha256: source.page for source in run.research.sources}
+    assert all(pages[c.page_sha256].text[c.start : c.end] == c.quote for c in given.citations)
     return run, given
 
 

@@ -195,7 +195,7 @@ def test_a_terminal_gets_text_and_a_pipe_json(tmp_path: Path) -> None:
     assert said.status == 0 and "\x1b[1m" in said.out
     assert text.startswith(f"{TOPIC}\n\nArgentina won the 2022 FIFA World Cup, beating")
     assert re.search(r"^Fact .*\nwinner +Argentina \[1\]", text, re.M)
-    assert re.search(r"^Sources\n\[1\] \S.*\n    file://.*\n    “Argentina won", text, re.M)
+    assert re.search(r"^Sources\n\[1\] \S.*\n    corpus:.*\n    “Argentina won", text, re.M)
     assert re.search(
         r"^Complete · \d+ searches · \d+ pages · [\d.]+ s · extractive · run", text, re.M
     )

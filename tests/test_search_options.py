@@ -120,8 +120,8 @@ def test_without_keys_each_provider_says_which_setting_is_missing() -> None:
     error = caught.value
     missing = "SERPAPI_API_KEY EXA_API_KEY TAVILY_API_KEY SERPER_API_KEY SEARXNG_URL".split()
     assert [a.detail for a in error.attempts] == [f"{name} is not set" for name in missing]
-    assert all(a.outcome == "no_key" and a.seconds == 0 for a in error.attempts)
-    assert all(f"Set {name} in .env." in error.remedy for name in missing)
+    assert all(a.outcome == "no_key" for a in error.attempts)
+    assert all(f"{name} is not set" in error.message for name in missing)
 
 
 def test_importing_and_building_imports_no_client() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agent.answer import Answer, to_json
+from agent.answer.addresses import CorpusAddresses
 from agent.llm.schemas import sent_schema
 from agent.run import Run, research
 from agent.settings import Settings
@@ -35,7 +36,7 @@ def ended(topic: str, settings: Settings) -> tuple[Run, Answer]:
     for citation in answer.citations:
         page = pages[citation.page_sha256]
         assert page.text[citation.start : citation.end] == citation.quote
-        assert page.url == citation.url
+        assert CorpusAddresses(run.corpus).shorten_url(page.url) == citation.url
     ids = [n for claim in answer.claims for n in claim.citations]
     assert list(dict.fromkeys(ids)) == list(range(1, len(set(ids)) + 1))  # by first use, from 1
     return run, answer
@@ -563,7 +564,7 @@ def test_a_corpus_keeps_a_run_away_from_the_web(
     _, answer = ended(TOPIC, settings.model_copy(update={"corpus": notes}))
     assert answer.status == "partial" and "Not found: score." in answer.warnings
     assert not answer.degraded
-    assert answer.citations[0].url == (notes / "cup.md").as_uri()
+    assert answer.citations[0].url == "corpus:cup.md"
     # the second round finds nothing new: the same reflection is not paid for twice
     assert world.tasks() == ["generate_queries", "reflect", "verify"]
     assert not world.search_queries and not world.page_requests

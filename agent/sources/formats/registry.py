@@ -174,7 +174,10 @@ _MAIN_PARTS = {"word/": ".docx", "ppt/": ".pptx", "xl/": ".xlsx"}
 
 def read_source(source: RawBody) -> BodyText:
     """Title and text of a body in any format. Raises UnreadablePage."""
-    return find_format(source).read(source)
+    found = find_format(source).read(source)
+    if not found.text.strip():
+        raise UnreadablePage("it has no text", "empty")
+    return found
 
 
 def find_format(source: RawBody) -> Format:
