@@ -204,6 +204,9 @@ class Settings(Frozen):
     def _sort_models(cls, values: Any) -> Any:
         """Put `read=MODEL` among `llm` where it belongs; such a model wins over the field's own."""
         fields, named = dict(values), dict(values).get("llm") or ()
+        named = _split_list(named) if isinstance(named, str) else named
+        if not (isinstance(named, list | tuple) and all(isinstance(name, str) for name in named)):
+            return fields  # which the field's type refuses
         for kind in TASK_KINDS:
             if own := tuple(n.removeprefix(f"{kind}=") for n in named if n.startswith(f"{kind}=")):
                 fields[f"llm_{kind}"] = own

@@ -51,6 +51,13 @@ def test_the_option_names_kinds_too() -> None:
     assert alone["judge"] == ["openai:j", *alone["read"]]  # the general order is the default
 
 
+def test_a_program_may_name_models_in_one_text() -> None:
+    assert labels(Settings(llm="openai:a, judge=openai:b", openai_api_key="k")) == {  # type: ignore[arg-type]
+        **dict.fromkeys(("plan", "read", "write"), ["openai:a"]),
+        "judge": ["openai:b", "openai:a"],
+    }
+
+
 def test_each_model_is_made_once() -> None:
     named = {"LLM": "gemini:x", "LLM_READ": "gemini:x", "LLM_JUDGE": "openai:j"}
     assert len(make_models(parse_settings(KEYS | named))) == 2
