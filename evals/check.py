@@ -24,9 +24,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from agent.checking.cited_claims import main_script
 from agent.evidence import content_words, split_sentences
-from agent.evidence.language import language_of
+from agent.evidence.language import language_of, main_script
 from agent.evidence.names import find_names
 from agent.evidence.words import count_words
 from agent.sources.reports.reader import read_report

@@ -13,7 +13,7 @@ import click
 
 from agent import shell
 from agent.answer import Answer, Citation, build_error_answer, to_json
-from agent.answer.phrases import group_by_source
+from agent.answer.phrases import format_usd, group_by_source
 from agent.errors import AgentError, Stopped
 from agent.outside import spawn
 from agent.run import Run, research
@@ -124,6 +124,6 @@ def _describe_end(answer: Answer) -> str:
     if answer.error:
         return f"Error: {answer.error.message}\n{answer.error.remedy}"
     usage = answer.usage
-    usd = "" if usage.usd is None else f", ${usage.usd:.4f}"
+    usd = f", {format_usd(usage.usd)}" if usage.usd else ""
     cost = f"{usage.searches} searches, {usage.pages} pages{usd}, {usage.seconds:.1f} s"
     return f"({answer.status}; {cost}; run {answer.run.id if answer.run else ''})"

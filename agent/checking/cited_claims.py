@@ -15,15 +15,13 @@ The thresholds were found with `python -m evals.check`, on the half that is kept
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from agent.checking.rules import FEWEST_WORDS, QuotePlace, is_proved
 from agent.evidence import anchor_quote, closest_sentences, content_words, fold, strip_accents
-from agent.evidence.language import language_of
+from agent.evidence.language import language_of, main_script
 from agent.evidence.names import find_names
 from agent.evidence.quantities import find_missing, read_quantities, stands_on_page
 from agent.evidence.quantity_reading import Day, Number, Quantity, Score
@@ -297,7 +295,7 @@ def _names_in(claim: str) -> set[str]:
 def missing_words(claim: str, shown: Sequence[str]) -> str:
     """The longest run of a claim's words that what was shown does not have, as written; "" if none.
 
-    At least two words that say something; numbers alone are told otherwise.
+    At least one of them says something; numbers alone are told otherwise.
     """
     held = {word for text in shown for word in content_words(text)}
     best: tuple[int, int] = (0, 0)
@@ -343,18 +341,3 @@ def _is_comparable(claim: str, source: Source) -> bool:
 def _language(text: str) -> str:
     """The language of a text; "" for one that is too short to tell."""
     return language_of(text).tag if count_words(text) >= 6 else ""
-
-
-@lru_cache(maxsize=1024)
-def main_script(text: str) -> str:
-    """The script of most letters of a text; Chinese and Japanese are one."""
-    letters = (char for char in text if char.isalpha())
-    names = (
-        unicodedata.name(char, "").split(" ")[0]
-        for _, char in zip(range(500), letters, strict=False)
-    )
-    common = Counter("CJK" if name in _CJK_SCRIPTS else name for name in names).most_common(1)
-    return common[0][0] if common else ""
-
-
-_CJK_SCRIPTS = ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "FULLWIDTH", "HALFWIDTH")

@@ -122,3 +122,18 @@ def _fit(language: Language, text: str, words: Sequence[str]) -> int:
     """How many words of a text are stop words of a language; a question of it counts too."""
     asks = any(pattern.search(text) for _, pattern in language.asks)
     return sum(word in language.stop for word in words) + ASKING * asks
+
+
+@lru_cache(maxsize=1024)
+def main_script(text: str) -> str:
+    """The script of most letters of a text; Chinese and Japanese are one."""
+    letters = (char for char in text if char.isalpha())
+    names = (
+        unicodedata.name(char, "").split(" ")[0]
+        for _, char in zip(range(500), letters, strict=False)
+    )
+    common = Counter("CJK" if name in _CJK_SCRIPTS else name for name in names).most_common(1)
+    return common[0][0] if common else ""
+
+
+_CJK_SCRIPTS = ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "FULLWIDTH", "HALFWIDTH")

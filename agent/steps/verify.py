@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, field_validator
 
@@ -20,6 +20,7 @@ from agent.steps.asking import NO_REPLY, failure_event, reply_event
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule, render_topic
 from agent.steps.settle import settle
 
+ItemT = TypeVar("ItemT")
 SIDE_BY_SIDE = 8  # calls of the judge at a time
 
 # --- the tasks ---------------------------------------------------------------------------------
@@ -166,24 +167,16 @@ class Verify:
         yield settle(verified, research)
 
     def _judge_open_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
-        """Ask for the verdicts, some calls side by side; none after a halt, or if all failed."""
+        """Ask for the verdicts of the open claims, so many in each call."""
         claims = bench.open_claims()
         groups = [claims[i : i + self._batch] for i in range(0, len(claims), self._batch)]
-        for i in range(0, len(groups), SIDE_BY_SIDE):
-            some = groups[i : i + SIDE_BY_SIDE]
-            tasks = [self._make_task(group, bench, research) for group in some]
-            outcomes = list(self._ask.collect(tasks))
-            failures: dict[str, Event] = {}
-            for task, group, outcome in zip(tasks, some, outcomes, strict=True):
-                if isinstance(outcome, AgentError):
-                    failures.setdefault(str(outcome), no_judge_event(task, outcome, research))
-                    continue
-                yield reply_event(task, outcome)
-                _record_judgements(outcome, group, bench)
-            yield from failures.values()
-            have_failed = all(isinstance(outcome, AgentError) for outcome in outcomes)
-            if have_failed or any(isinstance(outcome, Halt) for outcome in outcomes):
-                return
+        yield from judge_side_by_side(
+            self._ask,
+            groups,
+            lambda group: self._make_task(group, bench, research),
+            lambda reply, group: _record_judgements(reply, group, bench),
+            research,
+        )
 
     def _make_task(self, claims: Sequence[Claim], bench: Bench, research: Research) -> JudgeClaims:
         return JudgeClaims(
@@ -215,6 +208,34 @@ class Verify:
         corrected, _ = compose_answer(reply.answer, research.sources)
         bench.replace_failed(failed, corrected)
         yield from self._judge_open_claims(bench, research)
+
+
+def judge_side_by_side(
+    ask: AskMany,
+    groups: Sequence[Sequence[ItemT]],
+    make_task: Callable[[Sequence[ItemT]], Task[Judgements]],
+    record: Callable[[Reply[Judgements], Sequence[ItemT]], None],
+    research: Research,
+) -> Iterator[Event]:
+    """Ask for verdicts, a call for each group, some side by side; `record` is given each reply.
+
+    None is asked after a halt, or after several calls that all failed.
+    """
+    for i in range(0, len(groups), SIDE_BY_SIDE):
+        some = groups[i : i + SIDE_BY_SIDE]
+        tasks = list(map(make_task, some))
+        outcomes = list(ask.collect(tasks))
+        failures: dict[str, Event] = {}
+        for task, group, outcome in zip(tasks, some, outcomes, strict=True):
+            if isinstance(outcome, AgentError):
+                failures.setdefault(str(outcome), no_judge_event(task, outcome, research))
+                continue
+            yield reply_event(task, outcome)
+            record(outcome, group)
+        yield from failures.values()
+        have_failed = all(isinstance(outcome, AgentError) for outcome in outcomes)
+        if have_failed or any(isinstance(outcome, Halt) for outcome in outcomes):
+            return
 
 
 def _record_judgements(reply: Reply[Judgements], claims: Sequence[Claim], bench: Bench) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from agent.sources.formats.archive import Archive, core_title
 from agent.sources.reports.blocks import BlockBuilder, ParsedReport, ReportBlock, cut_blocks
 
-MAX_PART = 30_000_000  # bytes of a part, unpacked
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _FIELD = re.compile(r"HYPERLINK\s+\"([^\"]+)\"")
@@ -19,51 +16,30 @@ _URL = re.compile(r"https?://[^\s<>\"]+")
 
 
 def parse_docx(body: bytes) -> ParsedReport:
-    """The blocks of a document of Word. Raises ValueError: broken, or too large."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(body)) as package:
-            document = _read_part(package, "word/document.xml")
-            if document is None:
-                raise ValueError("is not a document of Word")
-            reader = _Reader(
-                _read_relations(package, "document"),
-                _read_notes(package, "footnotes") | _read_notes(package, "endnotes"),
-            )
-            title = _read_title(package)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ValueError(f"is a broken document ({type(error).__name__})") from None
+    """The blocks of a document of Word. Raises ValueError."""
+    package = Archive(body)
+    document = package.read_xml("word/document.xml")
+    if document is None:
+        raise ValueError("is not a document of Word")
+    reader = _Reader(
+        _read_relations(package, "document"),
+        _read_notes(package, "footnotes") | _read_notes(package, "endnotes"),
+    )
+    title = " ".join(core_title(package).split())
     blocks = cut_blocks(reader.read(document))
     heading = next((b.text for b in blocks if b.kind == "heading"), "")
     return ParsedReport("docx", title or heading, blocks)
 
 
-def _read_part(package: zipfile.ZipFile, name: str) -> Any:
-    """A part of the package as a tree, without entities and the network; None if it is absent."""
-    from lxml import etree
-
-    try:
-        with package.open(name) as part:
-            data = part.read(MAX_PART + 1)
-    except KeyError:
-        return None
-    if len(data) > MAX_PART:
-        raise ValueError("is too large when it is unpacked")
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
-    try:
-        return etree.fromstring(data, parser)
-    except etree.XMLSyntaxError:
-        raise ValueError("is a broken document (XML)") from None
-
-
-def _read_relations(package: zipfile.ZipFile, part: str) -> dict[str, str]:
-    tree = _read_part(package, f"word/_rels/{part}.xml.rels")
+def _read_relations(package: Archive, part: str) -> dict[str, str]:
+    tree = package.read_xml(f"word/_rels/{part}.xml.rels")
     links = () if tree is None else tree.iter("{*}Relationship")
     return {str(link.get("Id")): str(link.get("Target")) for link in links}
 
 
-def _read_notes(package: zipfile.ZipFile, kind: str) -> dict[tuple[str, str], tuple[str, str]]:
+def _read_notes(package: Archive, kind: str) -> dict[tuple[str, str], tuple[str, str]]:
     """The address and the text of each footnote or endnote, by kind and id."""
-    tree = _read_part(package, f"word/{kind}.xml")
+    tree = package.read_xml(f"word/{kind}.xml")
     if tree is None:
         return {}
     relations = _read_relations(package, kind)
@@ -75,11 +51,6 @@ def _read_notes(package: zipfile.ZipFile, kind: str) -> dict[tuple[str, str], tu
         url = next(filter(None, linked), stated[0].rstrip(".,;)") if stated else "")
         notes[kind, str(note.get(f"{W}id"))] = url, text[:300]
     return notes
-
-
-def _read_title(package: zipfile.ZipFile) -> str:
-    tree = _read_part(package, "docProps/core.xml")
-    return " ".join((tree.findtext("{*}title") or "").split()) if tree is not None else ""
 
 
 class _Reader:

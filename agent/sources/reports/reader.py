@@ -27,7 +27,8 @@ def read_report(body: bytes, name: str = "") -> CitedReport:
     try:
         found = reader.read(Body(body, suffix=PurePath(name).suffix, is_report=True))
     except (UnreadablePage, ReadFailed) as error:
-        raise UsageError(f"{shown} cannot be read: it {error}.", REMEDY) from None
+        reason = str(error).removeprefix("it ")
+        raise UsageError(f"{shown} cannot be read: it {reason}.", REMEDY) from None
     finally:
         reader.close()
     report = cite_sentences(ParsedReport.from_json(json.loads(found.text)), name)

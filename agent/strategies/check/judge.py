@@ -8,7 +8,6 @@ from typing import NamedTuple
 from agent.checking.bench import text_around_quotes
 from agent.checking.cited_claims import ClaimRuling, missing_words, rule_claim
 from agent.checking.rules import Assessment, QuotePlace, limit_assessment
-from agent.errors import AgentError, Halt
 from agent.evidence import closest_sentences, estimate_tokens
 from agent.evidence.quantities import missing_quantities
 from agent.outside import AskMany, Excerpt, Reply
@@ -26,15 +25,13 @@ from agent.state import (
     Verdict,
 )
 from agent.state.urls import canonical_url
-from agent.steps.asking import reply_event
 from agent.steps.prompt_rules import DATA_RULE
 from agent.steps.verify import (
-    SIDE_BY_SIDE,
     JudgeClaims,
     Judgement,
     Judgements,
     first_judgements,
-    no_judge_event,
+    judge_side_by_side,
 )
 from agent.strategies.check.read_cited import Found, index_sources
 
@@ -101,23 +98,14 @@ class JudgeReport:
     def _judge_open(
         self, cases: Sequence[_Case], research: Research, judged: dict[int, tuple[Judgement, str]]
     ) -> Iterator[Event]:
-        """Ask for verdicts, some calls side by side; none after a halt, or if all failed."""
-        groups = list(self._group(cases))
-        for i in range(0, len(groups), SIDE_BY_SIDE):
-            some = groups[i : i + SIDE_BY_SIDE]
-            tasks = [self._make_task([cases[n] for n in group], research) for group in some]
-            outcomes = list(self._ask.collect(tasks))
-            failures: dict[str, Event] = {}
-            for task, group, outcome in zip(tasks, some, outcomes, strict=True):
-                if isinstance(outcome, AgentError):
-                    failures.setdefault(str(outcome), no_judge_event(task, outcome, research))
-                    continue
-                yield reply_event(task, outcome)
-                judged |= _read_reply(outcome, group)
-            yield from failures.values()
-            have_failed = all(isinstance(outcome, AgentError) for outcome in outcomes)
-            if have_failed or any(isinstance(outcome, Halt) for outcome in outcomes):
-                return
+        """Ask for the verdicts of the open cases, as many in each call as fit."""
+        yield from judge_side_by_side(
+            self._ask,
+            list(self._group(cases)),
+            lambda group: self._make_task([cases[n] for n in group], research),
+            lambda reply, group: judged.update(_read_reply(reply, group)),
+            research,
+        )
 
     def _group(self, cases: Sequence[_Case]) -> Iterator[list[int]]:
         """The open cases, those of one page together, as many in a group as fit."""
