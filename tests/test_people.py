@@ -30,6 +30,7 @@ from tests.thinker import Fact, Thinker
 
 ROOT = Path(__file__).parents[1]
 TOPIC = "Who won the 2022 FIFA World Cup?"
+DEMO = Path(__file__).parents[1] / "agent/demo"
 CODE = "import sys; sys.argv[0] = '/bin/research-agent'; from agent.cli.doors import main; main()"
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -333,6 +334,19 @@ def test_a_model_that_is_down_is_one_line(world: Services, tmp_path: Path) -> No
     ):
         lines = [line for line in re.split(r"[\r\n]+", said.err) if "Warning" in line]
         assert len(lines) == 1 and "gemini-3.8-flash" in lines[0]
+
+
+def test_the_only_model_that_is_down_is_one_line_too(tmp_path: Path) -> None:
+    """However many tasks it would have had."""
+    environment = {
+        "LLM": "openai",
+        "OPENAI_MODEL": "m",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "LLM_RETRY_WAITS": "0",
+    }
+    said = in_pipe(TOPIC, "--corpus", str(DEMO), home=tmp_path, **environment)
+    assert said.err.count("Warning") == 1 and "openai:m" in said.err
+    assert "). Used instead:" in said.err and json.loads(said.out)["degraded"]
 
 
 def test_only_wikipedia_is_told_once(world: Services, tmp_path: Path) -> None:

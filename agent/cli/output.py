@@ -32,31 +32,35 @@ def follow(run: Run, options: dict[str, Any]) -> None:
         events = with_progress_line(run)
     for event in events:
         notices = () if options["events"] else _find_notices(event, is_watched=is_watched)
-        for notice in notices:
-            if notice not in told:
+        for what, notice in notices:
+            if what not in told:
                 shell.tell(sanitize_for_display(notice))
-                told.add(notice)
+                told.add(what)
         if options["verbose"]:
             shell.tell(format_event_line(event))
         if options["events"]:
             shell.tell(format_event_json(event))
 
 
-def _find_notices(event: Event, *, is_watched: bool) -> Iterator[str]:
-    """What the user is to know at once: that the run stops, or what is down; what is searched."""
+def _find_notices(event: Event, *, is_watched: bool) -> Iterator[tuple[str, str]]:
+    """What the user is to know at once: that the run stops, or what is down; what is searched.
+
+    Each with what it is about, of which one line is enough.
+    """
     from agent.state import Asked, Failed, Halted, Searched
 
     if isinstance(event, Halted):
-        yield f"Warning: {event.reason}"
+        yield event.reason, f"Warning: {event.reason}"
     elif isinstance(event, Failed) and event.what == "llm":
         names = dict.fromkeys(attempt.provider for attempt in event.attempts)
-        instead = f" Used instead: {event.stand_in}." if event.stand_in else ""
-        yield f"Warning: {', '.join(names) or event.subject}: {event.message}{instead}"
+        down = f"Warning: {', '.join(names) or event.subject}: {event.message.rstrip('.')}."
+        yield down, f"{down} Used instead: {event.stand_in}." if event.stand_in else down
     elif isinstance(event, Asked):
         failed = [a for a in event.attempts if a.provider != event.attempts[-1].provider]
-        yield from (f"Warning: {attempt.provider}: {attempt.detail}" for attempt in failed)
+        yield from ((a.provider, f"Warning: {a.provider}: {a.detail}") for a in failed)
     elif isinstance(event, Searched):
-        yield from _describe_search(event.found, is_watched=is_watched)
+        notices = _describe_search(event.found, is_watched=is_watched)
+        yield from ((notice, notice) for notice in notices)
 
 
 def _describe_search(found: SearchResults, *, is_watched: bool) -> Iterator[str]:
