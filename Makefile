@@ -19,7 +19,7 @@ demo: $(VENV)/runtime ## Answer a question with no key, no model and no network
 	@$(PY) -m agent.cli --offline --topic "Who won the 2022 FIFA World Cup?"
 
 test: $(VENV)/dev ## Run the tests on all cores; ARGS="-k name" for some of them
-	@$(PY) -m pytest -n auto --dist worksteal $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --dist worksteal $(ARGS)
 
 check: $(VENV)/dev ## Style, types, imports, licences, known vulnerabilities; style of JavaScript
 	@$(PY) -m ruff check .

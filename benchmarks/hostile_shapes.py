@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import random
-import sys
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -254,7 +253,7 @@ def _fill(lines: Iterable[str], size: int, between: str = "\n") -> str:
 def _categories() -> dict[str, str]:
     """A few characters of each of Unicode's categories, by its name."""
     found: dict[str, list[str]] = {}
-    for code in range(sys.maxunicode + 1):
+    for code in range(0x20000):  # the first two planes have some of each
         some = found.setdefault(unicodedata.category(chr(code)), [])
         if len(some) < MOST_OF_CATEGORY:
             some.append(chr(code))
@@ -265,9 +264,10 @@ def _repeat(piece: str, size: int) -> str:
     return (piece * (size // len(piece) + 1))[:size]
 
 
+_CATEGORIES = _categories()
 SHAPES: dict[str, Make] = {
-    **{f"category {name}": partial(_repeat, some) for name, some in _categories().items()},
-    **{f"only {name}": partial(_repeat, some[-1]) for name, some in _categories().items()},
+    **{f"category {name}": partial(_repeat, some) for name, some in _CATEGORIES.items()},
+    **{f"only {name}": partial(_repeat, some[-1]) for name, some in _CATEGORIES.items()},
     **{name: partial(_repeat, piece) for name, piece in PIECES.items()},
     **WHOLE,
 }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from agent.run import research
 from agent.run.audit import audit_answer
 from agent.settings import Settings
 from agent.state.json_data import Json
+from tests.processes import run_command
 from tests.services import Raw, Services, judge_by_names
 from tests.test_slots import TOPIC, ended
 from tests.thinker import FINAL, Fact, Thinker
@@ -163,13 +162,7 @@ def test_changes_claim_by_claim_and_slot_by_slot(answer: Json) -> None:
 
 def command(*arguments: str, cwd: Path, **more: str) -> tuple[int, Json]:
     environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", **more}
-    done = subprocess.run(
-        [sys.executable, "-m", "agent.audit", *arguments],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    done = run_command("-m", "agent.audit", *arguments, cwd=cwd, env=environment, text=True)
     assert "Traceback" not in done.stderr
     value = json.loads(done.stdout)
     assert isinstance(value, dict)

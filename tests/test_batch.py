@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -34,6 +33,7 @@ from tests.cups import (
     serve_cups,
     topic_lines,
 )
+from tests.processes import start_command
 from tests.services import Raw, Services
 
 ROOT = Path(__file__).parents[1]
@@ -57,9 +57,9 @@ class Command:
         self._environment = {**kept, **given}
 
     def start(self, *options: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "agent.batch", str(self.topics), "--out", str(self.out)]
-        return subprocess.Popen(
-            [*command, *options],
+        arguments = ["-m", "agent.batch", self.topics, "--out", self.out, *options]
+        return start_command(
+            *arguments,
             cwd=self._folder,
             env=self._environment,
             stdout=subprocess.PIPE,

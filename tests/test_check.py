@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ from agent.run.estimate import estimate
 from agent.settings import Settings
 from agent.sources.reports.reader import read_report
 from agent.state import Hit, Page, Source
+from tests.processes import run_command
 from tests.services import Raw, Services, parse_claims
 from tests.web import Web, configure_from
 from tests.worlds import read_journal_calls
@@ -392,13 +392,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def call(*arguments: str, stdin: str = "", folder: Path = ROOT) -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "agent.check", *arguments],
-        cwd=ROOT,
-        input=stdin,
-        capture_output=True,
-        text=True,
-    )
+    done = run_command("-m", "agent.check", *arguments, cwd=ROOT, input=stdin, text=True)
     return done.returncode, done.stdout
 
 

@@ -7,9 +7,9 @@ import os
 import pty
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pytest
 
 from agent import __version__
 from agent.cli import run_cli
+from tests.processes import clean_environment, start_command
 from tests.services import GEMINI_KEY, SERPAPI_KEY, Raw, Services
 from tests.thinker import Fact, Thinker
 
@@ -33,7 +34,7 @@ class Done(subprocess.CompletedProcess[bytes]):
     def answer(self) -> dict[str, Any]:
         assert self.stdout.endswith(b"\n") and b"Traceback" not in self.stderr, self.stderr
         value = json.loads(self.stdout)
-        jsonschema.Draft202012Validator(SCHEMA).validate(value)
+        jsonschema.Draft202012Validator(printed_schema()).validate(value)
         assert isinstance(value, dict)
         return value
 
@@ -41,15 +42,9 @@ class Done(subprocess.CompletedProcess[bytes]):
 def start(
     *arguments: str | bytes, cwd: Path, environment: dict[str, str] | None = None, **pipes: Any
 ) -> subprocess.Popen[bytes]:
-    clean = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.endswith(("_API_KEY", "_BASE_URL")) and not name.lower().endswith("_proxy")
-    }
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **pipes}
-    command = [sys.executable, "-m", "agent.cli", *arguments]
-    given = {**clean, "PYTHONPATH": str(ROOT), **(environment or {})}
-    return subprocess.Popen(command, cwd=cwd, env=given, **pipes)
+    given = clean_environment({"PYTHONPATH": str(ROOT), **(environment or {})})
+    return start_command("-m", "agent.cli", *arguments, cwd=cwd, env=given, **pipes)
 
 
 def cli(
@@ -63,11 +58,13 @@ def cli(
     return Done(process.args, process.returncode, out, err)
 
 
-SCHEMA: dict[str, Any] = json.loads(
-    subprocess.run(
-        [sys.executable, "-m", "agent.cli", "--schema"], cwd=ROOT, capture_output=True, check=True
-    ).stdout
-)
+@cache
+def printed_schema() -> dict[str, Any]:
+    """The schema of an answer, as `--schema` prints it."""
+    process = start("--schema", cwd=ROOT)
+    value = json.loads(process.communicate(timeout=60)[0])
+    assert isinstance(value, dict) and not process.returncode
+    return value
 
 
 @pytest.fixture
@@ -79,11 +76,11 @@ def world(services: Services) -> Services:
 
 
 def test_schema_is_a_json_schema() -> None:
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    assert SCHEMA["$schema"].endswith("2020-12/schema")
-    assert {"answer", "citations", "status", "error"} <= set(SCHEMA["required"])
+    jsonschema.Draft202012Validator.check_schema(printed_schema())
+    assert printed_schema()["$schema"].endswith("2020-12/schema")
+    assert {"answer", "citations", "status", "error"} <= set(printed_schema()["required"])
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft202012Validator(SCHEMA).validate({"answer": "no citations"})
+        jsonschema.Draft202012Validator(printed_schema()).validate({"answer": "no citations"})
 
 
 def test_offline_answers_the_demo_question(tmp_path: Path) -> None:

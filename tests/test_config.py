@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import pty
 import stat
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from agent.settings import read_env_file
-from tests.test_people import command, environment_for, in_pipe
+from tests.processes import start_command
+from tests.test_people import CODE, environment_for, in_pipe
 
 KEY = "sk-Ab0'\"\\ #=$x"  # every character that a reader of such files treats in its own way
 
@@ -29,8 +29,8 @@ def file_of(home: Path) -> Path:
 def type_at_prompt(typed: bytes, *arguments: str, home: Path) -> bytes:
     """What one terminal shows, to which a line is typed once it shows a prompt."""
     master, slave = pty.openpty()
-    process = subprocess.Popen(
-        command(arguments),
+    process = start_command(
+        *("-c", CODE, *arguments),
         cwd=home,
         env=environment_for(home, {}),
         stdin=slave,

@@ -21,6 +21,7 @@ from agent.doctor.machine import check_clock
 from agent.doctor.redaction import find_secrets, redact
 from agent.doctor.results import Check
 from agent.settings import user_file
+from tests.processes import run_command
 from tests.services import GEMINI_KEY, OPENAI_KEY, SERPAPI_KEY, Raw, Services
 from tests.test_architecture import HEAVY
 
@@ -46,9 +47,8 @@ def doctor(
     *arguments: str, cwd: Path, environment: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
     keep = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    command = [sys.executable, "-m", "agent.doctor", *arguments]
     given = {**keep, "PYTHONPATH": str(ROOT), **environment}
-    return subprocess.run(command, cwd=cwd, env=given, capture_output=True, text=True, timeout=60)
+    return run_command("-m", "agent.doctor", *arguments, cwd=cwd, env=given, text=True)
 
 
 def reported(*, cwd: Path, environment: dict[str, str]) -> tuple[int, dict[str, Any]]:

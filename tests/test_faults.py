@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
@@ -31,7 +32,7 @@ FAULTS = [
 
 
 def test_every_run_ends_in_an_answer_or_a_clear_error(tmp_path: Path) -> None:
-    before = threading.active_count()
+    before, open_before = threading.active_count(), set(_open_sockets())
     with Services() as services:
         _script(services)
         environment = services.environment(
@@ -41,6 +42,8 @@ def test_every_run_ends_in_an_answer_or_a_clear_error(tmp_path: Path) -> None:
             topics = [f"Who won cup number {i}?" for i in range(RUNS)]
             answers = list(pool.map(lambda topic: _run(topic, environment), topics))
         _until_quiet(before)
+        left = set(_open_sockets()) - open_before
+        assert len(left) <= 4, left  # the services' listener, and what ends with them
     for answer in answers:
         to_json(answer)
         assert answer.status in ("complete", "partial", "insufficient", "error")
@@ -74,9 +77,10 @@ def _until_quiet(before: int) -> None:
         assert time.monotonic() < end, [thread.name for thread in threading.enumerate()]
         time.sleep(0.1)
     gc.collect()
-    sockets = [
-        entry
-        for entry in Path("/proc/self/fd").iterdir()
-        if entry.is_symlink() and "socket" in str(entry.readlink())
-    ]
-    assert len(sockets) <= 4, sockets  # the services' listener, and what the test runner holds
+
+
+def _open_sockets() -> Iterator[str]:
+    """The sockets of this process, each by its number; other tests may have left some."""
+    for entry in Path("/proc/self/fd").iterdir():
+        if entry.is_symlink() and "socket" in (target := str(entry.readlink())):
+            yield target

@@ -6,7 +6,6 @@ import json
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ from tests.follower import (
     shown_earlier,
     topic_of,
 )
-from tests.processes import Starter
+from tests.processes import start_run
 from tests.services import Raw, Services
 from tests.worlds import read_journal_calls, read_journal_lines, run_to_end, without_times
 
@@ -383,15 +382,9 @@ def test_what_the_earlier_answer_says_does_not_leave_as_a_question(
 # --- killed ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def starter() -> Iterator[Starter]:
-    with Starter() as running:
-        yield running
-
-
 @pytest.mark.parametrize("task", ["understand", "reflect", "verify"])
 def test_a_child_that_was_killed_goes_on(
-    world: Services, settings: Settings, tmp_path: Path, starter: Starter, task: str
+    world: Services, settings: Settings, tmp_path: Path, task: str
 ) -> None:
     """Killed while a model is asked; once its pages are copied, the parent may be gone."""
     parent = path_of(ask_parent(world, settings))
@@ -406,14 +399,14 @@ def test_a_child_that_was_killed_goes_on(
 
     world.think = hold
     arguments = ["--resume", "child", "--follow", "parent", FOLLOW_UP]
-    with starter.start(*arguments, cwd=tmp_path, environment=environment) as begun:
+    with start_run(*arguments, cwd=tmp_path, environment=environment) as begun:
         assert reached.wait(30)
         assert begun.kill() == -signal.SIGKILL
     go_on.set()
     set_up(world)
     if task != "understand":
         parent.unlink()
-    with starter.start("--resume", "child", cwd=tmp_path, environment=environment) as resumed:
+    with start_run("--resume", "child", cwd=tmp_path, environment=environment) as resumed:
         answer = resumed.answer
     assert answer["status"] == "complete" and "1931" in answer["answer"]
     assert outside(world) == ([], [])

@@ -8,7 +8,6 @@ import os
 import pty
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,6 +22,7 @@ from agent.answer import answer_schema
 from agent.mcp_server.tools import Tools
 from agent.serving.runs import Runs
 from tests.follower import FOLLOW_UP, OPEN, PARENT, forget, set_up
+from tests.processes import start_command
 from tests.services import Services
 from tests.web import Web, configure_from, parse_frames, wait_until
 
@@ -147,9 +147,9 @@ def test_the_tool_research_takes_the_run_that_it_follows(world: Services, tmp_pa
 
 def start_chat(world: Services, folder: Path, *arguments: str, **options: Any) -> Any:
     environment = {**os.environ, **world.environment(folder, CACHE_TTL="0"), "TERM": "dumb"}
-    command = [sys.executable, "-m", "agent.chat", *arguments]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE) | options
-    return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, **pipes)
+    command = ("-m", "agent.chat", *arguments)
+    return start_command(*command, cwd=ROOT, env=environment, text=True, **pipes)
 
 
 def chat(world: Services, folder: Path, lines: list[str], *arguments: str) -> tuple[int, str, str]:

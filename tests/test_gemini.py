@@ -20,6 +20,7 @@ from agent.llm import ModelChain
 from agent.llm.gemini import Gemini
 from agent.outside.gemini_api import GeminiAccount, GeminiConnection
 from agent.outside.prices import Price, find_price, load_prices
+from agent.outside.tls import load_tls_context
 from agent.run.models import make_models
 from agent.settings import Variable, make_settings, parse_settings, read_variables
 from agent.sources.search.google_grounding import GoogleGrounding
@@ -330,3 +331,12 @@ def test_googles_own_name_of_the_key_counts_where_the_other_is_not_set(tmp_path:
     assert key(google, "") == "google" == key({}, "GOOGLE_API_KEY=google")
     assert key(google | other, "") == "gemini" == key(other, "GOOGLE_API_KEY=google")
     assert key(google, "GEMINI_API_KEY=gemini") == "gemini"
+
+
+def test_the_clients_of_a_process_share_one_tls_context(services: Services) -> None:
+    """The SDK would make two for each, of 20 ms."""
+    connections = [gemini(services)._connection.client() for _ in range(2)]
+    contexts = [client._api_client._websocket_ssl_ctx["ssl"] for client in connections]
+    assert {id(context) for context in contexts} == {id(load_tls_context())}
+    for client in connections:
+        client.close()

@@ -20,6 +20,7 @@ from agent import __version__, settings
 from agent.answer import answer_schema
 from agent.answer.event_format import FrameType
 from agent.serving.request import REQUEST_FIELDS
+from tests.processes import run_command
 from tests.site import ROOT, copy_pages, find_links, find_pages
 from tests.test_recipes import Shell
 from tests.web import Web, configure_from
@@ -105,8 +106,7 @@ def test_the_site_is_made_of_the_pages_and_what_they_link_to(tmp_path: Path) -> 
 
 @cache
 def help_of(module: str) -> str:
-    command = [sys.executable, "-m", module, "--help"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+    return str(run_command("-m", module, "--help", cwd=ROOT, text=True).stdout)
 
 
 def read_command(found: re.Match[str]) -> tuple[str, str]:

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import termios
 import tomllib
-from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +24,7 @@ from agent.answer.phrases import format_usd
 from agent.answer.text_format import to_text
 from agent.cli.doors import ASK, DOORS
 from agent.state import Claim
+from tests.processes import run_command, run_interpreter, start_command
 from tests.services import Raw, Services
 from tests.thinker import Fact, Thinker
 
@@ -48,21 +48,12 @@ def environment_for(home: Path, more: dict[str, str]) -> dict[str, str]:
     return {**kept, **own, **more}
 
 
-def command(arguments: Sequence[str | bytes], code: str = CODE) -> list[str | bytes]:
-    return [sys.executable, "-c", code, *arguments]
-
-
 def in_pipe(
     *arguments: str | bytes, home: Path, stdin: bytes = b"", code: str = CODE, **more: str
 ) -> Said:
-    done = subprocess.run(
-        command(arguments, code),
-        cwd=home,
-        env=environment_for(home, more),
-        input=stdin,
-        capture_output=True,
-        timeout=60,
-    )
+    own = environment_for(home, more)
+    run = run_command if code == CODE else run_interpreter  # other code says what is imported
+    done = run("-c", code, *arguments, cwd=home, env=own, input=stdin)
     return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
@@ -73,8 +64,8 @@ def in_terminal(*arguments: str | bytes, home: Path, columns: int = 80, **more: 
     for _, slave in pairs:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     (out, out_slave), (err, err_slave) = pairs
-    process = subprocess.Popen(
-        command(arguments),
+    process = start_command(
+        *("-c", CODE, *arguments),
         cwd=home,
         env=environment_for(home, more),
         stdin=subprocess.DEVNULL,
@@ -209,13 +200,12 @@ def test_a_terminal_gets_text_and_a_pipe_json(tmp_path: Path) -> None:
 
 def test_programs_get_json_on_a_terminal_too(tmp_path: Path) -> None:
     master, slave = pty.openpty()
-    done = subprocess.run(
-        [sys.executable, "-m", "agent.cli", "--offline", "--compact", TOPIC],
+    done = run_command(
+        *("-m", "agent.cli", "--offline", "--compact", TOPIC),
         cwd=tmp_path,
         env=environment_for(tmp_path, {}),
         stdout=slave,
         stderr=subprocess.PIPE,
-        timeout=60,
     )
     os.close(slave)
     shown = b""

@@ -8,13 +8,13 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.processes import interpreter_command
 from tests.web import Web, configure_from
 
 ROOT = Path(__file__).parents[1]
@@ -34,7 +34,7 @@ class Shell:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        python = shlex.quote(sys.executable)
+        python = shlex.join(interpreter_command())
         name = (
             "import sys; sys.argv[0] = 'research-agent'; from agent.cli.doors import main; main()"
         )

@@ -26,7 +26,7 @@ from agent.errors import JournalError, UsageError
 from agent.run import research
 from agent.settings import Settings, parse_settings
 from agent.state.json_data import Json
-from tests.processes import ROOT, TIMEOUT, RunProcess, Starter
+from tests.processes import ROOT, TIMEOUT, RunProcess, start_run
 from tests.services import Raw, Services, as_html
 from tests.thinker import Fact, Thinker
 from tests.worlds import (
@@ -231,17 +231,10 @@ def test_what_was_not_late_then_is_not_given_up_now(tmp_path: Path) -> None:
 # --- killed -------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def starter() -> Iterator[Starter]:
-    with Starter() as running:
-        yield running
-
-
 class Life(NamedTuple):
     """A run that is killed now and then, with services of its own."""
 
     number: int
-    starter: Starter
     services: Services
     folder: Path
 
@@ -254,7 +247,7 @@ class Life(NamedTuple):
         return self.services.environment(self.folder, CACHE_TTL="0")
 
     def begin(self, *arguments: str, largest: int = 0) -> RunProcess:
-        return self.starter.start(
+        return start_run(
             "--resume",
             "life",
             *arguments,
@@ -296,8 +289,8 @@ def lived(life: Life, topic: str, longest: float) -> tuple[int, Json]:
     return crashes, answer
 
 
-def _one_life(number: int, starter: Starter, folder: Path, longest: float) -> tuple[int, Json]:
-    with _calm(number, starter, folder) as life:
+def _one_life(number: int, folder: Path, longest: float) -> tuple[int, Json]:
+    with _calm(number, folder) as life:
         crashes, answer = lived(life, two_rounds().topic, longest)
         header, *made = read_journal_lines(life.path)
     assert len({call["key"] for call in made}) == len(made) == CALLS
@@ -306,7 +299,7 @@ def _one_life(number: int, starter: Starter, folder: Path, longest: float) -> tu
 
 
 @contextmanager
-def _calm(number: int, starter: Starter, folder: Path) -> Iterator[Life]:
+def _calm(number: int, folder: Path) -> Iterator[Life]:
     """Services that refuse nothing once: what a killed run had seen refused is not in a journal."""
     chance = Random(number)
     folder.mkdir()
@@ -314,18 +307,18 @@ def _calm(number: int, starter: Starter, folder: Path) -> Iterator[Life]:
         two_rounds()._replace(busy=frozenset()).set_up(services).latency = lambda: (
             chance.random() * SLOW
         )
-        yield Life(number, starter, services, folder)
+        yield Life(number, services, folder)
 
 
-def test_kills_at_random_moments(starter: Starter, tmp_path: Path) -> None:
+def test_kills_at_random_moments(tmp_path: Path) -> None:
     """Some hit the start, some a call, some the writing of a line, some a run that was resumed."""
-    _undisturbed(starter, tmp_path / "warm")
-    longest, undisturbed = _undisturbed(starter, tmp_path / "timed")
+    _undisturbed(tmp_path / "warm")
+    longest, undisturbed = _undisturbed(tmp_path / "timed")
     crashes = 0
     with ThreadPoolExecutor(3) as pool:
         for first in range(0, 20 * AT_ONCE, AT_ONCE):
             numbers = range(first, first + AT_ONCE)
-            lives = pool.map(lambda n: _one_life(n, starter, tmp_path / str(n), longest), numbers)
+            lives = pool.map(lambda n: _one_life(n, tmp_path / str(n), longest), numbers)
             for killed, answer in lives:
                 crashes += killed
                 assert _but_start(answer) == undisturbed
@@ -334,10 +327,10 @@ def test_kills_at_random_moments(starter: Starter, tmp_path: Path) -> None:
     assert crashes >= KILLS
 
 
-def _undisturbed(starter: Starter, folder: Path) -> tuple[float, Any]:
+def _undisturbed(folder: Path) -> tuple[float, Any]:
     """How long a run takes that nobody kills, and its answer."""
     begun = time.monotonic()
-    with _calm(0, starter, folder) as life, life.begin(two_rounds().topic) as started:
+    with _calm(0, folder) as life, life.begin(two_rounds().topic) as started:
         answer = started.answer
     assert answer["status"] == "complete"
     return time.monotonic() - begun, _but_start(answer)
@@ -354,10 +347,10 @@ def _but_start(answer: Json) -> Any:
 
 
 @pytest.fixture
-def life(starter: Starter, tmp_path: Path) -> Iterator[Life]:
+def life(tmp_path: Path) -> Iterator[Life]:
     with Services() as services:
         two_rounds().set_up(services)
-        yield Life(0, starter, services, tmp_path)
+        yield Life(0, services, tmp_path)
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -495,7 +488,7 @@ def test_a_directory_that_is_read_only(life: Life, whole: Whole) -> None:
 # --- offline --------------------------------------------------------------------------------------
 
 
-def test_offline_with_a_corpus(starter: Starter, tmp_path: Path) -> None:
+def test_offline_with_a_corpus(tmp_path: Path) -> None:
     """Killed, resumed; and when the corpus is gone, replayed."""
     corpus = tmp_path / "corpus"
     shutil.copytree(ROOT / "agent/demo", corpus)
@@ -503,7 +496,7 @@ def test_offline_with_a_corpus(starter: Starter, tmp_path: Path) -> None:
     offline = ["--offline", "--corpus", str(corpus), "Who won the 2022 FIFA World Cup?"]
 
     def run(*arguments: str) -> Json:
-        with starter.start(*arguments, cwd=tmp_path, environment=folders) as started:
+        with start_run(*arguments, cwd=tmp_path, environment=folders) as started:
             answer = started.answer
         assert started.status == 0, answer["error"]
         return answer

@@ -32,7 +32,7 @@ from agent.settings import (
     user_file,
 )
 from tests.catcher import Catcher
-from tests.processes import RunProcess, Starter
+from tests.processes import RunProcess, start_command, start_run
 from tests.services import GEMINI_KEY, SERPAPI_KEY, Services
 from tests.thinker import Fact, Thinker
 
@@ -50,12 +50,6 @@ KEYS = {
 SECRET = "any-secret-of-the-shell"
 PROXIES = [name for name in LIBRARY_VARIABLES if name.lower().endswith("_proxy")]
 ADDRESSES = [name for name in ENVIRONMENT if name.endswith(("_BASE_URL", "_URL", "ENDPOINT"))]
-
-
-@pytest.fixture(scope="module")
-def starter() -> Iterator[Starter]:
-    with Starter() as running:
-        yield running
 
 
 @pytest.fixture
@@ -77,11 +71,11 @@ def write_env(file: Path, *lines: str) -> None:
     file.chmod(0o600)
 
 
-def run(starter: Starter, folder: Path, *options: str, **variables: str) -> RunProcess:
+def run(folder: Path, *options: str, **variables: str) -> RunProcess:
     """A finished run in a folder; its shell has no key but those that are given."""
     home = {"HOME": str(folder.parent), "XDG_CONFIG_HOME": str(folder.parent / "config")}
     environment = {**home, "LLM_RETRY_WAITS": "", "GITHUB_TOKEN": SECRET, **variables}
-    process = starter.start(TOPIC, *options, cwd=folder, environment=environment)
+    process = start_run(TOPIC, *options, cwd=folder, environment=environment)
     process.wait()
     return process
 
@@ -95,11 +89,11 @@ def settings_of(folder: Path, shell: dict[str, str], **overrides: object) -> Set
 
 @pytest.mark.parametrize("name", [*ADDRESSES, *PROXIES])
 def test_no_address_of_a_folder_gets_a_key_of_the_shell(
-    name: str, starter: Starter, folder: Path, catcher: Catcher
+    name: str, folder: Path, catcher: Catcher
 ) -> None:
     scheme = "redis" if name == "CACHE_URL" else "http"
     write_env(folder / ".env", f"{name}={scheme}://{catcher.host}", "LLM=gemini,openai:x")
-    with run(starter, folder, **KEYS) as done:
+    with run(folder, **KEYS) as done:
         error = done.answer["error"]
     assert (done.status, error["kind"]) == (1, "not_configured")
     assert name in error["message"] and "GEMINI_API_KEY" in error["message"]
@@ -107,9 +101,7 @@ def test_no_address_of_a_folder_gets_a_key_of_the_shell(
     assert catcher.requests == []
 
 
-def test_nothing_of_the_shell_is_interpolated(
-    starter: Starter, folder: Path, catcher: Catcher
-) -> None:
+def test_nothing_of_the_shell_is_interpolated(folder: Path, catcher: Catcher) -> None:
     write_env(
         folder / ".env",
         f"WIKIPEDIA_BASE_URL=http://{catcher.host}/${{GITHUB_TOKEN}}/$GITHUB_TOKEN",
@@ -117,13 +109,13 @@ def test_nothing_of_the_shell_is_interpolated(
         "SEARCH_PROVIDERS=wikipedia",
         "LLM=extractive",
     )
-    with run(starter, folder, "--max-rounds", "1") as done:  # no key: the address may be used
+    with run(folder, "--max-rounds", "1") as done:  # no key: the address may be used
         assert done.answer["attempts"]
     assert "GITHUB_TOKEN" in catcher.text and SECRET not in catcher.text
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "large", "latin", "nul"])
-def test_what_is_no_text_file_is_refused(kind: str, starter: Starter, folder: Path) -> None:
+def test_what_is_no_text_file_is_refused(kind: str, folder: Path) -> None:
     file = folder / ".env"
     if kind == "fifo":
         os.mkfifo(file)
@@ -132,7 +124,7 @@ def test_what_is_no_text_file_is_refused(kind: str, starter: Starter, folder: Pa
     else:
         bodies = {"large": b"#" * (MAX_FILE + 1), "latin": b"LLM=\xe9", "nul": b"LLM=a\0b"}
         file.write_bytes(bodies[kind])
-    with run(starter, folder, "--offline") as done:
+    with run(folder, "--offline") as done:
         error = done.answer["error"]
     assert done.status == 2 and ".env cannot be read" in error["message"] and error["remedy"]
 
@@ -170,8 +162,8 @@ def test_every_door_refuses_what_the_command_line_refuses(folder: Path, catcher:
     (folder / "set.json").write_text(json.dumps([{"prompt": TOPIC, "answer": "France"}]))
     shell = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(folder.parent)}
     processes = {
-        door: subprocess.Popen(
-            [sys.executable, "-m", f"agent.{door}", *arguments],
+        door: start_command(
+            *("-m", f"agent.{door}", *arguments),
             cwd=folder,
             env={**shell, "GEMINI_API_KEY": KEYS["GEMINI_API_KEY"], "SEARCH_PROVIDERS": "serpapi"},
             stdin=subprocess.DEVNULL,
@@ -193,7 +185,7 @@ def test_every_door_refuses_what_the_command_line_refuses(folder: Path, catcher:
 
 @pytest.mark.parametrize("trust", ["option", "shell", "same file", "user's file"])
 def test_an_address_is_used_where_the_user_says_so(
-    trust: str, starter: Starter, services: Services, folder: Path
+    trust: str, services: Services, folder: Path
 ) -> None:
     services.pages = {"final": "Argentina won the cup."}
     services.default_hits = ["final"]
@@ -210,7 +202,7 @@ def test_an_address_is_used_where_the_user_says_so(
         given = keys | ({"RESEARCH_AGENT_TRUST_ENV": "1"} if trust == "shell" else {})
     else:
         given = {}
-    with run(starter, folder, *(["--trust-env"] if trust == "option" else []), **given) as done:
+    with run(folder, *(["--trust-env"] if trust == "option" else []), **given) as done:
         assert done.status == 0 and "Argentina" in done.answer["answer"], done.stderr
     assert list((folder / "runs").glob("*.jsonl"))
 

@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 from agent.batch.output import OutputFile
 from agent.errors import OutputFailed, UsageError
 from agent.shell import require_writable, write_all, write_file
+from tests.processes import interpreter_command, start_command
 from tests.services import Raw, Services
 from tests.thinker import Fact, Thinker
 
@@ -51,22 +52,27 @@ def begin(
     arguments: Sequence[str],
     *,
     shut: str = "",
-    prepare: Callable[[], None] = lambda: None,
+    prepare: Callable[[], None] | None = None,
     environment: dict[str, str] | None = None,
     **streams: Any,
 ) -> subprocess.Popen[bytes]:
-    """Start a door as `python -m` does. `shut`: redirections of a shell, such as `>&-`."""
+    """Start a door as `python -m` does. `shut`: redirections of a shell, such as `>&-`.
+
+    What changes how Python opens its streams is for a real interpreter, the rest for a fork.
+    """
     clean = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT)}
     clean["PYTHONDONTWRITEBYTECODE"] = "1"  # with `limit_files`, Python would leave torn .pyc files
+    clean |= {"RUNS_DIR": "runs", "CACHE_DIR": "cache"}
     door, *rest = arguments
     given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(
-        ["/bin/sh", "-c", f'exec "$@" {shut}', "sh", sys.executable, "-m", f"agent.{door}", *rest],
-        cwd=folder,
-        env={**clean, "RUNS_DIR": "runs", "CACHE_DIR": "cache", **(environment or {})},
-        preexec_fn=prepare,
-        **{**given, **streams},
-    )
+    options = {"cwd": folder, "env": {**clean, **(environment or {})}, **given, **streams}
+    words = ["-m", f"agent.{door}", *rest]
+    is_real = "&-" in shut or prepare or "PYTHONUNBUFFERED" in (environment or {})
+    if not (is_real or shut or door == "mcp_server"):
+        return start_command(*words, **options)
+    python = [sys.executable] if is_real else interpreter_command()
+    shell = ["/bin/sh", "-c", f'exec "$@" {shut}', "sh", *python, *words]
+    return subprocess.Popen(shell, preexec_fn=prepare, **options)
 
 
 def run(folder: Path, arguments: Sequence[str], **options: Any) -> Ended:

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from evals.subset import Outcomes, load_record, measure, regressions, sample_questions
 
 
-def test_answers_are_not_worse_than_they_were(data: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the corpus's index, which is made once."""
+    return tmp_path_factory.mktemp("index")
+
+
+def test_answers_are_not_worse_than_they_were(data: Path, tmp_path: Path, index: Path) -> None:
     asked = sample_questions(data)
     before = load_record()
     assert {question.key for question in asked} == before.keys()
-    assert regressions(before, measure(data, asked, tmp_path)) == []
+    assert regressions(before, measure(data, asked, tmp_path, cache_dir=index)) == []
 
 
-def test_a_real_regression_is_seen(data: Path, tmp_path: Path) -> None:
+def test_a_real_regression_is_seen(data: Path, tmp_path: Path, index: Path) -> None:
     """With a tenth of the evidence the answers are worse, though the same pages are read."""
     asked = sample_questions(data)[:60]
     before = {question.key: load_record()[question.key] for question in asked}
-    worse = regressions(before, measure(data, asked, tmp_path, evidence_tokens=200))
+    now = measure(data, asked, tmp_path, cache_dir=index, evidence_tokens=200)
+    worse = regressions(before, now)
     assert [line.partition(":")[0] for line in worse] == ["right", "gold_cited"]
 
 

@@ -11,7 +11,6 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 import zlib
 from collections.abc import Iterator
 from fcntl import ioctl
@@ -53,6 +52,7 @@ from agent.trace.lines import display_width, render_lines
 from agent.trace.page import render_trace
 from agent.trace.tree import build_tree
 from agent.trace.values import Node, Trace
+from tests.processes import run_command, start_command
 from tests.services import Raw, Services
 from tests.thinker import Fact, Thinker
 
@@ -88,11 +88,8 @@ def journal(services: Services, settings: Settings) -> Path:
 
 def shown(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """The command as a user runs it."""
-    command = [sys.executable, "-m", "agent.trace", *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RUNS_DIR": str(cwd / "runs")}
-    return subprocess.run(
-        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
+    return run_command("-m", "agent.trace", *arguments, cwd=cwd, env=environment, text=True)
 
 
 def whole(path: Path) -> list[str]:
@@ -275,8 +272,8 @@ def on_terminal(journal: Path, width: int, **environment: str) -> list[str]:
     main, terminal = pty.openpty()
     ioctl(terminal, TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
     given = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "agent.trace", str(journal)],
+    process = start_command(
+        *("-m", "agent.trace", journal),
         cwd=ROOT,
         env={**given, "TERM": "xterm", **environment},
         stdin=terminal,

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.page_server import wait_for
+from tests.processes import start_command
 from tests.services import ModelRequest, Reply, Services
 from tests.thinker import Fact, Thinker
 
@@ -52,8 +53,8 @@ def run_with_stuck_worker(
     services: Services, released: threading.Event, folder: Path, *options: str
 ) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """A run, and the pid of its worker, which has got a page and does not go on."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "agent.cli", TOPIC, *options],
+    process = start_command(
+        *("-m", "agent.cli", TOPIC, *options),
         env={**os.environ, **services.environment(folder, CACHE_TTL="0"), "PYTHONPATH": str(ROOT)},
         cwd=folder,
         stdout=subprocess.PIPE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -50,10 +51,15 @@ def repeats_hit(one: Hit, other: Hit) -> bool:
     alike by coincidence.
     """
     texts = [f"{hit.title} {hit.snippet}" for hit in (one, other)]
-    numbers = [set(map(_digits, _NUMBER.findall(text))) for text in texts]
-    own, others = map(_shingles, texts)
+    (numbers, own), (other_numbers, others) = map(_read_hit, texts)
     long = min(len(own), len(others)) >= LEAST_SHINGLES
-    return long and numbers[0] == numbers[1] and _is_copy(own, others)
+    return long and numbers == other_numbers and _is_copy(own, others)
+
+
+@lru_cache(maxsize=256)  # each result is compared with each other one
+def _read_hit(text: str) -> tuple[set[str], set[int]]:
+    """The numbers and the shingles of a result, which nobody changes."""
+    return set(map(_digits, _NUMBER.findall(text))), _shingles(text)
 
 
 def _is_copy(own: set[int], other: set[int]) -> bool:

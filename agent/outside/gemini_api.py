@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.errors import ModelFailed, OutsideError
 from agent.outside.http import describe_redirect, parse_retry_after
+from agent.outside.tls import load_tls_context
 from agent.state import Outcome
 
 if TYPE_CHECKING:
@@ -118,11 +119,11 @@ class GeminiConnection:
         return Client(**way, http_options=self._http_options(), debug_config=no_replay)
 
     def _http_options(self) -> HttpOptions:
-        import httpx2
         from google.genai import types
 
-        # one TLS context for the SDK's clients: 20 ms each; a redirect would get the key
-        shared = {"verify": httpx2.create_ssl_context(), "follow_redirects": False}
+        # the SDK would make a TLS context for each of its clients; a redirect would get the key
+        context = load_tls_context()
+        shared = {"verify": context, "follow_redirects": False}
         version = self._account.api_version
         return types.HttpOptions(
             base_url=self._account.base_url or None,
@@ -130,7 +131,7 @@ class GeminiConnection:
             timeout=int(self._timeout * 1000),
             retry_options=types.HttpRetryOptions(attempts=1),
             client_args={**shared, "event_hooks": {"request": [self._mark_sent]}},
-            async_client_args=shared,
+            async_client_args={**shared, "ssl": context},
         )
 
     def _mark_sent(self, _: object) -> None:

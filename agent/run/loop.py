@@ -200,8 +200,10 @@ class Run:
     def _warm(self) -> None:
         """Import and build, while the first model call is waited for, what is needed after it."""
         from agent.answer import warm_validators
+        from agent.evidence.credibility import warm_owners
 
         self._outside.warm()
+        warm_owners()
         warm_validators()
         if self._span_sender:
             self._span_sender.warm()

@@ -6,10 +6,10 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Generator
 from concurrent.futures import Future
-from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from agent.outside.growing_list import GrowingList
 from agent.outside.threads import spawn
 from agent.run.begin import research
 from agent.run.loop import Run
@@ -39,8 +39,7 @@ class AsyncRun:
     def __init__(self, begin: Callable[[], Run]) -> None:
         self._begin = begin
         self._lock = threading.Lock()
-        self._events: list[Event] = []
-        self._watchers: set[Callable[[], None]] = set()
+        self._events = GrowingList[Event]()
         self._run: Run | None = None
         self._is_stopped = False
         self._future: Future[Answer] | None = None
@@ -85,7 +84,7 @@ class AsyncRun:
             is_first = self._future is None
             future = self._future = self._future or spawn(self._run_to_end)
         if is_first:
-            future.add_done_callback(lambda _: self._wake())
+            future.add_done_callback(lambda _: self._events.close())
         return future
 
     def _run_to_end(self) -> Answer:
@@ -97,45 +96,22 @@ class AsyncRun:
             run.stop()
         for event in run:
             self._events.append(event)
-            self._wake()
         return run.answer()
-
-    def _wake(self) -> None:
-        with self._lock:
-            watchers = tuple(self._watchers)
-        for wake in watchers:
-            with suppress(RuntimeError):  # the loop has ended, and the waiting task with it
-                wake()
 
     async def next_event(self, position: int) -> Event | None:
         """The event at a position, once it has come; None if the run ended before it.
 
         Raises what `research` raises. A task that is cancelled while it waits stops the run.
         """
-        future, has_news = self._start(), asyncio.Event()
-        loop = asyncio.get_running_loop()
-
-        def wake() -> None:
-            loop.call_soon_threadsafe(has_news.set)
-
-        with self._lock:
-            self._watchers.add(wake)
+        future = self._start()
         try:
-            while True:
-                has_news.clear()
-                has_ended = future.done()  # read first: an event that comes later wakes it
-                if position < len(self._events):
-                    return self._events[position]
-                if has_ended:
-                    future.result()  # raises, if it did
-                    return None
-                await has_news.wait()
+            event = await self._events.wait_for(position)
         except asyncio.CancelledError:
             self.stop()
             raise
-        finally:
-            with self._lock:
-                self._watchers.discard(wake)
+        if event is None:
+            future.result()  # raises, if it did
+        return event
 
 
 class _EventIterator:

@@ -1,7 +1,6 @@
 """A run that clients follow. It goes in a thread of its own, and its events become frames.
 
-A client follows it by its position in the list of frames. So a slow client needs no buffer, and a
-client that reconnects misses no frame.
+A client follows it by its position in the list of frames, so one that reconnects misses no frame.
 """
 
 from __future__ import annotations
@@ -10,13 +9,14 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.event_format import FrameType, to_frames
 from agent.answer.markdown_format import to_markdown
 from agent.errors import AgentError, format_error
+from agent.outside.growing_list import GrowingList
 from agent.outside.turns import TURNS
 from agent.run import Run, research
 from agent.serving.activity import Activity, describe_activity
@@ -59,7 +59,7 @@ class LiveRun:
     def __init__(self, summary: RunSummary, settings: Settings, *, detached: bool = True) -> None:
         self.id = summary.id
         self.detached = detached  # it goes on without a client
-        self.frames: list[Frame] = []
+        self.frames = GrowingList[Frame]()
         self.answer: Answer | None = None
         self.step_seconds: dict[str, float] = {}  # by type of event: time until it came, summed up
         self.seconds = 0.0
@@ -71,7 +71,6 @@ class LiveRun:
         self._settings = settings
         self._run: Run | None = None
         self._lock = threading.Lock()
-        self._watchers: set[Callable[[], None]] = set()
         self._listeners = 0
 
     @property
@@ -172,9 +171,8 @@ class LiveRun:
     def _append_frame(self, frame_type: FrameType, detail: str) -> None:
         with self._lock:
             self.frames.append(Frame(len(self.frames) + 1, frame_type, detail))
-            watchers = tuple(self._watchers)
-        for wake in watchers:
-            wake()
+        if frame_type == "end":
+            self.frames.close()
 
     @contextmanager
     def listener(self, linger: float) -> Iterator[None]:
@@ -202,27 +200,13 @@ class LiveRun:
 
     async def follow(self, after: int = 0, idle: float = 15.0) -> AsyncGenerator[Frame | None]:
         """Its frames from the one after `after` to the end; None after `idle` s without one."""
-        loop, has_news = asyncio.get_running_loop(), asyncio.Event()
-
-        def wake() -> None:
-            with suppress(RuntimeError):  # the loop has ended, and the client's task with it
-                loop.call_soon_threadsafe(has_news.set)
-
-        with self._lock:
-            self._watchers.add(wake)
-        try:
-            while True:
-                has_news.clear()
-                has_ended = self.has_ended  # read first: a frame that comes later wakes this task
-                for frame in self.frames[after:]:
-                    yield frame
-                    after = frame.n
-                if has_ended:
-                    return
-                try:
-                    await asyncio.wait_for(has_news.wait(), idle)
-                except TimeoutError:
-                    yield None
-        finally:
-            with self._lock:
-                self._watchers.discard(wake)
+        while True:
+            try:
+                frame = await asyncio.wait_for(self.frames.wait_for(after), idle)
+            except TimeoutError:
+                yield None
+                continue
+            if frame is None:
+                return
+            yield frame
+            after = frame.n

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 #: Query parameters that record where a visitor came from and never change what the page shows.
@@ -21,6 +22,7 @@ _URL_PATTERNS = (
 _OPENING_BRACKETS = {")": "(", "]": "["}
 
 
+@lru_cache(maxsize=1024)  # a run asks for the same pages again and again
 def canonical_url(url: str) -> str:
     """The key of a page, under which it is searched, read and cited once.
 

@@ -13,7 +13,6 @@ import ssl
 import threading
 import time
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
 import httpcore2
@@ -21,6 +20,7 @@ import httpx2
 
 from agent.errors import ReadFailed
 from agent.outside import run_with_timeout
+from agent.outside.tls import load_tls_context
 from agent.sources.pages.guard import DEFAULT_PORTS, AddressGuard
 
 MAX_ADDRESSES = 4  # IP addresses of one name that are tried, each with a share of the time
@@ -175,7 +175,7 @@ class PageTransport(httpx2.BaseTransport):
         self.deadline = Deadline()
         self._direct_backend = GuardedBackend(guard, self.deadline)
         self._proxy_backend = GuardedBackend(AddressGuard(allow_private=True), self.deadline)
-        self._tls_context = _load_tls_context(ssl.get_default_verify_paths())
+        self._tls_context = load_tls_context()
         self._direct = self._build_transport(None, self._direct_backend)
         self._proxied = {
             scheme: self._build_transport(proxy, self._proxy_backend)
@@ -213,15 +213,6 @@ class PageTransport(httpx2.BaseTransport):
             backend.close()
         for transport in (self._direct, *self._proxied.values()):
             transport.close()
-
-
-@cache
-def _load_tls_context(_: ssl.DefaultVerifyPaths) -> ssl.SSLContext:
-    """The TLS context with the trusted certificates of the environment or the system.
-
-    Cached by the paths of the certificates, since making it takes 20 ms.
-    """
-    return httpx2.create_ssl_context(trust_env=True)
 
 
 def _load_proxies() -> dict[str, str]:

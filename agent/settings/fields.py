@@ -1,42 +1,29 @@
-"""Every setting with its default and its environment variable, and who may set it.
+"""Every setting with its default and its environment variable.
 
 A variable is set by the shell, else by the user's own file, else by `.env` of the working
 directory. The first two are the user's. `.env` comes with a folder and may be anybody's: `RISKS`
-names what it may not set beside a key of the user. Nothing else in the program reads the
-environment, doors apart.
+names what it may not set beside a key of the user.
 """
 
 from __future__ import annotations
 
-import logging
-import os
 import re
-import stat
-from collections.abc import Mapping
 from datetime import date
-from difflib import get_close_matches
-from functools import cache
-from io import StringIO
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from platformdirs import PlatformDirs
 from pydantic import (
     AfterValidator,
     Field,
     SecretStr,
-    ValidationError,
     field_validator,
     model_validator,
 )
 
-from agent.errors import NotConfigured, UsageError
 from agent.outside import TaskKind
 from agent.outside.gemini_api import GeminiAccount
-from agent.outside.input_file import read_bytes
 from agent.outside.plugins import plugin_names
 from agent.state import CitedReport, Frozen
-from agent.state.sanitizing import sanitize_line
 
 TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
 #: A server of `openai_servers`: its name, and where it is.
@@ -204,7 +191,7 @@ class Settings(Frozen):
     def _sort_models(cls, values: Any) -> Any:
         """Put `read=MODEL` among `llm` where it belongs; such a model wins over the field's own."""
         fields, named = dict(values), dict(values).get("llm") or ()
-        named = _split_list(named) if isinstance(named, str) else named
+        named = split_list(named) if isinstance(named, str) else named
         if not (isinstance(named, list | tuple) and all(isinstance(name, str) for name in named)):
             return fields  # which the field's type refuses
         for kind in TASK_KINDS:
@@ -250,7 +237,7 @@ class Settings(Frozen):
     @property
     def servers(self) -> dict[str, tuple[str, str]]:
         """The base URL and the key of each server of `openai_servers`, by its name."""
-        told = _split_list(self.openai_server_keys.get_secret_value())
+        told = split_list(self.openai_server_keys.get_secret_value())
         keys = {name.strip(): key.strip() for name, _, key in (row.partition("=") for row in told)}
         rows = (server.partition("=") for server in self.openai_servers)
         return {name: (url, keys.get(name, "")) for name, _, url in rows}
@@ -422,323 +409,6 @@ LAST_NAMES = {"GOOGLE_API_KEY"}
 #: Every variable that counts, and what it sets. Names for the same thing count as one.
 KNOWN_VARIABLES = {**ENVIRONMENT, **LIBRARY_VARIABLES, **SHELL_VARIABLES}
 
-#: What `.env` may not set beside a key of the user, and what its author would gain. Harmless are
-#: the default, a path inside the folder, and an address whose own key stands in `.env` too.
-#: All other settings choose among services of the user, or say how far to go.
-RISKS = {
-    "gemini_base_url": "gets the key and the prompts",
-    "openai_base_url": "gets the key and the prompts",
-    "anthropic_base_url": "gets the key and the prompts",
-    "openai_servers": "get their keys and the prompts",
-    "use_vertexai": "sends the prompts to a project of Google Cloud",
-    "google_cloud_project": "gets the prompts",
-    "serpapi_base_url": "gets the key and the queries",
-    "exa_base_url": "gets the key and the queries",
-    "tavily_base_url": "gets the key and the queries",
-    "serper_base_url": "gets the key and the queries",
-    "wikipedia_base_url": "gets the queries",
-    "searxng_url": "gets the queries",
-    "HTTP_PROXY": "carries the requests",
-    "HTTPS_PROXY": "carries the requests",
-    "ALL_PROXY": "carries the requests",
-    "NO_PROXY": "leads requests past a proxy",
-    "SSL_CERT_FILE": "decides which servers are believed",
-    "SSL_CERT_DIR": "decides which servers are believed",
-    "REQUESTS_CA_BUNDLE": "decides which servers are believed",
-    "CURL_CA_BUNDLE": "decides which servers are believed",
-    "allow_private_network": "lets private pages into prompts",
-    "fetch_through_proxy": "lets private pages into prompts",
-    "cache_url": "gets what is searched and read, and stands in for it",
-    "otel_endpoint": "gets the spans, and the exporter's key",
-    "runs_dir": "gets the journals",
-    "cache_dir": "gets what is searched and read, and stands in for it",
-    "prices_file": "is read, and decides what a cap in dollars allows",
-    "api_hosts": "lets other sites ask the server",
-}
-#: Those of `RISKS` that matter offline: nothing else is used then.
-OFFLINE_RISKS = {"otel_endpoint", "runs_dir", "cache_dir", "prices_file", "api_hosts"}
 
-MAX_FILE = 65_536  # bytes of a file of variables
-MAX_LINE = 4096  # characters; a longer line is left out: python-dotenv needs quadratic time for it
-
-
-# --- settings from variables ----------------------------------------------------------------------
-
-
-def parse_settings(environment: Mapping[str, str], **overrides: Any) -> Settings:
-    """Settings from the variables of an environment; an override that is not None wins.
-
-    Raises UsageError naming the variable or the option whose value cannot be used.
-    """
-    values: dict[str, Any] = {}
-    for name, field in ENVIRONMENT.items():
-        if text := environment.get(name, "").strip():
-            values[field] = _split_list(text) if _is_list(field) else text
-    values |= {field: value for field, value in overrides.items() if value is not None}
-    try:
-        return Settings.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = str(first["loc"][0])
-        raise UsageError(f"{_names_of(field)}: {first['msg']}", "Correct or unset it.") from None
-
-
-def load_settings(**overrides: Any) -> Settings:
-    """Settings from the shell, the user's file and `.env`; an override that is not None wins.
-
-    Proxies and certificates of the files are put into this process's environment, where libraries
-    look. Raises UsageError as `read_variables` and `parse_settings` do, NotConfigured as
-    `make_settings`.
-    """
-    variables = read_variables(os.environ, Path())
-    settings = make_settings(variables, Path(), **overrides)
-    export_to_libraries(variables)
-    return settings
-
-
-def make_settings(variables: Mapping[str, Variable], folder: Path, **overrides: Any) -> Settings:
-    """Settings from variables, `.env` being that of `folder`; an override that is not None wins.
-
-    Raises UsageError as `parse_settings` does, NotConfigured where `.env` sets one of `RISKS`.
-    """
-    values = {name: variable.value for name, variable in variables.items()}
-    if overrides.get("trust_env") is None:
-        overrides["trust_env"] = values.get("RESEARCH_AGENT_TRUST_ENV", "").strip() or None
-    settings = parse_settings(values, **overrides)
-    keys, risks = _find_user_keys(variables), _find_risks(variables, settings, folder)
-    risks = [name for name in risks if overrides.get(KNOWN_VARIABLES[name]) is None]
-    if keys and risks and not settings.trust_env:
-        raise _build_refusal(risks, keys)
-    if settings.gemini_account.project:
-        _warn_once(
-            f"Gemini is asked through Vertex AI, as the project {settings.google_cloud_project} in "
-            f"{settings.google_cloud_location}: GOOGLE_GENAI_USE_VERTEXAI is set."
-        )
-    return settings
-
-
-def replace_settings(settings: Settings, overrides: Mapping[str, Any]) -> Settings:
-    """The settings with others in their place; None counts as not given. Raises UsageError."""
-    given = {name: getattr(settings, name) for name in settings.model_fields_set}
-    new = {name: value for name, value in overrides.items() if value is not None}
-    if "depth" in new:  # what the old depth set goes with it
-        old = DEPTHS.get(settings.depth, {})
-        given = {name: value for name, value in given.items() if old.get(name) != value}
-    return parse_settings({}, **{**given, **new})
-
-
-def export_to_libraries(variables: Mapping[str, Variable]) -> None:
-    """Put the variables that libraries read into this process's environment."""
-    for name, variable in variables.items():
-        if name in LIBRARY_VARIABLES and variable.origin != "shell":
-            os.environ[name] = variable.value
-
-
-def system_environment() -> dict[str, str]:
-    """The variables without which no process starts: on Windows where the system is, else none."""
-    names = ("SYSTEMROOT",) if os.name == "nt" else ()
-    return {name: os.environ[name] for name in names if name in os.environ}
-
-
-def user_folder(kind: Literal["data", "cache"]) -> Path:
-    """The user's folder for journals (`data`) or for indexes and caches (`cache`).
-
-    It is the default of `runs_dir` and `cache_dir`.
-    """
-    folders = PlatformDirs("llm-research-agent", appauthor=False)
-    return folders.user_cache_path if kind == "cache" else folders.user_data_path
-
-
-# --- where variables come from --------------------------------------------------------------------
-
-Origin = Literal["shell", "user", "folder"]
-
-
-class Variable(NamedTuple):
-    """The value of a variable, and who set it."""
-
-    value: str
-    origin: Origin
-
-
-def read_variables(shell: Mapping[str, str], folder: Path) -> dict[str, Variable]:
-    """The variables that count: of the shell, else of the user's file, else of the folder's `.env`.
-
-    One that the shell sets to nothing is set; in a file it is not. Nothing is interpolated. Raises
-    UsageError for a file that cannot be read.
-    """
-    found = {name: Variable(shell[name], "shell") for name in KNOWN_VARIABLES if name in shell}
-    files: tuple[tuple[Origin, Path], ...] = (("user", user_file()), ("folder", folder / ".env"))
-    for origin, file in files:
-        taken = {KNOWN_VARIABLES[name] for name in found if name not in LAST_NAMES}
-        for name, value in read_env_file(file).items():
-            known = name in KNOWN_VARIABLES and name not in SHELL_VARIABLES
-            if known and KNOWN_VARIABLES[name] not in taken:
-                found[name] = Variable(value, origin)
-    if is_open_to_others(user_file()):
-        _warn_once(f"{user_file()} can be read or changed by others: chmod 600 it.")
-    return found
-
-
-def user_file() -> Path:
-    """The user's own file of variables, whether it exists or not."""
-    file = PlatformDirs("research-agent", appauthor=False).user_config_path / "env"
-    return file if file.is_absolute() else Path(os.devnull)  # without a home it is in the folder
-
-
-def resolve_name(text: str) -> str:
-    """The variable that a user means, by its name or by that of its setting: `max_usd`.
-
-    Raises UsageError for a name that no file can set.
-    """
-    name = text.strip().upper().replace("-", "_")
-    settable = [known for known in KNOWN_VARIABLES if known not in SHELL_VARIABLES]
-    named = [known for known in settable if KNOWN_VARIABLES[known].upper() == name]
-    if name in settable or named:
-        return full_name(name if name in settable else named[-1])
-    names = {*settable, *(KNOWN_VARIABLES[known].upper() for known in settable)}
-    near = [full_name(one) for one in get_close_matches(name, names, cutoff=0.7)]
-    hint = f"Did you mean {near[0].lower()}?" if near else "See .env.example for all names."
-    raise UsageError(f"There is no setting {sanitize_line(text, 80)!r}.", hint)
-
-
-def synonyms(name: str) -> list[str]:
-    """All variables that set the same thing, `name` too; libraries know theirs in both cases."""
-    return [known for known, field in KNOWN_VARIABLES.items() if field == KNOWN_VARIABLES[name]]
-
-
-def is_secret(name: str) -> bool:
-    """Whether the value of a variable is not to be shown."""
-    field = Settings.model_fields.get(KNOWN_VARIABLES[name])
-    return field.annotation is SecretStr if field else KNOWN_VARIABLES[name] == "otel_headers"
-
-
-def read_env_file(file: Path) -> dict[str, str]:
-    """The variables of a file as they stand there, without empty ones; none if there is no file.
-
-    A directory is no file: virtual environments are named `.env` too. Raises UsageError, caused by
-    the fault, for what is not a regular file of UTF-8 text, too large, or cannot be read.
-    """
-    try:
-        text = _read_text(file)
-    except (OSError, ValueError) as error:
-        fault = getattr(error, "strerror", None) or error
-        remedy = f"Write it as UTF-8 text of at most {MAX_FILE:,} bytes."
-        raise UsageError(f"{file} cannot be read: {fault}.", remedy) from error
-    from dotenv import dotenv_values
-
-    lines = (line for line in re.split(r"\r\n|\r|\n", text) if len(line) <= MAX_LINE)
-    values = dotenv_values(stream=StringIO("\n".join(lines)), interpolate=False)
-    return {name: value for name, value in values.items() if value}
-
-
-def is_env_file(path: Path) -> bool:
-    """Whether there is something at a path that can be seen, and is no directory."""
-    mode = _read_mode(path)
-    return bool(mode) and not stat.S_ISDIR(mode) and path != Path(os.devnull)
-
-
-def is_open_to_others(file: Path) -> bool:
-    """Whether users other than its owner can read or change a file."""
-    mode = _read_mode(file)
-    return os.name == "posix" and stat.S_ISREG(mode) and bool(mode & 0o077)
-
-
-def _read_text(file: Path) -> str:
-    """The text of a regular file, "" where there is none. Raises OSError, ValueError."""
-    if not is_env_file(file):
-        return ""
-    data = read_bytes(file, MAX_FILE)
-    if b"\0" in data:
-        raise ValueError("it is not text")
-    return data.decode("utf-8-sig")
-
-
-def _read_mode(file: Path) -> int:
-    """Type and permissions of a file; 0 where there is none, or none that can be seen."""
-    try:
-        return file.stat().st_mode
-    except (OSError, ValueError):
-        return 0
-
-
-@cache
-def _warn_once(text: str) -> None:
-    logging.getLogger(__name__).warning(text)
-
-
-# --- what `.env` may not set ----------------------------------------------------------------------
-
-
-KEY_ENDINGS = ("_api_key", "_server_keys", "otel_headers", "use_vertexai")
-
-
-def _find_user_keys(variables: Mapping[str, Variable]) -> list[str]:
-    """The variables of the shell and of the user's file that hold keys which a run sends.
-
-    That Vertex AI is used counts: the key is then where Google's libraries find it.
-    """
-    return [
-        name
-        for name, (value, origin) in variables.items()
-        if origin != "folder" and KNOWN_VARIABLES[name].endswith(KEY_ENDINGS) and value.strip()
-    ]
-
-
-def _find_risks(variables: Mapping[str, Variable], settings: Settings, folder: Path) -> list[str]:
-    """The variables of `.env` by which its author could gain something: see `RISKS`."""
-    fields = {
-        name: KNOWN_VARIABLES[name]
-        for name, variable in variables.items()
-        if variable.origin == "folder"
-    }
-    return [
-        name
-        for name, field in fields.items()
-        if field in (OFFLINE_RISKS if settings.offline else RISKS)
-        and f"{field.removesuffix('_base_url')}_api_key" not in fields.values()
-        and not _is_harmless(field, settings, folder)
-    ]
-
-
-def _is_harmless(field: str, settings: Settings, folder: Path) -> bool:
-    """Whether the value of a setting is a path inside the folder, or the default."""
-    if field not in Settings.model_fields:
-        return False
-    value = getattr(settings, field)
-    if isinstance(value, Path):
-        return _is_inside(value, folder)
-    return bool(value == Settings.model_fields[field].default)
-
-
-def _is_inside(path: Path, folder: Path) -> bool:
-    """Whether a path leads into a folder, symbolic links resolved."""
-    return Path(os.path.realpath(folder / path)).is_relative_to(os.path.realpath(folder))
-
-
-def _build_refusal(risks: list[str], keys: list[str]) -> NotConfigured:
-    gains = ", ".join(f"{name} ({RISKS[KNOWN_VARIABLES[name]]})" for name in risks)
-    return NotConfigured(
-        f".env of this folder sets {gains} beside a key from elsewhere: {', '.join(keys)}.",
-        "If this file is yours, give --trust-env, or set RESEARCH_AGENT_TRUST_ENV=1 in the shell; "
-        f"or keep the keys and these lines together, in .env alone or in {user_file()}.",
-    )
-
-
-# --- parts ----------------------------------------------------------------------------------------
-
-
-def _is_list(field: str) -> bool:
-    return "tuple" in str(Settings.model_fields[field].annotation)
-
-
-def _split_list(text: str) -> tuple[str, ...]:
+def split_list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def _names_of(field: str) -> str:
-    """The variables and the option that set a field, for an error message."""
-    names = dict.fromkeys(
-        full_name(name) for name, known in KNOWN_VARIABLES.items() if known == field
-    )
-    return " or ".join([*names, f"--{field.removeprefix('api_').replace('_', '-')}"])

@@ -1,0 +1,104 @@
+"""Settings from variables. Nothing else in the program reads the environment, doors apart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from agent.errors import UsageError
+from agent.settings.fields import (
+    DEPTHS,
+    ENVIRONMENT,
+    KNOWN_VARIABLES,
+    LIBRARY_VARIABLES,
+    Settings,
+    full_name,
+    split_list,
+)
+from agent.settings.risks import build_refusal, find_risks, find_user_keys
+from agent.settings.variables import Variable, read_variables, warn_once
+
+
+def parse_settings(environment: Mapping[str, str], **overrides: Any) -> Settings:
+    """Settings from the variables of an environment; an override that is not None wins.
+
+    Raises UsageError naming the variable or the option whose value cannot be used.
+    """
+    values: dict[str, Any] = {}
+    for name, field in ENVIRONMENT.items():
+        if text := environment.get(name, "").strip():
+            values[field] = split_list(text) if _is_list(field) else text
+    values |= {field: value for field, value in overrides.items() if value is not None}
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = str(first["loc"][0])
+        raise UsageError(f"{_names_of(field)}: {first['msg']}", "Correct or unset it.") from None
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Settings from the shell, the user's file and `.env`; an override that is not None wins.
+
+    Proxies and certificates of the files are put into this process's environment, where libraries
+    look. Raises UsageError as `read_variables` and `parse_settings` do, NotConfigured as
+    `make_settings`.
+    """
+    variables = read_variables(os.environ, Path())
+    settings = make_settings(variables, Path(), **overrides)
+    export_to_libraries(variables)
+    return settings
+
+
+def make_settings(variables: Mapping[str, Variable], folder: Path, **overrides: Any) -> Settings:
+    """Settings from variables, `.env` being that of `folder`; an override that is not None wins.
+
+    Raises UsageError as `parse_settings` does, NotConfigured where `.env` sets one of `RISKS`.
+    """
+    values = {name: variable.value for name, variable in variables.items()}
+    if overrides.get("trust_env") is None:
+        overrides["trust_env"] = values.get("RESEARCH_AGENT_TRUST_ENV", "").strip() or None
+    settings = parse_settings(values, **overrides)
+    keys, risks = find_user_keys(variables), find_risks(variables, settings, folder)
+    risks = [name for name in risks if overrides.get(KNOWN_VARIABLES[name]) is None]
+    if keys and risks and not settings.trust_env:
+        raise build_refusal(risks, keys)
+    if settings.gemini_account.project:
+        warn_once(
+            f"Gemini is asked through Vertex AI, as the project {settings.google_cloud_project} in "
+            f"{settings.google_cloud_location}: GOOGLE_GENAI_USE_VERTEXAI is set."
+        )
+    return settings
+
+
+def replace_settings(settings: Settings, overrides: Mapping[str, Any]) -> Settings:
+    """The settings with others in their place; None counts as not given. Raises UsageError."""
+    given = {name: getattr(settings, name) for name in settings.model_fields_set}
+    new = {name: value for name, value in overrides.items() if value is not None}
+    if "depth" in new:  # what the old depth set goes with it
+        old = DEPTHS.get(settings.depth, {})
+        given = {name: value for name, value in given.items() if old.get(name) != value}
+    return parse_settings({}, **{**given, **new})
+
+
+def export_to_libraries(variables: Mapping[str, Variable]) -> None:
+    """Put the variables that libraries read into this process's environment."""
+    for name, variable in variables.items():
+        if name in LIBRARY_VARIABLES and variable.origin != "shell":
+            os.environ[name] = variable.value
+
+
+def _is_list(field: str) -> bool:
+    return "tuple" in str(Settings.model_fields[field].annotation)
+
+
+def _names_of(field: str) -> str:
+    """The variables and the option that set a field, for an error message."""
+    names = dict.fromkeys(
+        full_name(name) for name, known in KNOWN_VARIABLES.items() if known == field
+    )
+    return " or ".join([*names, f"--{field.removeprefix('api_').replace('_', '-')}"])

@@ -1,0 +1,102 @@
+"""What `.env` may not set: it comes with a folder, and may be anybody's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent.errors import NotConfigured
+from agent.settings.env_file import user_file
+from agent.settings.fields import KNOWN_VARIABLES, Settings
+from agent.settings.variables import Variable
+
+#: What `.env` may not set beside a key of the user, and what its author would gain. Harmless are
+#: the default, a path inside the folder, and an address whose own key stands in `.env` too.
+#: All other settings choose among services of the user, or say how far to go.
+RISKS = {
+    "gemini_base_url": "gets the key and the prompts",
+    "openai_base_url": "gets the key and the prompts",
+    "anthropic_base_url": "gets the key and the prompts",
+    "openai_servers": "get their keys and the prompts",
+    "use_vertexai": "sends the prompts to a project of Google Cloud",
+    "google_cloud_project": "gets the prompts",
+    "serpapi_base_url": "gets the key and the queries",
+    "exa_base_url": "gets the key and the queries",
+    "tavily_base_url": "gets the key and the queries",
+    "serper_base_url": "gets the key and the queries",
+    "wikipedia_base_url": "gets the queries",
+    "searxng_url": "gets the queries",
+    "HTTP_PROXY": "carries the requests",
+    "HTTPS_PROXY": "carries the requests",
+    "ALL_PROXY": "carries the requests",
+    "NO_PROXY": "leads requests past a proxy",
+    "SSL_CERT_FILE": "decides which servers are believed",
+    "SSL_CERT_DIR": "decides which servers are believed",
+    "REQUESTS_CA_BUNDLE": "decides which servers are believed",
+    "CURL_CA_BUNDLE": "decides which servers are believed",
+    "allow_private_network": "lets private pages into prompts",
+    "fetch_through_proxy": "lets private pages into prompts",
+    "cache_url": "gets what is searched and read, and stands in for it",
+    "otel_endpoint": "gets the spans, and the exporter's key",
+    "runs_dir": "gets the journals",
+    "cache_dir": "gets what is searched and read, and stands in for it",
+    "prices_file": "is read, and decides what a cap in dollars allows",
+    "api_hosts": "lets other sites ask the server",
+}
+#: Those of `RISKS` that matter offline: nothing else is used then.
+OFFLINE_RISKS = {"otel_endpoint", "runs_dir", "cache_dir", "prices_file", "api_hosts"}
+#: Of the fields that hold keys which a run sends.
+KEY_ENDINGS = ("_api_key", "_server_keys", "otel_headers", "use_vertexai")
+
+
+def find_user_keys(variables: Mapping[str, Variable]) -> list[str]:
+    """The variables of the shell and of the user's file that hold keys which a run sends.
+
+    That Vertex AI is used counts: the key is then where Google's libraries find it.
+    """
+    return [
+        name
+        for name, (value, origin) in variables.items()
+        if origin != "folder" and KNOWN_VARIABLES[name].endswith(KEY_ENDINGS) and value.strip()
+    ]
+
+
+def find_risks(variables: Mapping[str, Variable], settings: Settings, folder: Path) -> list[str]:
+    """The variables of `.env` by which its author could gain something: see `RISKS`."""
+    fields = {
+        name: KNOWN_VARIABLES[name]
+        for name, variable in variables.items()
+        if variable.origin == "folder"
+    }
+    return [
+        name
+        for name, field in fields.items()
+        if field in (OFFLINE_RISKS if settings.offline else RISKS)
+        and f"{field.removesuffix('_base_url')}_api_key" not in fields.values()
+        and not _is_harmless(field, settings, folder)
+    ]
+
+
+def _is_harmless(field: str, settings: Settings, folder: Path) -> bool:
+    """Whether the value of a setting is a path inside the folder, or the default."""
+    if field not in Settings.model_fields:
+        return False
+    value = getattr(settings, field)
+    if isinstance(value, Path):
+        return _is_inside(value, folder)
+    return bool(value == Settings.model_fields[field].default)
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    """Whether a path leads into a folder, symbolic links resolved."""
+    return Path(os.path.realpath(folder / path)).is_relative_to(os.path.realpath(folder))
+
+
+def build_refusal(risks: list[str], keys: list[str]) -> NotConfigured:
+    gains = ", ".join(f"{name} ({RISKS[KNOWN_VARIABLES[name]]})" for name in risks)
+    return NotConfigured(
+        f".env of this folder sets {gains} beside a key from elsewhere: {', '.join(keys)}.",
+        "If this file is yours, give --trust-env, or set RESEARCH_AGENT_TRUST_ENV=1 in the shell; "
+        f"or keep the keys and these lines together, in .env alone or in {user_file()}.",
+    )

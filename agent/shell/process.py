@@ -1,0 +1,160 @@
+"""A command as a process: interrupts, errors, the exit status, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from typing import NoReturn
+
+import click
+
+from agent.characters import strip_controls
+from agent.errors import (
+    AgentError,
+    NotConfigured,
+    OutputFailed,
+    Stopped,
+    UsageError,
+    format_error,
+)
+from agent.shell.streams import open_streams, output_failure, tell
+
+INTERRUPTED = 130  # exit status
+
+
+def require_extra(extra: str, *modules: str) -> None:
+    """Raises NotConfigured where a module that an extra brings is not installed."""
+    if absent := next((module for module in modules if find_spec(module) is None), None):
+        remedy = f"Install it: pip install 'llm-research-agent[{extra}]'."
+        raise NotConfigured(f"{absent} is not installed.", remedy)
+
+
+@contextmanager
+def interruptible(message: str, stop: Callable[[], None]) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM writes `message` to stderr and calls `stop`.
+
+    The second one ends the process with 130.
+    """
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def interrupt(*_: object) -> None:
+        for number in signals:
+            signal.signal(number, lambda *_: os._exit(INTERRUPTED))
+        stop()
+        with suppress(RuntimeError):  # it came while a line was being written
+            tell(message)
+
+    handlers = {number: signal.signal(number, interrupt) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def print_error(error: AgentError) -> None:
+    """Write an error and its remedy to standard error, a line each."""
+    click.echo(f"Error: {error.message}\n{error.remedy}", err=True)
+
+
+def error_fields(error: AgentError) -> dict[str, str]:
+    """An error as the JSON of a command has it."""
+    return {"kind": error.kind, "message": error.message, "remedy": error.remedy}
+
+
+def exit_status(error: AgentError) -> int:
+    """The exit status of a command that ended in an error."""
+    return exit_status_of(error.kind)
+
+
+def exit_status_of(kind: str) -> int:
+    """2 for wrong usage, 130 for an interrupt before there was an answer, 1 for other errors."""
+    return {UsageError.kind: 2, Stopped.kind: INTERRUPTED}.get(kind, 1)
+
+
+def usage_error(error: click.ClickException) -> UsageError:
+    """Wrong usage that click found, as an error of this program."""
+    return UsageError(error.format_message(), "See --help.")
+
+
+def show_usage_error(error: click.ClickException) -> int:
+    """Write wrong usage to standard error in click's own form; returns the exit status."""
+    error.show()
+    return error.exit_code
+
+
+def run_command(
+    command: click.Command,
+    refuse: Callable[[click.ClickException], int],
+    arguments: Sequence[str] | None = None,
+) -> int:
+    """Run a command; returns its exit status. `refuse` reports wrong usage and gives its status.
+
+    Output that could not be written whole is one line on standard error, and never status 0.
+    """
+    try:
+        try:
+            return int(command.main(arguments, standalone_mode=False) or 0)
+        except click.ClickException as error:
+            status = refuse(error)
+            _suggest_asking(error)
+            return status
+    except OutputFailed as error:
+        return _show_output_failure(error)
+    except (click.exceptions.Abort, KeyboardInterrupt) as error:
+        if isinstance(error.__cause__, EOFError):  # click takes it for an interrupt
+            raise error.__cause__ from None
+        click.echo("Interrupted.", err=True)
+        return INTERRUPTED
+
+
+def _suggest_asking(error: click.ClickException) -> None:
+    """Where words without quotes were not what `research-agent` takes: say how to ask them."""
+    context = getattr(error, "ctx", None) or click.Context(click.Command(None))
+    name, _, door = context.command_path.partition(" ")
+    words = [*([door] if door else []), *sys.argv[1:]]
+    # an option, or the name of a setting: what follows may be a key, which is not repeated
+    is_question = len(words) > 1 and not any(word[:1] == "-" or "_" in word for word in words)
+    if name != "research-agent" or context.parent or not is_question:
+        return
+    question = strip_controls(" ".join(words))
+    is_plain = not set(question) & set('"\\$`!%')
+    quoted = f'"{question}"' if is_plain else shlex.quote(question)
+    click.echo(f"To ask this as a question: {name} {quoted}", err=True)
+
+
+def _show_output_failure(error: OutputFailed) -> int:
+    click.echo(f"Error: {format_error(error.message, error.remedy)}", err=True)
+    return exit_status(error)
+
+
+def run_and_exit(command: click.Command, refuse: Callable[[click.ClickException], int]) -> NoReturn:
+    """Run a command as this process, and end the process with its status."""
+    run_process(lambda: run_command(command, refuse))
+
+
+def run_process(run: Callable[[], int]) -> NoReturn:
+    """Make the streams safe, let SIGTERM interrupt as Ctrl-C does, run, and end with the status."""
+    open_streams()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    exit_now(run())
+
+
+def exit_now(status: int) -> NoReturn:
+    """End the process at once: a thread that hangs must not keep it alive.
+
+    The status is not 0 if output is lost as late as here.
+    """
+    with suppress(OSError, ValueError):
+        sys.stderr.flush()
+    try:
+        sys.stdout.flush()
+        os.close(1)  # some file systems tell only now that they are full
+    except OSError as error:
+        status = status or _show_output_failure(output_failure("The output", error))
+    os._exit(status)
