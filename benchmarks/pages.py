@@ -31,8 +31,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent.sources.pages.body_reader import BodyReader
 from agent.sources.pages.reading import UnreadablePage, read_body
-from agent.sources.pages.worker_pool import Body, BodyReader
+from agent.sources.pages.worker_process import Body
 from tests.hostile_pages import HOSTILE
 
 Reader = Callable[[bytes, str], str]

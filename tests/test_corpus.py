@@ -19,12 +19,14 @@ from hypothesis import strategies as st
 
 from agent.errors import ReadFailed, UsageError
 from agent.settings import parse_settings
+from agent.sources.pages.body_reader import BodyReader
 from agent.sources.pages.files import unwrap_paragraphs
 from agent.sources.pages.reading import read_body
-from agent.sources.pages.worker_pool import BodyReader
 from agent.sources.search.corpus import Corpus
-from agent.sources.search.documents import FileReader, FileScan, scan_files
-from agent.sources.search.indexing import IndexUpdate, create_index
+from agent.sources.search.documents import FileReader
+from agent.sources.search.files import scan_files
+from agent.sources.search.indexing import IndexUpdate
+from agent.sources.search.storage import create_index
 from agent.sources.sources import open_sources
 
 DEMO = Path(__file__).parents[1] / "agent/demo"
@@ -330,11 +332,17 @@ def test_follows_files_that_change_come_and_go(folder: Path, tmp_path: Path) -> 
 
 def test_unchanged_files_are_not_read_again(folder: Path, tmp_path: Path) -> None:
     Corpus(folder, tmp_path).close()
+    with sqlite3.connect(next(tmp_path.glob("*.sqlite"))) as db:
+        db.execute("UPDATE documents SET text = replace(text, '30', '99')")
+    db.close()
+    corpus = Corpus(folder, tmp_path)
+    assert "99" in corpus.search("refund")[0].snippet
+    corpus.close()
     file = folder / "refunds.md"
     status = file.stat()
-    file.write_text(file.read_text().replace("30", "99"))
+    file.write_text(file.read_text().replace("30", "45"))
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))  # same size, same time
-    assert "30" in Corpus(folder, tmp_path).search("refund")[0].snippet
+    assert "45" in Corpus(folder, tmp_path).search("refund")[0].snippet
 
 
 @pytest.mark.parametrize(
@@ -526,8 +534,8 @@ def test_what_another_process_has_read_meanwhile_is_kept_and_not_mixed_up(
     for n in range(6):
         (folder / f"n{n}.md").write_text(f"# Note {n}\n\nIt is of word{n}.\n")
     scan = scan_files(folder)
-    names = sorted(scan.files)
-    half = FileScan(scan.files, {name: scan.stamps[name] for name in names[::2]}, ())
+    names = sorted(scan.stamps)
+    half = scan._replace(stamps={name: scan.stamps[name] for name in names[::2]})
     with sqlite3.connect(tmp_path / "i", isolation_level=None, check_same_thread=False) as db:
         create_index(db)
 
@@ -535,10 +543,10 @@ def test_what_another_process_has_read_meanwhile_is_kept_and_not_mixed_up(
             """Lets another update run before it gives the first file."""
 
             def read_files(self, *arguments: Any) -> Any:
-                IndexUpdate(db, RLock(), FileReader(BodyReader())).run(half)
+                IndexUpdate(db, RLock(), FileReader(BodyReader()), half).run()
                 return super().read_files(*arguments)
 
-        IndexUpdate(db, RLock(), Rival(BodyReader())).run(scan)
+        assert IndexUpdate(db, RLock(), Rival(BodyReader()), scan).run()
         rows = db.execute("SELECT path, title, text FROM documents WHERE path LIKE 'n%'").fetchall()
     db.close()
     assert sorted(rows) == [

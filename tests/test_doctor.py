@@ -425,3 +425,27 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stderr.strip() == "[]" and "--json" in done.stdout
+
+
+def test_a_corpus_is_told_by_what_is_left_out(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for n in range(5):
+        (docs / f"n{n}.md").write_text(f"# Note {n}\n\nHerons.\n")
+        (docs / f"b{n}.docx").write_bytes(b"PK")
+    (docs / "empty.md").write_text(" ")
+    (docs / "a\x1b[2J.png").write_bytes(b"\x89PNG")
+    environment = {"CACHE_DIR": str(tmp_path / "cache"), "SEARCH_PROVIDERS": "serper"}
+    done = doctor("--corpus", str(docs), cwd=tmp_path, environment=environment)
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("warn  documents")]
+    assert "\x1b" not in line
+    assert "5 documents; it is damaged" in line and ": 5 (b0.docx, b1.docx, b2.docx, ...)" in line
+    assert "it has no text: 1 (empty.md)" in line and "files of other types: 1 (.png: 1)" in line
+    for file in (*docs.glob("b*"), *docs.glob("e*"), *docs.glob("*.png")):
+        file.unlink()
+    (check,) = [c for c in run_checks(environment, tmp_path, corpus=docs) if c.name == "documents"]
+    assert (check.status, check.detail) == ("ok", "5 documents")
+    (check,) = [
+        c for c in run_checks(environment, tmp_path, corpus=docs / "no") if c.name == "documents"
+    ]
+    assert check.status == "fail" and "does not exist" in check.detail

@@ -26,9 +26,10 @@ from agent.settings import parse_settings
 from agent.sources.formats.body_text import MAX_MARKS, PlacedText, RawBody, normalize_text
 from agent.sources.formats.registry import FORMATS, SUFFIXES, find_format
 from agent.sources.formats.table import format_rows
+from agent.sources.pages.body_reader import BodyReader
 from agent.sources.pages.ocr import find_tesseract
 from agent.sources.pages.reading import BodyText, UnreadablePage, read_body
-from agent.sources.pages.worker_pool import Body, BodyReader
+from agent.sources.pages.worker_process import Body
 from agent.sources.search.corpus import Corpus
 from agent.state.places import find_place, to_places
 

@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 
 from agent.errors import ReadFailed
 from agent.sources.formats.registry import SUFFIXES
+from agent.sources.pages.body_reader import BodyReader
 from agent.sources.pages.reading import UnreadablePage, read_body
-from agent.sources.pages.worker_pool import Body, BodyReader, WorkerPool
+from agent.sources.pages.worker_pool import WorkerPool
+from agent.sources.pages.worker_process import Body
 from tests.page_server import html, wait_for
 
 ROOT = Path(__file__).parents[1]
@@ -177,7 +179,7 @@ def test_a_script_without_a_main_guard_runs_once(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         f"import sys; sys.path.append({str(ROOT)!r}); print('once')\n"
-        "from agent.sources.pages.worker_pool import Body, BodyReader\n"
+        "from agent.sources.pages.body_reader import Body, BodyReader\n"
         "print(BodyReader().read(Body(b'# Title', suffix='.md')).title)\n"
     )
     done = subprocess.run(
@@ -189,7 +191,7 @@ def test_a_script_without_a_main_guard_runs_once(tmp_path: Path) -> None:
 @LINUX
 def test_no_worker_outlives_the_program(tmp_path: Path) -> None:
     code = (
-        "import os, signal, time; from agent.sources.pages.worker_pool import *\n"
+        "import os, signal, time; from agent.sources.pages.body_reader import *\n"
         "pool = WorkerPool(); BodyReader(pool).read(Body(b'# Title', suffix='.md'))\n"
         "with pool.borrow(time.monotonic() + 9) as worker: print(worker.pid, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)"

@@ -33,11 +33,12 @@ def run_checks(
     folder: Path,
     deadline: float = DEADLINE,
     trust_env: bool | None = None,
+    corpus: Path | None = None,
 ) -> list[Check]:
     """Run all checks and return their results in a fixed order, with secrets redacted.
 
     `shell`: the variables of the shell; those of the user's file and of the folder's `.env` are
-    read. `deadline`: seconds for all checks.
+    read. `deadline`: seconds for all checks. `corpus`: one to look into, beside the demo's.
     """
     ends_at = time.monotonic() + deadline
     variables, jobs = _read_files(shell, folder)
@@ -56,7 +57,7 @@ def run_checks(
         jobs["settings"] = lambda: settings_result
     else:
         export_to_libraries(variables)
-        jobs |= service_checks(settings)
+        jobs |= service_checks(settings.model_copy(update={"corpus": corpus}))
     checks = redact(_run_jobs(jobs, ends_at), find_secrets(values))
     summary = describe_search(checks)  # has names of providers only, so it needs no redaction
     return [*checks, summary] if summary else checks

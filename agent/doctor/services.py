@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from agent.doctor.corpus import check_corpus
 from agent.doctor.results import Check, Job, Result, make_error_result
 from agent.errors import AgentError
 from agent.llm import Generation, Model, model_label
@@ -31,6 +32,7 @@ def service_checks(settings: Settings) -> dict[str, Job]:
         "directory of journals": lambda: _check_writable(runs, "RUNS_DIR"),
         "directory of caches": lambda: _check_writable(cache, "CACHE_DIR"),
         "corpus": lambda: _check_demo_corpus(cache),
+        **({"documents": partial(check_corpus, settings.corpus, cache)} if settings.corpus else {}),
         **(
             {"cache server": lambda: _check_cache_server(settings, cache)}
             if settings.cache_url

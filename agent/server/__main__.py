@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import closing
 from typing import Any
 
 import click
@@ -55,10 +56,11 @@ def _serve(host: str, port: int, make_token: bool, options: dict[str, Any]) -> i
         configure = make_configure(load_settings, options)
         click.echo(f"Access token, for this start: {options['api_token']}", err=True)
     # raises what cannot be searched, and indexes a corpus; on a thread, so that Ctrl-C ends it
-    spawn(lambda: open_sources(settings).close()).result()
-    app, runs = make_server(host, configure)
-    logs.configure_logging(settings.api_log)
-    return serve.serve(app, runs, host, port)
+    sources = spawn(lambda: open_sources(settings)).result()
+    with closing(sources):  # a corpus is read on while no run searches it
+        app, runs = make_server(host, configure)
+        logs.configure_logging(settings.api_log)
+        return serve.serve(app, runs, host, port)
 
 
 def main() -> None:

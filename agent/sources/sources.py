@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -95,7 +95,7 @@ def open_sources(
     if "corpus" in settings.search and not settings.offline:
         return _open_web(settings, rate_limiter, opened)
     # of the demo's folder, which is ours, nobody wants to hear what else lies in it
-    warnings = partial(_corpus_warnings, opened) if settings.corpus else tuple[str, ...]
+    warnings = _corpus_warnings(opened) if settings.corpus else tuple[str, ...]
     return _corpus_sources(opened, warnings, _do_nothing if corpus else opened.close)
 
 
@@ -108,12 +108,14 @@ def find_corpus(settings: Settings) -> Path | None:
 def open_corpus(settings: Settings, seconds: float | None = None) -> Corpus:
     """The corpus of the settings, or else the demo's, with its index up to date. Close it.
 
-    `seconds`: after which no more files are read.
+    `seconds`: after which no more files are read. All who open it in a process share its index,
+    which goes on reading files until the last one closes it.
     """
     from agent.sources.search.corpus import Corpus
+    from agent.sources.search.open_indexes import shared_indexes
 
-    path = settings.corpus or DEMO
-    return Corpus(path, settings.cache_dir or user_folder("cache"), seconds, INDEX_PATIENCE)
+    path, cache = settings.corpus or DEMO, settings.cache_dir or user_folder("cache")
+    return Corpus(path, cache, seconds, INDEX_PATIENCE, indexes=shared_indexes())
 
 
 def open_page_reader(settings: Settings) -> PageReader:
@@ -140,7 +142,12 @@ def _corpus_sources(
     return Sources(search, corpus.read, _do_nothing, close, warnings)
 
 
-def _corpus_warnings(corpus: Corpus) -> tuple[str, ...]:
+def _corpus_warnings(corpus: Corpus) -> Callable[[], tuple[str, ...]]:
+    """What is not in a corpus when it is first asked for; the same all through a run."""
+    return lru_cache(lambda: _describe_left_out(corpus))
+
+
+def _describe_left_out(corpus: Corpus) -> tuple[str, ...]:
     """The files that are not in a corpus: each unreadable one, and the others in one line."""
     skipped, unknown = corpus.skipped_files, corpus.unknown_files
     warnings = [f"Not in the corpus: {reason}" for reason in skipped[:MAX_SKIPPED_SHOWN]]
@@ -166,7 +173,7 @@ def _open_web(
     chain = build_search_chain(settings, search_options(settings), corpus, rate_limiter)
     web = _plugin_or_web(settings, reader)
     read = _corpus_or_web(corpus, web) if corpus else web
-    warnings = partial(_corpus_warnings, corpus) if corpus else tuple[str, ...]
+    warnings = _corpus_warnings(corpus) if corpus else tuple[str, ...]
 
     def close() -> None:
         reader.close()

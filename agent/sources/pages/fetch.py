@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 from agent import USER_AGENT
 from agent.errors import ReadFailed
 from agent.sources.formats.body_text import BodyText, UnreadablePage
+from agent.sources.pages.body_reader import BodyReader
 from agent.sources.pages.download import Downloader, DownloadLimits, FetchedBody, host_of
 from agent.sources.pages.guard import AddressGuard
 from agent.sources.pages.robots import ROBOTS_MAX_BYTES, ROBOTS_TIMEOUT, RobotsRules
-from agent.sources.pages.worker_pool import Body, BodyReader
+from agent.sources.pages.worker_process import Body
 from agent.state import Page
 from agent.state.clock import format_utc
 from agent.state.places import to_places

@@ -2,7 +2,7 @@
 
 It is a process because what it reads is hostile: a crash, a hang or a leak costs one page, and
 never the run. It works beside the interpreter's lock of the program, too. It is run as a script,
-by `worker_pool.py`, with the import path as its argument. It has no environment, no key and no
+by `worker_process.py`, with the import path as its argument. It has no environment, no key and no
 connection; it may neither write files nor start processes.
 
 For each request it reads one line of JSON (`content_type`, `url`, `suffix`, `size`) and `size`

@@ -6,8 +6,9 @@ import json
 from pathlib import PurePath
 
 from agent.errors import ReadFailed, UsageError
+from agent.sources.pages.body_reader import BodyReader
 from agent.sources.pages.reading import UnreadablePage
-from agent.sources.pages.worker_pool import Body, BodyReader
+from agent.sources.pages.worker_process import Body
 from agent.sources.reports.blocks import ParsedReport
 from agent.sources.reports.citations import cite_sentences
 from agent.state import CitedReport

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from agent.errors import ReadFailed, UsageError
 from agent.evidence import rank_texts, split_sentences, stop_words
-from agent.sources.search.index import RESCAN_SECONDS, CorpusIndex
+from agent.sources.search.index import RESCAN_SECONDS
+from agent.sources.search.open_indexes import OpenIndexes
 from agent.sources.search.options import SearchOptions
 from agent.sources.search.terms import query_terms
 from agent.state import Hit, Page
@@ -39,7 +40,8 @@ class Corpus:
     later. `cache_dir` is the folder of the index file; None: in memory. `seconds`: after which no
     more files are read; those left are read the next time. `patience`: seconds to wait for the
     index before what is in it is searched; the rest is read meanwhile. `rescan_seconds`: between
-    two looks at the files. Thread-safe. Raises UsageError when there is nothing to read.
+    two looks at the files. `indexes`: those that are open already. Thread-safe. Raises UsageError
+    when there is nothing to read.
     """
 
     name = "corpus"
@@ -52,6 +54,7 @@ class Corpus:
         seconds: float | None = None,
         patience: float = math.inf,
         rescan_seconds: float = RESCAN_SECONDS,
+        indexes: OpenIndexes | None = None,
     ) -> None:
         deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
         root = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - links stay unresolved
@@ -59,11 +62,13 @@ class Corpus:
             raise UsageError(f"The corpus {path} does not exist.", "Check the path of --corpus.")
         name = f"corpus-{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.sqlite"
         file = cache_dir / name if cache_dir else None
-        self._index = CorpusIndex(root, file, deadline, rescan_seconds)
+        self._is_closed = False
+        self._indexes = indexes or OpenIndexes()
+        self._index = self._indexes.open(root, file, deadline, rescan_seconds)
         self._wait_for_index(patience)
         if not self._index.size:
             fault = self._first_fault()
-            self._index.close()
+            self.close()
             raise UsageError(
                 f"The corpus {path} holds no readable document{fault}.",
                 "Give a folder of documents (python -m agent.doctor lists their types), or a "
@@ -71,30 +76,51 @@ class Corpus:
             )
 
     def _wait_for_index(self, patience: float) -> None:
-        """Wait for the index, at least for its first document; tell how far it is."""
-        end = time.monotonic() + patience
+        """Wait for the index, at least for its first document; tell how far it is.
+
+        `patience`: seconds since the update began, for which another run may have waited already.
+        """
+        if self._index.refresh(0.0):
+            return
+        end = time.monotonic() + patience - self._index.update_seconds
         while not self._index.refresh(min(PROGRESS_SECONDS, max(0.0, end - time.monotonic()))):
             if self.progress:
                 log.warning(self.progress)
             if time.monotonic() >= end and self._index.size:
                 return
 
+    def _wait_for_update(self) -> None:
+        """Wait for files that have just changed, and not for many that take long."""
+        if not self._index.refresh(0.0):
+            self._index.refresh(max(0.0, UPDATE_PATIENCE - self._index.update_seconds))
+
     @property
     def progress(self) -> str:
-        """How far the index is while it is being built, in words; else ""."""
-        if not (progress := self._index.progress) or not progress[1]:
+        """How far the index is where files are left to read, in words; else ""."""
+        if not (progress := self._index.progress):
             return ""
         done, total = progress
-        return f"The corpus is being indexed: {done:,} of {total:,} new files are read so far."
+        return (
+            f"The corpus is being indexed: {done:,} of {total:,} files are read so far, "
+            f"{self.size:,} documents."
+        )
 
     def _first_fault(self) -> str:
         """Why the first file that was not read was not, for a message; "" if there is none."""
-        return f" ({self.skipped_files[0]})" if self.skipped_files else ""
+        faults = (*self.skipped_files, *(["no time was left to read it"] if self.progress else []))
+        return f" ({faults[0]})" if faults else ""
 
     @property
     def skipped_files(self) -> tuple[str, ...]:
         """The files that could not be read in whole, each with the reason."""
-        return self._index.skipped_files
+        return tuple(f"{name}: {fault}" for name, fault in self._index.skipped_files)
+
+    def files_by_fault(self) -> dict[str, list[str]]:
+        """The same files by the reason, those first of which there are most."""
+        found: dict[str, list[str]] = {}
+        for name, fault in self._index.skipped_files:
+            found.setdefault(fault, []).append(name)
+        return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
     @property
     def unknown_files(self) -> tuple[str, ...]:
@@ -112,7 +138,7 @@ class Corpus:
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """The documents that match a query, best first, at most ten. No match is no failure."""
-        self._index.refresh(UPDATE_PATIENCE)
+        self._wait_for_update()
         query, _ = SearchOptions().for_query(query[:MAX_QUERY])
         terms = self._select_terms(query_terms(query, stop_words()))
         if not terms:
@@ -134,8 +160,10 @@ class Corpus:
         return Page.from_text(url, document.title, document.text, utc_now(), places=places)
 
     def close(self) -> None:
-        """Close the index file."""
-        self._index.close()
+        """Close the index file, unless others of `indexes` use it. Can be called twice."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._indexes.close(self._index)
 
     def _select_terms(self, terms: Sequence[str]) -> Sequence[str]:
         """In a large corpus only the rarest terms: the others cost most and matter least."""

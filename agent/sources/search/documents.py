@@ -1,6 +1,6 @@
-"""A user's files as documents: the list of files, and title and text of each document.
+"""A user's files as documents, each with its title and text.
 
-A worker reads the files (`agent/sources/pages/worker_pool.py`), rows of .jsonl files aside. This
+Workers read the files (`agent/sources/pages/body_reader.py`), rows of .jsonl files aside. This
 module translates every failure to read a file (a broken PDF, a binary file) to `UnreadableFile`.
 """
 
@@ -10,23 +10,28 @@ import gzip
 import json
 import os
 import re
-import stat
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from agent.characters import strip_controls
 from agent.sources.formats.body_text import BodyText, Mark, UnreadablePage
 from agent.sources.formats.registry import SUFFIXES
-from agent.sources.pages.worker_pool import Body, BodyReader
+from agent.sources.pages.body_reader import BodyReader
+from agent.sources.pages.worker_process import Body
+from agent.sources.search.files import FileScan, storable_name
+from agent.sources.search.read_ahead import read_ahead
 
 MAX_BYTES = 50_000_000  # of a file; of one line where it is a .jsonl file, which has no limit
 MAX_TITLE = 1000  # characters; a title is stored with each part of a long document
 MAX_FALLBACK_TITLE = 80  # characters of a row's text, where the row has no title
 MAX_ADDRESS = 2000  # characters of a URL, or of the `id` of a row; a longer one counts as none
-MAX_BATCH, MAX_BATCH_BYTES = 1000, 4_000_000  # files and bytes that a worker gets at once
+MAX_WAIT = 600.0  # seconds for a worker to become free, while others read pages
+MAX_BATCH, MAX_BATCH_BYTES = 100, 1_000_000  # files and bytes that a worker gets at once
 
 
 class Document(NamedTuple):
@@ -44,132 +49,91 @@ class Document(NamedTuple):
 
 
 class UnreadableFile(Exception):
-    """A file that is left out of the corpus, with the reason."""
+    """A file that is left out of the corpus, or the rest of it, with the reason."""
 
 
-#: A file's bytes for a worker, or why it has none; None for a file of rows, which is read in place.
-Content = Body | UnreadableFile | None
+#: What a worker has read of a file, or why it got none; None for a file of rows, read in place.
+FileOutcome = BodyText | UnreadablePage | UnreadableFile | None
 
 
 class OutOfTime(Exception):
     """The time for the corpus was over before all of a file was read."""
 
 
-class FileScan(NamedTuple):
-    """The files of a corpus, by a name that can be stored: the path relative to the folder."""
-
-    files: dict[str, Path]
-    stamps: dict[str, str]  # size and change time
-    unknown: tuple[str, ...]  # files that are no documents, by their suffix or their kind
-
-
-def scan_files(root: Path) -> FileScan:
-    """The files under a folder, in order.
-
-    A `root` that is a file has the name "". Hidden files and folders are left out, and so are
-    symbolic links to files outside the folder.
-    """
-    if root.is_file():
-        return FileScan({"": root}, {"": _stamp_of(root)}, ())
-    scan = FileScan({}, {}, ())
-    unknown: list[str] = []
-    real_root = os.path.realpath(root)
-    for file in _walk_files(root):
-        name = storable_name(file.relative_to(root))
-        if stamp := _stamp_of(file) if _is_supported(file, real_root) else "":
-            scan.files[name], scan.stamps[name] = file, stamp
-        else:
-            unknown.append(name)
-    return scan._replace(unknown=tuple(unknown))
-
-
-def _walk_files(root: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))
-
-
-def storable_name(path: Path) -> str:
-    """A path as text; bytes of a name that is not UTF-8 are written as `\\xff`."""
-    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
-
-
-def _is_supported(file: Path, real_root: str) -> bool:
-    """Whether a file is of a kind that is read, and not a link to a file outside the folder."""
-    if file.suffix.lower() not in SUFFIXES:
-        return False
-    if not file.is_symlink():
-        return True
-    return Path(os.path.realpath(file)).is_relative_to(real_root)
-
-
-def _stamp_of(file: Path) -> str:
-    """Size and change time of a regular file; "" for anything else, or if it cannot be asked."""
-    try:
-        status = file.stat()
-    except OSError:  # it has just gone, or is a link to nowhere
-        return ""
-    return f"{status.st_size}:{status.st_mtime_ns}" if stat.S_ISREG(status.st_mode) else ""
-
-
 class FileReader(NamedTuple):
-    """Reads the files of a corpus, until a time on the monotonic clock."""
+    """Reads the files of a corpus in workers, until a time on the monotonic clock."""
 
     bodies: BodyReader
     deadline: float = float("inf")
 
     def read_files(
-        self, files: Iterable[Path], report_bad_rows: Callable[[int], None]
-    ) -> Iterator[Iterator[Document]]:
-        """The documents of each file, in order. Each iterator raises UnreadableFile, OutOfTime.
+        self, scan: FileScan, names: Iterable[str]
+    ) -> Generator[tuple[str, Iterator[Document]], None, None]:
+        """Each file with its documents, in order, while the next ones are read.
 
-        A worker reads the files, a batch at a time. `report_bad_rows` is called with the number of
-        unusable lines of a .jsonl file, if any.
+        Each iterator raises UnreadableFile, after the documents that are used all the same, and
+        OutOfTime. Raises ReadFailed once the reader of bodies is closed.
         """
-        for batch in self._load_batches(files):
-            contents = [content for _, content in batch if isinstance(content, Body)]
-            outcomes = self.bodies.read_all(contents, self.deadline)
-            for file, content in batch:
-                yield self._read_documents(file, content, outcomes, report_bad_rows)
+        read = partial(self._read_batch, scan)
+        outcomes = read_ahead(_split_batches(scan, names), read, _weigh, self.bodies.width)
+        with closing(outcomes):
+            for name, outcome in outcomes:
+                yield name, self._read_documents(scan.path(name), outcome)
 
-    def _load_batches(self, files: Iterable[Path]) -> Iterator[list[tuple[Path, Content]]]:
-        batch: list[tuple[Path, Content]] = []
-        size = 0
-        for file in files:
-            content = None if self._is_over() else _load(file)
-            batch.append((file, content))
-            size += len(content.data) if isinstance(content, Body) else 0
-            if size > MAX_BATCH_BYTES or len(batch) >= MAX_BATCH:
-                yield batch
-                batch, size = [], 0
-        yield batch
+    def _read_batch(
+        self, scan: FileScan, names: Sequence[str]
+    ) -> Iterator[tuple[str, FileOutcome]]:
+        """What a worker has read of each file."""
+        contents = [None if self.is_over() else _load(scan.path(name)) for name in names]
+        bodies = [content for content in contents if isinstance(content, Body)]
+        outcomes = self.bodies.read_all(bodies, self.deadline, MAX_WAIT)
+        for name, content in zip(names, contents, strict=True):
+            yield name, next(outcomes) if isinstance(content, Body) else content
 
-    def _read_documents(
-        self,
-        file: Path,
-        content: Content,
-        outcomes: Iterator[BodyText | UnreadablePage],
-        report_bad_rows: Callable[[int], None],
-    ) -> Iterator[Document]:
-        """The documents of one file; `outcomes` begins with its own, if it has one."""
+    def _read_documents(self, file: Path, outcome: FileOutcome) -> Iterator[Document]:
         self.check_time()
-        if isinstance(content, UnreadableFile):
-            raise content
-        if isinstance(content, Body):
-            yield _make_document(file, next(outcomes))
-            return
-        yield from _read_rows(file, report_bad_rows, self.check_time)
+        if isinstance(outcome, UnreadableFile):
+            raise outcome
+        if outcome is None:
+            yield from _read_rows(file, self._check_going_on)
+        else:
+            yield _make_document(file, outcome)
 
-    def _is_over(self) -> bool:
+    def _check_going_on(self) -> None:
+        """Raises OutOfTime after the deadline, ReadFailed once the reader of bodies is closed."""
+        self.check_time()
+        self.bodies.check_open()
+
+    def is_over(self) -> bool:
+        """Whether the deadline has passed."""
         return time.monotonic() > self.deadline
 
     def check_time(self) -> None:
         """Raises OutOfTime after the deadline."""
-        if self._is_over():
+        if self.is_over():
             raise OutOfTime
 
 
-def _load(file: Path) -> Content:
+def _split_batches(scan: FileScan, names: Iterable[str]) -> Iterator[list[str]]:
+    """Files that a worker gets at once: few and small, so that no worker is left without any."""
+    batch: list[str] = []
+    size = 0
+    for name in names:
+        batch.append(name)
+        size += scan.size(name)
+        if size >= MAX_BATCH_BYTES or len(batch) >= MAX_BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _weigh(read: tuple[str, FileOutcome]) -> int:
+    """The characters of what was read of a file."""
+    return len(read[1].text) if isinstance(read[1], BodyText) else 0
+
+
+def _load(file: Path) -> Body | UnreadableFile | None:
     """What a worker needs of a file; None for a file of rows."""
     if file.name.lower().endswith((".jsonl", ".jsonl.gz")):
         return None
@@ -205,34 +169,28 @@ def _make_document(file: Path, outcome: BodyText | UnreadablePage) -> Document:
 
 def _title_of(name: str) -> str:
     """A file name as a title: `travel_policy-2024` is `travel policy 2024`."""
-    return re.sub(r"[_\-]+", " ", storable_name(Path(name))).strip() or name
+    return re.sub(r"[_\-]+", " ", storable_name(name)).strip() or name
 
 
 # --- .jsonl: a document a row ------------------------------------------------------------------
 
 
-def _read_rows(
-    file: Path, report_bad_rows: Callable[[int], None], check_time: Callable[[], None]
-) -> Iterator[Document]:
+def _read_rows(file: Path, check_time: Callable[[], None]) -> Iterator[Document]:
+    """The documents of a file of rows; at its end UnreadableFile, where some are unusable."""
     bad_rows = number = 0
     try:
         with _open_rows(file) as stream:
-            for line in _read_lines(stream, check_time):
-                number += 1
+            for number, line in enumerate(_read_lines(stream, check_time), 1):
                 if document := _parse_row(line, number):
                     yield document
                 elif line.strip():
                     bad_rows += 1
-    except (
-        OSError,
-        EOFError,
-        zlib.error,
-    ) as error:  # a cut or broken .gz: the rows before are used
+    except (OSError, EOFError, zlib.error) as error:  # a cut or broken .gz: the rows before count
         if number == 0:
             raise UnreadableFile(str(error) or "cannot be read") from None
         bad_rows += 1
     if bad_rows:
-        report_bad_rows(bad_rows)
+        raise UnreadableFile(f"{bad_rows} unusable rows")
 
 
 def _open_rows(file: Path) -> BinaryIO:

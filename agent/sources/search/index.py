@@ -18,16 +18,20 @@ from typing import Any, NamedTuple
 
 from agent.errors import ReadFailed
 from agent.outside import spawn
-from agent.sources.pages.worker_pool import BodyReader
-from agent.sources.search.documents import Document, FileReader, FileScan, scan_files
-from agent.sources.search.indexing import UNFINISHED, IndexUpdate, create_index, read_stamps
+from agent.sources.pages.body_reader import BodyReader
+from agent.sources.search.documents import Document, FileReader
+from agent.sources.search.files import FileScan, scan_files
+from agent.sources.search.indexing import UNFINISHED, IndexUpdate
+from agent.sources.search.storage import close_index, create_index
 
 #: Seconds for which a try to write waits for another process: it is tried again for a minute.
 WRITE_TIMEOUT = 1.0
-RESCAN_SECONDS = 2.0  # between two looks at the files of a folder
+RESCAN_SECONDS = 2.0  # between two looks at the files of a folder,
+SLOW_SCAN, SCAN_PAUSES = 0.2, 10  # and so many times as long as a look took that takes longer
 CLOSE_TIMEOUT = 5.0  # seconds for the last commit of an update that is stopped
 MAX_PATIENCE = 1e6  # seconds; more is no limit
 MAX_TITLES = 1000
+AWAY = "it is not there, or holds no document any more; its index is kept"
 
 
 class Match(NamedTuple):
@@ -61,12 +65,24 @@ class CorpusIndex:
         self._rescan_seconds = rescan_seconds
         self._lock = threading.RLock()
         self._db = self._open()
-        self._scan = FileScan({}, {}, ())
-        self._scanned_at = -math.inf
+        self._rescan_at = -math.inf
+        self._scan_seconds = 0.0  # that the last look at the files took
+        self._folder_faults: tuple[tuple[str, str], ...] = ()
+        self._is_away = False
+        self._update_began = -math.inf
         self._reader: BodyReader | None = None
-        self._update: IndexUpdate | None = None
+        self._is_closed = False
+        self._update: IndexUpdate | None = None  # that is going on
+        self._left = (0, 0)  # files that were read, and files, after the last update
         self._updating: Future[None] = Future()
         self._updating.set_result(None)
+
+    def reopen(self, deadline: float) -> None:
+        """Look at the files at the next refresh, and read them until a later deadline."""
+        with self._lock:
+            self._deadline = max(self._deadline, deadline)
+            if self._scan_seconds < SLOW_SCAN:
+                self._rescan_at = -math.inf
 
     def refresh(self, patience: float = math.inf) -> bool:
         """Bring the index up to date with the files; whether it is, after so many seconds.
@@ -75,10 +91,10 @@ class CorpusIndex:
         """
         with self._lock:
             now = time.monotonic()
-            is_due = now - self._scanned_at >= self._rescan_seconds
-            can_read = now < self._deadline or self._scanned_at == -math.inf
-            if is_due and can_read and self._updating.done():
-                self._start_update()
+            can_read = now < self._deadline or self._rescan_at == -math.inf
+            if now >= self._rescan_at and can_read and self._updating.done():
+                self._update_began = now
+                self._updating = spawn(self._run_update)
         try:
             self._updating.result(patience if patience < MAX_PATIENCE else None)
         except TimeoutError:
@@ -86,22 +102,32 @@ class CorpusIndex:
         return True
 
     @property
-    def progress(self) -> tuple[int, int] | None:
-        """How many of the files that have changed are read; None while none is being read."""
-        update = self._update
-        return (update.done, update.total) if update and not self._updating.done() else None
+    def update_seconds(self) -> float:
+        """How long the update that is going on has taken so far."""
+        return time.monotonic() - self._update_began
 
     @property
-    def skipped_files(self) -> tuple[str, ...]:
-        """The files that are left out in whole or in part, each with the reason."""
+    def progress(self) -> tuple[int, int] | None:
+        """How many of the files are in the index; None where all are that can be read."""
+        update = self._update
+        done, total = (update.done, update.total) if update else self._left
+        return (done, total) if done < total else None
+
+    @property
+    def skipped_files(self) -> tuple[tuple[str, str], ...]:
+        """The files and folders that are left out in whole or in part, each with the reason."""
+        if self._is_away:
+            return (*self._folder_faults, (self._root.name, AWAY))
         rows = self._fetch(
             "SELECT path, skipped FROM files WHERE skipped NOT IN ('', ?) ORDER BY path", UNFINISHED
         )
-        return tuple(f"{path or self._root.name}: {reason}" for path, reason in rows)
+        return (*self._folder_faults, *((path or self._root.name, fault) for path, fault in rows))
 
     @property
     def titles(self) -> tuple[str, ...]:
         """The titles of the first `MAX_TITLES` documents, each once, sorted."""
+        if self._is_away:
+            return ()
         rows = self._fetch(
             "SELECT DISTINCT title FROM (SELECT title FROM documents LIMIT ?) ORDER BY title",
             MAX_TITLES,
@@ -111,6 +137,8 @@ class CorpusIndex:
     @property
     def size(self) -> int:
         """The number of documents."""
+        if self._is_away:
+            return 0
         return int(self._fetch("SELECT count(*) FROM documents")[0][0])
 
     def count_chunks(self, term: str) -> int:
@@ -123,6 +151,8 @@ class CorpusIndex:
         Each document comes once, with its best chunk. `title_weight` is the weight of a word of the
         title; a word of the text weighs 1.
         """
+        if self._is_away:
+            return []
         rows = self._fetch(
             "SELECT d.url, d.title, substr(d.text, c.start + 1, c.stop - c.start), w.score FROM "
             "(SELECT rowid AS id, -bm25(words, ?, 1.0) AS score FROM words WHERE words MATCH ? "
@@ -148,43 +178,58 @@ class CorpusIndex:
 
     def close(self) -> None:
         """Stop reading files and close the index; what was read is kept."""
+        self._is_closed = True
         if reader := self._reader:
             reader.close()
         wait([self._updating], timeout=CLOSE_TIMEOUT)
         with self._lock:
-            self._db.close()
-
-    def _start_update(self) -> None:
-        """Look for files, and read those that have changed in a thread. The lock is held."""
-        scan = scan_files(self._root)
-        self._scanned_at = time.monotonic()
-        self.unknown_files = scan.unknown
-        self._scan = scan
-        try:
-            is_current = read_stamps(self._db) == scan.stamps
-        except sqlite3.DatabaseError:
-            self._replace_index(is_damaged=True)
-            is_current = False
-        if not is_current:
-            self._updating = spawn(self._run_update)
+            close_index(self._db)
 
     def _run_update(self) -> None:
         """Read the files that have changed. A damaged index is built again; else in memory."""
         for is_last in (False, True):
-            self._reader = BodyReader()
-            update = IndexUpdate(self._db, self._lock, FileReader(self._reader, self._deadline))
-            self._update = update
             try:
-                return update.run(self._scan)
-            except ReadFailed:  # it was closed
-                return None
-            except sqlite3.ProgrammingError:  # closed as well
+                return self._update_by_rounds()
+            except (ReadFailed, sqlite3.ProgrammingError):  # it was closed
                 return None
             except sqlite3.DatabaseError as error:
                 if is_last:
                     raise
                 self._replace_index(is_damaged=not isinstance(error, sqlite3.OperationalError))
         return None
+
+    def _update_by_rounds(self) -> None:
+        """Look for files and read those that have changed, again and again until all are read.
+
+        A folder that holds no document may be one that is not mounted: its index is kept.
+        """
+        self._reader = reader = BodyReader()
+        if self._is_closed:
+            return
+        is_done = False
+        while not is_done:
+            scan = self._scan_files()
+            update = IndexUpdate(self._db, self._lock, FileReader(reader, self._deadline), scan)
+            self._is_away = not scan.stamps and self._holds_files()
+            if self._is_away:
+                return
+            self._update = update
+            is_done = update.run() or time.monotonic() > self._deadline
+            self._left, self._update = (update.done, update.total), None
+
+    def _scan_files(self) -> FileScan:
+        """The files as they are. Of a large folder, looking at them takes a tenth of the time."""
+        start = time.monotonic()
+        scan = scan_files(self._root)
+        self._scan_seconds = time.monotonic() - start
+        pause = SCAN_PAUSES * self._scan_seconds if self._scan_seconds > SLOW_SCAN else 0.0
+        self._rescan_at = start + max(self._rescan_seconds, pause)
+        self.unknown_files, self._folder_faults = scan.unknown, scan.faults
+        return scan
+
+    def _holds_files(self) -> bool:
+        with self._lock:
+            return bool(self._db.execute("SELECT 1 FROM files LIMIT 1").fetchall())
 
     def _replace_index(self, *, is_damaged: bool) -> None:
         """Begin anew: in the same file where that was damaged, else in memory."""
@@ -206,7 +251,7 @@ class CorpusIndex:
             except sqlite3.DatabaseError:  # damage in a part that opening did not read
                 self._replace_index(is_damaged=True)
         wait([self._updating])
-        self._scanned_at = -math.inf
+        self._rescan_at = -math.inf
         self.refresh()
         with self._lock:
             return self._db.execute(sql, values).fetchall()
@@ -230,7 +275,6 @@ class CorpusIndex:
         )
         try:
             create_index(db)
-            read_stamps(db)
         except BaseException:
             db.close()
             raise
@@ -238,5 +282,5 @@ class CorpusIndex:
 
     def _delete_file(self) -> None:
         if self._file is not None:
-            self._file.unlink(missing_ok=True)
-            self._file.with_name(f"{self._file.name}-journal").unlink(missing_ok=True)
+            for end in ("", "-journal", "-wal", "-shm"):
+                self._file.with_name(self._file.name + end).unlink(missing_ok=True)

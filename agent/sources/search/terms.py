@@ -18,6 +18,8 @@ def add_bigrams(text: str) -> str:
     The tokenizer of SQLite takes such a run for one word. With the last character as a token of its
     own, every character begins a token, so that a prefix query finds a single one.
     """
+    if text.isascii():
+        return text
     normal = unicodedata.normalize("NFKC", text)
     return _CJK_RUN.sub(lambda run: f" {' '.join(_bigrams(run[0]))} ", normal)
 
@@ -46,4 +48,6 @@ def query_terms(query: str, stop_words: frozenset[str]) -> list[str]:
 
 def strip_unstorable(text: str) -> str:
     """A text without what UTF-8 or SQLite cannot store: lone surrogates and NUL."""
+    if text.isascii() and "\0" not in text:
+        return text
     return text.encode("utf-8", "ignore").decode("utf-8").replace("\0", " ")
