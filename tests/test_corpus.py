@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from agent.errors import ReadFailed, UsageError
 from agent.settings import parse_settings
 from agent.sources.pages.body_reader import BodyReader
-from agent.sources.pages.files import unwrap_paragraphs
+from agent.sources.pages.files import plain_markdown, unwrap_paragraphs
 from agent.sources.pages.reading import read_body
 from agent.sources.search.corpus import Corpus
 from agent.sources.search.documents import FileReader
@@ -461,6 +461,24 @@ def shared() -> Corpus:
 @given(text=st.text(alphabet="ab .\n-#|`", max_size=400))
 def test_unwrapping_changes_nothing_but_blanks(text: str) -> None:
     assert "".join(unwrap_paragraphs(text).split()) == "".join(text.split())
+
+
+def test_what_is_escaped_in_markdown_is_read_as_it_is_shown() -> None:
+    text = "5 \\* 3 &lt; 20 &amp; \\_so\\_ on \\\\ C:\\temp.\n\n"
+    text += "`a \\* b &amp; c`, ``x ` \\_``, ` \\*\n"
+    code = "\n    indented \\* &amp;\n\n```\nfenced \\* &amp;\n```\n- item \\#1"
+    assert plain_markdown(text + code).split("\n") == [
+        "5 * 3 < 20 & _so_ on \\ C:\\temp.",
+        "",
+        "`a \\* b &amp; c`, ``x ` \\_``, ` *",
+        "",
+        "    indented \\* &amp;",
+        "",
+        "```",
+        "fenced \\* &amp;",
+        "```",
+        "- item #1",
+    ]
 
 
 def test_unwraps_paragraphs_and_keeps_lists_and_code() -> None:

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.sources.formats.body_text import MAX_TEXT, UnreadablePage, normalize_text
-from agent.sources.pages import pdf, sniff
+from agent.sources.pages import sniff
+from agent.sources.pages.pdf_lines import HYPHEN, PageLine, lines_of_text
+from agent.sources.pages.pdf_pages import PageJoiner
 from agent.sources.pages.reading import read_body
 from tests.hostile_pages import HOSTILE
 
@@ -37,6 +40,31 @@ def test_a_table_stands_where_it_stood_and_once() -> None:
     text = read(f"{PROSE}<h2>Winners</h2>{table}{PROSE.replace('peace', 'silence')}")
     assert text.count("1998 | France") == 1 and "Year | Winner\n1998 | France\n" in text
     assert text.index("peace") < text.index("1998") < text.index("silence")
+
+
+def test_a_page_that_is_one_table_comes_without_its_menus() -> None:
+    rows = "".join(f"<tr><td>{n}<td>Lamp number {n}<td>{n}.50 euros</tr>" for n in range(40))
+    links = "".join(f"<div><a href=/{n}>Read on about subject {n}</a></div>" for n in range(30))
+    head = f"<ul class=top>{links.replace('div', 'li')}</ul><div class=content><h1>Lamps</h1>"
+    table = f"<table><tr><th>No<th>Name<th>Price</tr>{rows}</table></div>"
+    text = read_body(f"<body>{head}{table}<div class=more>{links}</div>".encode()).text
+    assert "No | Name | Price" in text and "39 | Lamp number 39 | 39.50 euros" in text
+    assert "Read on" not in text
+
+
+def test_what_looks_like_the_place_of_a_table_stays_as_it_is() -> None:
+    assert "It is \u29da7 apples\u29db, and \u27e60 + x\u27e7." in read(
+        f"{PROSE}<p>It is \u29da7 apples\u29db, and \u27e60 + x\u27e7.</p>{MATCH}"
+    )
+
+
+@pytest.mark.parametrize("tag", ["main", "section", "article", "div"])
+def test_a_page_without_a_body_tag_loses_nothing(tag: str) -> None:
+    text = f"<{tag}>{PROSE}<p>The last word.</p></{tag}>And a tail."
+    for rest in ("", "<form><input></form>", "<p>At the end.</p>"):
+        found = read_body(f"<!doctype html><title>Of peace</title>{text}{rest}".encode())
+        assert found.title == "Of peace" and "in peace" in found.text
+        assert "The last word." in found.text
 
 
 MATCH = """
@@ -264,20 +292,96 @@ def test_a_broken_pdf_says_so(data: Path) -> None:
         assert caught.value.outcome == "invalid"
 
 
+def page_text(*pages: str) -> str:
+    joiner = PageJoiner(len(pages))
+    found = [joiner.add(lines_of_text(page), n) for n, page in enumerate(pages, 1)]
+    return "".join(page.joint + page.text for page in found).strip()
+
+
 def test_wrapped_lines_are_joined_and_others_are_not() -> None:
     page = (
-        "1 Introduction\r\nThe first line of a paragraph is wrap\x02ped here and\r\n"
+        "1 Introduction\r\nThe first line of a paragraph is wrap\x02"
+        "ped within one of its words and\r\n"
         "goes on in the second of its lines, up to its\r\nend.\r\n"
         "• An item of a list that is long\r\n"
         "• Another item of it that is long"
     )
-    assert pdf.join_wrapped_lines(page).split("\n") == [
+    assert page_text(page).split("\n") == [
         "1 Introduction",
-        "The first line of a paragraph is wrapped here and goes on in the second of its lines,"
-        " up to its end.",
+        "The first line of a paragraph is wrapped within one of its words and goes on in the second"
+        " of its lines, up to its end.",
         "• An item of a list that is long",
         "• Another item of it that is long",
     ]
+
+
+def lines_at(left: float, top: float, *texts: str, size: float = 10) -> list[PageLine]:
+    """Lines one below the other, each letter half as wide as it is high."""
+    return [
+        PageLine(text, left, left + len(text) * size / 2, top - 1.2 * size * n, size, 6 * size / 2)
+        for n, text in enumerate(texts)
+    ]
+
+
+FIRST = ("The bridge was opened in the year", "1904 and closed after a storm had", "broken it.")
+SECOND = ("A new one was built of steel two", "years later.")
+
+
+def joined(*pages: list[PageLine]) -> str:
+    joiner = PageJoiner(len(pages))
+    found = [joiner.add(page, n) for n, page in enumerate(pages, 1)]
+    return "".join(page.joint + page.text for page in found).strip()
+
+
+@pytest.mark.parametrize(("left", "top"), [(50, 652), (50, 664), (60, 664)])
+def test_paragraphs_are_told_apart_by_a_space_by_a_short_line_and_by_an_indent(
+    left: float, top: float
+) -> None:
+    rest = [
+        line._replace(left=50) if n else line for n, line in enumerate(lines_at(left, top, *SECOND))
+    ]
+    lines = [*lines_at(50, 700, *FIRST), *rest]
+    assert joined(lines).split("\n") == [" ".join(FIRST), " ".join(SECOND)]
+
+
+def test_a_paragraph_goes_on_behind_a_note_a_head_and_a_number() -> None:
+    body = lines_at(50, 700, *FIRST[:2], *FIRST[:2], *FIRST[:2])
+    note = lines_at(50, 100, "1 A note on the bridge in small type", size=7)
+    foot = lines_at(250, 40, "Page 1 of 2")
+    head = lines_at(250, 760, "The bridges of Lund")
+    last = lines_at(50, 700, "broken it in two.", *SECOND, *SECOND, *SECOND)
+    number = lines_at(250, 40, "Page 2 of 2")
+    text = joined([*head, *body, *note, *foot], [*head, *last, *number])
+    assert f"{FIRST[1]} broken it in two." in text
+    assert text.count("The bridges of Lund") == 1 and "A note on the bridge" in text
+    assert "Page" not in text
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "others", "shown"),
+    [
+        ("It is an adap", "tation of a book.", (), "an adaptation of"),
+        (
+            "The music of a singer",
+            "songwriter it is.",
+            ("singer-songwriter",),
+            "a singer-songwriter it",
+        ),
+        ("The war of 1914", "18 was the first.", (), "of 1914-18 was"),
+        ("It is by an Anglo", "American firm.", (), "an Anglo-American firm"),
+    ],
+)
+def test_a_hyphen_at_the_end_of_a_line_is_kept_where_it_is_part_of_the_word(
+    left: str, right: str, others: Sequence[str], shown: str
+) -> None:
+    lines = lines_at(50, 700, *(f"They say {word} here." for word in others), left + HYPHEN, right)
+    assert shown in joined(lines)
+    assert shown in joined(lines[:-1], lines[-1:])  # overleaf
+
+
+def test_a_repeated_sentence_and_a_heading_are_no_heads_of_pages() -> None:
+    page = [*lines_at(50, 760, "Results", size=20), *lines_at(50, 700, *FIRST, *SECOND)]
+    assert joined(page, page).count("Results") == joined(page, page).count("years later.") == 2
 
 
 # --- hostile pages -----------------------------------------------------------------------------
@@ -296,7 +400,8 @@ def test_a_hostile_page_ends_within_bounds(name: str) -> None:
 
 TAGS = st.sampled_from(
     "<p> </p> <table> <tr> <td> </table> <div> </div> <br> <li> <div\tclass=infobox> <h2> <time> "
-    "<html> <body> </body> <script> </script> <!-- --> <title> <b> <svg> <form> ⟦0⟧ ⟦9⟧".split(" ")
+    "<html> <body> </body> <script> </script> <!-- --> <title> <b> <svg> <form> "
+    "\u29da0 \u29db".split(" ")
 )
 PAGES = st.lists(st.one_of(TAGS, st.text(max_size=30)), max_size=40).map("".join)
 

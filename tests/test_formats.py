@@ -545,3 +545,25 @@ def test_places_survive_the_index(tmp_path: Path) -> None:
         page = corpus.read(corpus.search("South")[0].url)
         assert find_place(page.text, page.places, page.text.index("South")) == "sheet t, row 8"
         corpus.close()
+
+
+@pytest.mark.parametrize("suffix", [".docx", ".xlsx", ".odt", ".epub", ".pdf", ".rtf"])
+def test_a_file_with_the_suffix_of_another_format_is_read_or_named(suffix: str) -> None:
+    text = "The lighthouse of Lund was built in 1822."
+    assert read_body(text.encode(), suffix=suffix).text == text
+    page = f"<!doctype html><title>Lund</title><body><p>{text}</p><table><tr><td>A<td>B</table>"
+    assert text in read_body(page.encode(), suffix=suffix).text
+    with pytest.raises(UnreadablePage, match="it is empty"):
+        read_body(b" \n", suffix=suffix)
+    with pytest.raises(UnreadablePage, match="damaged: it is no"):
+        read_body(bytes(range(256)) * 20, suffix=suffix)
+
+
+def test_a_table_as_wide_as_a_sheet_may_be_is_whole() -> None:
+    head, row = (",".join(f"{name}{n}" for n in range(5000)) for name in "cd")
+    assert read_body(f"{head}\n{row}".encode(), suffix=".csv").text.endswith("c4999: d4999")
+
+
+def test_rich_text_that_is_cut_off_says_so() -> None:
+    found = read_body(b"{\\rtf1\\ansi Hello {\\b bold", suffix=".rtf")
+    assert (found.text, found.note) == ("Hello bold", "its end is missing")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import tomllib
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent.errors import ReadFailed
 from agent.sources.pages.fetch import PageReader
-from agent.sources.pages.walls import detect_wall
+from agent.sources.pages.reading import UnreadablePage, read_body
+from agent.sources.pages.walls import WALLS, detect_wall
 from tests.page_server import WORDS, PageServer, html, reply
 
 
@@ -83,7 +87,8 @@ def test_an_article_about_walls_is_a_page(
 def test_no_real_article_is_taken_for_a_wall(data: Path) -> None:
     for path in sorted((data / "pages" / "article_html").glob("*.gz"))[:60]:
         body = gzip.decompress(path.read_bytes())
-        assert detect_wall(body, "", "few words") in (None, "a captcha"), path.name  # at its worst
+        wall = detect_wall(body, "", "few words")
+        assert wall in (None, WALLS["captcha"]), path.name  # at its worst
         assert detect_wall(body, "A title", "words " * 300) is None
 
 
@@ -157,3 +162,31 @@ def test_a_page_about_notices_is_a_page(
 ) -> None:
     web.answers["/page"] = reply(html(title).replace(WORDS, text.encode()))
     assert reader(f"{web.url}/page").text
+
+
+SHORT_PAGES: dict[str, dict[str, list[dict[str, Any]]]] = tomllib.loads(
+    Path(__file__).with_name("walls.toml").read_text("utf-8")
+)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=f"{language}-{case['is'] or 'page'}-{case['title']}")
+        for language, lists in SHORT_PAGES.items()
+        for case in [*lists["tuned"], *lists["unseen"]]
+    ],
+)
+def test_a_short_page_is_a_wall_only_if_little_is_left_besides_the_notice(
+    case: dict[str, Any],
+) -> None:
+    form = "<form><input name=u><input type=password></form>" if "password" in case else ""
+    lines = "".join(f"<p>{escape(line)}</p>" for line in case["text"].split("\n"))
+    page = f"<!doctype html><title>{escape(case['title'])}</title><main>{lines}</main>{form}"
+    if not case["is"]:
+        found = read_body(page.encode(), "text/html; charset=utf-8").text
+        assert case["text"].split("\n")[-1] in found
+        return
+    with pytest.raises(UnreadablePage) as caught:
+        read_body(page.encode(), "text/html; charset=utf-8")
+    assert (str(caught.value), caught.value.outcome) == WALLS[case["is"]]

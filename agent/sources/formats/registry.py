@@ -24,7 +24,7 @@ class Format(NamedTuple):
     """A format. `reader` is the module and the function that reads it; "" where none does.
 
     `needs` are the packages without which it cannot be read; `remedy` is what to do instead of
-    reading it, where nothing does.
+    reading it, where nothing does. With `has_mark` the first bytes of every such file are the same.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Format(NamedTuple):
     reader: str
     needs: tuple[str, ...] = ()
     remedy: str = ""
+    has_mark: bool = False
 
     def missing(self) -> list[str]:
         """The packages that are needed and not installed."""
@@ -81,6 +82,7 @@ FORMATS: tuple[Format, ...] = (
         ("application/pdf",),
         _PAGES + "extract:read_pdf",
         ("pypdfium2",),
+        has_mark=True,
     ),
     Format(
         "Word (DOCX)",
@@ -88,6 +90,7 @@ FORMATS: tuple[Format, ...] = (
         (_OFFICE + "wordprocessingml.document", "application/vnd.ms-word.document.macroenabled.12"),
         _FORMATS + "word:read_word",
         ("lxml",),
+        has_mark=True,
     ),
     Format(
         "PowerPoint (PPTX)",
@@ -95,6 +98,7 @@ FORMATS: tuple[Format, ...] = (
         (_OFFICE + "presentationml.presentation", _OFFICE + "presentationml.slideshow"),
         _FORMATS + "slides:read_slides",
         ("lxml",),
+        has_mark=True,
     ),
     Format(
         "Excel (XLSX)",
@@ -102,6 +106,7 @@ FORMATS: tuple[Format, ...] = (
         (_OFFICE + "spreadsheetml.sheet", "application/vnd.ms-excel.sheet.macroenabled.12"),
         _FORMATS + "spreadsheet:read_spreadsheet",
         ("lxml",),
+        has_mark=True,
     ),
     Format(
         "OpenDocument (ODT, ODS, ODP)",
@@ -109,8 +114,16 @@ FORMATS: tuple[Format, ...] = (
         (_OPEN + "text", _OPEN + "spreadsheet", _OPEN + "presentation"),
         _FORMATS + "open_document:read_open_document",
         ("lxml",),
+        has_mark=True,
     ),
-    Format("EPUB", (".epub",), ("application/epub+zip",), _FORMATS + "epub:read_epub", ("lxml",)),
+    Format(
+        "EPUB",
+        (".epub",),
+        ("application/epub+zip",),
+        _FORMATS + "epub:read_epub",
+        ("lxml",),
+        has_mark=True,
+    ),
     Format(
         "CSV and TSV",
         (".csv", ".tsv", ".tab"),
@@ -122,6 +135,7 @@ FORMATS: tuple[Format, ...] = (
         (".rtf",),
         ("application/rtf", "text/rtf"),
         _FORMATS + "rich_text:read_rich_text",
+        has_mark=True,
     ),
     Format(
         "JSON",
@@ -186,8 +200,22 @@ def find_format(source: RawBody) -> Format:
     if marked:
         return marked
     named = _BY_SUFFIX.get(source.suffix)
+    if named and named.has_mark:
+        return _find_misnamed(source, named)
     # what is called .xls is often a table in HTML or in text
     return named if named and named.reader else _find_on_web(source)
+
+
+def _find_misnamed(source: RawBody, named: Format) -> Format:
+    """The format of a file whose suffix names another: a page or a text may be called .docx.
+
+    Raises UnreadablePage for what is empty or neither.
+    """
+    if not source.data.strip():
+        raise UnreadablePage("it is empty", "empty")
+    if source.data.startswith(_ZIP[:2]) or sniff.detect_kind(source.data) == "binary":
+        raise UnreadablePage(f"it is damaged: it is no {named.name}", "invalid")
+    return _find_on_web(source)
 
 
 def _find_marked(source: RawBody) -> Format | None:

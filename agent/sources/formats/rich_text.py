@@ -88,6 +88,11 @@ class _Reader:
             "plain": self._show,
         }
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the text ended within a group."""
+        return bool(self._outer)
+
     def read(self, text: str) -> None:
         """Read a whole document."""
         position = 0
@@ -200,6 +205,8 @@ def read_rich_text(source: RawBody) -> BodyText:
     reader.read(source.data.decode("latin-1"))
     text = PlacedText(source, "".join(reader.title))
     text.add("\n".join(_lines("".join(reader.pieces))))
+    if reader.is_cut:
+        text.note = "its end is missing"
     return text.finish()
 
 

@@ -15,7 +15,7 @@ from agent.sources.formats.body_text import (
     normalize_title,
 )
 from agent.sources.pages.extract import read_plain_text
-from agent.sources.pages.files import unwrap_paragraphs
+from agent.sources.pages.files import plain_markdown
 from agent.sources.pages.sniff import decode, detect_kind
 
 MAX_DEPTH = 50  # of values in values; what is deeper is written as JSON
@@ -79,7 +79,7 @@ def _read_notebook(source: RawBody, notebook: dict[str, Any]) -> BodyText:
             continue
         content = _join_texts(cell.get("source"))
         if cell.get("cell_type") == "markdown":
-            content = unwrap_paragraphs(content)
+            content = plain_markdown(content)
             if not text.title and content.lstrip().startswith("# "):
                 text.title = normalize_title(content.lstrip("# \n").partition("\n")[0])
         text.add(content, f"cell {n}")

@@ -13,7 +13,7 @@ from itertools import islice
 
 Row = tuple[int, Sequence[str]]  # its number in the table, from 1, and its cells
 
-MAX_COLUMNS = 1000
+MAX_COLUMNS = 16_384  # as many as a sheet of Excel has
 MAX_NAME = 60  # characters of the name of a column
 LOOKED_AT = 20  # rows that tell whether the first of them is a head
 

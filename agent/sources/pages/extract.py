@@ -28,7 +28,7 @@ MAX_SLOW_HTML = 2_000_000  # characters of a page that took longer
 
 def read_html(source: RawBody) -> BodyText:
     """The main text of a page. Raises UnreadablePage for one of the web that is a wall."""
-    from agent.sources.pages.walls import detect_wall, is_soft_404
+    from agent.sources.pages.walls import detect_wall
 
     title, raw = _extract_html(sniff.decode(source.data, source.content_type), source.url)
     text = PlacedText(source, title)
@@ -40,9 +40,7 @@ def read_html(source: RawBody) -> BodyText:
         failure = error
     wall = None if source.suffix else detect_wall(source.data, found.title, found.text)
     if wall:
-        raise UnreadablePage(f"it shows {wall} instead of a page", "blocked")
-    if not source.suffix and is_soft_404(found.title, found.text):
-        raise UnreadablePage("it says that there is no such page", "not_found")
+        raise UnreadablePage(wall.reason, wall.outcome)
     if failure:
         raise failure
     return found

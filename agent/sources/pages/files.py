@@ -1,4 +1,7 @@
-"""Markdown and plain text of a user: their lines as they are, but wrapped paragraphs joined."""
+"""Markdown and plain text of a user: their lines as they are, but wrapped paragraphs joined.
+
+Markdown keeps its marks; what is escaped in it is read as it is shown, or no quote would be.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterator
 
 from agent.characters import strip_controls
 from agent.sources.formats.body_text import BodyText, RawBody, UnreadablePage
-from agent.sources.pages.sniff import decode
+from agent.sources.pages.sniff import decode, unescape_entities
 
 #: Characters. A shorter line was not wrapped: it is an item of a list, an address, a heading.
 MIN_WRAPPED_LINE = 60
@@ -17,6 +20,10 @@ _HEADING = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 #: A line that never continues the one before it: a heading, list item, table row, quote, fence,
 #: indented code.
 _NEW_BLOCK = re.compile(r"[ \t]*(?:[#>|*+•‣–-]|\d+[.)]|[A-Za-z][.)]\s|```|~~~|$)|\t| {4}")
+#: A code span, an escaped character, an entity.
+_ESCAPED = re.compile(
+    r"(?<!`)(`+)(?!`).{1,1000}?(?<!`)\1(?!`)|\\([!-/:-@\[-`{-~])|&(?:#\w{1,7}|[A-Za-z]\w{1,31});"
+)
 
 
 def read_markdown(source: RawBody) -> BodyText:
@@ -28,7 +35,7 @@ def read_markdown(source: RawBody) -> BodyText:
         pairs = (line.partition(":") for line in front[1].splitlines())
         fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
     title = fields.get("title") or _find_heading(text)
-    return BodyText(title, unwrap_paragraphs(text).strip(), fields.get("url", ""))
+    return BodyText(title, plain_markdown(text).strip(), fields.get("url", ""))
 
 
 def read_text(source: RawBody) -> BodyText:
@@ -42,6 +49,27 @@ def unwrap_paragraphs(text: str) -> str:
     A line break counts as the end of a sentence: a wrapped sentence could never be quoted whole.
     """
     return "\n".join(" ".join(paragraph) for paragraph in _split_paragraphs(text))
+
+
+def plain_markdown(text: str) -> str:
+    """Markdown with its wrapped lines joined, escaped characters as they are shown, but in code.
+
+    Format: https://spec.commonmark.org/0.31.2/, 2.4, 2.5 and 6.1.
+    """
+    lines = []
+    in_fence = in_block = is_after_blank = False
+    for line in unwrap_paragraphs(text).split("\n"):
+        is_fence = line.lstrip().startswith(("```", "~~~"))
+        in_fence ^= is_fence
+        in_block = line.startswith(("    ", "\t")) and (in_block or is_after_blank)
+        is_after_blank = not line.strip()
+        lines.append(line if is_fence or in_fence or in_block else _ESCAPED.sub(_show, line))
+    return strip_controls("\n".join(lines))
+
+
+def _show(escaped: re.Match[str]) -> str:
+    """What is shown of an escaped character or an entity; a code span as it is."""
+    return escaped[2] or (unescape_entities(escaped[0]) if escaped[0][0] == "&" else escaped[0])
 
 
 def _split_paragraphs(text: str) -> Iterator[list[str]]:

@@ -36,9 +36,13 @@ _EDITORIAL_MARKS = (
     " | //*[contains(@class, 'mw-editsection') or contains(@class, 'mw-jump-link')"
     " or contains(@class, 'navbar-mini')]"
 )
+_METADATA = frozenset("title meta link script style base noscript template".split())
 _BOILERPLATE = "//nav | //header | //footer | //aside | //form | //button | //select | //script"
-_PLACEHOLDER = "\u27e6{}\u27e7"  # in the place of a box, with its number
-_PLACEHOLDERS = re.compile("\u27e6(\\d+)\u27e7")
+#: In the place of a box: its number, and its text, so that it weighs as much as the box.
+#: The brackets, double wiggly fences, are in no text of the data.
+_PLACEHOLDER = "\u29da{} {}\u29db"
+_PLACEHOLDERS = re.compile("\u29da(\\d+) [^\u29da\u29db]*+\u29db")
+_BRACKETS = re.compile("[\u29da\u29db\\s]+")
 #: The name is possessive: it shares characters with what follows, and giving them back one by one
 #: would take quadratic time.
 _LONG_TAG = re.compile(r"<(\w++)[^<>]{4000,}+>")
@@ -124,8 +128,24 @@ def _parse(html: str) -> tuple[Element | None, bool]:
         tree = document_fromstring(html.encode("utf-8", "replace"), parser=parser)
     except etree.LxmlError:
         return None, False
+    _end_head(tree)
     error = parser.error_log.last_error
     return tree, error is None or error.type_name != "ERR_RESOURCE_LIMIT"
+
+
+def _end_head(tree: Element) -> None:
+    """Move content out of the head: `<main>` and others of HTML 5 do not end it for the parser."""
+    head, body = tree.find("head"), tree.find("body")
+    parts = [] if head is None else list(head)
+    first = next((n for n, part in enumerate(parts) if part.tag not in _METADATA), None)
+    if first is None:
+        return
+    if body is None:
+        body = tree.makeelement("body")
+        tree.append(body)
+    parts[-1].tail = (parts[-1].tail or "") + (body.text or "")
+    body.text = None
+    body[:0] = parts[first:]
 
 
 def _remove_hidden(tree: Element) -> None:
@@ -204,7 +224,8 @@ def _replace_boxes(body: Element) -> dict[int, _Box]:
     for n, element in enumerate(find_boxes(body)):
         boxes[n] = _Box("\n".join(render_lines(element)), is_infobox(element))
         placeholder = element.makeelement("p")
-        placeholder.text, placeholder.tail = _PLACEHOLDER.format(n), element.tail
+        weight = _BRACKETS.sub(" ", boxes[n].text)
+        placeholder.text, placeholder.tail = _PLACEHOLDER.format(n, weight), element.tail
         element.getparent().replace(element, placeholder)
     return boxes
 
@@ -227,7 +248,9 @@ def _restore_boxes(text: str, boxes: dict[int, _Box]) -> str:
     remaining = dict(boxes)
 
     def restore(placeholder: re.Match[str]) -> str:
-        box = remaining.pop(int(placeholder[1]), None)
+        if (n := int(placeholder[1])) not in boxes:
+            return placeholder[0]
+        box = remaining.pop(n, None)
         return f"\n{box.text if box else ''}\n"
 
     text = _PLACEHOLDERS.sub(restore, text)

@@ -1,117 +1,56 @@
 """Pages shown instead of content: captchas, consent, age gates, login, JavaScript, "not found".
 
-The notices are known in English, German, French, Spanish, Italian, Portuguese, Dutch, Polish,
-Russian, Japanese and Chinese.
+Their words are in `walls.toml`, by language. A page that begins with a notice is a wall only if
+hardly anything is left of it besides the notice: many honest pages begin with one.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from agent.state import Outcome
 
 #: Characters of text above which a page is no wall. Google's captcha page has 1,000. An article
-#: about captchas is longer, or matches no pattern below. Checked on the walls of data/search; no
-#: false positive on data/pages and data/worldcup. Run test_walls.py after changing it.
+#: about captchas is longer, or matches no pattern of the markup. Checked on the walls of
+#: data/search; no false positive on data/pages and data/worldcup. Run test_walls.py after changing
+#: this and what follows.
 MAX_WALL_CHARS = 1500
-#: Characters of text up to which the words of a notice make a page a wall.
-MAX_NOTICE_CHARS = 600
+MAX_NOTICE_CHARS = 1000  # of text up to which the words of a notice make a page a wall
+SEARCHED_CHARS = 300  # of the text, from its beginning, where a notice may begin
 SEARCHED_BYTES = 300_000  # of the HTML, from its beginning
+#: Characters of a sentence that may be content, and of all that are, also as a share of the text.
+MIN_SENTENCE, MIN_CONTENT, MIN_CONTENT_SHARE = 25, 60, 0.25
+CHARS_PER_IDEOGRAPH = 3  # in a language with letters
 
-#: Patterns of the HTML source, which only walls match.
-_MARKUP_PATTERNS = (
-    (
-        "a captcha",
-        r"<form[^<>]{0,200}\bid=[\"']?(?:captcha|challenge)-form|captcha-delivery\.com/"
-        r"|\b(?:cf_chl_opt|_cf_chl_|px-captcha|_Incapsula_Resource|distil_r_captcha)"
-        r"|/sorry/index\?|/errors/validateCaptcha|anomaly-modal|bm-verify=|awswaf\.com/.{0,80}challenge",
-    ),
-    ("a call for JavaScript", r"/httpservice/retry/enablejs|<title>Just a moment\.\.\.</title>"),
-    (
-        "a consent page",
-        r"<form[^<>]{0,200}\baction=[\"']?https://consent\.(?:google|youtube|yahoo)\."
-        r"|https://consent\.(?:google|youtube)\.com/save|guce\.(?:yahoo|advertising|oath)\.com/consent",
-    ),
-)
-#: Patterns of the title, or of a line at the beginning, of a page with hardly any other text.
-_NOTICE_PATTERNS = (
-    (
-        "a captcha",
-        r"(?:verify|confirm|prove)(?: that)? you(?: are|'re|’re) (?:a )?(?:not a robot|human)"
-        r"|are you (?:a )?(?:robot|human)\b|our systems have detected unusual traffic"
-        r"|attention required! \| cloudflare"
-        r"|checking (?:if the site connection is secure|your browser)"
-        r"|security check(?:point)?$|robot check|bot (?:check|verification)|human verification"
-        r"|pardon our interruption|complete the security check|enter the characters you see"
-        r"|your user agent .{0,80}has been identified as|automated (?:access|requests)"
-        r"|bestätigen sie,? dass sie (?:kein (?:roboter|bot)|ein mensch)|sicherheitsüberprüfung"
-        r"|sind sie ein mensch|(?:confirmez|vérifiez|prouvez) que vous (?:n.êtes pas un robot|êtes)"
-        r"|êtes-vous un (?:robot|humain)|vérification de sécurité"
-        r"|(?:confirma|verifica|demuestra) que (?:no )?eres (?:un robot|humano)|¿eres un robot"
-        r"|(?:conferma|verifica|dimostra) (?:che non sei|di non essere) un robot|sei un robot"
-        r"|(?:confirme|verifique|prove) que (?:você )?não é um robô|você é um robô"
-        r"|(?:bevestig|bewijs) dat (?:u|je) (?:geen robot|een mens)|ben (?:u|je) een robot"
-        r"|potwierdź,? że nie jesteś robotem|подтвердите,? что (?:вы не робот|запросы отправляли)"
-        r"|вы не робот|私はロボットではありません|ロボットではないこと|请(?:完成)?安全验证|人机验证"
-        r"|请?确认(?:您|你)不是机器人",
-    ),
-    (
-        "a refusal",
-        r"access (?:to this page has been )?denied|you have been blocked|request blocked"
-        r"|zugriff verweigert|accès (?:refusé|interdit)|acceso denegado|accesso negato"
-        r"|acesso negado|toegang geweigerd|odmowa dostępu|доступ (?:запрещ[её]н|ограничен)"
-        r"|アクセスが拒否|访问被(?:拒绝|阻断)|拒绝访问",
-    ),
-    (
-        "a call for JavaScript",
-        r"(?:enable|turn on|activate) javascript|javascript is (?:disabled|required|not )"
-        r"|(?:you need to|requires|must) (?:enable |have )?javascript|enable cookies"
-        r"|(?:bitte )?(?:aktivieren sie|aktiviere) (?:bitte )?javascript"
-        r"|javascript (?:ist deaktiviert|muss aktiviert)"
-        r"|(?:veuillez )?activer? javascript|javascript (?:est|doit être) (?:dés)?activé"
-        r"|(?:por favor,? )?(?:activa|active|habilita|habilite|ative) (?:el |o )?javascript"
-        r"|(?:abilita|attiva) (?:il )?javascript|(?:schakel|zet) javascript|włącz javascript"
-        r"|включите javascript|javascript ?を有効|请(?:启用|开启) ?javascript",
-    ),
-    (
-        "a consent page",
-        r"before you continue to|we (?:value|care about) your privacy|your privacy choices$"
-        r"|bevor sie (?:zu|fortfahren)|avant d.accéder à"
-        r"|we (?:use|and our) (?:\d+ )?(?:partners?|cookies to)|this (?:web)?site uses cookies"
-        r"|wir und unsere (?:\d+ )?partner|wir (?:verwenden|nutzen) cookies|ihre privatsphäre"
-        r"|(?:nous et nos (?:\d+ )?partenaires|nous respectons votre vie privée|ce site utilise des"
-        r" cookies)|(?:nosotros y nuestros (?:\d+ )?socios|valoramos tu privacidad|este sitio"
-        r" (?:web )?utiliza cookies)|(?:noi e i nostri (?:\d+ )?partner|la tua privacy|questo sito"
-        r" utilizza i? ?cookie)|(?:nós e os nossos (?:\d+ )?parceiros|valorizamos a sua privacidade"
-        r"|este site (?:usa|utiliza) cookies)|wij en onze (?:\d+ )?partners|(?:wij|we) gebruiken"
-        r" cookies|(?:my i nasi partnerzy|szanujemy twoją prywatność)|(?:мы и наши партн[её]ры"
-        r"|мы используем (?:файлы )?cookie)|(?:当社|私たち)(?:と|および)パートナー"
-        r"|(?:当サイト|このサイト)"
-        r"では.{0,10}(?:cookie|クッキー)|我们和我们的合作伙伴|本网站使用 ?cookie",
-    ),
-    (
-        "an age gate",
-        r"(?:please )?(?:confirm|verify) (?:that )?(?:your age|you are (?:over|at least|of legal))"
-        r"|are you (?:over|at least) (?:1[68]|21)|you must be (?:at least |over )?(?:18|21)"
-        r"|age verification|(?:bitte )?bestätigen sie ihr alter|altersprüfung"
-        r"|sind sie (?:über|mindestens) 1[68]"
-        r"|(?:avez-vous (?:plus de )?1[68]|êtes-vous majeur|vérification de l.âge)"
-        r"|(?:eres mayor de (?:edad|18)|¿eres mayor|verificación de edad)"
-        r"|(?:hai più di 18|sei maggiorenne|verifica dell.età)"
-        r"|(?:você tem mais de 18|verificação de idade)"
-        r"|(?:ben je (?:ouder dan )?18|leeftijdscontrole)|czy masz (?:ukończone )?18"
-        r"|вам (?:уже )?(?:есть|исполнилось) 18|(?:あなたは)?18歳以上|年齢確認"
-        r"|(?:您|你)(?:是否)?已?年?满 ?18",
-    ),
-    ("a login page", r"(?:please )?(?:log|sign) ?in (?:to|or|·|\|)|(?:log|sign) ?in$|login\b"),
-)
-#: The notice of a page that is not there, though its status says that it is.
-NOT_FOUND = (
-    r"(?:error )?404\b|(?:the |this )?page (?:(?:was |could )?not (?:be )?found|(?:you .{0,40})?"
-    r"(?:does not|doesn.t|no longer) exists?)|(?:sorry,? )?we can.?t find (?:the|that|this) page"
-    r"|(?:diese )?seite (?:wurde )?nicht gefunden|(?:cette )?page (?:introuvable|non trouvée)"
-    r"|página no encontrada|pagina non trovata|página não encontrada|pagina niet gevonden"
-    r"|(?:nie znaleziono strony|strona nie (?:została )?znaleziona)|страница не найдена"
-    r"|ページが見つかりません|お探しのページ|(?:页面|頁面)(?:不存在|未找到)|找不到(?:该|此)?页面"
-)
+
+class Wall(NamedTuple):
+    """What a page shows instead of content, in words for the user."""
+
+    reason: str
+    outcome: Outcome = "blocked"
+
+
+def _describe(name: str) -> Wall:
+    return Wall(f"it shows {name} instead of a page")
+
+
+#: By their names in `walls.toml`; the first of several is told.
+WALLS = {
+    "captcha": _describe("a captcha"),
+    "refusal": _describe("a refusal"),
+    "javascript": _describe("a call for JavaScript"),
+    "consent": _describe("a consent page"),
+    "age": _describe("an age gate"),
+    "login": _describe("a login page"),
+    "subscription": _describe("a call for a subscription"),
+    "not_found": Wall("it says that there is no such page", "not_found"),
+}
 #: A page that only a script fills: a notice for those without, or an empty place for the content.
 _SCRIPTED = re.compile(
     r"<noscript\b[^<>]*>(?:(?!</noscript).){0,2000}javascript"
@@ -119,37 +58,94 @@ _SCRIPTED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _PASSWORD_FIELD = re.compile(r"<input[^<>]{0,300}type=[\"']?password", re.IGNORECASE)
-#: Words that may precede a notice.
-_COURTESY = r"(?:(?:please|sorry|error|oops|to continue|we need to)[\s,:!.]+)*"
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n")
+_TITLE_END = re.compile(r"\s+[-–—|·•:»]\s+|:\s+")
+_SAYS_SOMETHING = re.compile(r"\d|[.!?…。！？]$")
+_IDEOGRAPH = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
 
 
-def detect_wall(body: bytes, title: str, text: str) -> str | None:
-    """What kind of wall an HTML page is, in words; None for a page with content."""
+class _Language(NamedTuple):
+    """The notices of a language, a group for each wall, and the words of their sentences."""
+
+    notices: re.Pattern[str]
+    words: re.Pattern[str]
+
+
+def detect_wall(body: bytes, title: str, text: str) -> Wall | None:
+    """Which wall an HTML page is; None for a page with content."""
     if len(text) > MAX_WALL_CHARS:
         return None
     html = body[:SEARCHED_BYTES].decode("utf-8", "replace")
-    for name, pattern in _MARKUP_PATTERNS:
-        if re.search(pattern, html, re.IGNORECASE):
-            return name
+    if marked := _markup().search(html):
+        return WALLS[str(marked.lastgroup)]
     if not text and _SCRIPTED.search(html):
-        return "a call for JavaScript"
-    for name, pattern in _NOTICE_PATTERNS if len(text) <= MAX_NOTICE_CHARS else ():
-        if _begins_with(pattern, title, text) and (
-            name != "a login page" or _PASSWORD_FIELD.search(html)
-        ):
-            return name
-    return None
+        return WALLS["javascript"]
+    found = _find_notices(title, text) if len(text) <= MAX_NOTICE_CHARS else set()
+    if not _PASSWORD_FIELD.search(html):
+        found.discard("login")
+    return next((wall for name, wall in WALLS.items() if name in found), None)
 
 
-def is_soft_404(title: str, text: str) -> bool:
-    """Whether a page says that there is none, and hardly anything else."""
-    return len(text) <= MAX_NOTICE_CHARS and _begins_with(NOT_FOUND, title, text)
+def _find_notices(title: str, text: str) -> set[str]:
+    """The names of the walls whose notice the page begins with, if it has no other content."""
+    sentences = [one.strip() for one in _SENTENCE_END.split(text)]
+    parts = [*_TITLE_END.split(title), *_SENTENCE_END.split(text[:SEARCHED_CHARS])]
+    beginnings = [part.strip(" .!:…") for part in parts]
+    found: set[str] = set()
+    for language in _languages():
+        names = {str(match.lastgroup) for match in map(language.notices.match, beginnings) if match}
+        if names and not _has_content(sentences, language):
+            found |= names
+    return found
 
 
-def _begins_with(pattern: str, title: str, text: str) -> bool:
-    """Whether the title, or a line near the beginning of the text, begins with a pattern.
+def _has_content(sentences: Sequence[str], language: _Language) -> bool:
+    """Whether enough is said in sentences that are no part of a notice."""
+    content = sum(
+        length
+        for one in sentences
+        if (length := _count_chars(one)) >= MIN_SENTENCE
+        and _SAYS_SOMETHING.search(one)
+        and not language.words.search(one)
+        and not language.notices.match(one)
+    )
+    return content >= max(MIN_CONTENT, MIN_CONTENT_SHARE * sum(map(_count_chars, sentences)))
 
-    In the middle of a sentence the same words are those of an article about walls.
-    """
-    start = re.compile(rf"^{_COURTESY}(?:{pattern})", re.IGNORECASE | re.MULTILINE)
-    return bool(start.search(title.strip()) or start.search(text[:300]))
+
+def _count_chars(text: str) -> int:
+    return len(text) + (CHARS_PER_IDEOGRAPH - 1) * len(_IDEOGRAPH.findall(text))
+
+
+# --- the words of walls --------------------------------------------------------------------------
+
+
+@cache
+def _tables() -> dict[str, dict[str, str]]:
+    return tomllib.loads(files("agent.sources.pages").joinpath("walls.toml").read_text("utf-8"))
+
+
+@cache
+def _markup() -> re.Pattern[str]:
+    return re.compile(_groups(_tables()["markup"]), re.IGNORECASE)
+
+
+@cache
+def _languages() -> Sequence[_Language]:
+    return [_compile(table) for name, table in _tables().items() if name != "markup"]
+
+
+def _compile(table: dict[str, str]) -> _Language:
+    before = rf"(?:[^,.]{{1,80}},\s)?(?:(?:{_alternatives(table['before'])})[\s,:!.]*){{0,2}}"
+    words = (word.replace("_", r"\b ?") for word in table["words"].split())
+    bounded = "|".join(word if _IDEOGRAPH.match(word) else rf"\b{word}" for word in words)
+    notices = re.compile(f"(?:{before})(?:{_groups(table)})", re.IGNORECASE)
+    return _Language(notices, re.compile(bounded, re.IGNORECASE))
+
+
+def _groups(table: dict[str, str]) -> str:
+    """A group for each wall, named as it is."""
+    return "|".join(f"(?P<{name}>{_alternatives(table[name])})" for name in WALLS if name in table)
+
+
+def _alternatives(lines: str) -> str:
+    return "|".join(lines.strip().split("\n"))

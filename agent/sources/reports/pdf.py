@@ -5,9 +5,12 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
-from agent.sources.pages.pdf import MAX_PAGES, extract_page_text, join_wrapped_lines
+from agent.sources.pages.pdf import MAX_PAGES
+from agent.sources.pages.pdf_lines import HYPHEN, read_lines
+from agent.sources.pages.pdf_pages import PageJoiner
 from agent.sources.reports.blocks import (
     BlockBuilder,
     ParsedReport,
@@ -32,29 +35,29 @@ def parse_pdf(body: bytes) -> ParsedReport:
         fault = "needs a password" if "assword" in str(error) else "is broken"
         raise ValueError(f"is a PDF that {fault}") from None
     title = str(document.get_metadata_dict(skip_empty=True).get("Title", ""))[:300]
+    joiner = PageJoiner(min(MAX_PAGES, len(document)))
     urls: list[str] = []
-    pages = []
+    text = ""
     for index in range(min(MAX_PAGES, len(document))):
-        try:
-            pages.append(_read_page(document[index], document, urls))
-        except pypdfium2.PdfiumError:
-            continue
-    lines = (line for page in pages for line in join_wrapped_lines(page).split("\n"))
-    return ParsedReport("pdf", " ".join(title.split()), cut_blocks(_to_blocks(lines, urls)))
+        with suppress(pypdfium2.PdfiumError):
+            page = document[index]
+            textpage = page.get_textpage()
+            joined = joiner.add(read_lines(textpage), index + 1)
+            text += joined.joint + _mark_links(joined.text, page, document, textpage, urls)
+    blocks = cut_blocks(_to_blocks(iter(text.split("\n")), urls))
+    return ParsedReport("pdf", " ".join(title.split()), blocks)
 
 
-def _read_page(page: Any, document: Any, urls: list[str]) -> str:
+def _mark_links(text: str, page: Any, document: Any, textpage: Any, urls: list[str]) -> str:
     """The text of a page, marked where a link begins and ends."""
-    textpage = page.get_textpage()
-    text = extract_page_text(textpage)
     marks: list[tuple[int, str]] = []
     at = 0
     for words, url in _find_links(page, document, textpage):
-        start = text.find(words, at)
-        start = start if start >= 0 else text.find(words)
-        if words.strip() and start >= 0:
-            at = start + len(words)
-            marks += [(start, "\ue000"), (at, f"\ue001{len(urls)}\ue002")]
+        form = re.compile(r"[\s-]*".join(map(re.escape, re.split(rf"[\s{HYPHEN}]+", words))))
+        found = (form.search(text, at) or form.search(text)) if words else None
+        if found:
+            at = found.end()
+            marks += [(found.start(), "\ue000"), (at, f"\ue001{len(urls)}\ue002")]
             urls.append(url)
     for offset, mark in sorted(marks, key=lambda m: m[0], reverse=True):
         text = text[:offset] + mark + text[offset:]

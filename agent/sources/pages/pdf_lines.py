@@ -1,0 +1,238 @@
+"""The lines of a page of a PDF with their places: columns one after the other, cells parted."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+CELL_BREAK = "\x1f"
+HYPHEN = "\ufffe"  # what PDFium writes for a hyphen at which a word was divided, without a break
+MIN_GAP = 0.8  # heights of a letter: a blank has 0.4 at most, in type of one width 0.7
+#: Of a line that is stretched to its margins: heights of a letter that a blank has at most, the
+#: ratio of its widest blank to its narrowest, the share of letters.
+MAX_JUSTIFIED, MAX_STRETCH, MIN_LETTERS = 4.0, 1.6, 0.5
+MIN_OVERLAP = 0.4  # of the heights of two letters on one line: one of them may be raised
+MIN_COLUMN_LINES = 4
+MIN_COLUMN_CHARS = 20
+MAX_SIZE = 10_000  # of type; what a broken file says beyond that, or nothing, is not believed
+ALEFS = "\u0627\u0622\u0623\u0625"
+LAM = "\u0644"
+#: What control characters stand for: a divided word, and in TeX's fonts of bitmaps, which have no
+#: table of Unicode, what is in their place in Cork encoding (T1).
+_READ_AS = dict(zip("\x10\x11\x12\x13\x14\x15\x16", "“”„«»–—", strict=True)) | {
+    "\x02": HYPHEN,
+    **dict(zip("\x1b\x1c\x1d\x1e\x1f", "ff fi fl ffi ffl".split(), strict=True)),
+}
+LIST_ITEM = re.compile(r"(?:[-–—•●▪◦‣*·]|\(?\d{1,2}[.)]|\(?[a-z][.)]|\[\d{1,3}\])\s")
+_DIVIDED = re.compile(rf"[\x02{HYPHEN}]\n?|(?<=[^\W\d_])-\n(?=[^\W\d_])")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
+
+
+class PageLine(NamedTuple):
+    """A line with its place on the page, mirrored where the page is written from the right.
+
+    `baseline` grows upwards; `first` is the width of the first word; `has_blank` says whether a
+    blank stands at the end, which tells in Korean that no word is divided there.
+    """
+
+    text: str
+    left: float
+    right: float
+    baseline: float
+    size: float
+    first: float
+    has_blank: bool = False
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it has cells of a table."""
+        return CELL_BREAK in self.text
+
+
+def read_lines(page: Any) -> list[PageLine]:
+    """The lines of a text page of PDFium in reading order.
+
+    PDFium reverses right-to-left text character by character. That also reverses the two letters
+    of the ligature of lam and alef, which is one glyph and very frequent in Arabic.
+    """
+    import pypdfium2
+
+    text = str(page.get_text_range())
+    count = page.count_chars()
+    chars = list(text) if len(text) == count else _split_units(text)
+    if len(chars) != count:
+        return lines_of_text(text)
+    try:
+        return list(order_columns(_place_lines(page, chars)))
+    except pypdfium2.PdfiumError:  # a character has no place
+        return lines_of_text(text)
+
+
+def _place_lines(page: Any, units: Sequence[str]) -> list[PageLine]:
+    chars = [_READ_AS.get(unit, unit) for unit in units]
+    for i in range(len(chars) - 1):
+        if chars[i] == " ":
+            chars[i] = _blank_at(page, i)
+        elif chars[i] in ALEFS and chars[i + 1] == LAM and is_one_glyph(page, i):
+            chars[i : i + 2] = LAM, chars[i]
+    is_mirrored = len(_RIGHT_TO_LEFT.findall("".join(chars))) > len(chars) / 3
+    return [_line_at(page, chars, span, is_mirrored) for span in _spans(chars)]
+
+
+def _split_units(text: str) -> list[str]:
+    """The UTF-16 units of a text, which PDFium counts."""
+    return [chr(unit) for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")]
+
+
+def lines_of_text(text: str) -> list[PageLine]:
+    """The lines of a text whose places are not known: all characters are equally wide.
+
+    They are not, so a line counts as full if an eighth of the longest is left beside a word.
+    """
+    text = _DIVIDED.sub(HYPHEN + "\n", text.replace("\r", ""))
+    lines = [" ".join(line.split(" ")).strip() for line in text.split("\n")]
+    space = max(map(len, lines)) / 8
+    return [
+        PageLine(line, 0, len(line), -float(n), 1, len(line.split(" ", 1)[0]) + space)
+        for n, line in enumerate(lines)
+        if line
+    ]
+
+
+def _blank_at(page: Any, index: int) -> str:
+    """What the blank at an index is: one between words, between cells, or the end of a line."""
+    gap = _gap_at(page, index) if index else 0.0
+    return "\n" if gap < 0 else CELL_BREAK if gap > MIN_GAP else " "
+
+
+def _gap_at(page: Any, index: int) -> float:
+    """How wide a blank is, in heights of a letter; below 0 if it is between two lines."""
+    import pypdfium2
+
+    try:
+        left, right = page.get_charbox(index - 1, True), page.get_charbox(index + 1, True)
+    except (pypdfium2.PdfiumError, IndexError):  # at the end, or beside what has no place
+        return 0.0
+    _, bottom, end, top = left
+    start, other_bottom, _, other_top = right
+    height, other = top - bottom, other_top - other_bottom
+    if height <= 0 or other <= 0:
+        return 0.0
+    if min(top, other_top) - max(bottom, other_bottom) < MIN_OVERLAP * min(height, other):
+        return -1.0
+    return float(max(0.0, (start - end) / max(height, other)))
+
+
+def is_one_glyph(page: Any, index: int) -> bool:
+    """Whether a character and the next one have the same bounding box."""
+    first, second = page.get_charbox(index), page.get_charbox(index + 1)
+    return all(abs(a - b) < 0.01 for a, b in zip(first, second, strict=True))
+
+
+def _spans(chars: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The beginning and the end of each line, without blanks around it."""
+    start = 0
+    for i, char in enumerate([*chars, "\n"]):
+        if char not in ("\n", "\r", HYPHEN):
+            continue
+        end = min(i + (char == HYPHEN), len(chars))
+        while start < end and chars[start] in (" ", CELL_BREAK):
+            start += 1
+        while start < end and chars[end - 1] in (" ", CELL_BREAK):
+            end -= 1
+        if start < end:
+            yield start, end
+        start = i + 1
+
+
+def _line_at(page: Any, chars: Sequence[str], span: tuple[int, int], is_mirrored: bool) -> PageLine:
+    start, end = span
+    word_end = next((i for i in range(start, end) if chars[i] in (" ", CELL_BREAK)), end)
+    first, word, last = (_edges(page, i) for i in (start, word_end - 1, end - 1))
+    text = "".join(chars[start:end])
+    if not text.isascii():
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if CELL_BREAK in text:
+        text = _join_cells(page, chars, span, text)
+    left, right = min(first[0], last[0]), max(first[1], last[1])
+    width = max(first[1], word[1]) - min(first[0], word[0])
+    if is_mirrored:
+        left, right = -right, -left
+    has_blank = end < len(chars) and chars[end] == " "
+    (baseline, size), (other, other_size) = _type_at(page, start), _type_at(page, end - 1)
+    # a sign of a list or of a note is small, and may be raised
+    return PageLine(
+        text, left, right, min(baseline, other), max(size, other_size), width, has_blank
+    )
+
+
+def _edges(page: Any, index: int) -> tuple[float, float]:
+    """The left and right edge of a character."""
+    left, _, right, _ = page.get_charbox(index, loose=True)
+    return left, right
+
+
+def _type_at(page: Any, index: int) -> tuple[float, float]:
+    """The baseline of a character and the size of its type, as they are on the page."""
+    import pypdfium2.raw as raw
+
+    matrix, x, y = raw.FS_MATRIX(), ctypes.c_double(), ctypes.c_double()
+    raw.FPDFText_GetCharOrigin(page, index, ctypes.byref(x), ctypes.byref(y))
+    raw.FPDFText_GetMatrix(page, index, ctypes.byref(matrix))
+    size = raw.FPDFText_GetFontSize(page, index) * (matrix.b**2 + matrix.d**2) ** 0.5
+    return y.value, size if 0 < size < MAX_SIZE else 1.0
+
+
+def _join_cells(page: Any, chars: Sequence[str], span: tuple[int, int], text: str) -> str:
+    """A line whose wide blanks are between cells only: the sign of an item is no cell."""
+    if _is_justified(page, chars, span):
+        return text.replace(CELL_BREAK, " ")
+    return text.replace(CELL_BREAK, " ", bool(LIST_ITEM.match(text.replace(CELL_BREAK, " "))))
+
+
+def _is_justified(page: Any, chars: Sequence[str], span: tuple[int, int]) -> bool:
+    """Whether the blanks of a line of words are equally wide: then it is stretched, not cells."""
+    inside = range(span[0] + 1, span[1] - 1)
+    letters = sum(chars[i].isalpha() for i in inside)
+    if letters < MIN_LETTERS * len(inside):
+        return False
+    blanks = [i for i in inside if chars[i] in (" ", CELL_BREAK)]
+    gaps = [_gap_at(page, i) for i in blanks]
+    stretched = [
+        gap / (2 if chars[i - 1] in ".,;:!?" else 1) for i, gap in zip(blanks, gaps, strict=True)
+    ]
+    return len(gaps) > 1 and max(stretched) <= min(MAX_JUSTIFIED, MAX_STRETCH * min(gaps))
+
+
+def order_columns(lines: Sequence[PageLine]) -> Iterator[PageLine]:
+    """The lines with columns of prose one after the other, where a file has them side by side.
+
+    Such are several lines in a row of two long parts each; shorter parts are cells of a table.
+    """
+    start = 0
+    while start < len(lines):
+        end = start
+        while end < len(lines) and _is_two_columns(lines[end].text):
+            end += 1
+        if end - start >= MIN_COLUMN_LINES:
+            for side in (0, 1):
+                yield from (_half(line, side) for line in lines[start:end])
+        else:
+            end = max(end, start + 1)
+            yield from lines[start:end]
+        start = end
+
+
+def _is_two_columns(text: str) -> bool:
+    parts = text.split(CELL_BREAK)
+    return len(parts) == 2 and min(map(len, parts)) >= MIN_COLUMN_CHARS
+
+
+def _half(line: PageLine, side: int) -> PageLine:
+    """One column of a line of two, as wide as its share of the characters."""
+    parts = line.text.split(CELL_BREAK)
+    middle = line.left + (line.right - line.left) * len(parts[0]) / len(line.text)
+    edges = (line.left, middle) if side == 0 else (middle, line.right)
+    return line._replace(text=parts[side], left=edges[0], right=edges[1])
