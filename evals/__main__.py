@@ -29,6 +29,7 @@ from evals import (
     links,
     local_model,
     multihop,
+    page_dates,
     page_kinds,
     planted,
     prefix,
@@ -116,6 +117,10 @@ def _lies(data: Path) -> str:
     return lies.report(lies.measure(data))
 
 
+def _page_dates(data: Path) -> str:
+    return page_dates.report(page_dates.measure(data))
+
+
 def _page_kinds(data: Path) -> str:
     return page_kinds.report(page_kinds.measure(data))
 
@@ -159,6 +164,7 @@ SUITES = (
     Suite("check", "Reports with planted faults", "pages", _check),
     Suite("documents", "What comes out of documents", "worldcup", documents.report_or_skip),
     Suite("page_kinds", "What comes out of pages, by their kind", "pages", _page_kinds),
+    Suite("page_dates", "Dates of pages", "pages", _page_dates),
     Suite("credibility", "Credibility of domains", "credibility", _credibility),
 )
 

@@ -302,6 +302,22 @@ def test_knowledge_graphs() -> None:
     assert page_answers("serper", knowledgeGraph=graph) == []
 
 
+def test_the_website_of_a_knowledge_graph_helps_to_choose_and_is_no_source() -> None:
+    graph = {"title": "T", "type": "Firm", "description": "D.", "website": "https://t.example/"}
+    replies = {"serpapi": {"knowledge_graph": graph}, "serper": {"knowledgeGraph": graph}}
+    for name, more in replies.items():
+        with wire(name, json=SERVICES[name].good | more):
+            first, site = service(name).search("q")
+        assert first.url == "https://a.org/1" and not first.generated
+        assert (site.url, site.title, site.snippet) == ("https://t.example/", "T", "Firm. D")
+        assert site.generated
+        for wrong in (None, 7, "https://www.google.com/search?q=t", ["https://t.example/"]):
+            with wire(
+                name, json=SERVICES[name].good | {next(iter(more)): graph | {"website": wrong}}
+            ):
+                assert len(service(name).search("q")) == 1
+
+
 def test_searxng_answers_and_infoboxes() -> None:
     infobox = {"infobox": "I", "content": "C", "urls": [{"title": "t", "url": "https://i.org/"}]}
     answered = ["no source", {"answer": "42", "url": "https://x.org/"}, {"answer": "none"}]

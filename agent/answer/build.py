@@ -226,6 +226,9 @@ def _build_citation(
         page_sha256=page.sha256,
         retrieved_at=page.retrieved_at,
         via=page.via,
+        text_from=page.text_from,
+        partial_text=page.partial_text,
+        date=source.hit.date or "",
         credibility=rate_credibility(
             research.query_that_found(source.hit), source.hit, int(run.started_at[:4])
         ),

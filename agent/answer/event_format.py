@@ -86,7 +86,7 @@ def describe_event(event: Event) -> str:  # noqa: C901 - one case an event is cl
         case Doubted():
             return " | ".join(event.gaps) or "no gaps"
         case PageRead(page=page):
-            return f"{page.url} ({len(page.text)} characters, {page.via})"
+            return f"{page.url} ({len(page.text)} characters, {page.text_from or page.via})"
         case Reflected():
             return ", ".join(map(_describe_finding, event.findings))
         case Answered():

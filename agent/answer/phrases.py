@@ -145,9 +145,20 @@ def group_by_source(citations: Iterable[Citation]) -> dict[int, list[Citation]]:
 
 
 def describe_source(citation: Citation) -> str:
-    """What was read of a source and when, and its credibility."""
-    text = "page" if citation.via == "page" else "only the search's snippet"
-    return f"{text} read {citation.retrieved_at}; {describe_credibility(citation.credibility)}"
+    """What was read of a source and when, its date, and its credibility."""
+    text = describe_limits(citation) or "page"
+    date = f"dated {citation.date}" if citation.date else ""
+    credibility = describe_credibility(citation.credibility)
+    return "; ".join(filter(None, (f"{text} read {citation.retrieved_at}", date, credibility)))
+
+
+def describe_limits(citation: Citation) -> str:
+    """Why what was read is not the page itself, or not all of it; "" where it is."""
+    if citation.via == "snippet":
+        return "only the search's snippet"
+    given = f"the page's text as {citation.text_from} gives it" if citation.text_from else ""
+    partial = f"partial text ({citation.partial_text})" if citation.partial_text else ""
+    return ", ".join(filter(None, (given, partial)))
 
 
 def describe_credibility(credibility: Credibility) -> str:

@@ -39,6 +39,23 @@ class Citation(Frozen):
     page_sha256: str
     retrieved_at: str
     via: Literal["page", "snippet"]
+    text_from: str = Field(
+        default="",
+        exclude_if=lambda name: not name,
+        description="the search service that gave the text of the page; absent where the page "
+        "itself was read",
+    )
+    partial_text: str = Field(
+        default="",
+        exclude_if=lambda reason: not reason,
+        description="why only a part of the page was read, in words; absent where all of it was",
+    )
+    date: str = Field(
+        default="",
+        exclude_if=lambda date: not date,
+        description="when the page was published or last changed, as the search service has it, "
+        "else as YYYY-MM-DD by the page's own word; absent where neither says",
+    )
     credibility: Credibility
 
 

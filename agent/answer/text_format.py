@@ -181,7 +181,7 @@ def _render_source(number: int, citations: Sequence[Citation]) -> Group:
     first = citations[0]
     title = Text(f"[{number}] ".ljust(INDENT), MARKER)
     lines = [_plain(first.url, QUIET), *(_plain(f"“{quote.quote}”") for quote in citations)]
-    if first.via == "snippet":
-        lines.insert(1, _plain("only the search's snippet was read", AMBER))
+    if limits := phrases.describe_limits(first):
+        lines.insert(1, _plain(f"{limits} was read", AMBER))
     body = Padding(Group(*lines), (0, 0, 0, INDENT))
     return Group(_join(title, _plain(first.title or first.url, HEADING)), body)

@@ -84,6 +84,7 @@ def _check_live_page(citation: Citation, reader: PageReader) -> Json:
     from agent.state import Hit, Source
 
     row = {"id": citation.id, "url": citation.url, "quote": citation.quote}
+    row |= {"text_from": citation.text_from} if citation.text_from else {}
     try:
         page = reader(citation.url)
     except ReadFailed as error:

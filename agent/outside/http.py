@@ -74,6 +74,7 @@ class Endpoint:
     longest: float | None = None  # seconds for a reply that keeps coming; None: `timeout`
     outcomes: Mapping[int, Outcome] = field(default_factory=dict)  # of statuses, its own
     needs_key: bool = True  # if it has one at all
+    max_bytes: int = MAX_BYTES  # of a reply that is not streamed
 
     def call(
         self,
@@ -167,7 +168,7 @@ class Endpoint:
 
     def _read_body(self, reply: requests.Response, deadline: float) -> bytes:
         """The body, read in pieces, because a timeout of `requests` limits one read only."""
-        most = MAX_STREAM_BYTES if self.longest else MAX_BYTES
+        most = MAX_STREAM_BYTES if self.longest else self.max_bytes
         data = bytearray()
         while piece := reply.raw.read1(65536, decode_content=True):
             data += piece

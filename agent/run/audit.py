@@ -46,6 +46,8 @@ from agent.state import Claim, Scalar
 from agent.state.json_data import Json, parse_json
 from agent.state.places import find_place, to_places
 
+#: What a citation has from its page as the journal has it.
+PAGE_FIELDS = ("url", "title", "retrieved_at", "text_from", "partial_text")
 #: Where in the answer object, as a path, and what is wrong there.
 Failure = tuple[str, str]
 
@@ -155,8 +157,8 @@ def _check_citations(answer: Answer, evidence: JournalEvidence) -> Iterator[Fail
             yield f"{where}.page_sha256", "the journal holds no page with this hash"
         elif pages[0]["text"][citation.start : citation.end] != citation.quote:
             yield f"{where}.quote", "the page does not hold this quote at these offsets"
-        for field in ("url", "title", "retrieved_at") if pages else ():
-            recorded = {str(page.get(field)) for page in pages}
+        for field in PAGE_FIELDS if pages else ():
+            recorded = {str(page.get(field, "")) for page in pages}
             recorded |= {addresses.shorten_url(url) for url in recorded if field == "url"}
             if getattr(citation, field) not in recorded:
                 yield f"{where}.{field}", "it is not that of the page in the journal"

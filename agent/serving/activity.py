@@ -133,13 +133,14 @@ def _describe_pages(research: Research, addresses: CorpusAddresses) -> Iterator[
     for read in research.events_of(PageRead):
         pages.setdefault(canonical_url(read.hit.url), (read.hit, ""))
     ends = dict(_find_ends(research, addresses))
+    dates = {canonical_url(read.hit.url): read.page.date for read in research.events_of(PageRead)}
     for key, (hit, query) in tuple(pages.items())[:MAX_PAGES]:
         state, note, url, title = ends.get(key, ("waiting", "", hit.url, hit.title))
         site = host_kind(url)
         yield PageActivity(
             url=addresses.shorten_url(url),
             title=title or hit.title,
-            date=hit.date or "",
+            date=hit.date or dates.get(key, ""),
             query=query,
             state=state,
             note=note,

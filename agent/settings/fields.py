@@ -101,6 +101,7 @@ class Settings(Frozen):
     searxng_url: str = ""
     google_max_queries: int = Field(default=4, ge=0)  # of a run, with the key of Gemini: each costs
     search_timeout: float = Field(default=20.0, gt=0)
+    search_page_text: bool = False  # read the page texts of Exa and Tavily instead of the pages
     since: date | None = None  # pages not older than this, where a service can tell
     allow_domains: tuple[str, ...] = ()  # pages of these only, and of their subdomains
     block_domains: tuple[str, ...] = ()
@@ -341,6 +342,7 @@ ENVIRONMENT = {
     "SEARXNG_URL": "searxng_url",
     "GOOGLE_MAX_QUERIES": "google_max_queries",
     "SEARCH_TIMEOUT": "search_timeout",
+    "SEARCH_PAGE_TEXT": "search_page_text",
     "DOUBLE_CHECK": "double_check",
     "BROWSE_WITH_MODEL": "browse_with_model",
     "VERIFY_BATCH": "verify_batch",

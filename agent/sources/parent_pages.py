@@ -107,7 +107,7 @@ def _load_sources(journals: Sequence[Path]) -> tuple[Source, ...]:
             if key not in pages and len(pages) < MAX_PAGES and size + len(page.text) <= MAX_CHARS:
                 pages[key] = (page, hit)
                 size += len(page.text)
-    return tuple(Source(n=n, page=p, hit=hit) for n, (p, hit) in enumerate(pages.values(), 1))
+    return tuple(Source.of(n, page, hit) for n, (page, hit) in enumerate(pages.values(), 1))
 
 
 def _pages_of(calls: Sequence[Json]) -> Iterator[tuple[Page, Hit]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -15,6 +16,7 @@ from agent.outside.budget import Budget
 from agent.outside.plugins import load_plugins
 from agent.outside.rate_limits import RateLimiter
 from agent.settings import Settings, user_folder
+from agent.sources.given_texts import GivenTexts
 from agent.state import Page, SearchResults
 from agent.state.clock import utc_now
 from agent.state.sanitizing import sanitize_for_display, sanitize_line
@@ -170,8 +172,9 @@ def _open_web(
     from agent.sources.search import build_search_chain
 
     reader = open_page_reader(settings)
+    given = GivenTexts(reader, is_wanted=settings.search_page_text)
     chain = build_search_chain(settings, search_options(settings), corpus, rate_limiter)
-    web = _plugin_or_web(settings, reader)
+    web = _refuse_older(_plugin_or_web(settings, given.read), settings.since)
     read = _corpus_or_web(corpus, web) if corpus else web
     warnings = _corpus_warnings(corpus) if corpus else tuple[str, ...]
 
@@ -180,7 +183,7 @@ def _open_web(
         chain.close()
 
     sources = Sources(
-        _with_time(chain),
+        _with_time(lambda query: given.keep(chain(query))),
         read,
         reader.warm,
         close,
@@ -207,6 +210,22 @@ def _plugin_or_web(settings: Settings, reader: Read) -> Read:
     return read if added else reader
 
 
+def _refuse_older(read: Read, since: date | None) -> Read:
+    """The same reader, without the pages that are older than `since` by their own date."""
+    if since is None:
+        return read
+    from agent.sources.pages.download import host_of
+
+    def read_recent(url: str) -> Page:
+        page = read(url)
+        if page.date and page.date < since.isoformat():
+            fault = f"{host_of(page.url)}: it is of {page.date} by its own date, before {since}."
+            raise ReadFailed(fault, "Name an earlier day with --since.", outcome="skipped")
+        return page
+
+    return read_recent
+
+
 def search_options(settings: Settings) -> SearchOptions:
     """What the settings say of the pages that may be found."""
     from agent.sources.search.options import SearchOptions
@@ -216,6 +235,7 @@ def search_options(settings: Settings) -> SearchOptions:
         since=settings.since,
         allow_domains=settings.allow_domains,
         block_domains=settings.block_domains,
+        page_text=settings.search_page_text,
     )
 
 
@@ -260,6 +280,7 @@ def _with_cache(settings: Settings, web: Sources) -> Sources:
 def _search_key_fields(settings: Settings) -> dict[str, Any]:
     """The settings that affect the results of a search. Of an API key: whether it is set."""
     names = {"search", "searxng_url", "lang", "since", "allow_domains", "block_domains"}
+    names |= {"search_page_text"}
     names |= {f"{name}_base_url" for name in settings.search} & Settings.model_fields.keys()
     fields = settings.model_dump(mode="json", include=names)
     api_keys = [bool(getattr(settings, f"{name}_api_key", "")) for name in settings.search]
@@ -272,5 +293,9 @@ def _search_key_fields(settings: Settings) -> dict[str, Any]:
 def _read_key_fields(settings: Settings) -> dict[str, Any]:
     """The settings that permit reading: a page that a run may not read is a miss for it."""
     return settings.model_dump(
-        mode="json", include={"allow_private_network", "fetch_through_proxy", "respect_robots"}
+        mode="json",
+        include={
+            *("allow_private_network", "fetch_through_proxy", "respect_robots"),
+            *("search_page_text", "since"),
+        },
     )

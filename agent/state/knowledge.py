@@ -120,7 +120,7 @@ class Research:
     def sources(self) -> tuple[Source, ...]:
         """The pages that became sources, numbered from 1 in the order of their events."""
         pages = self.events_of(PageRead)
-        return tuple(Source(n=n, page=e.page, hit=e.hit) for n, e in enumerate(pages, 1))
+        return tuple(Source.of(n, event.page, event.hit) for n, event in enumerate(pages, 1))
 
     def untried_hits_by_rank(self, limit: int) -> list[Hit]:
         """At most `limit` untried hits of this round, ordered by rank, then by query."""

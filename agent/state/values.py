@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -95,7 +95,8 @@ class Hit(Frozen):
     """One result of a search engine: a page, as the engine describes it.
 
     `generated`: the snippet has the words of a model, not of the page. It helps to choose a page
-    and is never a source.
+    and is never a source. `page_text`: the text of the whole page, where it was asked for; it is
+    not stored with the hit, since the page that is read by it has it.
     """
 
     url: str
@@ -103,6 +104,7 @@ class Hit(Frozen):
     snippet: str = ""
     date: str | None = None
     generated: bool = False
+    page_text: str = Field(default="", exclude=True, repr=False)
 
 
 class SearchResults(Frozen):
@@ -121,12 +123,25 @@ class SearchResults(Frozen):
     usd: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
 
 
+class PageDetails(TypedDict, total=False):
+    """The fields of a page that not every page has."""
+
+    via: Literal["page", "snippet"]
+    places: tuple[Place, ...]
+    date: str
+    text_from: str
+    partial_text: str
+
+
 class Page(Frozen):
     """A page that was read. Every quote and offset refers to its `text`.
 
     `url` is the address after redirects. `sha256` is the hash of the text. `retrieved_at` is UTC,
     ISO 8601, to the second. `via` is `snippet` where the text is only that of a search result.
-    `places` say where in a document the parts of the text stand: see `find_place`.
+    `places` say where in a document the parts of the text stand: see `find_place`. `date`, as
+    YYYY-MM-DD, is when the page was last changed, or else published, as it says itself. `text_from`
+    names the search service whose text of the page this is; "" where the page itself was read.
+    `partial_text` says in words why the text is not all of the page; "" where it is.
     """
 
     url: str
@@ -136,16 +151,13 @@ class Page(Frozen):
     retrieved_at: str
     via: Literal["page", "snippet"] = "page"
     places: tuple[Place, ...] = Field(default=(), exclude_if=lambda places: not places)
+    date: str = Field(default="", exclude_if=lambda date: not date)
+    text_from: str = Field(default="", exclude_if=lambda name: not name)
+    partial_text: str = Field(default="", exclude_if=lambda reason: not reason)
 
     @classmethod
     def from_text(
-        cls,
-        url: str,
-        title: str,
-        text: str,
-        retrieved_at: str,
-        via: Literal["page", "snippet"] = "page",
-        places: tuple[Place, ...] = (),
+        cls, url: str, title: str, text: str, retrieved_at: str, **details: Unpack[PageDetails]
     ) -> Page:
         """A page, with the hash of its text. UnicodeEncodeError for text with a lone surrogate."""
         return cls(
@@ -154,8 +166,7 @@ class Page(Frozen):
             text=text,
             sha256=hash_text(text),
             retrieved_at=retrieved_at,
-            via=via,
-            places=places,
+            **details,
         )
 
 
@@ -173,6 +184,12 @@ class Source(Frozen):
     n: int
     page: Page
     hit: Hit
+
+    @classmethod
+    def of(cls, n: int, page: Page, hit: Hit) -> Source:
+        """A source whose hit has a date where the search or the page itself names one."""
+        dated = hit if hit.date or not page.date else hit.model_copy(update={"date": page.date})
+        return cls(n=n, page=page, hit=dated)
 
 
 class Quote(Frozen):

@@ -108,7 +108,8 @@ def read_pages(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[
     outcomes = read.collect([hit.url for hit in hits])
     for hit, outcome in zip(hits, outcomes, strict=True):
         if isinstance(outcome, OutsideError):
-            snippet_page = _snippet_page(hit, research)
+            is_unwanted = outcome.outcome == "skipped"  # so its snippet is unwanted too
+            snippet_page = None if is_unwanted else _snippet_page(hit, research)
             stand_in = "its snippet" if snippet_page else ""
             yield skip_event("page", hit.url, outcome, stand_in)
             if snippet_page:
@@ -125,8 +126,10 @@ def salvage_pages(read: Read, hits: Sequence[Hit], research: Research) -> Iterat
 
 
 def source_events(page: Page, hit: Hit) -> Iterator[Event]:
-    """A page becomes a source, with a warning if its text holds instructions to a model."""
+    """A page becomes a source, with warnings: it is not whole, it holds instructions to a model."""
     yield PageRead(page=page, hit=hit)
+    if page.partial_text:
+        yield Warned(message=f"{page.url}: partial text: {page.partial_text}.")
     if message := instruction_warning(page, hit):
         yield Warned(message=message)
 

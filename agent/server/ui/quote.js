@@ -44,7 +44,7 @@ export class Evidence {
     const all = this.answer.citations.map((one, n) => ({
       ...one,
       ...this.activity.contexts[n],
-      date: this.activity.pages.find(({ url }) => url === one.url)?.date ?? "",
+      date: one.date ?? "",
     }));
     return all.filter(({ id }) => id === number);
   }

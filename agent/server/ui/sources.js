@@ -31,9 +31,10 @@ export function sourceSection(answer, evidence, { pages }) {
 }
 
 function tileElement(number, cited) {
-  const [{ url, title, credibility, via, date }] = cited;
+  const [{ url, title, credibility, via, date, partial_text: partial }] = cited;
   const standing = formatStanding(credibility.domain, credibility.reason);
   const kind = via === "page" ? standing : "Only the search’s excerpt was read";
+  const part = partial && "Only a part of it was read";
   return element(
     "li",
     {},
@@ -43,7 +44,9 @@ function tileElement(number, cited) {
       {},
       link(url, title || siteOf(url), { class: "title" }),
       textElement(siteOf(url), "p", { class: "quiet" }),
-      textElement([kind, formatDate(date)].filter(Boolean).join(" · "), "p", { class: "quiet" }),
+      textElement([kind, part, formatDate(date)].filter(Boolean).join(" · "), "p", {
+        class: "quiet",
+      }),
     ),
   );
 }

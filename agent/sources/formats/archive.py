@@ -12,10 +12,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 from urllib.parse import unquote
 
 from agent.sources.formats.body_text import UnreadablePage
+from agent.sources.formats.own_date import read_day
 
 Element = Any  # lxml has no type hints
 
@@ -182,13 +183,30 @@ def resolve_part(folder: str, target: str) -> str:
     return posixpath.normpath(joined).lstrip("/")
 
 
-def core_title(archive: Archive) -> str:
-    """The title in the properties of a document of Office Open XML; "" for none."""
+class Properties(NamedTuple):
+    """Title and date in the properties of a document; what it does not have is empty."""
+
+    title: str = ""
+    date: str = ""
+
+
+def core_properties(archive: Archive) -> Properties:
+    """Those of a document of Office Open XML."""
     for kind, part in archive.relations("").values():
         if kind == "core-properties":
-            title = find_first(archive.read_xml(part), "title")
-            return (title.text or "") if title is not None else ""
-    return ""
+            return read_properties(archive.read_xml(part), "title", "modified", "created")
+    return Properties()
+
+
+def read_properties(root: Element | None, title: str, *dates: str) -> Properties:
+    """The properties in elements with these local names; of the dates the first that is one."""
+    texts = [text_of(find_first(root, name)) for name in (title, *dates)]
+    return Properties(texts[0], read_day(*texts[1:]))
+
+
+def text_of(element: Element | None) -> str:
+    """The text of an element; "" for none."""
+    return "" if element is None else element.text or ""
 
 
 def main_part(archive: Archive) -> str:

@@ -31,7 +31,8 @@ class BodyText(NamedTuple):
     """Title and text of a body; what it does not have is empty.
 
     `url` is the one that it gives itself. `marks` are in the order of their offsets. `note` says
-    what of it was not read, in words for the user.
+    what of it was not read, in words for the user. `date`, as YYYY-MM-DD, is when it was last
+    changed, or else published, as it says itself.
     """
 
     title: str
@@ -39,6 +40,7 @@ class BodyText(NamedTuple):
     url: str = ""
     marks: tuple[Mark, ...] = ()
     note: str = ""
+    date: str = ""
 
 
 class UnreadablePage(ValueError):
@@ -80,8 +82,9 @@ class PlacedText:
     Each part is normalized, so the text is what `normalize_text` makes of the whole.
     """
 
-    def __init__(self, source: RawBody, title: str = "") -> None:
+    def __init__(self, source: RawBody, title: str = "", date: str = "") -> None:
         self.title = normalize_title(title)
+        self.date = date
         self.note = ""  # what is not read
         self._source = source
         self._pieces: list[str] = []
@@ -142,7 +145,7 @@ class PlacedText:
                 self.note or f"only its first {self._source.max_chars:,} characters were read"
             )
         marks = tuple(mark for mark in self._marks if mark[0] < len(text))
-        return BodyText(self.title, text, url, marks, self.note)
+        return BodyText(self.title, text, url, marks, self.note, self.date)
 
     def _append(self, text: str, name: str, number: int | None, joint: str) -> None:
         if self.is_full:

@@ -14,6 +14,7 @@ from agent.sources.formats.archive import (
     attribute,
     find_all,
     find_first,
+    read_properties,
     resolve_part,
 )
 from agent.sources.formats.body_text import BodyText, PlacedText, RawBody, UnreadablePage
@@ -33,8 +34,7 @@ def read_epub(source: RawBody) -> BodyText:
     root = archive.read_xml(package)
     if root is None:
         raise UnreadablePage("it is damaged: it has no list of pages", "invalid")
-    title = find_first(root, "title")
-    text = PlacedText(source, (title.text or "") if title is not None else "")
+    text = PlacedText(source, *read_properties(root, "title", "date"))
     chapter, place = 0, ""
     for name in dict.fromkeys(_page_names(root, dirname(package))):
         for heading, lines in _split_chapters(archive.read(name)):

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from email import policy
 from email.message import EmailMessage, Message
 from email.parser import BytesParser
+from email.utils import parsedate_to_datetime
 
 from agent.sources.formats.body_text import BodyText, PlacedText, RawBody, UnreadablePage
+from agent.sources.formats.own_date import read_day
 
 HEADERS = ("From", "To", "Cc", "Date", "Subject")
 MAX_HEADER = 1000  # characters
@@ -18,7 +20,7 @@ MAX_DEPTH = 3  # of messages in messages
 def read_mail(source: RawBody) -> BodyText:
     """The message, then each attachment in its own format; those that cannot be read are noted."""
     message = BytesParser(EmailMessage, policy=policy.default).parsebytes(source.data)
-    text = PlacedText(source, _header(message, "Subject"))
+    text = PlacedText(source, _header(message, "Subject"), _find_day(message))
     heads = [f"{name}: {value}" for name in HEADERS if (value := _header(message, name))]
     if not heads:
         raise UnreadablePage("it is no message: it has neither sender nor subject", "invalid")
@@ -35,6 +37,14 @@ def _header(message: EmailMessage, name: str) -> str:
     try:
         return str(message.get(name, ""))[:MAX_HEADER]
     except (ValueError, IndexError, TypeError, AttributeError, LookupError):  # faults of the parser
+        return ""
+
+
+def _find_day(message: EmailMessage) -> str:
+    """The day on which a message was sent; "" for none that is one."""
+    try:
+        return read_day(parsedate_to_datetime(_header(message, "Date")).isoformat())
+    except (ValueError, TypeError, IndexError, OverflowError):
         return ""
 
 

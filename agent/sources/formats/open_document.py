@@ -13,6 +13,7 @@ from agent.sources.formats.archive import (
     attribute,
     find_first,
     local_name,
+    read_properties,
 )
 from agent.sources.formats.body_text import (
     BodyText,
@@ -41,8 +42,8 @@ def read_open_document(source: RawBody) -> BodyText:
     body = find_first(content, "body")
     if content is None or body is None or not len(body):
         raise UnreadablePage("it is damaged: it has no content", "invalid")
-    title = find_first(archive.read_xml("meta.xml"), "title")
-    text = PlacedText(source, (title.text or "") if title is not None else "")
+    meta = archive.read_xml("meta.xml")
+    text = PlacedText(source, *read_properties(meta, "title", "date", "creation-date"))
     kinds = {"spreadsheet": _add_sheets, "presentation": _add_slides, "drawing": _add_slides}
     hidden = _hidden_tables(content)
     kinds.get(local_name(body[0]), _add_text)(text, body[0], hidden)

@@ -8,7 +8,7 @@ from agent.sources.formats.archive import (
     Archive,
     Element,
     attribute,
-    core_title,
+    core_properties,
     find_all,
     local_name,
     main_part,
@@ -24,7 +24,7 @@ def read_slides(source: RawBody) -> BodyText:
     """The text and tables of each slide in the order of the presentation, then its notes."""
     archive = Archive(source.data)
     part = main_part(archive) or "ppt/presentation.xml"
-    text = PlacedText(source, core_title(archive))
+    text = PlacedText(source, *core_properties(archive))
     for number, slide in enumerate(_slide_parts(archive, part), 1):
         lines = list(_lines_of(archive.read_xml(slide)))
         text.title = text.title or normalize_title(next(iter(lines), "")[:100])

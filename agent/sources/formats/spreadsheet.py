@@ -14,7 +14,7 @@ from agent.sources.formats.archive import (
     Archive,
     Element,
     attribute,
-    core_title,
+    core_properties,
     find_all,
     find_first,
     local_name,
@@ -53,7 +53,7 @@ def read_spreadsheet(source: RawBody) -> BodyText:
     archive = Archive(source.data)
     part = main_part(archive) or "xl/workbook.xml"
     root, relations = archive.read_xml(part), archive.relations(part)
-    text = PlacedText(source, core_title(archive))
+    text = PlacedText(source, *core_properties(archive))
     book = _read_workbook(archive, root, [(kind, name) for kind, name in relations.values()])
     hidden = []
     for sheet in find_all(root, "sheet") if root is not None else ():

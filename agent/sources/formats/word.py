@@ -12,7 +12,7 @@ from agent.sources.formats.archive import (
     Archive,
     Element,
     attribute,
-    core_title,
+    core_properties,
     find_all,
     find_first,
     local_name,
@@ -38,7 +38,7 @@ def read_word(source: RawBody) -> BodyText:
     archive = Archive(source.data)
     part = main_part(archive) or "word/document.xml"
     headings = _heading_styles(archive, part)
-    text = PlacedText(source, core_title(archive))
+    text = PlacedText(source, *core_properties(archive))
     body = find_first(archive.read_xml(part), "body")
     place = ""
     for block in _blocks(body) if body is not None else ():

@@ -15,9 +15,11 @@ from typing import Any, get_args
 
 from agent.errors import ReadFailed
 from agent.sources.formats.body_text import BodyText, Mark, UnreadablePage
+from agent.sources.formats.own_date import read_day
 from agent.sources.pages.worker_pool import MAX_WORKERS, WorkerPool, shared_pool
 from agent.sources.pages.worker_process import Body, Countdown, ReaderProcess, WorkerEnded
 from agent.state import Outcome
+from agent.state.sanitizing import sanitize_line
 
 #: Seconds for one page or file. The slowest honest ones measured take two: benchmarks/pages.py.
 TIMEOUT = 10.0
@@ -25,6 +27,7 @@ TIMEOUT = 10.0
 MAX_FILE_SECONDS = 120.0
 CRASH = "reading it ended the process that reads; it may be damaged or hostile"
 CUT = "only what was read in time is used"
+MAX_NOTE = 500  # characters of what is told of text that was not read
 
 
 class BodyReader:
@@ -165,8 +168,9 @@ class _BodyInParts:
     def take(self, answer: Any) -> BodyText | UnreadablePage | None:
         """The outcome, once it is answered. Raises WorkerEnded for what no worker answers."""
         match answer:
-            case {"done": [str(title), str(text), str(url), list(marks), str(note)]}:
-                return BodyText(title, text, url, _parse_marks(marks), note)
+            case {"done": [str(title), str(text), str(url), list(marks), str(note), str(date)]}:
+                note, day = sanitize_line(note, MAX_NOTE), read_day(date)
+                return BodyText(title, text, url, _parse_marks(marks), note, day)
             case {"failed": [str(reason), str(outcome)]}:
                 known: tuple[Outcome, ...] = get_args(Outcome)
                 found = (name for name in known if name == outcome)

@@ -125,6 +125,10 @@ class Downloader:
         message = f"{host_of(url)}: more than {MAX_REDIRECTS} redirects, perhaps in a circle."
         raise ReadFailed(message, outcome="invalid")
 
+    def check_address(self, url: str, seconds: float) -> None:
+        """Raise ReadFailed for an address that may not be read, which is not asked itself."""
+        self.find_target(url, seconds, lambda _: False)
+
     def _follow(self, transport: PageTransport, url: str) -> str:
         """The address that a URL redirects to. Raises ReadFailed for a URL that does not."""
         import httpx2

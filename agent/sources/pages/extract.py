@@ -16,9 +16,13 @@ A PDF goes through `pdf.py`, plain text and XML straight from their characters t
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from agent.sources.formats.body_text import BodyText, PlacedText, RawBody, UnreadablePage
 from agent.sources.pages import sniff
+
+if TYPE_CHECKING:
+    from agent.sources.pages.html import HtmlPage
 
 #: Seconds of processor time for a page in HTML. The slowest honest one measured takes 1.3; run
 #: benchmarks/pages.py after changing it.
@@ -28,11 +32,13 @@ MAX_SLOW_HTML = 2_000_000  # characters of a page that took longer
 
 def read_html(source: RawBody) -> BodyText:
     """The main text of a page. Raises UnreadablePage for one of the web that is a wall."""
+    from agent.sources.pages.own_words import TEASER
     from agent.sources.pages.walls import detect_wall
 
-    title, raw = _extract_html(sniff.decode(source.data, source.content_type), source.url)
-    text = PlacedText(source, title)
-    text.add(raw)
+    page = _extract_html(sniff.decode(source.data, source.content_type), source.url)
+    text = PlacedText(source, page.title)
+    text.date, text.note = page.date, TEASER if page.is_teaser else ""
+    text.add(page.text)
     found, failure = BodyText(text.title, ""), None
     try:
         found = text.finish()
@@ -79,16 +85,16 @@ def _finish(source: RawBody, title: str, raw: str) -> BodyText:
     return text.finish()
 
 
-def _extract_html(html: str, url: str) -> tuple[str, str]:
+def _extract_html(html: str, url: str) -> HtmlPage:
     """Title and text of a page; one that is too slow to understand keeps all its words."""
     from agent.sources.pages.cpu_limit import OverCpuLimit, limit_cpu
-    from agent.sources.pages.html import extract_html, strip_tags
+    from agent.sources.pages.html import HtmlPage, extract_html, strip_tags
 
     try:
         with limit_cpu(MAX_HTML_SECONDS):
             return extract_html(html, url)
     except OverCpuLimit:
-        return "", strip_tags(html[:MAX_SLOW_HTML])
+        return HtmlPage("", strip_tags(html[:MAX_SLOW_HTML]))
 
 
 _MARKDOWN_TITLE = re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent import USER_AGENT
@@ -17,6 +18,11 @@ from agent.sources.pages.worker_process import Body
 from agent.state import Page
 from agent.state.clock import format_utc
 from agent.state.places import to_places
+
+if TYPE_CHECKING:
+    from agent.sources.given_texts import GivenText
+
+PLAIN_TEXT = "text/plain; charset=utf-8"
 
 
 class PageReader:
@@ -62,8 +68,31 @@ class PageReader:
         """
         body = self._downloader.get(url.strip(), self._limits, self._policy)
         read = self._extract_text(body)
-        title, at = read.title or host_of(body.url), format_utc(self._now())
-        return Page.from_text(body.url, title, read.text, at, places=to_places(read.marks))
+        return self._build_page(body.url, read.title or host_of(body.url), read)
+
+    def read_given(self, given: GivenText) -> Page:
+        """A page by the text that a search service gave, where the page itself may be read.
+
+        Its address and its site's robots.txt are checked as if it was fetched. Raises ReadFailed.
+        """
+        self._downloader.check_address(given.url, self._limits.timeout)
+        self._policy.check_before_use(given.url, ROBOTS_TIMEOUT)
+        data = given.text.encode("utf-8", "replace")
+        # without the URL: what its end says of the format is not true of this text
+        read = self._extract_text(FetchedBody("", PLAIN_TEXT, data, is_truncated=False))
+        page = self._build_page(given.url, given.title or read.title or host_of(given.url), read)
+        return page.model_copy(update={"text_from": given.provider})
+
+    def _build_page(self, url: str, title: str, read: BodyText) -> Page:
+        return Page.from_text(
+            url,
+            title,
+            read.text,
+            format_utc(self._now()),
+            places=to_places(read.marks),
+            date=read.date,
+            partial_text=read.note,
+        )
 
     def _extract_text(self, body: FetchedBody) -> BodyText:
         """Title and text of a body, by a worker. Raises ReadFailed."""
@@ -77,9 +106,12 @@ class PageReader:
                 outcome="unsupported",
             )
         try:
-            return self._bodies.read(Body(body.data, body.content_type, body.url))
+            read = self._bodies.read(Body(body.data, body.content_type, body.url))
         except UnreadablePage as error:
             raise ReadFailed(f"{host}: {error}.", outcome=error.outcome) from None
+        if body.is_truncated and not read.note:
+            return read._replace(note=f"only its first {len(body.data):,} bytes were read")
+        return read
 
     def warm(self) -> None:
         """Start the process that reads, and make what connecting needs, before the first page."""

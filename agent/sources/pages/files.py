@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from agent.characters import strip_controls
 from agent.sources.formats.body_text import BodyText, RawBody, UnreadablePage
+from agent.sources.formats.own_date import read_day
 from agent.sources.pages.sniff import decode, unescape_entities
 
 #: Characters. A shorter line was not wrapped: it is an item of a list, an address, a heading.
@@ -27,7 +28,7 @@ _ESCAPED = re.compile(
 
 
 def read_markdown(source: RawBody) -> BodyText:
-    """The text without its front matter, which may hold title and URL."""
+    """The text without its front matter, which may hold title, URL and date."""
     text = _decode(source)
     fields: dict[str, str] = {}
     if front := _FRONT_MATTER.match(text):
@@ -35,7 +36,8 @@ def read_markdown(source: RawBody) -> BodyText:
         pairs = (line.partition(":") for line in front[1].splitlines())
         fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
     title = fields.get("title") or _find_heading(text)
-    return BodyText(title, plain_markdown(text).strip(), fields.get("url", ""))
+    day = read_day(fields.get("updated"), fields.get("date"))
+    return BodyText(title, plain_markdown(text).strip(), fields.get("url", ""), date=day)
 
 
 def read_text(source: RawBody) -> BodyText:

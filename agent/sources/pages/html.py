@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from agent.sources.pages.boxes import find_boxes, is_infobox, render_lines
 from agent.sources.pages.hidden import find_hidden_elements
+from agent.sources.pages.own_words import find_day, find_paywall
 from agent.sources.pages.sniff import unescape_entities
 
 Element = Any  # lxml has no type hints
@@ -70,8 +71,17 @@ class _Box(NamedTuple):
     is_infobox: bool
 
 
-def extract_html(html: str, url: str = "") -> tuple[str, str]:
-    """Title and text of a page. The text is empty where the page shows none.
+class HtmlPage(NamedTuple):
+    """Title and text of a page, and what it says of itself: see `own_words.py`."""
+
+    title: str
+    text: str
+    date: str = ""
+    is_teaser: bool = False
+
+
+def extract_html(html: str, url: str = "") -> HtmlPage:
+    """Title and text of a page, and more. The text is empty where the page shows none.
 
     The main text is trafilatura's. Boxes are replaced by placeholders before, and put back where
     their placeholders are part of the main text. What a browser hides is removed. A page with too
@@ -80,21 +90,28 @@ def extract_html(html: str, url: str = "") -> tuple[str, str]:
     html = _limit_size(html)
     tree, is_complete = _parse(html)
     if tree is None or tree.find("body") is None:
-        return "", strip_tags(html)
+        return HtmlPage("", strip_tags(html))
+    day, paywall = find_day(tree), find_paywall(tree)
     _remove_hidden(tree)
+    paywall = paywall.look_at(tree.find("body"))  # before the text is taken out of it
     text = _extract_text(tree, url)
     if not is_complete and len(all_text := strip_tags(html)) > 2 * len(text):
         text = all_text
-    return _find_title(tree), text
+    return HtmlPage(_find_title(tree), text, day, paywall.hides_rest(text))
 
 
 def parse_visible(html: str) -> Element | None:
     """The tree of a page, which has a body, without what a browser hides; None for no page."""
-    tree, _ = _parse(_limit_size(html))
-    if tree is None or tree.find("body") is None:
-        return None
-    _remove_hidden(tree)
+    tree = parse_page(html)
+    if tree is not None:
+        _remove_hidden(tree)
     return tree
+
+
+def parse_page(html: str) -> Element | None:
+    """The tree of a page, which has a body; None for no page."""
+    tree, _ = _parse(_limit_size(html))
+    return None if tree is None or tree.find("body") is None else tree
 
 
 # --- the tree ------------------------------------------------------------------------------------

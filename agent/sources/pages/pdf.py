@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agent.sources.formats.body_text import PlacedText, normalize_title
+from agent.sources.formats.own_date import read_day
 from agent.sources.pages.ocr import ImageReader, find_tesseract, render_page
 from agent.sources.pages.pdf_lines import PageLine, lines_of_text, read_lines
 from agent.sources.pages.pdf_pages import PageJoiner
@@ -24,7 +25,7 @@ _GENERATED_TITLE = re.compile(
 
 
 def add_pages(text: PlacedText, body: bytes) -> None:
-    """Add the pages of a PDF, with the lines of each paragraph joined; set the title.
+    """Add the pages of a PDF, with the lines of each paragraph joined; set title and date.
 
     Invisible text is kept, since it is the only text of a scan with OCR. Takes 5 ms a page. Each
     page is handed over as soon as it is read: what crashes later costs only the rest. Raises
@@ -37,7 +38,9 @@ def add_pages(text: PlacedText, body: bytes) -> None:
     except pypdfium2.PdfiumError as error:
         fault = "needs a password" if "assword" in str(error) else "is broken"
         raise ValueError(f"a PDF that {fault}") from None
-    title = str(document.get_metadata_dict(skip_empty=True).get("Title", ""))[:MAX_RAW_TITLE]
+    properties = document.get_metadata_dict(skip_empty=True)
+    title = str(properties.get("Title", ""))[:MAX_RAW_TITLE]
+    text.date = read_day(properties.get("ModDate"), properties.get("CreationDate"))
     images = _ImagePages()
     joiner = PageJoiner(min(MAX_PAGES, len(document)))
     for number, lines in enumerate(_read_pages(document, images), 1):

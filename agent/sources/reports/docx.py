@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from agent.sources.formats.archive import Archive, core_title
+from agent.sources.formats.archive import Archive, core_properties
 from agent.sources.reports.blocks import BlockBuilder, ParsedReport, ReportBlock, cut_blocks
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -25,7 +25,7 @@ def parse_docx(body: bytes) -> ParsedReport:
         _read_relations(package, "document"),
         _read_notes(package, "footnotes") | _read_notes(package, "endnotes"),
     )
-    title = " ".join(core_title(package).split())
+    title = " ".join(core_properties(package).title.split())
     blocks = cut_blocks(reader.read(document))
     heading = next((b.text for b in blocks if b.kind == "heading"), "")
     return ParsedReport("docx", title or heading, blocks)

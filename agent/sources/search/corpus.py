@@ -156,8 +156,15 @@ class Corpus:
             raise ReadFailed(
                 f"{url} is not in the corpus.", "Ask for a page of it.", outcome="not_found"
             )
-        places = to_places(document.marks)
-        return Page.from_text(url, document.title, document.text, utc_now(), places=places)
+        return Page.from_text(
+            url,
+            document.title,
+            document.text,
+            utc_now(),
+            places=to_places(document.marks),
+            date=document.date,
+            partial_text=document.note,
+        )
 
     def close(self) -> None:
         """Close the index file, unless others of `indexes` use it. Can be called twice."""

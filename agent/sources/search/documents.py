@@ -37,7 +37,8 @@ MAX_BATCH, MAX_BATCH_BYTES = 100, 1_000_000  # files and bytes that a worker get
 class Document(NamedTuple):
     """A document. `key` identifies it in a file of many (`?row=7`); `url` is "" if it has none.
 
-    `marks` say where its parts stand. `note` is what of it was not read, in words.
+    `marks` say where its parts stand. `note` is what of it was not read, in words. `date` is its
+    own, as YYYY-MM-DD.
     """
 
     title: str
@@ -46,6 +47,7 @@ class Document(NamedTuple):
     key: str = ""
     marks: tuple[Mark, ...] = ()
     note: str = ""
+    date: str = ""
 
 
 class UnreadableFile(Exception):
@@ -164,6 +166,7 @@ def _make_document(file: Path, outcome: BodyText | UnreadablePage) -> Document:
         _short_address(outcome.url),
         marks=marks,
         note=strip_controls(outcome.note),
+        date=outcome.date,
     )
 
 

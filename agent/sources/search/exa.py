@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.sources.search.hits import MAX_SNIPPET, parse_hit
+from agent.sources.search.hits import MAX_PAGE_TEXT, MAX_SNIPPET, parse_hit
 from agent.sources.search.keyed_provider import KeyedProvider
 from agent.state import Hit
 from agent.state.json_data import Json
@@ -11,7 +11,8 @@ from agent.state.json_data import Json
 class Exa(KeyedProvider):
     """Format: https://exa.ai/docs/reference/search.
 
-    The request asks for highlights and text: without them a result has no snippet.
+    The request asks for highlights and text: without them a result has no snippet. Text has its
+    price by the page, whatever its length.
     """
 
     name = "exa"
@@ -26,13 +27,18 @@ class Exa(KeyedProvider):
             hit
             for row in self._endpoint.get_results(body, "results")
             for hit in parse_hit(
-                row.get("url"), row.get("title"), _snippet_of(row), row.get("publishedDate")
+                row.get("url"),
+                row.get("title"),
+                _snippet_of(row),
+                row.get("publishedDate"),
+                row.get("text") if self._options.page_text else None,
             )
         )
 
     def _request_body(self, query: str) -> Json:
         query, options = self._options.for_query(query)
-        contents = {"highlights": True, "text": {"maxCharacters": MAX_SNIPPET}}
+        length = MAX_PAGE_TEXT if options.page_text else MAX_SNIPPET
+        contents = {"highlights": True, "text": {"maxCharacters": length}}
         body = {"query": query, "numResults": options.max_results, "type": "auto"}
         filters = {
             "includeDomains": list(options.allow_domains),

@@ -35,6 +35,15 @@ def parse_answers(body: Json) -> Iterator[Hit]:
     yield from _parse_ai_overview(body.get("ai_overview") or body.get("aiOverview"))
 
 
+def parse_website(body: Json) -> Iterator[Hit]:
+    """The website that the knowledge graph names; what the graph says of it are not its words."""
+    graph = body.get("knowledge_graph") or body.get("knowledgeGraph")
+    link = _first_page_link(get_path(graph, "website"))
+    texts = (get_path(graph, "type"), get_path(graph, "description"))
+    for hit in _join_to_hit(link, get_path(graph, "title"), *texts):
+        yield hit.model_copy(update={"generated": True})
+
+
 def parse_questions(body: Json) -> Iterator[Hit]:
     """What people also ask: the words of a page that answer each question, with its link."""
     for name in ("related_questions", "peopleAlsoAsk"):

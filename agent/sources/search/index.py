@@ -169,12 +169,14 @@ class CorpusIndex:
         return list(best.values())
 
     def find_document(self, url: str) -> Document | None:
-        """Title, text and marks of a document; None for an unknown URL."""
-        rows = self._fetch("SELECT title, text, url, marks FROM documents WHERE url = ?", url)
+        """A document without its key; None for an unknown URL."""
+        columns = "title, text, url, marks, note, date"
+        rows = self._fetch(f"SELECT {columns} FROM documents WHERE url = ?", url)
         if not rows:
             return None
-        title, text, url, marks = rows[0]
-        return Document(title, text, url, marks=tuple(map(tuple, json.loads(marks or "[]"))))
+        title, text, url, marks, note, date = rows[0]
+        places = tuple(map(tuple, json.loads(marks or "[]")))
+        return Document(title, text, url, marks=places, note=note, date=date)
 
     def close(self) -> None:
         """Stop reading files and close the index; what was read is kept."""

@@ -6,9 +6,12 @@ from typing import Self
 
 from pydantic import SecretStr
 
-from agent.outside.http import Endpoint
+from agent.outside.http import MAX_BYTES, Endpoint
 from agent.settings import Settings
 from agent.sources.search.options import SearchOptions
+
+#: Of a reply with the text of twenty pages, whose length a service may not bound.
+MAX_BYTES_WITH_TEXT = 20_000_000
 
 
 class KeyedProvider:
@@ -28,8 +31,15 @@ class KeyedProvider:
         timeout: float = 20.0,
     ) -> None:
         prefix = self.name.upper()
-        self._endpoint = Endpoint(base_url, f"{prefix}_BASE_URL", f"{prefix}_API_KEY", key, timeout)
         self._options = options or SearchOptions()
+        self._endpoint = Endpoint(
+            base_url,
+            f"{prefix}_BASE_URL",
+            f"{prefix}_API_KEY",
+            key,
+            timeout,
+            max_bytes=MAX_BYTES_WITH_TEXT if self._options.page_text else MAX_BYTES,
+        )
 
     @classmethod
     def from_settings(cls, settings: Settings, options: SearchOptions) -> Self:

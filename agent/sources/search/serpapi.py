@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
-from agent.sources.search.google import parse_answers, parse_questions, parse_results
+from agent.sources.search.google import (
+    parse_answers,
+    parse_questions,
+    parse_results,
+    parse_website,
+)
 from agent.sources.search.keyed_provider import KeyedProvider
 from agent.state import Hit
 from agent.state.json_data import Json
@@ -24,7 +29,7 @@ class SerpApi(KeyedProvider):
     name = "serpapi"
 
     def search(self, query: str) -> tuple[Hit, ...]:
-        """Google's own answers, its results, what people also ask. Raises SearchFailed."""
+        """Google's own answers and results, and what stands beside them. Raises SearchFailed."""
         self._endpoint.check_configured()
         from serpapi import GoogleSearch
 
@@ -37,7 +42,8 @@ class SerpApi(KeyedProvider):
         if error and not NO_RESULTS.search(str(error)):
             raise self._endpoint.error_from_message(error)
         results = [] if _is_empty(body) else self._endpoint.get_results(body, "organic_results")
-        return (*parse_answers(body), *parse_results(results), *parse_questions(body))
+        found = (*parse_answers(body), *parse_results(results))
+        return (*found, *parse_website(body), *parse_questions(body))
 
 
 def _is_empty(body: Json) -> bool:

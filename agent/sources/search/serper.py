@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from agent.sources.search.google import parse_answers, parse_questions, parse_results
+from agent.sources.search.google import (
+    parse_answers,
+    parse_questions,
+    parse_results,
+    parse_website,
+)
 from agent.sources.search.keyed_provider import KeyedProvider
 from agent.state import Hit
 from agent.state.json_data import Json
@@ -14,7 +19,7 @@ class Serper(KeyedProvider):
     name = "serper"
 
     def search(self, query: str) -> tuple[Hit, ...]:
-        """Google's own answers, its results, what people also ask. Raises SearchFailed."""
+        """Google's own answers and results, and what stands beside them. Raises SearchFailed."""
         parameters = self._options.google_parameters(query)
         request = {**parameters, "num": self._options.max_results}
         headers = {"X-API-KEY": self._endpoint.secret}
@@ -22,7 +27,8 @@ class Serper(KeyedProvider):
         if body.get("error") or ("message" in body and "organic" not in body):
             raise self._endpoint.error_from_message(body)
         results = [] if _is_empty(body) else self._endpoint.get_results(body, "organic")
-        return (*parse_answers(body), *parse_results(results), *parse_questions(body))
+        found = (*parse_answers(body), *parse_results(results))
+        return (*found, *parse_website(body), *parse_questions(body))
 
 
 def _is_empty(body: Json) -> bool:

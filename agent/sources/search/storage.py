@@ -26,7 +26,7 @@ WORD_BUFFER, MERGED_LISTS = 16_000_000, 16
 _SCHEMA = f"""
 CREATE TABLE files (path TEXT PRIMARY KEY, stamp TEXT, skipped TEXT);
 CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT, url TEXT UNIQUE, title TEXT, text TEXT,
-    marks TEXT);
+    marks TEXT, note TEXT, date TEXT);
 CREATE INDEX by_path ON documents (path);
 CREATE TABLE chunks (id INTEGER PRIMARY KEY, document INTEGER, start INTEGER, stop INTEGER);
 CREATE INDEX by_document ON chunks (document);
@@ -142,7 +142,7 @@ class FileDocuments:
         """
         title = " ".join(document.title.split())
         marks = json.dumps(document.marks, ensure_ascii=False) if document.marks else ""
-        content = (title, document.text, marks)
+        content = (title, document.text, marks, document.note, document.date)
         for url in self._urls(document):
             if self._put(url, *content):
                 return
@@ -160,7 +160,7 @@ class FileDocuments:
         if self._insert(url, *content):
             return True
         row = self._db.execute(
-            "SELECT id, path, title, text, marks FROM documents WHERE url = ?", (url,)
+            "SELECT id, path, title, text, marks, note, date FROM documents WHERE url = ?", (url,)
         ).fetchone()
         if row[1] != self._path:
             return False
@@ -173,12 +173,12 @@ class FileDocuments:
         remove_documents(self._db, self._path, [row[0]])
         return self._insert(url, *content)
 
-    def _insert(self, url: str, title: str, text: str, marks: str) -> bool:
+    def _insert(self, url: str, title: str, text: str, *told: str) -> bool:
         """Whether the URL was free."""
         cursor = self._db.execute(
-            "INSERT OR IGNORE INTO documents (path, url, title, text, marks) "
-            "VALUES (?, ?, ?, ?, ?)",
-            (self._path, url, title, text, marks),
+            "INSERT OR IGNORE INTO documents (path, url, title, text, marks, note, date) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (self._path, url, title, text, *told),
         )
         if cursor.rowcount and cursor.lastrowid:
             self._add_chunks(cursor.lastrowid, title, text)
