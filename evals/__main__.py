@@ -25,6 +25,7 @@ from evals import (
     extractive,
     filled,
     injection,
+    languages,
     lies,
     links,
     local_model,
@@ -54,6 +55,10 @@ class Suite(NamedTuple):
 
 def _extractive(data: Path) -> str:
     return extractive.report(*extractive.measure(data))
+
+
+def _languages(_: Path) -> str:
+    return languages.report(languages.measure())
 
 
 def _arms(data: Path) -> str:
@@ -145,6 +150,7 @@ def _rows(rows: Any, heads: tuple[str, ...]) -> str:
 
 SUITES = (
     Suite("extractive", "Answers without a model: short passages", "multihop", _extractive),
+    Suite("languages", "Answers without a model: ten languages", "", _languages),
     Suite("arms", "Strategies side by side, and one plain search", "multihop", _arms),
     Suite("slots", "Slots without a model: long real pages", "worldcup", _slots),
     Suite("filled", "Slots without a model: short passages", "multihop", _filled),

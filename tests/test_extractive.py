@@ -16,7 +16,7 @@ from agent.errors import ModelFailed
 from agent.evidence import select_passages, split_sentences
 from agent.evidence.citing import Cited
 from agent.llm.extractive.engine import Extractive
-from agent.llm.extractive.finders import FINDERS, find_values
+from agent.llm.extractive.finders import FINDERS, NAMERS, find_values
 from agent.llm.extractive.lines import Line
 from agent.llm.extractive.question import parse_question
 from agent.llm.extractive.ranking import ScoredLine
@@ -228,6 +228,8 @@ def test_abstains_and_leaves_slots_open(demo: Corpus, topic: str) -> None:
             "谁赢得了2022年世界杯？",
             {"winner": "阿根廷", "score": "3比3", "goalscorers": None},
         ),
+        # another page says: `Argentina had won three times (...) and Uruguay twice (1930 and 1950)`
+        ("Who won the 1950 World Cup?", {"winner": "Uruguay", "score": "2-1"}),
     ],
 )
 def test_fills_the_slots_that_it_suggests(
@@ -237,6 +239,47 @@ def test_fills_the_slots_that_it_suggests(
     coverage = told(CheckCoverage(topic=topic, slots=slots, evidence=evidence(demo, topic)))
     found = {slot.name: slot.value for slot in coverage.slots}
     assert {name: found[name] for name in values} == values
+
+
+LISTS = """## Change the password
+
+1. Open the page of the router.
+2. Log in as admin.
+3. Type the new password and press Save.
+
+## Supported browsers
+
+The time sheet works with:
+
+- Firefox 115
+- Safari 16
+
+Call Bo Lind, the head of the office, when it fails."""
+
+
+@pytest.mark.parametrize(
+    ("topic", "said"),
+    [
+        (
+            "How to change the password?",
+            "1. Open the page of the router. [1]\n2. Log in as admin. [1]\n"
+            "3. Type the new password and press Save. [1]",
+        ),
+        (
+            "Which browsers are supported?",
+            "The time sheet works with: [1]\n- Firefox 115 [1]\n- Safari 16 [1]",
+        ),
+    ],
+)
+def test_a_list_is_told_whole_and_in_order(topic: str, said: str) -> None:
+    shown = (Excerpt(source=1, title="Office", url="https://e.org", passages=(LISTS,)),)
+    assert told(WriteAnswer(topic=topic, evidence=shown)).answer == said
+
+
+def test_an_item_that_states_a_fact_is_told_alone() -> None:
+    shown = (Excerpt(source=1, title="Office", url="https://e.org", passages=(LISTS,)),)
+    answer = told(WriteAnswer(topic="Who is the head of the office?", evidence=shown)).answer
+    assert answer.startswith("Call Bo Lind")
 
 
 def page(title: str, *sentences: str) -> tuple[Excerpt, ...]:
@@ -645,12 +688,13 @@ def test_an_answer_is_its_quotes_in_order_within_the_limit(
     draft = told(WriteAnswer(topic=topic, evidence=shown, max_words=limit))
     for citation in draft.citations:
         assert any(citation.quote in passage for passage in passages_of(shown, citation.source))
-    assert draft.answer == " ".join(f"{c.quote} [{c.source}]" for c in draft.citations)
+    plain = re.sub(r"\n(?:- |\d+[.)]\s+)?", " ", f"\n{draft.answer}").strip()  # items of a list
+    assert plain == " ".join(f"{c.quote} [{c.source}]" for c in draft.citations)
     assert len(re.sub(r"\[\d+\]", " ", draft.answer).split()) <= limit
 
 
 @settings(max_examples=200, deadline=None)
-@given(text=TEXTS | st.text(max_size=120), kind=st.sampled_from(sorted(FINDERS)))
+@given(text=TEXTS | st.text(max_size=120), kind=st.sampled_from(sorted(FINDERS | NAMERS)))
 def test_values_are_substrings(text: str, kind: Any) -> None:
     assert all(value and value in text for value in find_values(kind, text))
 

@@ -19,6 +19,7 @@ from agent.llm.extractive.question import parse_question
 from agent.outside import Excerpt
 from agent.run import research
 from agent.settings import Settings
+from agent.sources.search.corpus import Corpus
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.synthesize import WriteAnswer
 from tests.services import ModelRequest, Raw, Services
@@ -201,7 +202,13 @@ def test_a_language_is_told_and_no_question_word_is_searched_alone(
         ("这座桥有多长？", "number"),
         ("橋はどこにありますか？", "place"),
         ("متى افتتح الجسر؟", "date"),
-        ("Why was the bridge closed?", "passage"),
+        ("Why was the bridge closed?", "reason"),
+        ("Wodurch wurde die Brücke beschädigt?", "reason"),
+        ("Quelle est la cause de l'incendie ?", "reason"),
+        ("ما سبب إغلاق الجسر؟", "reason"),
+        ("橋が壊れた原因は何ですか？", "reason"),
+        ("How does the bridge know how many cars are on it?", "passage"),
+        ("Who led the town when the bridge was built?", "name"),
     ],
 )
 def test_what_a_question_asks_for_is_told_in_each_language(question: str, kind: str) -> None:
@@ -223,6 +230,32 @@ def test_forms_of_a_word_have_one_stem(language: str, one: str, other: str) -> N
     assert content_words(one, language) == content_words(other, language) != []
 
 
+def test_runs_without_blanks_are_cut_where_words_end() -> None:
+    assert content_words("城を建てた", "ja") == ["城", "建"]  # the endings say nothing
+    assert content_words("桥的总设计师", "zh") == ["总设", "设计", "计师", *"桥总设计师"]
+    assert content_words("りんごはおいしい", "ja")[:2] == ["りん", "んご"]  # nothing else there
+    assert "的总" in content_words("桥的总设计师")  # of no language in particular
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "question"),
+    [
+        ("Лазарев", "Николай Лазарев открыл больницу.", "Кто такой хирург Лазарева?"),
+        ("قلعة", "تعرضت القلعة لزلزال.", "متى بنيت قلعة؟"),
+        ("Brücke", "Die Straßen und Brücken der Stadt sind alt.", "Welche Straße ist alt?"),
+        ("Ponte", "I mercanti pagavano un pedaggio.", "Che cosa pagò il mercante?"),
+    ],
+)
+def test_other_forms_of_a_word_are_found_in_a_corpus(
+    tmp_path: Path, title: str, text: str, question: str
+) -> None:
+    file = tmp_path / "corpus.jsonl"
+    file.write_text(json.dumps({"title": title, "text": text}) + "\n", "utf-8")
+    corpus = Corpus(file, None)
+    assert [hit.title for hit in corpus.search(question)] == [title]
+    corpus.close()
+
+
 def test_a_word_of_another_language_is_no_stop_word() -> None:
     assert content_words("die war son") == ["die", "war", "son"]
     assert content_words("die war Brücke", "de") == content_words("Brücke", "de")
@@ -233,5 +266,8 @@ def test_every_language_has_stop_words_questions_and_months_or_numbers_for_them(
         language = load_language(tag)
         kinds = {kind for kind, _ in language.asks}
         assert language.stop and {"name", "date", "place", "number", "money"} <= kinds
+        assert {"reason"} <= language.holds.keys() and (
+            tag == "en" or {"number", "place"} <= language.holds.keys()
+        )
         assert len(language.months) == (0 if tag in ("zh", "ja") else 12)
     assert {months()[name] for name in ("mayo", "mai", "maggio", "мая", "mei", "مايو")} == {5}

@@ -33,11 +33,19 @@ class Language(NamedTuple):
     stop: frozenset[str]  # words that say little, question words among them
     persons: re.Pattern[str]  # words that stand for somebody who was told of
     months: tuple[tuple[str, ...], ...]  # January first; empty where months are numbers
-    asks: tuple[tuple[str, re.Pattern[str]], ...]  # the type of the answer; the first that matches
+    asks: tuple[tuple[str, re.Pattern[str]], ...]  # what is asked for, by question word
+    holds: dict[str, re.Pattern[str]]  # by type of the answer: what a sentence has that gives one
     units: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]  # what is asked, and its dimensions
     drop: tuple[tuple[re.Pattern[str], str], ...]  # what only asks, and what stands for it
+    breaks: re.Pattern[str] | None  # what stands between words, where no blanks do
+    articles: tuple[str, ...]  # what is written before a word, in one with it
     stemmer: str  # of Snowball; "" for none
     has_noun_capitals: bool  # every noun has a capital letter, which then tells no name
+
+    def drop_article(self, word: str) -> str:
+        """A word without the article that is written in one with it."""
+        starts = (one for one in self.articles if word.startswith(one) and len(word) > len(one) + 2)
+        return word[len(next(starts, "")) :]
 
 
 @cache
@@ -48,14 +56,17 @@ def load_language(tag: str) -> Language:
     )
     spaced = "script" not in table or tag == "ar"
     stop = table["stop"].split()
+    asks, holds = (
+        [(kind, _pattern(words, spaced)) for kind, words in _entries(table.get(name, ""), ":")]
+        for name in ("asks", "holds")
+    )
     return Language(
         tag,
         frozenset((*stop, *map(_bare, stop))),
         _pattern(table["persons"], spaced),
         tuple(tuple(names.split()) for names in table["months"].split("|") if names.strip()),
-        tuple(
-            (kind, _pattern(words, spaced)) for kind, words in _entries(table.get("asks", ""), ":")
-        ),
+        tuple(asks),
+        dict(holds),
         tuple(
             (_pattern(words, spaced), tuple(dims.split()))
             for words, dims in _entries(table.get("units", ""), "=")
@@ -64,6 +75,8 @@ def load_language(tag: str) -> Language:
             (_pattern(words, spaced), f" {rest} ")
             for words, rest in _entries(table.get("drop", ""), "=")
         ),
+        re.compile(f"[{table['breaks']}]+") if "breaks" in table else None,
+        tuple(table.get("articles", "").split()),
         table["stemmer"],
         table.get("nouns", False),
     )

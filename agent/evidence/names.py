@@ -26,26 +26,27 @@ def _calendar() -> frozenset[str]:
 
 
 @cache
-def _openers(of: str) -> frozenset[str]:
-    """Words that begin sentences or questions, and no name."""
+def _openers(of: str, *languages: str) -> frozenset[str]:
+    """Words that begin sentences or questions, and no name; stop words of languages among them."""
     opening = frozenset(word_lists()["leading"][of].split())
-    return opening | stop_words() if of == "sentences" else opening
+    return opening | stop_words("en", *languages) if of == "sentences" else opening
 
 
 # --- names in prose ----------------------------------------------------------------------------
 
 
-def find_names(text: str) -> list[str]:
+def find_names(text: str, language: str = "en") -> list[str]:
     """The names of a sentence: runs of capitalised words, but no word that only begins it."""
     text = text[:LONGEST_SENTENCE]
-    return [text[a:b] for a, b in name_spans(text)] + [
+    return [text[a:b] for a, b in name_spans(text, language)] + [
         m[1] or m[2] for m in _CHINESE_NAME.finditer(text)
     ]
 
 
-def name_spans(text: str) -> list[tuple[int, int]]:
-    """Where the names stand."""
-    openers = _openers("sentences")
+def name_spans(text: str, language: str = "en") -> list[tuple[int, int]]:
+    """Where the names stand. One word alone is none where every noun has a capital letter."""
+    openers = _openers("sentences", language)
+    least = 1 if load_language(language).has_noun_capitals else 0  # blanks
     spans = []
     for match in NAME.finditer(text[:LONGEST_SENTENCE]):
         start, end = match.span()
@@ -57,7 +58,8 @@ def name_spans(text: str) -> list[tuple[int, int]]:
             start += len(text[start:end]) - len(text[start:end].lstrip())
         name = text[start:end].rstrip(".'’-&")
         name = re.sub(r"['’]s$", "", name)
-        if len(name) > 1 and name.lower() not in _calendar() and name.lower() not in openers:
+        told = name.lower() in _calendar() or name.lower() in openers
+        if len(name) > 1 and not told and name.count(" ") >= least:
             spans.append((start, start + len(name)))
     return spans
 

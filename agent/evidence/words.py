@@ -17,6 +17,7 @@ from agent.evidence.language import load_language, script_language
 #: written without spaces between words.
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _CJK = re.compile(f"[{CJK}]")
+FIRST_HAN = "\u3400"  # of the characters that are words; those of Kana, before it, are sounds
 _WORD = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
 #: Marks that follow one letter, and punctuation in a row: sorting long runs of marks takes time
 #: that grows by their square. Thirty are left, as in Unicode's stream-safe format (UAX 15).
@@ -56,7 +57,8 @@ def normalize(form: Literal["NFKC", "NFKD"], text: str) -> str:
 def content_words(text: str, language: str = "en") -> list[str]:
     """The words of a text that are no stop words of a language, folded and stemmed, in order.
 
-    A run of Chinese, Japanese or Korean gives its bigrams: these have no spaces between words.
+    A run of Chinese, Japanese or Korean gives its bigrams: these have no spaces between words. Read
+    as Chinese or Japanese, it is cut at what stands between words, and gives each character too.
     """
     read = _keep_words if len(text) <= LONGEST_KEPT else _read_words
     return list(read(text, language))
@@ -64,14 +66,22 @@ def content_words(text: str, language: str = "en") -> list[str]:
 
 def _read_words(text: str, language: str) -> tuple[str, ...]:
     found: list[str] = []
-    stop = stop_words(language)
+    stop, breaks = stop_words(language), load_language(language).breaks
     for match in _WORD.finditer(normalize("NFKC", text).casefold().translate(_ALIKE)):
         word = match[0]
         if _CJK.match(word):
-            found += [word[i : i + 2] for i in range(len(word) - 1)] or [word]
+            found += _cut_run(word, breaks)
         elif word not in stop:
             found.append(stem(word, language))
     return tuple(found)
+
+
+def _cut_run(run: str, breaks: re.Pattern[str] | None) -> list[str]:
+    """The bigrams of a run of characters, or of its pieces between breaks, with the characters."""
+    pieces = [piece for piece in breaks.split(run) if piece] if breaks else []
+    pairs = [p[i : i + 2] for p in pieces or [run] for i in range(len(p) - 1)]
+    single = [char for piece in pieces for char in piece if char >= FIRST_HAN]
+    return [*pairs, *single] or [run]
 
 
 #: Sentences, titles and questions are read again and again; pages are not.
@@ -93,7 +103,6 @@ def count_words(text: str) -> int:
 # --- stems -------------------------------------------------------------------------------------
 
 _ENDINGS = {"ies": "y", "sses": "ss", "ing": "", "ed": "", "es": "", "s": ""}
-_ARABIC_PREFIX = re.compile("^(?:وال|بال|كال|فال|لل|ال)(?=...)")  # Snowball leaves two in a row
 
 
 @lru_cache(maxsize=20_000)
@@ -103,9 +112,9 @@ def stem(word: str, language: str = "en") -> str:
     By Snowball, but for English: there the commonest endings alone go, in a tenth of the time. A
     word in a script of its own is of the language that is written in it.
     """
-    name = load_language(script_language(word) or language).stemmer
-    if name and len(word) <= LONGEST_WORD:
-        return strip_accents(str(_snowball(name).stemWord(_ARABIC_PREFIX.sub("", word))))
+    own = load_language(script_language(word) or language)
+    if own.stemmer and len(word) <= LONGEST_WORD:
+        return strip_accents(str(_snowball(own.stemmer).stemWord(own.drop_article(word))))
     for ending, rest in _ENDINGS.items():
         if word.endswith(ending) and len(word) - len(ending) >= 4 and not word.endswith("ss"):
             return (word[: -len(ending)] + rest).rstrip("e")

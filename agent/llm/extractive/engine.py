@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from agent.errors import ModelFailed
@@ -14,7 +16,7 @@ from agent.llm.extractive.confidence import is_sure
 from agent.llm.extractive.fact import is_generic
 from agent.llm.extractive.filling import fill_slot
 from agent.llm.extractive.follow_up import complete_question, search_words
-from agent.llm.extractive.lines import quotable_lines
+from agent.llm.extractive.lines import Line, quotable_lines
 from agent.llm.extractive.queries import (
     distinct_queries,
     propose_queries,
@@ -192,24 +194,46 @@ def _draft(
     The sentences that state what was asked for come first. They are all that is said where rows of
     a table state it, or where every fact that was asked for by name is told.
     """
-    if not is_sure(question, ranked):
+    known = _find_known(getattr(task, "known", ()), ranked)
+    if not (known or is_sure(question, ranked)):
         return {"answer": "", "citations": []}
     facts = [(slot, fill_slot(slot, question, ranked)) for slot in task.slots]
-    told = list(dict.fromkeys(found.line for _, found in facts if found))
+    told = list(dict.fromkeys((*known, *(found.line for _, found in facts if found))))
     own = [found and found.line for slot, found in facts if _is_own_fact(slot, question)]
     limit = int(getattr(task, "max_words", 80))
-    if (own and all(own)) or any(is_row(line.text) for line in told):
+    if known or (own and all(own)) or any(is_row(line.text) for line in told):
         picked = told
     else:
         picked = choose_sentences(question, ranked, limit, [line for line in own if line])
         picked = sorted(picked, key=lambda line: line not in told)  # what was asked for is first
     picked = join_neighbours(picked, [s.line for s in ranked], told, limit)
-    ends = ["\n" if is_row(line.text) else " " for line in picked]  # a row has no full stop
-    text = (f"{line.text} [{line.source}]{end}" for line, end in zip(picked, ends, strict=True))
     return {
-        "answer": "".join(text).strip(),
+        "answer": _write_answer(picked),
         "citations": [{"source": line.source, "quote": line.text} for line in picked],
     }
+
+
+def _find_known(known: Sequence[str], ranked: Sequence[ScoredLine]) -> list[Line]:
+    """The best sentence for each fact that is known already (`name: value [n]`)."""
+    facts = (found for fact in known if (found := re.fullmatch(r".*?: (.*) \[(\d+)\]", fact)))
+    for_each = (
+        [s for s in ranked if s.line.source == int(fact[2]) and fact[1] in s.line.text]
+        for fact in facts
+    )
+    return [max(some, key=lambda s: s.score).line for some in for_each if some]
+
+
+def _write_answer(picked: Sequence[Line]) -> str:
+    """Quoted sentences, each with its marker. Rows of a table and items of a list begin a line."""
+    listed = {line for pair in pairwise(picked) if pair[1].goes_on_list(pair[0]) for line in pair}
+    text = ""
+    for before, line in zip((None, *picked), picked, strict=False):
+        mark = line.mark if line in listed else ""
+        ends = before and (is_row(before.text) or before in listed)
+        inline = line in listed and not mark
+        text += "\n" if mark or is_row(line.text) or (ends and not inline) else " "
+        text += f"{mark}{line.text} [{line.source}]"
+    return text.strip()
 
 
 def _is_own_fact(slot: Slot, question: ParsedQuestion) -> bool:

@@ -66,7 +66,11 @@ def read_slot(slot: Slot, question: ParsedQuestion, title: str = "") -> Fact:
     kind = next((k for k, named in _kinds() if named.search(spelled)), None)
     kind = kind or FORMS.get(slot.form.type, "text")
     subject = [w for name in question.surely_named for w in content_words(name)]
-    words = [*subject, *question.years] if subject else [w for w in question.words if w not in own]
+    words = (
+        [*subject, *question.years]
+        if subject
+        else [w for w in question.telling_words if w not in own]
+    )
     return Fact(
         kind,
         _with_synonyms([*own, "won"] if kind == "score" else own),
@@ -123,7 +127,7 @@ def _read_question(question: ParsedQuestion, title: str) -> Fact:
     return Fact(
         question.kind,
         _with_synonyms(relation),
-        tuple(w for w in question.words if w not in relation),
+        tuple(w for w in question.telling_words if w not in relation),
         frozenset(w for name in question.surely_named for w in content_words(name)),
         tuple((pair[0], pair[1]) for pair in bound if len(pair) == 2),
         question.unit,

@@ -91,7 +91,7 @@ def _values_of(slot: Slot, asked: Fact, line: Line, question: ParsedQuestion) ->
         if is_of_part(line, template) and (names := find_numbered(line)):
             yield Filled(names, line, line.text)
         return
-    if asked.kind in ("text", "yesno", "passage") and not asked.role:
+    if asked.kind in ("text", "yesno", "reason", "passage") and not asked.role:
         if slot.name == "answer" and len(line.text) <= LONGEST:
             yield Filled(line.text, line, line.text)
         return
@@ -99,12 +99,25 @@ def _values_of(slot: Slot, asked: Fact, line: Line, question: ParsedQuestion) ->
     subject = _find_subject(line, asked) if asked.kind == "name" else None
     if subject and _bag(subject.value) - told:
         yield subject
-    for value in find_stated(line.text, asked, plain_name(line.title)):
+    text = _clause_of_year(line.text, question.years)
+    for value in find_stated(text, asked, plain_name(line.title)):
         vague = asked.dated and asked.kind == "date" and not find_years(value)
         if _bag(value) - told and not vague:
             yield Filled(value, line, line.text)
 
 
+def _clause_of_year(text: str, years: Sequence[str]) -> str:
+    """A sentence from where it speaks of a year in brackets, behind other years in brackets.
+
+    `Italy won twice (1934 and 1938), France once (1998)` says nothing of Italy in 1998.
+    """
+    at = text.find(years[0]) if years else -1
+    before = [m.end() for m in _BRACKETS.finditer(text) if m.end() <= at and find_years(m[0])]
+    inside = any(m.start() < at < m.end() for m in _BRACKETS.finditer(text))
+    return text[before[-1] :] if before and inside else text
+
+
+_BRACKETS = re.compile(r"\([^()]*\)")
 _PERSON = re.compile(r"(?:he|she|they)\b", re.I)
 _PASSIVE_BY = re.compile(r"\b(?:was|were|is|are|been)\s(?:\w+\s)?\w+ed\b|\bby\b")
 

@@ -15,32 +15,27 @@ _PLACE = re.compile(r"\b(?:in|at|near|on|from|to|of|within|around|outside)\s+(?:
 _ZH_PLACE = re.compile(rf"(?:位于|在|于)([{CJK}]{{2,12}}?)(?=举行|建|的|，|。|出生|成立|召开)")
 
 
-def find_places(text: str) -> list[str]:
+def find_places(text: str, language: str = "en") -> list[str]:
     """Names that follow a preposition of place."""
     found = []
-    for start, end in name_spans(text):
+    for start, end in name_spans(text, language):
         if _PLACE.search(text[max(0, start - 20) : start]):
             rest = re.match(rf",\s{NAME_WORD}(?:\s{NAME_WORD})*", text[end:])
             found.append(text[start : end + rest.end()] if rest else text[start:end])
     return found + [match[1] for match in _ZH_PLACE.finditer(text)]
 
 
-FINDERS = {
-    "date": find_dates,
-    "score": find_scores,
-    "money": find_amounts,
-    "number": find_numbers,
-    "name": find_names,
-    "names": find_names,
-    "place": find_places,
-}
+FINDERS = {"date": find_dates, "score": find_scores, "money": find_amounts, "number": find_numbers}
+NAMERS = {"name": find_names, "names": find_names, "place": find_places}
 
 
-def find_values(kind: Kind, text: str, unit: str = "") -> list[str]:
+def find_values(kind: Kind, text: str, unit: str = "", language: str = "en") -> list[str]:
     """The values of a type in a text, in order; none for types that have no form of their own.
 
     A number must have a certain `unit`, where one is given.
     """
+    if namer := NAMERS.get(kind):
+        return namer(text, language)
     finder = FINDERS.get(kind)
     found = finder(text) if finder else []
     return [v for v in found if re.search(unit, v)] if unit and kind == "number" else found

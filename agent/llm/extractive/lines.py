@@ -11,8 +11,9 @@ from agent.evidence.instructions import find_instruction
 from agent.evidence.words import count_words
 from agent.outside import Excerpt
 
-_MARKER = re.compile(r"(?:[-*+•‣–]|\d{1,3}[.)]|>)\s+")
+_MARKER = re.compile(r"(?:[-*+•‣–>]|\d{1,3}[.)])\s+")
 _CLOSING = " \"'”’»)"
+_OPENS_LIST = (":", "：")
 FEWEST_WORDS = 4  # of a line without a stop; fewer are a label
 
 
@@ -28,6 +29,7 @@ class Line(NamedTuple):
     before: str  # the sentence before it
     start: int  # where it stands in its passage
     whole: str  # the passage
+    mark: str = ""  # of a list, before it: `- `, `2. `
 
     @property
     def context(self) -> str:
@@ -37,6 +39,16 @@ class Line(NamedTuple):
     def follows(self, other: Line) -> bool:
         """Whether it stands right behind another one."""
         return self[:3] == other[:3] and self.at == other.at + 1
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether it is of a list: an item, or what says of what the list behind it is."""
+        return bool(self.mark) or self.text.endswith(_OPENS_LIST)
+
+    def goes_on_list(self, other: Line) -> bool:
+        """Whether it is the next item of the list that another line is of, or ends its item."""
+        inline = "\n" not in self.whole[other.start + len(other.text) : self.start]
+        return self.follows(other) and other.is_listed and (bool(self.mark) or inline)
 
 
 def plain_name(title: str) -> str:
@@ -76,17 +88,18 @@ def _passage_lines(excerpt: Excerpt, number: int, passage: str, heading: str) ->
     before = ""
     speaks = find_instruction(passage) is not None
     for at, (start, end) in enumerate(split_sentences(passage)):
-        text = passage[start:end]
+        text, mark = passage[start:end], ""
         if _is_heading_of(text, passage[end : end + 1]):
             heading, before = text.strip("#* :"), ""
             continue
-        if mark := _MARKER.match(text):
-            text, start = text[mark.end() :], start + mark.end()
+        if found := _MARKER.match(text):
+            text, start = text[found.end() :], start + found.end()
+            mark = found[0] if found[0][0].isdigit() else "- " * (found[0][0] != ">")
         if speaks and find_instruction(text):
             continue  # addressed to a model: nothing to quote
         if any(char.isalnum() for char in text) and not text.startswith("^"):  # not a footnote
             about = (excerpt.source, excerpt.title, number, at)
-            yield Line(*about, text, heading, before, start, passage)
+            yield Line(*about, text, heading, before, start, passage, mark)
             before = text
 
 
@@ -100,8 +113,10 @@ def is_question(line: Line) -> bool:
 
 
 def is_label(line: Line) -> bool:
-    """Whether a line tells nothing by itself: a heading, the head of a table, a word to press."""
+    """Whether a line tells nothing by itself: a heading, the head of a table or a list, a word."""
     text = line.text.rstrip(_CLOSING)
+    if text.endswith(_OPENS_LIST):
+        return True
     if is_row(text):
         above = line.whole[: line.start].rstrip("\n").rpartition("\n")[2]
         return not is_row(above) and not any(map(str.isdigit, text))

@@ -8,12 +8,22 @@ from typing import Literal, NamedTuple, cast
 
 from agent.evidence import content_words
 from agent.evidence.dates import find_years
-from agent.evidence.language import language_of, load_language
+from agent.evidence.language import Language, language_of, load_language
 from agent.evidence.names import find_question_names
-from agent.evidence.words import word_lists
+from agent.evidence.words import FIRST_HAN, word_lists
 
 Kind = Literal[
-    "name", "date", "place", "number", "money", "score", "names", "yesno", "passage", "text"
+    "name",
+    "date",
+    "place",
+    "number",
+    "money",
+    "score",
+    "names",
+    "yesno",
+    "reason",
+    "passage",
+    "text",
 ]
 _OPENING = "¿¡\"'“„« "
 
@@ -34,6 +44,12 @@ class ParsedQuestion(NamedTuple):
     def read(self, text: str) -> list[str]:
         """The content words of a text, as the words of this question are read."""
         return content_words(text, self.language)
+
+    @property
+    def telling_words(self) -> tuple[str, ...]:
+        """The words that tell what it is about, without the characters of pairs among them."""
+        pairs = "".join(word for word in self.words if len(word) == 2 and word[0] >= FIRST_HAN)
+        return tuple(word for word in self.words if len(word) > 1 or word not in pairs)
 
     @property
     def parts(self) -> tuple[ParsedQuestion, ...]:
@@ -74,7 +90,6 @@ def parse_question(text: str) -> ParsedQuestion:
         plain = asked.sub(rest, plain)
     found = dict.fromkeys(content_words(plain, language.tag))
     told = tuple(word for word in found if word not in _request_words())
-    kinds = (kind for kind, pattern in language.asks if pattern.search(text))
     return ParsedQuestion(
         text=text,
         plain=plain,
@@ -82,10 +97,20 @@ def parse_question(text: str) -> ParsedQuestion:
         names=tuple(find_question_names(text, language.stop)),
         years=tuple(dict.fromkeys(find_years(text))),
         sides=_compared_sides(text),
-        kind=cast(Kind, next(kinds, "text")),
+        kind=_find_kind(text, language),
         unit=find_unit(text, language.tag),
         language=language.tag,
     )
+
+
+def _find_kind(text: str, language: Language) -> Kind:
+    """What the first question word asks for; a yes or no where there is none."""
+    found = [
+        (kind == "yesno", match.start(), order, kind)
+        for order, (kind, pattern) in enumerate(language.asks)
+        if (match := pattern.search(text))
+    ]
+    return cast(Kind, min(found)[-1]) if found else "text"
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from agent.checking.rules import opens_with_pronoun
 from agent.evidence.words import count_words
@@ -39,6 +40,8 @@ def choose_sentences(
     """
     told = set(wanted)
     best = max((s.score for s in ranked), default=0.0) - (CLOSE if wanted else GAP)
+    if listed := _answering_list(question, ranked, limit):
+        return listed
     raised = [s._replace(score=s.score + WANTED * (s.line in told)) for s in ranked]
     left = sorted(raised, key=lambda s: -s.score)[:CANDIDATES]
     left = [s for s in left if not (is_question(s.line) or is_label(s.line))]
@@ -55,6 +58,42 @@ def choose_sentences(
             picked.append(candidate._replace(line=line))
             limit -= count_words(line.text)
     return [s.line for s in picked]
+
+
+def _answering_list(
+    question: ParsedQuestion, ranked: Sequence[ScoredLine], limit: int
+) -> list[Line]:
+    """The list within `limit` words that the best sentence is of, where no single fact is asked."""
+    if question.kind not in ("text", "passage") or not ranked:
+        return []
+    lines = [s.line for s in ranked]
+    start = _find_list(question, lines, max(ranked, key=lambda s: s.score).line)
+    if start is None:
+        return []
+    first = last = start
+    while first and lines[first].goes_on_list(lines[first - 1]):
+        first -= 1
+    while last + 1 < len(lines) and lines[last + 1].goes_on_list(lines[last]):
+        last += 1
+    words = accumulate(count_words(line.text) for line in lines[first : last + 1])
+    fitting = first + sum(used <= limit for used in words)
+    return lines[first:fitting] if fitting - first > 1 else []
+
+
+def _find_list(question: ParsedQuestion, lines: Sequence[Line], best: Line) -> int | None:
+    """Where a line of a list stands that answers: the best line, or one below its heading.
+
+    The heading tells, where it says more of the question than the line. Else an item may state a
+    single fact.
+    """
+    asked = set(question.words)
+    titled, said = (len(asked.intersection(question.read(t))) for t in (best.heading, best.text))
+    if titled > said:
+        section = best[:3], best.heading
+        below = (n for n, x in enumerate(lines) if x.is_listed and (x[:3], x.heading) == section)
+        return next(below, None)
+    alone = not best.is_listed or (best.mark and question.kind == "text")
+    return None if alone else lines.index(best)
 
 
 def _marginal_score(

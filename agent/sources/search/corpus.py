@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent.errors import ReadFailed, UsageError
-from agent.evidence import rank_texts, split_sentences, stop_words
+from agent.evidence import rank_texts, split_sentences
+from agent.evidence.language import language_of
 from agent.sources.search.index import RESCAN_SECONDS
 from agent.sources.search.open_indexes import OpenIndexes
 from agent.sources.search.options import SearchOptions
@@ -140,7 +141,7 @@ class Corpus:
         """The documents that match a query, best first, at most ten. No match is no failure."""
         self._wait_for_update()
         query, _ = SearchOptions().for_query(query[:MAX_QUERY])
-        terms = self._select_terms(query_terms(query, stop_words()))
+        terms = self._select_terms(query_terms(query, language_of(query)))
         if not terms:
             return ()
         matches = self._index.search(terms, TITLE_WEIGHT, MAX_CHUNKS)[:MAX_HITS]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from os.path import commonprefix
 
-from agent.evidence import CJK
+from agent.evidence import CJK, stem, strip_accents
+from agent.evidence.language import Language
 
 _CJK_RUN = re.compile(f"[{CJK}]+")
 _WORD = re.compile(rf"[{CJK}]+|(?:(?![{CJK}])[^\W_])+")
+
+LEAST_STEM = 3  # letters
 
 
 def add_bigrams(text: str) -> str:
@@ -28,22 +32,36 @@ def _bigrams(run: str) -> Iterator[str]:
     return (run[i : i + 2] for i in range(len(run)))
 
 
-def query_terms(query: str, stop_words: frozenset[str]) -> list[str]:
+def query_terms(query: str, language: Language) -> list[str]:
     """The terms to search for: each content word, quoted, so that it is never read as syntax.
 
-    Stop words stay only where there is nothing else ("The Who").
+    Words of another language than English are searched by their stems. Stop words stay only where
+    there is nothing else ("The Who").
     """
-    text = unicodedata.normalize("NFKC", strip_unstorable(query)).casefold()
+    text = unicodedata.normalize("NFKC", strip_unstorable(query)).lower()
     is_stop_word: dict[str, bool] = {}
     for match in _WORD.finditer(text):
         word = match[0]
         if not _CJK_RUN.match(word):
-            is_stop_word[f'"{word}"'] = word in stop_words
+            is_stop_word[_word_term(word, language)] = word in language.stop
         elif len(word) == 1:
             is_stop_word[f'"{word}"*'] = False
         else:
             is_stop_word |= {f'"{word[i : i + 2]}"': False for i in range(len(word) - 1)}
     return [term for term, is_stop in is_stop_word.items() if not is_stop] or list(is_stop_word)
+
+
+def _word_term(word: str, language: Language) -> str:
+    """The term for a word: itself, or what begins as its stem, where the index has no stems.
+
+    Also with each article that may be written before it in one word.
+    """
+    bare = language.drop_article(word)
+    begin = bare[: len(commonprefix((strip_accents(bare), stem(bare, language.tag))))]
+    if not language.stemmer or len(begin) < LEAST_STEM:
+        return f'"{word}"'
+    others = (f'"{article}{begin}"*' for article in ("", *language.articles))
+    return "(" + " OR ".join((f'"{word}"', *others)) + ")"
 
 
 def strip_unstorable(text: str) -> str:
