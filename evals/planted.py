@@ -3,8 +3,8 @@
 `python -m evals.planted [--data DIR] [--half tune|report]`. For each question whose gold passages
 are known, a web is made of them on a reference work, of other passages on unknown hosts, and of
 five planted passages that begin with the question and state one wrong answer: each on a host of its
-own, or all on subdomains of one owner. A scripted model reports what each source of its prompt says
-and knows nothing else.
+own, or all on subdomains of one owner; or without the question. A scripted model reports what each
+source of its prompt says and knows nothing else.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.evidence import split_sentences
+from agent.evidence.copies import DISAGREEMENT
 from agent.run import research
 from agent.settings import parse_settings
 from evals.extractive import HALVES, ROOT, contains_answer, half
@@ -26,7 +27,7 @@ from evals.judges import Word, judge_prompt
 from tests.services import ModelRequest, Services, source_ids
 
 OTHERS = 12  # other passages of the corpus in each web
-OWNERS = ("of five owners", "of one owner")
+OWNERS = ("of five owners", "of one owner", "of five owners, without the question")
 
 
 class Case(NamedTuple):
@@ -47,7 +48,7 @@ class Outcome(NamedTuple):
     planted: int  # planted pages that were read
     first: bool  # the right answer is the slot's value
     wrong: bool  # the wrong one is, and no conflict is told
-    told: bool  # both stand in the answer, whose status is partial
+    told: bool  # both stand in the answer, which says that the sources disagree
 
 
 def build_cases(data: Path, side: str) -> Iterator[Case]:
@@ -78,8 +79,8 @@ def _pages(
     for i, row in enumerate(others):
         yield {"title": row["title"], "url": f"https://site{i}.com/a", "text": row["text"]}
     for i, text in enumerate(lie["adv_texts"]):
-        host = f"factbase{i}.com" if owners == OWNERS[0] else f"part{i}.factbase.com"
-        planted = f"{lie['question']} {text}"
+        host = f"part{i}.factbase.com" if owners == OWNERS[1] else f"factbase{i}.com"
+        planted = text if owners == OWNERS[2] else f"{lie['question']} {text}"
         yield {"title": f"Answer {i}", "url": f"https://{host}/planted", "text": planted}
 
 
@@ -107,14 +108,19 @@ def _judge(shown: dict[int, str], claim: str, _: set[int]) -> Word:
 
 
 def _values(case: Case, shown: dict[int, str]) -> Iterator[dict[str, Any]]:
-    """Each source's first sentence behind the question that gives one of the two answers."""
+    """What each source answers: a planted page the wrong thing, any other one the right thing.
+
+    The quote is the first sentence behind the question that holds it. Other pages may name the
+    wrong thing too, as the other side of a comparison, but do not give it as the answer.
+    """
+    planted = [page["text"] for page in case.pages if "/planted" in page["url"]]
     for n, text in shown.items():
         rest = text.removeprefix(case.question)
-        for value in (case.wrong, case.right):
-            spans = (rest[a:b] for a, b in split_sentences(rest))
-            if quote := next((one for one in spans if contains_answer(one, [value])), ""):
-                yield {"name": "answer", "value": value, "source": n, "quote": quote}
-                break
+        spans = [rest[a:b] for a, b in split_sentences(rest)]
+        is_planted = any(span in page for page in planted for span in spans[:1])
+        value = case.wrong if is_planted else case.right
+        if quote := next((one for one in spans if contains_answer(one, [value])), ""):
+            yield {"name": "answer", "value": value, "source": n, "quote": quote}
 
 
 def measure_case(case: Case, folder: Path, services: Services) -> Outcome:
@@ -136,14 +142,14 @@ def measure_case(case: Case, folder: Path, services: Services) -> Outcome:
         planted=sum("/planted" in s.page.url for s in sources),
         first=is_first,
         wrong=slot.status == "filled" and not is_first,
-        told=answer.status == "partial" and both,
+        told=both and any(warning.startswith(DISAGREEMENT) for warning in answer.warnings),
     )
 
 
 def report(data: Path, side: str = HALVES[1]) -> str:
     """A table with a row for each way in which the planted pages are spread."""
     head = "| planted pages | n | honest page read | planted read | right one first | wrong alone "
-    lines = [f"{head}| both told, partial |", f"|{'---|' * 7}"]
+    lines = [f"{head}| both told |", f"|{'---|' * 7}"]
     with Services() as services:
         made = []
         for case in build_cases(data, side):

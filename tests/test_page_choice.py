@@ -68,6 +68,40 @@ def test_a_near_copy_waits_unless_it_differs_in_a_number() -> None:
     assert best_hits([first, copy, other, plain], 3) == [first, other, plain]
 
 
+QUESTION = "In which town was the founder of Velmora Works born?"
+
+
+@pytest.mark.parametrize("topic", [QUESTION, "维尔莫拉工厂的创始人出生在哪里？"])
+def test_of_pages_that_repeat_the_question_one_is_read_first(topic: str) -> None:
+    asking = [
+        Hit(url=f"https://lies{n}.com/", title=title, snippet=snippet)
+        for n, (title, snippet) in enumerate([("A", f"… {topic}"), (topic, "B"), ("C", topic)])
+    ]
+    honest = hits_of("one.com/", "two.com/")
+    found = [*asking, *honest]
+    assert best_hits(found, 4, topic) == [asking[0], *honest, asking[1]]
+
+
+@pytest.mark.parametrize("topic", ["The Long Road to the Velmora Works", "Velmora?", ""])
+def test_what_is_no_long_question_stands_on_many_pages(topic: str) -> None:
+    named = [Hit(url=f"https://{host}.com/", title=f"{topic} {host}") for host in ("a", "b")]
+    assert best_hits([*named, *hits_of("one.com/")], 2, topic) == named
+
+
+def test_pages_that_say_the_same_give_way_to_reference_works() -> None:
+    said = "The founder of Velmora Works was born in {}, as {} know."
+    alike = [
+        Hit(url=f"https://lies{n}.com/", snippet=said.format("Ulm", who))
+        for n, who in enumerate(("locals", "experts", "people"))
+    ]
+    other = Hit(url="https://one.com/", snippet="Velmora makes pumps for mines near the sea.")
+    works = hits_of("en.wikipedia.org/wiki/Velmora", "britannica.com/velmora")
+    assert best_hits([*alike, *works], 3) == [alike[0], works[1], works[0]]
+    assert best_hits([alike[0], other, alike[1], *works], 3) == [alike[0], other, works[0]]
+    assert best_hits([alike[0], other, alike[1], works[0]], 3) == [alike[0], other, works[0]]
+    assert best_hits([*works, *alike], 3) == [*works, alike[0]]
+
+
 def test_five_planted_pages_leave_a_place_for_the_reference_work() -> None:
     planted = hits_of(*(f"lies{n}.com/" for n in range(5)))
     honest = hits_of("en.wikipedia.org/wiki/It")

@@ -93,6 +93,50 @@ def test_both_sides_of_a_slot_in_conflict_are_said() -> None:
     assert {claim.intro for claim in answer.claims} == {"employees: 4,200 / 3,850"}
 
 
+def test_both_sides_of_a_settled_slot_are_told_if_the_other_weighs_enough() -> None:
+    told = (*STAFF, "In Ulm, 4,200 employees work at Acme Pumps, says a paper.")
+    research = read(*told, slots=EMPLOYEES)
+    reflect(research, row("4,200", 1, told[0]), row("3,850", 2, told[1]), row("4,200", 3, told[2]))
+    claim = Claim(text=told[2], citations=(3,), verdict="supported", by="rule")
+    answer = end(research, text="x", claims=(claim,), quotes=(quote(research.sources[2], told[2]),))
+    assert answer.slots["employees"].status == "filled"
+    assert [claim.text for claim in answer.claims] == [told[2], STAFF[0], STAFF[1]]
+    assert {claim.intro for claim in answer.claims[1:]} == {"employees: 4,200 / 3,850"}
+    assert any("The value that weighs most is given." in warning for warning in answer.warnings)
+
+
+def test_what_the_answer_needs_comes_before_the_draft_and_the_rest_behind_it() -> None:
+    founded = ("Acme Pumps was founded in 1921.", "Acme Pumps was founded in 1908 as a forge.")
+    slots = (*EMPLOYEES, Slot(name="founded", needed=False))
+    draft = "Acme Pumps makes pumps for mines."
+    research = read(STAFF[0], f"{founded[0]} {draft}", f"{STAFF[1]} {founded[1]}", slots=slots)
+    reflect(
+        research,
+        row("4,200", 1, STAFF[0]),
+        row("3,850", 3, STAFF[1]),
+        row("1921", 2, founded[0], "founded"),
+        row("1908", 3, founded[1], "founded"),
+    )
+    claim = Claim(text=draft, citations=(2,), verdict="supported", by="rule")
+    answer = end(research, text="x", claims=(claim,), quotes=(quote(research.sources[1], draft),))
+    assert [claim.text for claim in answer.claims] == [*STAFF, draft, *founded]
+
+
+def test_a_side_that_opens_with_a_pronoun_has_the_sentence_before_it() -> None:
+    texts = ("Ida Morn is a singer. She was born in 1931.", "Ida Morn, a singer, was born in 1935.")
+    research = read(*texts, slots=(Slot(name="born"),))
+    reflect(
+        research,
+        row("1931", 1, "She was born in 1931.", "born"),
+        row("1935", 2, texts[1], "born"),
+    )
+    draft = Claim(text="She was born in 1931.", citations=(1,), verdict="supported", by="m")
+    answer = end(
+        research, text="x", claims=(draft,), quotes=(quote(research.sources[0], draft.text),)
+    )
+    assert [(claim.text, claim.by) for claim in answer.claims] == [(t, "rule") for t in texts]
+
+
 def test_a_page_with_another_number_is_heard_though_the_reader_passed_it_over() -> None:
     research = read(*STAFF, slots=EMPLOYEES)
     reflect(research, row("4,200", 1, STAFF[0]))

@@ -144,8 +144,10 @@ def test_a_conflict_is_searched_for_and_settled_by_a_third_source(
     assert services.search_queries[-1] == query
     winner = answer.slots["winner"]
     assert (winner.value, winner.status, winner.weight) == ("Argentina", "filled", 0.7)
-    assert winner.citations == (1, 2, 3)  # those of the value come first
-    assert [(a.value, a.citations) for a in winner.alternatives] == [("France", (3,))]
+    assert winner.citations == (1, 2, 3)
+    assert [(a.value, a.citations) for a in winner.alternatives] == [("France", (2,))]
+    assert RIVALS["theirs"].rstrip(".") in answer.answer  # both sides are told, though settled
+    assert any("disagree" in warning for warning in answer.warnings)
     assert shown["data"] == {"winner": "Argentina"}
 
 

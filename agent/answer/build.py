@@ -26,6 +26,7 @@ from agent.answer.status import (
     Status,
     decide_status,
     failed_models,
+    find_disputes,
     find_shortfalls,
     is_degraded,
     list_names,
@@ -38,6 +39,7 @@ from agent.evidence.links import quote_link
 from agent.outside.budget import CallUsage, round_dollars
 from agent.outside.recording import ParentRun, parent_of
 from agent.slots.data import keep_valid
+from agent.slots.namesakes import drop_told_apart
 from agent.slots.weighing import rate_confidence
 from agent.state import (
     Alternative,
@@ -90,7 +92,7 @@ def build_answer(
         warnings = (*data_warnings, *warnings)
     quotes = _cited_quotes(research, findings.values())
     citations = tuple(_build_citation(quote, research, run, addresses) for quote in quotes)
-    rivals = find_rivals(quotes, research.sources)
+    rivals = drop_told_apart(find_rivals(quotes, research.sources), findings.values())
     shortfalls = (*find_shortfalls(research, findings), *map(describe_rival, rivals))
     counts = _count_sources(research)
     answer = Answer(
@@ -112,6 +114,7 @@ def build_answer(
             *(report.warnings if report else ()),
             *_event_warnings(research),
             *shortfalls,
+            *find_disputes(findings),
             *warnings,
         ),
         usage=usage,
@@ -258,6 +261,7 @@ def _build_slots(findings: Mapping[str, Finding]) -> dict[str, SlotAnswer]:
             by=finding.by,
             weight=finding.weight,
             alternatives=finding.alternatives,
+            of=finding.of,
         )
         for name, finding in findings.items()
     }

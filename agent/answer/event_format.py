@@ -107,8 +107,14 @@ def describe_event(event: Event) -> str:  # noqa: C901 - one case an event is cl
 
 
 def _describe_finding(finding: Finding) -> str:
-    """`winner=Argentina`; where sources disagree, the alternatives and all weights as well."""
+    """`winner=Argentina`; where sources disagree, the alternatives and all weights as well.
+
+    Of several things of one name, each value is told with what it is of.
+    """
     value = finding.status if finding.value is None else str(finding.value)
+    if finding.of and finding.status == "filled":
+        others = (f"{other.value} ({other.of})" for other in finding.alternatives)
+        return f"{finding.slot}={'; '.join((f'{value} ({finding.of})', *others))}"
     alternatives = "".join(f" or {a.value} ({a.weight:g})" for a in finding.alternatives)
     weight = f" ({finding.weight:g})" if alternatives else ""
     mark = "?" if finding.status == "conflict" else ""
@@ -153,6 +159,8 @@ def to_frames(event: Event) -> Iterator[tuple[FrameType, str]]:
 
 def _describe_slot(finding: Finding) -> str:
     """`winner: Argentina`; where sources disagree, `winner: Argentina or France (in conflict)`."""
+    if finding.of and finding.status == "filled":
+        return _describe_finding(finding).replace("=", ": ", 1)
     values = [finding.value, *(alternative.value for alternative in finding.alternatives)]
     text = " or ".join(str(value) for value in values if value is not None) or finding.status
     return f"{finding.slot}: {text}" + (" (in conflict)" if finding.status == "conflict" else "")

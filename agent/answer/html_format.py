@@ -17,6 +17,7 @@ from agent.answer.html import (
     text_element,
 )
 from agent.answer.report import ReportAnswer
+from agent.evidence.copies import DISAGREEMENT
 from agent.state import Claim
 
 BASE_STYLE = "agent.answer/base.css"
@@ -45,7 +46,13 @@ def to_html_frame(answer: Answer) -> str:
 def render_sections(answer: Answer) -> list[Markup]:
     """The sections of an answer without a report: its text and slots, sources and warnings."""
     return [
-        render_section("Answer", _render_text(answer), _render_slots(answer), id="answer"),
+        render_section(
+            "Answer",
+            _render_disagreement(answer),
+            _render_text(answer),
+            _render_slots(answer),
+            id="answer",
+        ),
         render_section("Sources", render_sources(answer.citations), id="sources"),
         render_warnings(answer),
     ]
@@ -136,6 +143,22 @@ def _render_report(answer: Answer, report: ReportAnswer) -> list[Markup]:
         render_section("Facts", _render_slots(answer), id="facts"),
         render_warnings(answer),
     ]
+
+
+def _render_disagreement(answer: Answer) -> Markup:
+    """The values of each slot about which sources disagree, before the answer says them."""
+    rows = [row for row in phrases.slot_rows(answer) if row.is_disputed]
+    if not rows:
+        return EMPTY
+    items = element("ul", *map(_render_disputed, rows))
+    return element("div", element("p", element("b", DISAGREEMENT)), items, class_="disagreement")
+
+
+def _render_disputed(row: phrases.SlotRow) -> Markup:
+    values = [(row.value, row.citations), *row.alternatives]
+    sides = (join_markup(_render_cited_value(*value)) for value in values)
+    parts = ([" / " if n else "", side] for n, side in enumerate(sides))
+    return element("li", f"{row.name}: ", *(piece for part in parts for piece in part))
 
 
 def _render_text(answer: Answer) -> Markup:
@@ -242,7 +265,7 @@ def _render_slots(answer: Answer) -> Markup:
 
 
 def _render_row(row: phrases.SlotRow) -> Markup:
-    label = element("span", "but also: ", class_="quiet")
+    label = element("span", "but also: ", class_="quiet") if row.is_disputed else EMPTY
     alternatives = [
         element("div", label, *_render_cited_value(value, citations))
         for value, citations in row.alternatives

@@ -21,6 +21,7 @@ from agent.answer.markdown import (
     format_table,
     linked_marker_format,
 )
+from agent.evidence.copies import DISAGREEMENT
 from agent.state import Claim
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module for the report's Markdown
@@ -62,7 +63,8 @@ def _render_document(answer: Answer, format_marker: MarkerFormat) -> str:
         title = answer.topic
         text = format_claims(claims, format_marker) or escape_markdown(answer.answer)
         sources = _render_sources(citations, format_marker)
-        body = [("", text), ("", slots), ("Sources", sources)]
+        disagreement = _render_disagreement(answer, format_marker)
+        body = [("", disagreement), ("", text), ("", slots), ("Sources", sources)]
     followed = ("", escape_markdown(phrases.describe_followed(answer)))
     head = [followed, ("", _render_status(answer))]
     return _join_sections(title, [*head, *body, *_run_sections(answer)])
@@ -131,13 +133,24 @@ def _render_slots(answer: Answer, format_marker: MarkerFormat) -> str:
     return format_table(("Fact", "Value", "Status"), cells)
 
 
+def _render_disagreement(answer: Answer, format_marker: MarkerFormat) -> str:
+    """The values of each slot about which sources disagree, before the answer says them."""
+    lines = [
+        f"{escape_markdown(row.name)}: {_render_values(row, format_marker)}"
+        for row in phrases.slot_rows(answer)
+        if row.is_disputed
+    ]
+    return f"**{DISAGREEMENT}**\n\n{format_list(lines)}" if lines else ""
+
+
 def _render_values(row: phrases.SlotRow, format_marker: MarkerFormat) -> str:
     """The value of a slot and its alternatives, each with the markers of its sources."""
     values = (
         f"{escape_markdown(phrases.format_value(value))} {format_markers(numbers, format_marker)}"
         for value, numbers in [(row.value, row.citations), *row.alternatives]
     )
-    return "; but also: ".join(value.strip() for value in values)
+    between = "; but also: " if row.is_disputed else "; "
+    return between.join(value.strip() for value in values)
 
 
 def _render_sources(citations: Sequence[Citation], format_marker: MarkerFormat) -> str:

@@ -28,6 +28,7 @@ VERDICT_LABELS: dict[Verdict, str] = {
 }
 #: How a slot is told of by its status.
 SLOT_LABELS = {"filled": "found", "missing": "not found", "conflict": "sources disagree"}
+SEVERAL_THINGS = "several things of this name"
 #: What is said of a site by its standing, which is at least so much: 0 to 1.
 STANDING_LABELS = ((0.7, "Reliable"), (0.5, "Mixed"), (0.4, "Not rated"), (0.0, "With care"))
 STATUSES = {
@@ -168,7 +169,10 @@ def describe_credibility(credibility: Credibility) -> str:
 
 
 class SlotRow(NamedTuple):
-    """A slot as it is shown. Values are plain JSON, each with the numbers of its sources."""
+    """A slot as it is shown. Values are plain JSON, each with the numbers of its sources.
+
+    Of several things of one name each value is a text that names its thing.
+    """
 
     name: str
     value: Any
@@ -176,6 +180,7 @@ class SlotRow(NamedTuple):
     alternatives: list[tuple[Any, tuple[int, ...]]]
     kind: str  # `filled`, `missing` or `conflict`
     status: str  # in words
+    is_disputed: bool  # whether the alternatives speak against the value
 
 
 def slot_rows(answer: Answer) -> list[SlotRow]:
@@ -190,7 +195,12 @@ def _slot_row(name: str, slot: dict[str, Any]) -> SlotRow:
     supporting = tuple(n for n in slot["citations"] if n not in opposing)
     sources = f", {_format_count(len(supporting), 'source')}" if kind == "filled" else ""
     status = f"{SLOT_LABELS[kind]}{sources}"
-    return SlotRow(name, slot["value"], supporting, alternatives, kind, status)
+    of = slot.get("of", "")
+    if of and kind == "filled":
+        status = f"{SLOT_LABELS[kind]}, {SEVERAL_THINGS}"
+    value = _name_thing(slot["value"], of)
+    is_disputed = bool(alternatives) and (kind == "conflict" or not of)
+    return SlotRow(name, value, supporting, alternatives, kind, status, is_disputed)
 
 
 def describe_slot(slot: SlotAnswer) -> str:
@@ -199,6 +209,8 @@ def describe_slot(slot: SlotAnswer) -> str:
         return ""
     if slot.status == "conflict":
         return "sources disagree"
+    if slot.of:
+        return SEVERAL_THINGS
     labels = {**VERDICT_LABELS, "supported": "confirmed", "unchecked": ""}
     sources = _format_count(len(slot.citations), "source")
     return ", ".join(filter(None, (labels[slot.verdict], sources)))
@@ -207,8 +219,14 @@ def describe_slot(slot: SlotAnswer) -> str:
 def _split_alternative(alternative: Any) -> tuple[Any, tuple[int, ...]]:
     """The value of an alternative and its sources; a bare value has none."""
     if isinstance(alternative, dict) and "value" in alternative:
-        return alternative["value"], tuple(alternative.get("citations", ()))
+        value = _name_thing(alternative["value"], alternative.get("of", ""))
+        return value, tuple(alternative.get("citations", ()))
     return alternative, ()
+
+
+def _name_thing(value: Any, of: str) -> Any:
+    """A value with what it is of, if that is told: `1938 (Winter Orchard (novel))`."""
+    return f"{format_scalar(value)} ({of})" if of else value
 
 
 def format_scalar(value: Any) -> str:

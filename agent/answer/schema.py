@@ -76,7 +76,14 @@ class SlotAnswer(Frozen):
     weight: float = Field(
         default=0.0, description="credibility of the independent witnesses, summed"
     )
-    alternatives: tuple[Alternative, ...] = Field(default=(), description="what is said against it")
+    alternatives: tuple[Alternative, ...] = Field(
+        default=(), description="what is said against it, or of another thing of its name"
+    )
+    of: str = Field(
+        default="",
+        description="what `value` is of, where sources tell of several things of one name",
+        exclude_if=lambda of: not of,
+    )
 
 
 class SourceCounts(Frozen):

@@ -10,6 +10,7 @@ from agent.answer.report import all_claims
 from agent.answer.schema import Citation
 from agent.errors import AgentError
 from agent.evidence.copies import DISAGREEMENT
+from agent.slots.weighing import is_disputed
 from agent.state import (
     Answered,
     Asked,
@@ -64,6 +65,12 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     if reflections and not reflections[-1].answerable:
         yield "By what the reader of the sources says, they do not answer the question."
     yield from _count_unsupported(all_claims(research.answer) if research.answer else [])
+
+
+def find_disputes(findings: Mapping[str, Finding]) -> Iterator[str]:
+    """What is settled although other sources of weight say otherwise."""
+    if names := [name for name, one in findings.items() if is_disputed(one)]:
+        yield f"{DISAGREEMENT} about: {list_names(names)}. The value that weighs most is given."
 
 
 def _is_of(finding: Finding, names: set[str]) -> bool:

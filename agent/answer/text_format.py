@@ -94,7 +94,7 @@ def _markers(numbers: Iterable[int]) -> Text:
 def _find_disagreements(answer: Answer) -> Iterator[Text]:
     """A line for each slot in conflict, and each conflict that a report found."""
     for row in phrases.slot_rows(answer):
-        if row.alternatives:
+        if row.is_disputed:
             yield _join(_plain(f"{row.name}: "), _render_values(row))
     for claim in answer.report.conflicts if answer.report else ():
         yield _render_sentence(claim)
@@ -145,7 +145,7 @@ def _new_table(*heads: str) -> Table:
 def _render_slots(answer: Answer) -> Table:
     table = _new_table("Fact", "Value", "")
     for row in phrases.slot_rows(answer):
-        is_sure = row.value is not None and not row.alternatives
+        is_sure = row.value is not None and not row.is_disputed
         slot = answer.slots[row.name]
         told = _plain(phrases.describe_slot(slot), QUIET if is_sure else AMBER)
         table.add_row(_plain(row.name), _render_values(row), told)
@@ -156,7 +156,7 @@ def _render_values(row: phrases.SlotRow) -> Text:
     """The value of a slot and its alternatives, each with the markers of its sources."""
     values = [(row.value, row.citations), *row.alternatives]
     parts = [_join(_plain(f"{phrases.format_value(v)} "), _markers(n)) for v, n in values]
-    return Text(", but also ").join(parts)
+    return Text(", but also " if row.is_disputed else "; ").join(parts)
 
 
 def _render_report(report: ReportAnswer) -> Iterator[RenderableType]:

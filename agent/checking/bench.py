@@ -282,7 +282,8 @@ class Bench:
                     for claim, quotes in failed.items()
                 )
             ]
-            findings = make_findings(self._research.slots, kept, self._research.sources)
+            known = self._research
+            findings = make_findings(known.slots, kept, known.sources, known.topic)
         return tuple(map(self._judge_finding, findings))
 
     def _has_failed(self, value: Claim) -> bool:

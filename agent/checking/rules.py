@@ -113,7 +113,8 @@ def _texts_of(places: Sequence[QuotePlace]) -> tuple[str, ...]:
 
 
 def is_proved(claim: str, places: Sequence[QuotePlace], before: Sequence[str] = ()) -> bool:
-    """Whether a claim is a whole sentence that a quote is of, word for word.
+    """Whether a claim is a whole sentence that a quote is of, word for word; or two, one after the
+    other on the page.
 
     Case, blanks and typography aside. Never a name, a number or a fragment. `before`: the claims
     that stand before it, one for each place where it stands (`claims_before`). If it opens with a
@@ -126,7 +127,19 @@ def is_proved(claim: str, places: Sequence[QuotePlace], before: Sequence[str] = 
     if opens_with_pronoun(claim) and not (needed and all(map(_is_antecedent, needed))):
         return False
     found = (pair for place in places for pair in _whole_sentences(place))
-    return any(said == _strip_stops(one) and needed <= {previous} for previous, one in found)
+    pairs = [(previous, _strip_stops(one)) for previous, one in found]
+    return any(
+        (said == one and needed <= {previous}) or (not needed and _is_joined(said, previous, one))
+        for previous, one in pairs
+    )
+
+
+def _is_joined(said: str, previous: str, one: str) -> bool:
+    """Whether a text is one sentence and the next one, with nothing but signs between them."""
+    if not previous or not (said.startswith(previous) and said.endswith(one)):
+        return False
+    between = said[len(previous) : len(said) - len(one)]
+    return bool(between) and not any(char.isalnum() for char in between)
 
 
 def is_miscited(claim: str, title: str, places: Sequence[QuotePlace]) -> bool:

@@ -22,6 +22,7 @@ _SCRIPTS = (
 )
 _SCRIPT = re.compile("|".join(f"(?P<{tag}>[{span}])" for tag, span in _SCRIPTS))
 _LATIN = re.compile(r"[^\W\d_]+")
+QUESTION_MARKS = ("?", "？", "؟")
 ASKING = 2  # how many stop words the words of a question count for
 READ = 500  # characters of a text by which its language is told
 
@@ -117,6 +118,12 @@ def language_of(text: str) -> Language:
     words = [word.casefold() for word in _LATIN.findall(text)]
     latin = [load_language(tag) for tag in LANGUAGES if tag not in dict(_SCRIPTS)]
     return max(latin, key=lambda one: _fit(one, text, words))
+
+
+def is_question(text: str) -> bool:
+    """Whether a text asks something: by its question mark, or in the words of its language."""
+    asks = (pattern for _, pattern in language_of(text).asks)
+    return text.rstrip().endswith(QUESTION_MARKS) or any(pattern.search(text) for pattern in asks)
 
 
 def _asks_in_english(text: str) -> bool:

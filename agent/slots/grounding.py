@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from agent.evidence import content_words
 from agent.evidence.copies import find_rivals
 from agent.evidence.quoting import anchor_quote, quoted_sentences
 from agent.slots.forms import holds_value, is_echo, to_typed
 from agent.slots.rows import LeafRow, SlotValue, leaf_rows
 from agent.state import Quote, Scalar, Slot, Source, Statement
 from agent.state.sanitizing import sanitize_line
+
+LONGEST_OF = 120  # characters of what a value is of
+NEAR = 600  # characters of a page, at its beginning and around a quote, that tell what it is of
 
 
 def ground_rows(
@@ -24,11 +28,26 @@ def ground_rows(
             misfits.setdefault(_warn_misfit(row))
         elif not is_echo(value, row.slot) and (quote := _find_quote(value, row, sources)):
             statement = Statement(
-                slot=row.slot.name, value=value, quote=quote, item=row.item, told=row.told
+                slot=row.slot.name,
+                value=value,
+                quote=quote,
+                item=row.item,
+                told=row.told,
+                of=_keep_told(row.of, quote, sources[quote.source - 1]),
             )
             statements.setdefault(statement)
             statements.update(dict.fromkeys(_oppose(statement, row.slot, sources)))
     return tuple(statements), tuple(misfits)
+
+
+def _keep_told(of: str, quote: Quote, source: Source) -> str:
+    """What a row says that its value is of, if its source has each word of it; else ""."""
+    line = sanitize_line(of, LONGEST_OF)
+    words = content_words(line)
+    page = source.page
+    near = page.text[max(0, quote.start - NEAR) : quote.end + NEAR]
+    held = set(content_words(f"{page.title} {page.text[:NEAR]} {near}")) if words else set()
+    return line if words and held.issuperset(words) else ""
 
 
 def _oppose(one: Statement, slot: Slot, sources: Sequence[Source]) -> Iterator[Statement]:
@@ -39,7 +58,7 @@ def _oppose(one: Statement, slot: Slot, sources: Sequence[Source]) -> Iterator[S
             continue  # the number that differs is not of the value
         value = to_typed(str(one.value).replace(number, rival.other_number), slot)
         if value is not None and holds_value(rival.other.text, value):
-            yield one.model_copy(update={"value": value, "quote": rival.other})
+            yield one.model_copy(update={"value": value, "quote": rival.other, "of": ""})
 
 
 def _plain(number: str) -> str:

@@ -32,8 +32,9 @@ class SlotValue(Frozen):
     value: str | None = Field(default=None, description="null if no source says it")
     source: int | None = Field(default=None, description="id of the source")
     quote: str = Field(default="", description="the words of that source that say it, verbatim")
+    of: str = Field(default="", description="which thing, if several have the name; else empty")
 
-    @field_validator("name", "quote", mode="before")
+    @field_validator("name", "quote", "of", mode="before")
     @classmethod
     def _clean_text(cls, value: Any) -> Any:
         return value if isinstance(value, str) else ""
@@ -62,6 +63,7 @@ class LeafRow(NamedTuple):
     quote: str
     item: int = 0
     told: bool = False
+    of: str = ""
 
 
 def leaf_rows(rows: Sequence[SlotValue], slots: Sequence[Slot]) -> list[LeafRow]:
@@ -83,7 +85,7 @@ def leaf_rows(rows: Sequence[SlotValue], slots: Sequence[Slot]) -> list[LeafRow]
                 place = lists.next(slot, row.source) if leaf else base + place
                 lists.take(slot, row.source, place)
             if place < MOST_ITEMS:
-                found.append(LeafRow(slot, value, row.source, row.quote, place, told))
+                found.append(LeafRow(slot, value, row.source, row.quote, place, told, row.of))
     return found[:MOST_ROWS]
 
 

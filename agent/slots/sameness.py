@@ -14,7 +14,7 @@ from agent.state import Scalar
 
 _LIST = re.compile(r"(?<!\s)\s*(?:[,;、]|\band\b|\bund\b|\bet\b|&|和)\s*")
 #: Words that make another thing of a name: South Korea is not Korea, nor Pelé Jr. his father.
-_OTHER = frozenset(
+OTHER_THING = frozenset(
     "north south east west northern southern eastern western new old equatorial republic "
     "democratic women woman men junior jr sr ii iii iv youth under reserves not no former".split()
 )
@@ -98,7 +98,7 @@ def _is_extended(short: str, long: str) -> bool:
     at = {0: many[len(few) :], len(many) - len(few): many[: -len(few)]}
     return any(
         many[start : start + len(few)] == few
-        and not _OTHER & {re.sub(r"\W", "", word) for word in rest}
+        and not OTHER_THING & {re.sub(r"\W", "", word) for word in rest}
         and not _LIST.search(" ".join(rest))
         for start, rest in at.items()
     )

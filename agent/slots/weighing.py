@@ -13,12 +13,13 @@ share. Of a conflict it is the share, at most 0.5.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from agent.evidence import find_copies, fold, is_row
 from agent.evidence.credibility import REFERENCE, host_kind, host_owner
 from agent.slots.items import merge_items
+from agent.slots.namesakes import group_by_thing
 from agent.slots.sameness import is_swapped_score, same_value
 from agent.state import Alternative, Finding, Page, Quote, Scalar, Slot, Source, Statement
 
@@ -26,6 +27,9 @@ from agent.state import Alternative, Finding, Page, Quote, Scalar, Slot, Source,
 #: witness (.9) outweighs one of unknown standing (.4), and two of a kind outweigh one; .9 against
 #: .8 stays open. Chosen by these cases, not swept. After a change: `python -m evals.conflicts`.
 SETTLED = 0.6
+#: The share below which a settled value is told with those against it: less than two reference
+#: works have against an unknown host. Set by this case.
+UNDISPUTED = 0.8
 #: What unknown hosts weigh together at most: less than a reference work (.8), and enough for two of
 #: them to outweigh one (.4). Set by these cases. After a change: `python -m evals.planted`.
 UNKNOWN_TOGETHER = 0.7
@@ -47,16 +51,22 @@ NEAR = 600  # characters on either side of a quote that are compared to recognis
 
 
 def make_findings(
-    slots: Sequence[Slot], said: Sequence[Statement], sources: Sequence[Source]
+    slots: Sequence[Slot],
+    said: Sequence[Statement],
+    sources: Sequence[Source],
+    topic: str = "",
 ) -> tuple[Finding, ...]:
-    """A finding for each leaf; for a list, one for each leaf of each item, or one `missing`."""
+    """A finding for each leaf; for a list, one for each leaf of each item, or one `missing`.
+
+    Of a leaf outside lists, the values of several things of a name in the topic are told apart.
+    """
     found: list[Finding] = []
     seen: set[str] = set()
     for slot in slots:
         root = slot.name.partition("[]")[0]
         if "[]" not in slot.name:
             own = [one for one in said if one.slot == slot.name]
-            found.append(weigh_values(slot.name, own, sources))
+            found.append(_weigh_things(slot.name, own, sources, topic))
         elif root not in seen:
             seen.add(root)
             found.extend(_list_findings(root, slots, said, sources))
@@ -77,6 +87,47 @@ def _list_findings(
         for at, item in enumerate(merged)
         for name in names
     ]
+
+
+def _weigh_things(
+    name: str, said: Sequence[Statement], sources: Sequence[Source], topic: str
+) -> Finding:
+    """The finding of one leaf; where sources tell of several things of one name, of all of them.
+
+    Then the value of the heaviest thing comes first, and the others are its alternatives.
+    """
+    whole = weigh_values(name, said, sources)
+    if not (topic and whole.alternatives):
+        return whole
+    groups = group_by_thing(said, sources, topic)
+    each = [(of, weigh_values(name, own, sources)) for of, own in groups]
+    if len(each) == 1:
+        return each[0][1]
+    each.sort(key=lambda pair: -pair[1].weight)
+    first = each[0][1]
+    return first.model_copy(
+        update={
+            "of": each[0][0],
+            "status": "filled" if all(one.status == "filled" for _, one in each) else "conflict",
+            "quotes": tuple(dict.fromkeys(quote for _, one in each for quote in one.quotes)),
+            "alternatives": tuple(_as_alternatives(each)),
+        }
+    )
+
+
+def _as_alternatives(each: Sequence[tuple[str, Finding]]) -> Iterator[Alternative]:
+    """All values of things but the first one's, each with what it is of."""
+    for n, (of, finding) in enumerate(each):
+        if n and finding.value is not None:
+            against = {number for other in finding.alternatives for number in other.citations}
+            cited = {quote.source for quote in finding.quotes} - against
+            yield Alternative(
+                value=finding.value,
+                citations=tuple(sorted(cited)),
+                weight=finding.weight,
+                of=of,
+            )
+        yield from (other.model_copy(update={"of": of}) for other in finding.alternatives)
 
 
 def weigh_values(name: str, said: Sequence[Statement], sources: Sequence[Source]) -> Finding:
@@ -115,6 +166,16 @@ def weigh_values(name: str, said: Sequence[Statement], sources: Sequence[Source]
         weight=round(weight, 3),
         confidence=round(sure if settled else min(0.5, share), 3),
     )
+
+
+def is_disputed(finding: Finding) -> bool:
+    """Whether a settled value of one thing has others against it that weigh so much as to be told.
+
+    Of several things of one name each value stands.
+    """
+    against = sum(other.weight for other in finding.alternatives)
+    is_settled = finding.status == "filled" and not finding.of and bool(against)
+    return is_settled and finding.weight < UNDISPUTED * (finding.weight + against)
 
 
 def _joint_weight(trust: Iterable[float]) -> float:

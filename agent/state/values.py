@@ -228,7 +228,8 @@ class Statement(Frozen):
     """One source's value for a slot, with the quote that says so.
 
     For a slot with `[]` in its name, `item` is an index into that source's list. With `told` the
-    model's reply numbered the items: then one index means the same item in all sources.
+    model's reply numbered the items: then one index means the same item in all sources. `of` says
+    which of several things of one name it is about, as the model put it.
     """
 
     slot: str
@@ -236,14 +237,20 @@ class Statement(Frozen):
     quote: Quote
     item: int = 0
     told: bool = False
+    of: str = ""
 
 
 class Alternative(Frozen):
-    """A value that sources give against the one that weighs most, who says it, and its weight."""
+    """Another value than the one that weighs most, who says it, and its weight.
+
+    `of`: what it is a value of, where sources tell of several things of one name. Of another thing
+    it is no value against the first one.
+    """
 
     value: Scalar
     citations: tuple[int, ...]
     weight: float
+    of: str = Field(default="", exclude_if=lambda of: not of)
 
 
 #: `unchecked`: nobody judged it, and it is not proved.
@@ -254,7 +261,8 @@ class Finding(Frozen):
     """What all sources together say of one value: `winner`, `goals[0].minute`.
 
     A list without items has one finding under the list's name. `weight` is the weight of `value`,
-    `confidence` goes from 0 to 1; `agent/slots/weighing.py` computes both.
+    `confidence` goes from 0 to 1; `agent/slots/weighing.py` computes both. `of` is as in an
+    alternative.
     """
 
     slot: str
@@ -266,6 +274,7 @@ class Finding(Frozen):
     confidence: float = 0.0
     verdict: Verdict = "unchecked"  # of the value as an answer to the slot
     by: str = ""  # as in a claim
+    of: str = ""
 
 
 LONGEST_EARLIER = 1000  # characters of an earlier question, and of its answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from agent.evidence import rank_texts
-from agent.evidence.copies import repeats_hit
+from agent.evidence.copies import are_alike, repeats_hit, repeats_question
 from agent.evidence.credibility import host_owner, is_reference
 from agent.slots.forms import slot_words
 from agent.state import Hit, Research, index_hits
@@ -21,29 +21,39 @@ def choose_pages(research: Research, limit: int) -> list[Hit]:
     """
     results = [found.hits for found in research.round_results]
     if research.round < 2:
-        chosen = [hit for hits in results for hit in best_hits(hits, limit)]
+        chosen = [hit for hits in results for hit in best_hits(hits, limit, research.topic)]
     else:
-        chosen = choose_further(results, research.pages_tried_before, limit)
+        chosen = choose_further(results, research.pages_tried_before, limit, research.topic)
         most = _limit_of_further(limit) * len(results) + limit
         chosen = _extend(research, chosen)[:most]
     return research.filter_untried(chosen)
 
 
-def best_hits(hits: Iterable[Hit], limit: int) -> list[Hit]:
-    """The best `limit` hits of one search, those of independent owners before the others.
+def best_hits(hits: Iterable[Hit], limit: int, topic: str = "") -> list[Hit]:
+    """The best `limit` hits of one search, those of independent witnesses before the others.
 
-    Among more than one, a reference work takes the last place where it would have none.
+    The first place apart, reference works take those of other hosts that say what one before them
+    says, and the last place where they would have none.
     """
-    ranked = _independent_first(hits)
+    ranked = _independent_first(hits, topic)
     best, rest = ranked[:limit], ranked[limit:]
-    reference = next((hit for hit in rest if is_reference(hit.url)), None)
-    if reference and len(best) > 1 and not any(is_reference(hit.url) for hit in best):
-        best[-1] = reference
+    waiting = [hit for hit in rest if is_reference(hit.url)]
+    for place in range(len(best) - 1, 0, -1):
+        if not waiting:
+            break
+        has_none = not any(is_reference(hit.url) for hit in best)
+        if has_none or _says_the_same(best[place], best[:place]):
+            best[place] = waiting.pop(0)
     return best
 
 
+def _says_the_same(hit: Hit, before: Sequence[Hit]) -> bool:
+    """Whether a result of no reference work is much alike one before it."""
+    return not is_reference(hit.url) and any(are_alike(hit, other) for other in before)
+
+
 def choose_further(
-    results: Iterable[Sequence[Hit]], tried: frozenset[str], limit: int
+    results: Iterable[Sequence[Hit]], tried: frozenset[str], limit: int, topic: str = ""
 ) -> list[Hit]:
     """The best hits of each search of a later round that are not tried and not taken before it.
 
@@ -53,7 +63,7 @@ def choose_further(
     for hits in results:
         known = taken.keys() | tried
         free = [hit for key, hit in index_hits(hits).items() if key not in known]
-        taken |= index_hits(best_hits(free, _limit_of_further(limit)))
+        taken |= index_hits(best_hits(free, _limit_of_further(limit), topic))
     return list(taken.values())
 
 
@@ -62,16 +72,20 @@ def _limit_of_further(limit: int) -> int:
     return limit - 1 if limit > 1 else limit
 
 
-def _independent_first(hits: Iterable[Hit]) -> list[Hit]:
+def _independent_first(hits: Iterable[Hit], topic: str) -> list[Hit]:
     """The hits by rank, but those behind the others that an owner or a text has before them.
 
-    Several pages of a reference work are no witnesses to each other: one is of the town, another of
-    its mayor.
+    Of pages that repeat the topic's question one is a witness. Several pages of a reference work
+    are no witnesses to each other: one is of the town, another of its mayor.
     """
     first: list[Hit] = []
     later: list[Hit] = []
+    has_asking = False
     for hit in index_hits(hits).values():
-        (later if any(_is_one_witness(hit, other) for other in first) else first).append(hit)
+        is_asking = repeats_question(hit, topic)
+        is_later = has_asking and is_asking or any(_is_one_witness(hit, other) for other in first)
+        (later if is_later else first).append(hit)
+        has_asking = has_asking or is_asking
     return first + later
 
 

@@ -36,7 +36,8 @@ class SlotValues(Frozen):
     """What the sources say of each slot, and what to search for next."""
 
     slots: list[SlotValue] = Field(
-        description="one row a slot; a second row where another source gives another value"
+        description="one row a slot; a second row where another source gives another value, or is "
+        "about another thing of the name"
     )
     need_more: bool = Field(
         default=False, description="whether the answer or a slot is missing, or sources disagree"
@@ -209,7 +210,7 @@ def _build_reflection(
     """What this and earlier rounds found; and a warning for each value of a wrong type."""
     statements, misfits = ground_rows(found.slots, research.slots, research.sources)
     findings = make_findings(
-        research.slots, research.latest_statements(*statements), research.sources
+        research.slots, research.latest_statements(*statements), research.sources, research.topic
     )
     draft = _take_draft(found)
     stands = draft is not None and has_citation(draft, research.sources)
@@ -240,11 +241,11 @@ def _find_open(findings: Sequence[Finding], research: Research, all_missing: boo
         one
         for one in findings
         if one.status == "conflict"
-        or (one.status == "missing" and (all_missing or _is_needed(one, research)))
+        or (one.status == "missing" and (all_missing or is_needed(one, research)))
     ]
 
 
-def _is_needed(finding: Finding, research: Research) -> bool:
+def is_needed(finding: Finding, research: Research) -> bool:
     """Whether the answer is not complete without a finding, or without the list that it is of."""
     root = finding.slot.partition("[")[0]
     return any(slot.needed for slot in research.slots if slot.name.partition("[")[0] == root)

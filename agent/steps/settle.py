@@ -9,15 +9,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from agent.checking.bench import claim_groups, replace_claims
 from agent.checking.rules import QuotePlace, claims_before, is_proved, opens_with_pronoun
+from agent.evidence import content_words
 from agent.evidence.citing import join_claims, order_quotes
 from agent.evidence.copies import find_rivals
 from agent.evidence.markers import strip_markers
-from agent.evidence.quoting import quoted_sentences
+from agent.evidence.quoting import quoted_sentences, with_sentence_before
 from agent.slots.forms import holds_value
+from agent.slots.namesakes import drop_told_apart
+from agent.slots.weighing import is_disputed
 from agent.state import Claim, Finding, Quote, Research, Scalar, Source, Verified
+from agent.steps.reflect import is_needed
 from agent.steps.synthesize import build_abstention
 
 MOST_SHOWN = 12  # conflicts, or facts in the place of sentences
+LONGEST_SIDE = 500  # characters of a sentence with the one before it
 LONGEST_VALUE = 80  # characters of a value above the sentences that state it
 
 
@@ -26,28 +31,31 @@ def settle(verified: Verified, research: Research) -> Verified:
 
     Where no sentence with a citation is left, those that the slots were filled from are the answer.
     Where sources disagree, both sides are said, as items: below the slot's name and its values, or
-    below the two numbers in which pages of one text differ. No fixed word stands there, which would
-    be in one language. Without either the run says that it found no answer.
+    below the two numbers in which pages of one text differ. Of several things of one name each has
+    its own item, below what it is. What the answer needs of these comes first, the rest last. No
+    fixed word stands there, which would be in one language. Without all of it the run says that it
+    found no answer.
     """
     findings = verified.findings or tuple(research.findings.values())
     builder = _ClaimBuilder(research.sources)
     has_draft = any(claim.citations for claim in verified.claims)
     claims = verified.claims if has_draft else builder.quote_findings(findings)
     quotes = verified.quotes if has_draft else ()
-    conflicts = [
-        *builder.quote_conflicts(findings),
-        *builder.quote_rivals((*quotes, *(q for one in findings for q in one.quotes))),
+    needed = [finding for finding in findings if is_needed(finding, research)]
+    things, opposed = builder.quote_things(needed, claims), builder.quote_conflicts(needed)
+    last = [
+        *builder.quote_conflicts([finding for finding in findings if finding not in needed]),
+        *builder.quote_disputes(needed, claims),
+        *builder.quote_rivals(quotes, findings),
     ]
-    if not claims and not conflicts:
-        text = verified.text or build_abstention(research).text
-        return verified.model_copy(
-            update={"text": text, "claims": (), "quotes": (), "report": None, "findings": findings}
-        )
-    said = {claim.text for claim in conflicts}
-    claims = (*(claim for claim in claims if claim.text not in said), *conflicts)
+    first = [*things, *opposed]
+    if not claims and not first and not last:
+        return _abstain(verified, findings, research)
+    said = "\n".join(claim.text for claim in (*first, *last))
+    claims = (*first, *_drop_said(claims, said), *last)
     report = verified.report if has_draft else None
     if report:
-        report = report.model_copy(update={"conflicts": (*report.conflicts, *conflicts)})
+        report = report.model_copy(update={"conflicts": (*report.conflicts, *opposed, *last)})
     changes = {
         "text": join_claims(claims),
         "claims": claims,
@@ -56,6 +64,22 @@ def settle(verified: Verified, research: Research) -> Verified:
         "findings": findings,
     }
     return _prove_in_order(verified.model_copy(update=changes), builder)
+
+
+def _abstain(verified: Verified, findings: tuple[Finding, ...], research: Research) -> Verified:
+    text = verified.text or build_abstention(research).text
+    return verified.model_copy(
+        update={"text": text, "claims": (), "quotes": (), "report": None, "findings": findings}
+    )
+
+
+def _drop_said(claims: Iterable[Claim], said: str) -> Iterator[Claim]:
+    """The claims that a text does not say, without those that open with a pronoun for one of it."""
+    is_dropped = False
+    for claim in claims:
+        is_dropped = claim.text in said or (is_dropped and opens_with_pronoun(claim.text))
+        if not is_dropped:
+            yield claim
 
 
 def _prove_in_order(answer: Verified, builder: _ClaimBuilder) -> Verified:
@@ -102,6 +126,25 @@ class _ClaimBuilder:
         opposed = [finding for finding in findings if finding.status == "conflict"]
         return [claim for finding in opposed[:MOST_SHOWN] for claim in self._quote_sides(finding)]
 
+    def quote_disputes(self, findings: Iterable[Finding], draft: Sequence[Claim]) -> list[Claim]:
+        """Both sides of each settled slot with others of weight, if the draft says one alone."""
+        opposed = [one for one in findings if is_disputed(one) and not _says_all(draft, one)]
+        return [claim for finding in opposed[:MOST_SHOWN] for claim in self._quote_sides(finding)]
+
+    def quote_things(self, findings: Iterable[Finding], draft: Sequence[Claim]) -> list[Claim]:
+        """The value of each of several things of one name, if the draft does not say them all."""
+        several = [
+            one
+            for one in findings
+            if one.of and one.status == "filled" and not _says_all(draft, one)
+        ]
+        return [claim for one in several[:MOST_SHOWN] for claim in self._quote_each(one)]
+
+    def _quote_each(self, finding: Finding) -> Iterator[Claim]:
+        for of, value in [(finding.of, finding.value), *_other_things(finding)]:
+            if quote := self._find_side(value, finding.quotes):
+                yield self._quote_sentence(quote, f"{of.rstrip(' .')}: {_shorten(value)}")
+
     def _quote_sides(self, finding: Finding) -> Iterator[Claim]:
         values = [finding.value, *(other.value for other in finding.alternatives)]
         intro = f"{finding.slot}: {' / '.join(map(_shorten, values))}"
@@ -110,18 +153,25 @@ class _ClaimBuilder:
             yield self._quote_sentence(quote, intro)
 
     def _find_side(self, value: Scalar | None, quotes: Sequence[Quote]) -> Quote | None:
-        """The first sentence of the quotes that holds a value; else the first quote."""
+        """The first sentence of the quotes that holds a value; else the first quote.
+
+        One that opens with a pronoun has the sentence before it too, which may tell its noun.
+        """
         sentences = (one for q in quotes for one in quoted_sentences(q, self._sources[q.source]))
         held = (q for q in sentences if value is not None and self._holds(q, value))
-        return next(held, None) or next(iter(quotes), None)
+        side = next(held, None) or next(iter(quotes), None)
+        if side and opens_with_pronoun(side.text):
+            return with_sentence_before(side, self._sources[side.source], LONGEST_SIDE)
+        return side
 
     def _holds(self, quote: Quote, value: Scalar) -> bool:
         return holds_value(quote.text, value, self._sources[quote.source].page.title)
 
-    def quote_rivals(self, quotes: Iterable[Quote]) -> list[Claim]:
+    def quote_rivals(self, quotes: Iterable[Quote], findings: Sequence[Finding]) -> list[Claim]:
         """Both sides of what pages of one text say with another number, if not yet said."""
         said = {(quote.source, quote.start) for quote in self.quotes}
-        rivals = find_rivals(quotes, tuple(self._sources.values()))
+        quotes = (*quotes, *(quote for one in findings for quote in one.quotes))
+        rivals = drop_told_apart(find_rivals(quotes, tuple(self._sources.values())), findings)
         new = [r for r in rivals if not {(q.source, q.start) for q in (r.quote, r.other)} <= said]
         sides = dict.fromkeys(
             (side, f"{r.number} / {r.other_number}")
@@ -143,6 +193,27 @@ class _ClaimBuilder:
             form="item" if intro else "sentence",
             intro=intro,
         )
+
+
+def _other_things(finding: Finding) -> Iterator[tuple[str, Scalar]]:
+    """The things beside the first one, each with the value that weighs most."""
+    best = {other.of: other.value for other in reversed(finding.alternatives)}
+    things = dict.fromkeys(other.of for other in finding.alternatives)
+    yield from ((of, best[of]) for of in things if of != finding.of)
+
+
+def _says_all(draft: Iterable[Claim], finding: Finding) -> bool:
+    """Whether sentences say each value of a finding; of several things, each with what it is of."""
+    texts = [claim.text for claim in draft]
+    values = [(finding.of, finding.value), *((o.of, o.value) for o in finding.alternatives)]
+    of_all = set.intersection(*(set(content_words(of)) for of, _ in values))
+
+    def is_said(of: str, value: Scalar) -> bool:
+        own = set(content_words(of)) - of_all
+        held = (text for text in texts if holds_value(text, value))
+        return any(not own or not own.isdisjoint(content_words(text)) for text in held)
+
+    return all(is_said(of, value) for of, value in values if value is not None)
 
 
 def _shorten(value: Scalar | None) -> str:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from agent.evidence import render_sources
 from agent.evidence.citing import compose_answer
 from agent.outside import Ask, Task, TaskKind
-from agent.state import Answered, Draft, Event, Reflected, Research, Warned
+from agent.state import Answered, Draft, Event, Finding, Reflected, Research, Warned
 from agent.steps.asking import ask_with_fallback
 from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
 from agent.steps.reflect import select_evidence
@@ -92,11 +92,17 @@ def _is_refused(research: Research) -> bool:
 
 
 def _describe_filled_slots(research: Research) -> tuple[str, ...]:
-    return tuple(
-        f"{finding.slot}: {finding.value} [{finding.quotes[0].source}]"
-        for finding in research.findings.values()
-        if finding.status == "filled"
-    )
+    """Each filled slot; of several things of one name, each with what it is of."""
+    filled = [one for one in research.findings.values() if one.status == "filled"]
+    return tuple(line for finding in filled for line in _describe_values(finding))
+
+
+def _describe_values(finding: Finding) -> Iterator[str]:
+    of = f" ({finding.of})" if finding.of else ""
+    yield f"{finding.slot}{of}: {finding.value} [{finding.quotes[0].source}]"
+    for other in finding.alternatives:
+        if other.of != finding.of:
+            yield f"{finding.slot} ({other.of}): {other.value} [{other.citations[0]}]"
 
 
 def build_abstention(research: Research) -> Answered:

@@ -39,7 +39,7 @@ class WebSearchTool:
         self._read = read
         self._pages_per_query = pages_per_query
 
-    def prefetch(self, query: str, tried: frozenset[str] = frozenset()) -> None:
+    def prefetch(self, query: str, topic: str, tried: frozenset[str] = frozenset()) -> None:
         """Start a search that the first round will make, and its pages when it names them.
 
         `tried`: pages that are not to be read, as canonical URLs.
@@ -47,19 +47,19 @@ class WebSearchTool:
 
         def start_pages(search: Future[SearchResults]) -> None:
             for found in _successes([search]):
-                best = index_hits(best_hits(found.hits, self._pages_per_query))
+                best = index_hits(best_hits(found.hits, self._pages_per_query, topic))
                 self._start_pages(hit for page, hit in best.items() if page not in tried)
 
         self._search.start(query).add_done_callback(start_pages)
 
-    def _prefetch_further(self, queries: Sequence[str], tried: frozenset[str]) -> None:
+    def _prefetch_further(self, queries: Sequence[str], topic: str, tried: frozenset[str]) -> None:
         """Start the searches of a later round, and its pages when all earlier searches ended."""
         searches = [self._search.start(query) for query in queries]
 
         def start_known(_: Future[SearchResults]) -> None:
             ended = _successes(takewhile(Future.done, searches))
             hits = [found.hits for found in ended]
-            self._start_pages(choose_further(hits, tried, self._pages_per_query))
+            self._start_pages(choose_further(hits, tried, self._pages_per_query, topic))
 
         for search in searches:
             search.add_done_callback(start_known)
@@ -81,9 +81,9 @@ class WebSearchTool:
         queries = research.current_queries
         if research.round < 2:
             for query in queries:
-                self.prefetch(query, research.pages_tried_before)
+                self.prefetch(query, research.topic, research.pages_tried_before)
         else:
-            self._prefetch_further(queries, research.pages_tried_before)
+            self._prefetch_further(queries, research.topic, research.pages_tried_before)
         failures: list[OutsideError] = []
         for query, outcome in zip(queries, self._search.collect(queries), strict=True):
             if isinstance(outcome, OutsideError):

@@ -52,7 +52,8 @@ class SlotsStrategy:
     def _begin(self, research: Research) -> Iterator[Event]:
         """Make the queries of the first round; none where what earlier runs read answers."""
         if self._follow is None:
-            self._search.prefetch(research.topic)  # the first query; a model adds more
+            topic = research.topic
+            self._search.prefetch(topic, topic)  # the first query; a model adds more
             yield from self._generate(research)
             return
         yield from self._follow(research, needs_slots=True)

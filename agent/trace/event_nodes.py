@@ -224,7 +224,8 @@ def _attempt_node(attempt: Attempt) -> Node:
 def _slot_node(finding: Finding) -> Node:
     if finding.status == "missing":
         return Node(finding.slot, "missing", mark="quiet")
-    text = f"{finding.value} {_format_markers(sorted({q.source for q in finding.quotes}))}"
+    of = f" ({finding.of})" if finding.of else ""
+    text = f"{finding.value}{of} {_format_markers(sorted({q.source for q in finding.quotes}))}"
     alternatives = tuple(f"or {_format_alternative(other)}" for other in finding.alternatives)
     figures = (f"weight {finding.weight:g}", *alternatives) if alternatives else ()
     if finding.status == "conflict":
@@ -234,7 +235,8 @@ def _slot_node(finding: Finding) -> Node:
 
 def _format_alternative(other: Alternative) -> str:
     """Another value of a slot, with its sources and its weight."""
-    return f"{other.value} {_format_markers(other.citations)}, weight {other.weight:g}"
+    of = f" ({other.of})" if other.of else ""
+    return f"{other.value}{of} {_format_markers(other.citations)}, weight {other.weight:g}"
 
 
 def _format_markers(numbers: Iterable[int]) -> str:

@@ -13,6 +13,7 @@ from agent.llm.extractive.filling import Filled, fill_slot, part_of
 from agent.llm.extractive.question import ParsedQuestion
 from agent.llm.extractive.ranking import ScoredLine
 from agent.slots.forms import to_typed
+from agent.slots.namesakes import has_other_qualifier
 from agent.slots.rows import named_numbers
 from agent.slots.sameness import same_value
 from agent.state import Slot
@@ -47,23 +48,27 @@ def _find_values(
 ) -> Iterator[Filled]:
     """The best value, and those of other sources that state it about as surely.
 
-    Of one form with it: what prose says against a table is more often about another match.
+    Of one form with it: what prose says against a table is more often about another match. Pages
+    whose titles tell them from the best one's, as of another thing of its name, need not be sure.
     """
     best = fill_slot(slot, question, ranked)
     if best is None:
         return
     yield best
     kind, tabled = read_slot(slot, part_of(slot, question)).kind, is_row(best.line.text)
-    if not tabled and kind in NO_FORM:
-        return  # sentences that differ do not disagree, and prose has many names
+    # sentences that differ do not disagree, and prose has many names
+    is_vague = not tabled and kind in NO_FORM
     own: dict[int, list[ScoredLine]] = {}
     for scored in ranked:
         own.setdefault(scored.line.source, []).append(scored)
     sure = confidence(question, own.pop(best.line.source)) - BESIDE
     for lines in own.values():
+        of_another = has_other_qualifier(best.line.title, lines[0].line.title)
+        if is_vague and not of_another:
+            continue
         found = fill_slot(slot, question, lines)
         alike = found and is_row(found.line.text) == tabled
-        if found and alike and (tabled or confidence(question, lines) >= sure):
+        if found and alike and (tabled or of_another or confidence(question, lines) >= sure):
             yield found
 
 

@@ -19,8 +19,9 @@ export function openFacts(slots, witnesses) {
   const rows = Object.entries(slots).map(([name, slot]) => {
     const count = witnesses[name] ?? 0;
     const isKnown = slot.status !== "missing";
-    const values = slot.status === "conflict" ? valuesOf(slot) : [{ value: slot.value }];
-    const shown = isKnown ? joinValues(values.map(({ value }) => valueElement(value))) : looking();
+    const values = hasSeveral(slot) ? valuesOf(slot) : [{ value: slot.value }];
+    const elements = values.map(({ value }) => valueElement(value));
+    const shown = isKnown ? joinValues(elements, slot) : looking();
     return factRow(
       name,
       shown,
@@ -39,14 +40,14 @@ export function factSection({ slots, sources }, evidence, copies) {
       const note = `${formatCount(sources.read, "page")} read`;
       return factRow(name, element("span", { class: "quiet" }, "Not found"), note, "missing");
     }
-    const values = slot.status === "conflict" ? valuesOf(slot) : [settled(slot)];
+    const values = hasSeveral(slot) ? valuesOf(slot) : [settled(slot)];
     const shown = values.map(({ value, citations }) => [
       valueElement(value),
       evidence.markers(citations, { text: `${spacedName(name)} ${value}` }),
     ]);
     return factRow(
       name,
-      joinValues(shown),
+      joinValues(shown, slot),
       groundText(slot, values, evidence, copies),
       slot.status,
     );
@@ -70,12 +71,18 @@ const factRow = (name, value, note, kind = "") =>
     element("dd", { class: "quiet" }, note || ""),
   );
 
-const joinValues = (values) =>
-  values.map((value, n) => [n ? element("span", { class: "or" }, " or ") : "", value]);
+/** Whether a slot has several values to show: they disagree, or are of several things. */
+const hasSeveral = (slot) => slot.status === "conflict" || slot.of;
+
+const joinValues = (values, slot) => {
+  const word = slot.status === "conflict" ? " or " : "; ";
+  return values.map((value, n) => [n ? element("span", { class: "or" }, word) : "", value]);
+};
 
 /** What a value rests on, in words. Copies and pages of one site are no independent sources. */
 function groundText(slot, values, evidence, copies) {
   if (slot.status === "conflict") return "Sources disagree; none was preferred";
+  if (slot.of) return "Several things of this name";
   const numbers = values[0].citations.filter((number) => evidence.cited(number).length);
   const own = numbers.filter((number) => !numbers.includes(copies[number]));
   const sites = new Set(own.map((number) => siteOf(evidence.cited(number)[0].url)));

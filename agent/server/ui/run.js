@@ -114,7 +114,8 @@ export function valuesOf(slot) {
   const others = (slot.alternatives ?? []).map(toAlternative);
   const opposed = new Set(others.flatMap(({ citations }) => citations));
   const own = (slot.citations ?? []).filter((number) => !opposed.has(number));
-  const values = slot.value == null ? others : [{ value: slot.value, citations: own }, ...others];
+  const value = nameThing(slot.value, slot.of);
+  const values = slot.value == null ? others : [{ value, citations: own }, ...others];
   const first = ({ citations }) => citations[0] ?? Number.POSITIVE_INFINITY;
   return values.toSorted((a, b) => first(a) - first(b));
 }
@@ -122,5 +123,8 @@ export function valuesOf(slot) {
 /** An alternative as an object; a bare value has no citations. */
 const toAlternative = (one) =>
   one && typeof one === "object" && "value" in one
-    ? { value: one.value, citations: one.citations ?? [] }
+    ? { value: nameThing(one.value, one.of), citations: one.citations ?? [] }
     : { value: one, citations: [] };
+
+/** A value with what it is of, where sources tell of several things of one name. */
+const nameThing = (value, of) => (of ? `${value} (${of})` : value);

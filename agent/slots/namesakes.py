@@ -1,0 +1,235 @@
+"""Things of one name that several sources tell of: two people, a film and its book, two finals.
+
+Their values do not disagree: each is of its own thing. What tells two things apart:
+
+- what the reader said of them, in words that the sources hold;
+- a word in one title that makes another thing of a name ("women");
+- the qualifiers of their titles: `Mercury (planet)`, `Paris, Texas`;
+- where titles do not tell: the beginnings of their pages, which tell of the name with hardly a word
+  in common (Bagga and Baldwin, Entity-based cross-document coreferencing using the vector space
+  model, 1998), if the values are far apart too.
+
+A source that tells none of this, or whose title is not a name in the topic, is of the same thing as
+any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from agent.evidence import content_words, fold, split_sentences
+from agent.evidence.copies import Rival
+from agent.evidence.credibility import is_reference
+from agent.evidence.dates import find_years
+from agent.evidence.language import QUESTION_MARKS
+from agent.evidence.numbers import number_values
+from agent.slots.sameness import OTHER_THING, same_value
+from agent.state import Finding, Scalar, Source, Statement
+from agent.state.sanitizing import sanitize_line
+
+LEAD = 800  # characters in which a page says what it is about
+LEAST_LEAD = 6  # words in a beginning that can be compared
+HEAD = 4  # words of its first sentence that say what kind of thing it is
+LONGEST_LABEL = 120  # characters
+#: The share of the smaller beginning's words from which two pages are about one thing.
+SHARED = 0.2
+#: Two years, or numbers, of which the smaller is at least so much of the larger one are near.
+NEAR_YEARS, NEAR_NUMBERS = 5, 0.8
+_SITE = re.compile(r"\s+(?:[-–—|·]|::)\s+(?P<tail>[^|]*)$")
+_QUALIFIED = re.compile(
+    r"(?P<name>[^(（,]+?)\s*(?:[(（](?P<inner>[^)）]+)[)）]\s*|,\s(?P<after>[^,]+))$"
+)
+_INITIAL = re.compile(r"[^\W\d_]\.")
+_ASIDE = re.compile(r"\([^)]*\)")
+Words = frozenset[str]
+
+
+class Thing(NamedTuple):
+    """What a statement is about, as words that can be compared; no name where that is unknown."""
+
+    label: str = ""
+    name: Words = frozenset()
+    told: Words = frozenset()  # by the reader, but for what it says of all
+    marks: Words = frozenset()  # words of the title that make another thing of a name
+    qualifier: Words = frozenset()
+    head: Words = frozenset()
+    lead: Words = frozenset()
+    is_defined: bool = False  # whether its page begins with its name
+    value: Scalar = ""
+    host: str = ""  # of a reference work, where each thing has a page
+    source: int = 0
+
+
+def group_by_thing(
+    said: Sequence[Statement], sources: Sequence[Source], topic: str
+) -> list[tuple[str, list[Statement]]]:
+    """The statements about each thing, with what it is; that is "" where all are about one.
+
+    Where the topic has words of some things alone, those of which it has most are meant.
+    """
+    asked = frozenset(content_words(topic))
+    values = frozenset(word for one in said for word in content_words(str(one.value)))
+    read = [_read_thing(one, sources[one.quote.source - 1], asked, values) for one in said]
+    common = (
+        frozenset[str]()
+        .union(*(one.told for one in read))
+        .intersection(*(one.told for one in read if one.told))
+    )
+    things = [one._replace(told=one.told - common) for one in read]
+    groups: list[list[int]] = []
+    for i in sorted(range(len(said)), key=lambda i: not things[i].name):
+        fitting = [g for g in groups if not any(are_namesakes(things[i], things[k]) for k in g)]
+        same = (g for g in fitting if any(same_value(said[k].value, said[i].value) for k in g))
+        home = next(same, next(iter(fitting), None))
+        if home is None:
+            groups.append([i])
+        else:
+            home.append(i)
+    meant = [g for g in groups if _is_meant(g, groups, things, asked)]
+    if len(meant) == 1:
+        return [("", [said[i] for i in sorted(meant[0])])]
+    return [(things[g[0]].label, [said[i] for i in sorted(g)]) for g in meant]
+
+
+def _is_meant(
+    group: Sequence[int], groups: Sequence[Sequence[int]], things: Sequence[Thing], asked: Words
+) -> bool:
+    """Whether the topic has as many words of a group's thing as of any other one."""
+
+    def count_asked(some: Sequence[int]) -> int:
+        one = things[some[0]]
+        return len((one.told | one.marks | one.qualifier) & (asked - one.name))
+
+    return count_asked(group) == max(map(count_asked, groups))
+
+
+def drop_told_apart(rivals: Iterable[Rival], findings: Iterable[Finding]) -> list[Rival]:
+    """The rivals without those whose sources tell of two things of one name, by some finding."""
+    apart = {pair for finding in findings if finding.of for pair in _pairs_apart(finding)}
+    return [one for one in rivals if {one.quote.source, one.other.source} not in apart]
+
+
+def _pairs_apart(finding: Finding) -> Iterator[frozenset[int]]:
+    """The pairs of sources of a finding that tell of different things."""
+    told = {quote.source: finding.of for quote in finding.quotes}
+    told |= {n: other.of for other in finding.alternatives for n in other.citations}
+    yield from (
+        frozenset(pair) for pair in combinations(told, 2) if len({told[n] for n in pair}) > 1
+    )
+
+
+def has_other_qualifier(title: str, other: str) -> bool:
+    """Whether two titles have one name, and another qualifier: `Mercury`, `Mercury (planet)`."""
+    (name, *told), (name2, *told2) = _read_title(title), _read_title(other)
+    return fold(name) == fold(name2) and told != told2
+
+
+# --- what a statement is about -----------------------------------------------------------------
+
+
+def _read_thing(one: Statement, source: Source, asked: Words, values: Words) -> Thing:
+    page = source.page
+    title, qualifier, marks = _read_title(page.title)
+    opening = _find_opening(page.text, title)
+    name = frozenset(content_words(title))
+    told = frozenset(content_words(one.of)) - values
+    if not (told or name <= asked):
+        return Thing()
+    idle = asked | values | name
+    first = content_words(_ASIDE.sub(" ", opening))
+    return Thing(
+        label=one.of or _label_thing(page.title, opening, qualifier, marks),
+        name=name,
+        told=told,
+        marks=marks,
+        qualifier=qualifier - name - values,
+        head=frozenset([word for word in first if word not in idle][:HEAD]),
+        lead=frozenset(content_words(page.text[:LEAD])) - idle,
+        is_defined=bool(first) and first[0] in name and not opening.endswith(QUESTION_MARKS),
+        value=one.value,
+        host=urlsplit(page.url).netloc if is_reference(page.url) else "",
+        source=source.n,
+    )
+
+
+def _read_title(title: str) -> tuple[str, Words, Words]:
+    """The name in a title, its qualifier, and the words that make another thing of the name."""
+    marks = OTHER_THING & set(re.findall(r"\w+", fold(title)))
+    bare = _SITE.sub("", title).strip()
+    found = _QUALIFIED.fullmatch(bare)
+    name = found["name"] if found else bare
+    told = (found["inner"] or found["after"] or "") if found else ""
+    qualifier = frozenset(content_words(told)) if re.search(r"[^\W\d_]", told) else frozenset()
+    words = (word for word in re.split(r"(?:['’]s)?\s+", name) if fold(word) not in marks)
+    words = (word for word in words if not _INITIAL.fullmatch(word))
+    return " ".join(words), qualifier, frozenset(marks)
+
+
+def _find_opening(text: str, title: str) -> str:
+    """The first sentence of a page that is more than its title."""
+    lead = text[:LEAD]
+    sentences = (lead[start:end] for start, end in split_sentences(lead))
+    known = fold(title)
+    return next((s for s in sentences if fold(s) != known and len(s.split()) > 3), lead)
+
+
+def _label_thing(title: str, opening: str, qualifier: Words, marks: Words) -> str:
+    """What a reader sees of a thing: the title if it tells it from others, else the opening."""
+    named = title if marks else _SITE.sub("", title)
+    return sanitize_line(named if qualifier or marks else opening or title, LONGEST_LABEL)
+
+
+# --- two things ----------------------------------------------------------------------------------
+
+
+def are_namesakes(one: Thing, other: Thing) -> bool:
+    """Whether two things of one name are two."""
+    if one.told and other.told:
+        is_said_of_both = one.told <= other.lead or other.told <= one.lead
+        return _differ(one.told, other.told) and (one.source == other.source or not is_said_of_both)
+    if not one.name or one.name != other.name:
+        return False
+    if one.marks != other.marks:
+        return True
+    if one.qualifier == other.qualifier:
+        return not one.qualifier and _are_strangers(one, other)
+    if one.host and one.host == other.host:
+        return True
+    if _is_kind_of(one, other) or _is_kind_of(other, one):
+        return False
+    if one.qualifier and other.qualifier:
+        return _differ(one.qualifier, other.qualifier)
+    return _are_strangers(one, other)
+
+
+def _differ(one: Words, other: Words) -> bool:
+    """Whether two descriptions have fewer than half of their words in common."""
+    return bool(one - other and other - one) and 2 * len(one & other) < len(one | other)
+
+
+def _is_kind_of(one: Thing, other: Thing) -> bool:
+    """Whether what the one's title has beyond the other's is what the other is said to be."""
+    return bool((one.qualifier - other.qualifier) & other.head)
+
+
+def _are_strangers(one: Thing, other: Thing) -> bool:
+    """Whether two pages tell of their name with hardly a word in common, and values far apart."""
+    if not (one.is_defined and other.is_defined):
+        return False
+    least = min(len(one.lead), len(other.lead))
+    alike = len(one.lead & other.lead) >= SHARED * least or one.head & other.head
+    return least >= LEAST_LEAD and not alike and not _are_near(one.value, other.value)
+
+
+def _are_near(one: Scalar, other: Scalar) -> bool:
+    """Whether two values look like two readings of one: years or numbers near each other."""
+    years = [find_years(str(value)) for value in (one, other)]
+    if all(years):
+        return any(abs(int(a) - int(b)) <= NEAR_YEARS for a in years[0] for b in years[1])
+    numbers = [number_values(str(value)) for value in (one, other)]
+    pairs = ((abs(a), abs(b)) for a in numbers[0] for b in numbers[1])
+    return any(min(pair) >= NEAR_NUMBERS * max(pair) for pair in pairs)
