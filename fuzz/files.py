@@ -21,6 +21,7 @@ from agent.settings import Settings, make_settings, read_variables
 from agent.slots.patterns import compile_pattern, has_match
 from agent.slots.schema import slots_of
 from agent.sources.search.documents import FileReader, UnreadableFile
+from agent.sources.search.files import scan_files
 from agent.trace.__main__ import load_trace
 from agent.trace.calls import parse_calls
 from fuzz.target import JSON_WORDS, Target
@@ -76,11 +77,13 @@ def _read_variables(path: Path) -> object:
 
 def _read_rows(path: Path) -> None:
     """Rows of documents, plain and compressed; no worker is needed for them."""
-    nobody: Any = SimpleNamespace(read_all=lambda *_: iter(()))
-    files = [path.with_suffix(suffix) for suffix in (".jsonl", ".jsonl.gz")]
-    for file in files:
-        file.write_bytes(path.read_bytes())
-    for documents in FileReader(nobody).read_files(files, lambda _: None):
+    nobody: Any = SimpleNamespace(read_all=lambda *_: iter(()), width=1)
+    folder = path.parent / "corpus"
+    folder.mkdir(exist_ok=True)
+    for name in ("rows.jsonl", "rows.jsonl.gz"):
+        (folder / name).write_bytes(path.read_bytes())
+    scan = scan_files(folder)
+    for _, documents in FileReader(nobody).read_files(scan, scan.stamps):
         try:
             list(documents)
         except UnreadableFile:

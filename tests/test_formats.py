@@ -53,7 +53,7 @@ def packed(parts: dict[str, str]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in parts.items():
-            archive.writestr(name, text)
+            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
     return out.getvalue()
 
 
@@ -416,7 +416,7 @@ def test_entities_of_xml_are_not_resolved() -> None:
         (b"\0\1\2\3" * 99, ".py", "not text"),
         (b"", ".json", "no text"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "data",
 )
 def test_what_cannot_be_read_says_why(data: bytes, suffix: str, reason: str) -> None:
     with pytest.raises(UnreadablePage, match=reason):

@@ -13,6 +13,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
@@ -279,15 +280,12 @@ def test_files_are_read_by_several_workers_in_their_order(tmp_path: Path) -> Non
     names = [f"f{n:03}.docx" for n in range(250)]
     for name in names:
         shutil.copy(DOCUMENTS / "libreoffice.docx", tmp_path / name)
-    pool = WorkerPool(size=3)
     scan = scan_files(tmp_path)
-    reader = FileReader(BodyReader(pool))
-    found = [
-        (name, len(next(documents).text)) for name, documents in reader.read_files(scan, names)
-    ]
+    with closing(WorkerPool(size=3)) as pool:
+        read = FileReader(BodyReader(pool)).read_files(scan, names)
+        found = [(name, len(next(documents).text)) for name, documents in read]
+        assert 0 < len(pool._idle) <= 2  # one is left for pages
     assert [name for name, _ in found] == names and len({size for _, size in found}) == 1
-    assert len(pool._idle) == 2  # one is left for pages
-    pool.close()
 
 
 def make_long_docx() -> bytes:

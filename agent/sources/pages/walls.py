@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
@@ -87,24 +87,28 @@ def detect_wall(body: bytes, title: str, text: str) -> Wall | None:
 
 
 def begins_with_notice(title: str, text: str) -> bool:
-    """Whether a text of a page whose HTML is not known is that of a wall, or of no page.
+    """Whether a text of a page whose HTML is not known begins as that of a wall, or of no page.
 
     A call to log in counts for nothing: every second page begins with one.
     """
-    return bool(_find_notices(title, text) - {"login"})
+    return any(names - {"login"} for _, names in _match_notices(title, text))
 
 
 def _find_notices(title: str, text: str) -> set[str]:
     """The names of the walls whose notice the page begins with, if it has no other content."""
     sentences = [one.strip() for one in _SENTENCE_END.split(text)]
+    found = _match_notices(title, text)
+    return {name for of, names in found if not _has_content(sentences, of) for name in names}
+
+
+def _match_notices(title: str, text: str) -> Iterator[tuple[_Language, set[str]]]:
+    """The languages in which a page begins with notices, each with the names of these."""
     parts = [*_TITLE_END.split(title), *_SENTENCE_END.split(text[:SEARCHED_CHARS])]
     beginnings = [part.strip(" .!:…") for part in parts]
-    found: set[str] = set()
     for language in _languages():
         names = {str(match.lastgroup) for match in map(language.notices.match, beginnings) if match}
-        if names and not _has_content(sentences, language):
-            found |= names
-    return found
+        if names:
+            yield language, names
 
 
 def _has_content(sentences: Sequence[str], language: _Language) -> bool:
