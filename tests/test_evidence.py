@@ -199,8 +199,15 @@ def test_what_another_source_said_is_not_shown_again() -> None:
     assert [e.same for e in select_passages(short, "Who won the cup?", 500)] == [None, None]
 
 
-def test_a_prompt_shows_of_a_file_its_name_alone() -> None:
+def test_passages_far_below_the_best_are_left_out_where_that_is_asked() -> None:
+    told, weak = source("Argentina won the cup in 2022.", 1), source("A cup of tea is drunk.", 2)
+    asked = "Which country won the cup in 2022, Argentina or France?"
+    assert [e.source for e in select_passages([told, weak], asked, 500)] == [1, 2]
+    assert [e.source for e in select_passages([told, weak], asked, 500, least_share=0.5)] == [1]
+
+
+def test_a_prompt_shows_a_sources_host_and_of_a_file_its_name_alone() -> None:
     excerpt = select_passages([source("Argentina won the cup.")], "Who won?", 500)[0]
     of_file = excerpt.model_copy(update={"url": "file:///home/ann/private/cups.jsonl?id=7"})
-    assert ' url="cups.jsonl?id=7">' in render_sources([of_file])
-    assert ' url="https://e.org/1">' in render_sources([excerpt])
+    assert ' site="cups.jsonl">' in render_sources([of_file])
+    assert ' site="e.org">' in render_sources([excerpt])

@@ -113,11 +113,31 @@ def test_five_planted_pages_leave_a_place_for_the_reference_work() -> None:
     assert names(best_hits(planted + honest, 1)) == ["lies0.com/"]
 
 
+@pytest.mark.parametrize(
+    ("title", "topic"),
+    [
+        ("Ada Lund", "What do Bo Ek and Ada Lund have in common?"),
+        ("Ada Lund - Wikipedia", "Where was Ada Lund born?"),
+        ("Ada Lund (painter)", "Where was Ada Lund born?"),
+        ("维尔莫拉", "维尔莫拉工厂的创始人出生在哪里？"),
+    ],
+)
+def test_a_page_that_the_topic_names_comes_first(title: str, topic: str) -> None:
+    named = Hit(url="https://named.com/", title=title)
+    assert best_hits([*hits_of("a.com/", "b.com/"), named], 2, topic)[0] == named
+
+
+@pytest.mark.parametrize("title", ["", "A", "Born", "Ada", "Lund", "Ada Lund's house", "in"])
+def test_a_title_of_other_words_changes_no_order(title: str) -> None:
+    found = [*hits_of("a.com/"), Hit(url="https://other.com/", title=title)]
+    assert best_hits(found, 2, "Where was Adam Lunden born in?") == found
+
+
 # --- the pages of a round ----------------------------------------------------------------------
 
 
 def test_overlapping_queries_add_no_page_in_the_first_round_and_further_ones_later() -> None:
-    found = hits_of("a.com/", "b.com/", "c.com/", "d.com/", "e.com/", "f.com/", "g.com/")
+    found = hits_of(*(f"{name}.com/" for name in "abcdefghijklm"))
     first = research_with(
         Queried(round=1, queries=("one", "two")),
         searched(1, "one", found),
@@ -132,9 +152,9 @@ def test_overlapping_queries_add_no_page_in_the_first_round_and_further_ones_lat
         searched(2, "four", found),
     ):
         first.grow(event)
-    assert choose_pages(first, 2) == list(found[2:6]), "one for each query, and two more"
+    assert choose_pages(first, 2) == list(found[2:10]), "one for each query, and six more"
     first.grow(read(found[2]))
-    assert choose_pages(first, 2) == list(found[3:6]), (
+    assert choose_pages(first, 2) == list(found[3:10]), (
         "what a round reads stays the same while it reads"
     )
 
@@ -152,6 +172,19 @@ def test_a_later_round_tops_up_with_what_fits_the_topic_and_what_is_missing() ->
     )
     assert choose_pages(research, 3) == [person]
     assert choose_pages(research, 0) == []
+
+
+def test_what_several_searches_found_comes_before_what_one_found_further_below() -> None:
+    told = "The founder was born in Lund."
+    often, once = (Hit(url=f"https://{n}.com/", title=n, snippet=told) for n in ("often", "once"))
+    research = research_with(
+        Queried(round=1, queries=("one", "two")),
+        searched(1, "one", (once, often)),
+        searched(1, "two", (often,)),
+        Queried(round=2, queries=("nothing of use",)),
+        searched(2, "nothing of use", ()),
+    )
+    assert choose_pages(research, 1) == [often, once]
 
 
 WORLD = {name: f"{name} tells nothing of the matter." for name in "abcdefgh"}

@@ -27,11 +27,12 @@ def select_passages(
     queries: str | Sequence[str],
     budget: int,
     length: int | None = None,
+    least_share: float = 0.0,
 ) -> tuple[Excerpt, ...]:
     """The passages that rank highest for one or more queries, grouped by source.
 
     They take at most `budget` tokens. Of each source about `length` characters are ranked, by
-    default `ranked_length`.
+    default `ranked_length`. Passages with less than `least_share` of the best score are left out.
 
     - Of several queries, the first counts most. Of the others, the one that a passage fits best
       decides how high it ranks.
@@ -47,8 +48,10 @@ def select_passages(
     pieces = [(s, piece) for s in sources for piece in _ranked_passages(s.page.text, words, most)]
     scores = _score_for_each(pieces, asked)
     fitting = _Fitting(budget)
+    least = least_share * max(scores, default=0.0)
     for i in _order_by_rank(pieces, scores):
-        fitting.offer(*pieces[i], scores[i])
+        if scores[i] >= least:
+            fitting.offer(*pieces[i], scores[i])
     return _excerpts(sources, fitting.chosen, fitting.same)
 
 
@@ -153,6 +156,7 @@ ALL_QUERIES = 1.0
 #: (`python -m evals.slots`) a winner more is wrong from .5 on.
 FURTHER = 0.4
 _AGAINST = frozenset({"v", "vs", "versus", "against"})
+_QUALIFIER = re.compile(r"\([^()]*\)$")  # what tells a subject from others of its name
 _APPENDIX = re.compile(
     r"(?:references|external links|notes|see also|further reading|bibliography|sources|footnotes)$",
     re.I,
@@ -187,7 +191,8 @@ def _score_passages(pieces: Sequence[tuple[Source, _PassageSpan]], query: str) -
     fit = []
     for score, (source, piece) in zip(scores, pieces, strict=True):
         heading = source.page.text[slice(*piece.heading)].strip("# ")
-        own = set(content_words(heading)) - set(content_words(source.page.title)) - _AGAINST
+        told = set(content_words(_QUALIFIER.sub("", heading))) - _AGAINST
+        own = told - set(content_words(source.page.title)) or told
         dated = set(find_years(source.page.title))
         score *= ELSEWHERE if _APPENDIX.match(heading) else 1.0
         score *= OTHER_YEAR if years and dated and not dated & years else 1.0
@@ -286,15 +291,17 @@ def render_sources(excerpts: Iterable[Excerpt]) -> str:
 def _render_block(excerpt: Excerpt) -> str:
     told = {"date": excerpt.date, "same_text_as": excerpt.same and str(excerpt.same)}
     known = {name: value for name, value in told.items() if value}
-    shown = {"title": excerpt.title, "url": _shown_address(excerpt.url), **known}
+    shown = {"title": excerpt.title, "site": _name_site(excerpt.url), **known}
     attributes = "".join(f' {name}="{_escape_attribute(value)}"' for name, value in shown.items())
     text = html.escape(" […] ".join(excerpt.passages), quote=False)
     return f'<source id="{excerpt.source}"{attributes}>{text}</source>'
 
 
-def _shown_address(url: str) -> str:
-    """The address that a prompt shows: of a file its name, since its path is nobody's business."""
-    return url.rpartition("/")[2] if url.startswith("file:") else url
+def _name_site(url: str) -> str:
+    """Where a source stands, in few tokens: its host; of a file its name, which tells no path."""
+    parts = url.partition("?")[0].split("/")
+    is_web = url.startswith(("http://", "https://"))
+    return re.sub(r":\d+$", "", parts[2]) if is_web else parts[-1]
 
 
 def _escape_attribute(text: str) -> str:

@@ -18,6 +18,7 @@ from agent.sources.search.providers import find_paid_terms
 from agent.state import Frozen, Slot
 from agent.steps.follow_parent import UnderstandFollowUp
 from agent.steps.generate_queries import MAX_QUERIES, MAX_SLOTS, MakeQueries
+from agent.steps.page_choice import most_pages
 from agent.steps.reflect import MAX_NEW_QUERIES
 from agent.strategies.check.read_cited import MOST_SEARCHED, PAGES_EACH
 from agent.strategies.loop.decide import MAX_STEP_QUERIES
@@ -80,7 +81,10 @@ def _slots_workloads(settings: Settings, _: Sequence[Slot]) -> Workloads:
     searches = MAX_QUERIES + MAX_NEW_QUERIES * (rounds - 1)
     fewest, most_checks = _count_verify_asks(settings)
     asks = rounds + 2 + most_checks
-    most = Workload(asks, rounds, searches, searches * settings.pages_per_query, tokens)
+    limit = settings.pages_per_query
+    pages = most_pages(1, MAX_QUERIES, limit)
+    pages += (rounds - 1) * most_pages(2, MAX_NEW_QUERIES, limit)
+    most = Workload(asks, rounds, searches, pages, tokens)
     return Workload(2 + fewest, 1, 1, 1, tokens), most
 
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
-from agent.evidence import rank_texts
+from agent.evidence import CJK, rank_texts
 from agent.evidence.copies import are_alike, repeats_hit, repeats_question
 from agent.evidence.credibility import host_owner, is_reference
 from agent.slots.forms import slot_words
-from agent.state import Hit, Research, index_hits
+from agent.state import Hit, Research, Searched, index_hits
+from agent.state.urls import canonical_url
+
+#: Pages of a later round that fit what is missing, for each page that a query reads. Of 299
+#: questions of several hops (the half for tuning) 236 were right with 1, 240 with 2, 243 with 3.
+FITTING = 3
+#: What the ranks of a hit in all searches count beside the words that it shares with what is
+#: missing. Of the same questions 243 were right with 0, 246 with .25, 248 with .5.
+FUSED = 0.5
+EVEN = 5  # ranks; the more, the less a first rank counts before a tenth
+_BEHIND_NAME = re.compile(r"\s[-|–—·]\s|\s?[(:（：]")
 
 
 def choose_pages(research: Research, limit: int) -> list[Hit]:
@@ -16,26 +27,33 @@ def choose_pages(research: Research, limit: int) -> list[Hit]:
 
     In the first round these are the best `limit` hits of each query. In a later one each query has
     one fewer, of those that no earlier round and no earlier query of this round took. Then follow
-    `limit` hits of all searches so far that fit best what is missing, and more of them where a
-    query has too few; at last other hits of this round.
+    hits of all searches so far that fit best what is missing, up to `most_pages`; at last other
+    hits of this round.
     """
     results = [found.hits for found in research.round_results]
     if research.round < 2:
         chosen = [hit for hits in results for hit in best_hits(hits, limit, research.topic)]
     else:
         chosen = choose_further(results, research.pages_tried_before, limit, research.topic)
-        most = _limit_of_further(limit) * len(results) + limit
-        chosen = _extend(research, chosen)[:most]
+        chosen = _extend(research, chosen)[: most_pages(research.round, len(results), limit)]
     return research.filter_untried(chosen)
+
+
+def most_pages(round: int, queries: int, limit: int) -> int:
+    """How many pages a round reads at most."""
+    if round < 2:
+        return limit * queries
+    return _limit_of_further(limit) * queries + FITTING * limit
 
 
 def best_hits(hits: Iterable[Hit], limit: int, topic: str = "") -> list[Hit]:
     """The best `limit` hits of one search, those of independent witnesses before the others.
 
-    The first place apart, reference works take those of other hosts that say what one before them
-    says, and the last place where they would have none.
+    Pages that the topic names come first: a search that names two things often finds many pages
+    about one before the other's own. The first place apart, reference works take those of other
+    hosts that say what one before them says, and the last place where they would have none.
     """
-    ranked = _independent_first(hits, topic)
+    ranked = _independent_first(_named_first(hits, topic), topic)
     best, rest = ranked[:limit], ranked[limit:]
     waiting = [hit for hit in rest if is_reference(hit.url)]
     for place in range(len(best) - 1, 0, -1):
@@ -45,6 +63,27 @@ def best_hits(hits: Iterable[Hit], limit: int, topic: str = "") -> list[Hit]:
         if has_none or _says_the_same(best[place], best[:place]):
             best[place] = waiting.pop(0)
     return best
+
+
+def _named_first(hits: Iterable[Hit], topic: str) -> list[Hit]:
+    """The hits by rank, but first those whose title is a name in the topic, not all of it."""
+
+    def is_other(hit: Hit) -> bool:
+        return repeats_question(hit, topic) or not _is_named(hit.title, topic)
+
+    return sorted(hits, key=is_other)
+
+
+def _is_named(title: str, topic: str) -> bool:
+    """Whether a title, without what follows a name in it, stands in the topic as a name does.
+
+    In a script with capital letters it begins with one there.
+    """
+    name = _BEHIND_NAME.split(title)[0].strip()
+    if len(name) < 2:
+        return False
+    at = rf"(?<![^\W{CJK}]){re.escape(name)}(?![^\W{CJK}])"
+    return any(not found[0][0].islower() for found in re.finditer(at, topic, re.IGNORECASE))
 
 
 def _says_the_same(hit: Hit, before: Sequence[Hit]) -> bool:
@@ -109,6 +148,27 @@ def _fitting_hits(research: Research) -> list[Hit]:
     hits = [hit for key, hit in research.hits.items() if key not in tried]
     missing = [name for name, one in research.findings.items() if one.status != "filled"]
     wanted = " ".join([research.topic, *research.current_queries, *map(slot_words, missing)])
-    scores = rank_texts([f"{hit.title} {hit.snippet}" for hit in hits], wanted)
+    fits = _shares(rank_texts([f"{hit.title} {hit.snippet}" for hit in hits], wanted))
+    fused = fuse_ranks(event.found.hits for event in research.events_of(Searched))
+    ranks = _shares([fused[canonical_url(hit.url)] for hit in hits])
+    scores = [fit and fit + FUSED * rank for fit, rank in zip(fits, ranks, strict=True)]
     order = sorted(range(len(hits)), key=lambda i: -scores[i])
     return [hits[i] for i in order if scores[i]]
+
+
+def fuse_ranks(searches: Iterable[Sequence[Hit]]) -> dict[str, float]:
+    """For each page, by its canonical URL, the sum of its reciprocal ranks in all searches.
+
+    Reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009.
+    """
+    fused: dict[str, float] = {}
+    for hits in searches:
+        for rank, page in enumerate(index_hits(hits)):
+            fused[page] = fused.get(page, 0.0) + 1 / (EVEN + rank)
+    return fused
+
+
+def _shares(values: Sequence[float]) -> list[float]:
+    """Each value as a share of the greatest."""
+    top = max(values, default=0.0) or 1.0
+    return [value / top for value in values]

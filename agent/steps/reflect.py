@@ -21,6 +21,10 @@ from agent.steps.generate_queries import deduplicate_queries
 from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
 
 MAX_NEW_QUERIES = 3
+#: Of the best passage's score: a passage with less is not shown. On the 299 questions of several
+#: hops of the half for tuning, 236 were right at 3,144 tokens a right answer with 0, 236 at 3,059
+#: with .2, 236 at 2,760 with .28, 229 at 2,591 with .35.
+LEAST_SHARE = 0.28
 MAX_MISFIT_WARNINGS = 10  # a round; of values that do not have the type of their slot
 
 
@@ -192,7 +196,8 @@ def select_evidence(research: Research, budget: int) -> tuple[Excerpt, ...]:
     They are ranked by the topic with its slots, by each slot that a reading left open, and by each
     query of the round.
     """
-    return select_passages(research.sources, _ranking_queries(research), budget)
+    queries = _ranking_queries(research)
+    return select_passages(research.sources, queries, budget, least_share=LEAST_SHARE)
 
 
 def _ranking_queries(research: Research) -> tuple[str, ...]:

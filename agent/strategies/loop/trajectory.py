@@ -37,6 +37,7 @@ from agent.steps.prompt_rules import escape
 RESULTS_SHARE = 0.25  # of the budget: at most this much for lists of search results
 #: Of the budget for passages: divided evenly among the steps. The rest goes to the newest first.
 EVEN_SHARE = 0.5
+LISTED = 10  # hits of a search that a prompt lists
 MAX_SNIPPET_CHARS = 200
 #: The least number of the query's content words in a page that helps; one may be a coincidence.
 MIN_SHARED_WORDS = 2
@@ -127,7 +128,7 @@ def _group_by_step(research: Research) -> list[_Step]:
                 step.queries = event.queries
             case Searched(found=results) | Recalled(found=results):
                 step.hit_count += len(results.hits)
-                step.new_hits += _unlisted_hits(results.hits, listed_urls)
+                step.new_hits += _unlisted_hits(results.hits[:LISTED], listed_urls)
             case Failed(what="search"):
                 step.notes.append(f"The search failed: {event.subject}")
             case PageRead():
