@@ -208,6 +208,8 @@ def test_passages_far_below_the_best_are_left_out_where_that_is_asked() -> None:
 
 def test_a_prompt_shows_a_sources_host_and_of_a_file_its_name_alone() -> None:
     excerpt = select_passages([source("Argentina won the cup.")], "Who won?", 500)[0]
-    of_file = excerpt.model_copy(update={"url": "file:///home/ann/private/cups.jsonl?id=7"})
-    assert ' site="cups.jsonl">' in render_sources([of_file])
+    of_file = excerpt.model_copy(update={"url": "file:///home/ann/private/cups.md"})
+    assert ' site="cups.md">' in render_sources([of_file])
+    of_row = excerpt.model_copy(update={"url": "file:///home/ann/private/cups.jsonl?id=7"})
+    assert "cups" not in render_sources([of_row])
     assert ' site="e.org">' in render_sources([excerpt])

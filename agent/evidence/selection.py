@@ -289,19 +289,24 @@ def render_sources(excerpts: Iterable[Excerpt]) -> str:
 
 
 def _render_block(excerpt: Excerpt) -> str:
-    told = {"date": excerpt.date, "same_text_as": excerpt.same and str(excerpt.same)}
-    known = {name: value for name, value in told.items() if value}
-    shown = {"title": excerpt.title, "site": _name_site(excerpt.url), **known}
+    same = excerpt.same and str(excerpt.same)
+    told = {"site": _name_site(excerpt.url), "date": excerpt.date, "same_text_as": same}
+    shown = {"title": excerpt.title, **{name: value for name, value in told.items() if value}}
     attributes = "".join(f' {name}="{_escape_attribute(value)}"' for name, value in shown.items())
     text = html.escape(" […] ".join(excerpt.passages), quote=False)
     return f'<source id="{excerpt.source}"{attributes}>{text}</source>'
 
 
 def _name_site(url: str) -> str:
-    """Where a source stands, in few tokens: its host; of a file its name, which tells no path."""
-    parts = url.partition("?")[0].split("/")
-    is_web = url.startswith(("http://", "https://"))
-    return re.sub(r":\d+$", "", parts[2]) if is_web else parts[-1]
+    """Where a source stands, in few tokens: its host, or the name of its file, which tells no path.
+
+    "" for one of many rows of a file.
+    """
+    path, row, _ = url.partition("?")
+    parts = path.split("/")
+    if url.startswith(("http://", "https://")):
+        return re.sub(r":\d+$", "", parts[2])
+    return "" if row else parts[-1]
 
 
 def _escape_attribute(text: str) -> str:
