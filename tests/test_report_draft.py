@@ -157,10 +157,15 @@ def test_offline_a_small_report_of_quotes(tmp_path: Path) -> None:
     assert answer.status == "complete" and not answer.degraded and answer.usage.llm_calls == 0
     report = report_of(run)
     assert report.themes and report.confidence == "Low" and "No model" in report.rationale
-    pages = {source.n: source.page.text for source in run.research.sources}
-    for claim in (*answer.claims, *claims_of_body(report)):
+    pages = {source.n: source.page for source in run.research.sources}
+    texts = {page.title: page.text for page in pages.values()}
+    cited = {citation.id: texts[citation.title] for citation in answer.citations}
+    for claim in answer.claims:  # numbered by first use
         assert claim.verdict == "supported"
-        assert any(claim.text in pages[n] for n in claim.citations)
+        assert any(claim.text in cited[n] for n in claim.citations)
+    for claim in claims_of_body(report):
+        assert claim.verdict == "supported"
+        assert any(claim.text in pages[n].text for n in claim.citations)
     sentences = [claim.text for claim in claims_of_body(report)]
     assert len(sentences) == len(set(sentences))
     deep = settings.model_copy(update=DEPTHS["deep"])

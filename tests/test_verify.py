@@ -184,7 +184,7 @@ def test_all_that_is_open_is_put_to_a_judge_with_question_and_surroundings() -> 
     shown = ask.asked[0].prompt()
     assert '<claim id="1" cites="1">Boots of good rubber were made.</claim>' in shown
     assert "<topic>Who founded Nokia?</topic>" in shown
-    assert 'url="https://example.org/1" date="2024-05-01">' in shown
+    assert 'site="example.org" date="2024-05-01">' in shown
     assert "He built a pulp mill" in shown and "Tampere lies" not in shown  # what is cited
     verdicts = [("supported", "scripted"), ("partial", "scripted")]
     assert [(c.verdict, c.by) for c in found.claims] == verdicts

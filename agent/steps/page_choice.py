@@ -19,6 +19,7 @@ FITTING = 3
 #: missing. Of the same questions 243 were right with 0, 246 with .25, 248 with .5.
 FUSED = 0.5
 EVEN = 5  # ranks; the more, the less a first rank counts before a tenth
+_IDEOGRAPH = re.compile(f"[{CJK}]")  # words stand without spaces between them
 _BEHIND_NAME = re.compile(r"\s[-|–—·]\s|\s?[(:（：]")
 
 
@@ -80,9 +81,9 @@ def _is_named(title: str, topic: str) -> bool:
     In a script with capital letters it begins with one there.
     """
     name = _BEHIND_NAME.split(title)[0].strip()
-    if len(name) < 2:
+    if len(name) < 2 or name.lower() not in topic.lower():
         return False
-    at = rf"(?<![^\W{CJK}]){re.escape(name)}(?![^\W{CJK}])"
+    at = re.escape(name) if _IDEOGRAPH.search(name) else rf"(?<!\w){re.escape(name)}(?!\w)"
     return any(not found[0][0].islower() for found in re.finditer(at, topic, re.IGNORECASE))
 
 

@@ -197,7 +197,8 @@ def select_evidence(research: Research, budget: int) -> tuple[Excerpt, ...]:
     query of the round.
     """
     queries = _ranking_queries(research)
-    return select_passages(research.sources, queries, budget, least_share=LEAST_SHARE)
+    least_share = LEAST_SHARE if research.round > 1 else 0.0
+    return select_passages(research.sources, queries, budget, least_share=least_share)
 
 
 def _ranking_queries(research: Research) -> tuple[str, ...]:
