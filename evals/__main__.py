@@ -30,6 +30,7 @@ from evals import (
     links,
     local_model,
     multihop,
+    namesakes,
     page_dates,
     page_kinds,
     planted,
@@ -122,6 +123,10 @@ def _lies(data: Path) -> str:
     return lies.report(lies.measure(data))
 
 
+def _namesakes(_: Path) -> str:
+    return namesakes.report(namesakes.measure("report"))
+
+
 def _page_dates(data: Path) -> str:
     return page_dates.report(page_dates.measure(data))
 
@@ -165,6 +170,7 @@ SUITES = (
     Suite("local_model", "Whole runs with a small local model", "", _local_model),
     Suite("injection", "Hostile pages", "injection", injection.report),
     Suite("planted", "Planted pages", "injection", planted.report),
+    Suite("namesakes", "Things of one name", "", _namesakes),
     Suite("links", "Links that open at the quote, in a browser", "pages", _links),
     Suite("lies", "What reaches the user of what a model makes up", "multihop", _lies),
     Suite("check", "Reports with planted faults", "pages", _check),
