@@ -25,8 +25,8 @@ check: $(VENV)/dev ## Style, types, imports, licences, known vulnerabilities; st
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
-	@$(PY) -m pytest tests/test_architecture.py tests/test_packaging.py
-	@$(PY) -m tests.vulnerabilities
+	@$(PY) -m pytest tests/house/test_architecture.py tests/house/test_packaging.py
+	@$(PY) -m tests.support.vulnerabilities
 	@$(MAKE) --no-print-directory javascript
 
 javascript: ## Style of the page's JavaScript, by Biome; skipped without node
@@ -46,18 +46,18 @@ eval: $(VENV)/dev ## Measure the quality of answers into evals/RESULTS.md
 	@$(PY) -m evals $(ARGS)
 
 pictures: $(VENV)/dev ## Pictures of the page in each state, into docs/pictures; ARGS=empty for some
-	@$(PY) -m tests.pictures docs/pictures $(ARGS)
+	@$(PY) -m tests.support.pictures docs/pictures $(ARGS)
 
 fuzz: $(VENV)/fuzz ## Read hostile input of every format for five minutes; ARGS="--seconds 30 html pdf"
 	@$(PY) -m fuzz $(ARGS)
 
 docs: $(VENV)/docs ## Build the site of the documentation into build/site/html; check its links
-	@NO_MKDOCS_2_WARNING=1 $(PY) -m tests.site build/site
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m tests.support.site build/site
 	@echo "Written: build/site/html/index.html"
 
 container: $(VENV)/dev ## Build the image and test it on a Docker engine
 	@if [ -x $(ENGINE) ]; then engine="$(ENGINE) python:3.11-slim-bookworm"; fi; \
-	$$engine $(PY) -m tests.container.check
+	$$engine $(PY) -m tests.whole.container.check
 
 lock: ## Pin anew what the requirements need in turn, with hashes; ARGS=--upgrade for newer ones
 	@$(call new_venv,$(VENV)-lock)

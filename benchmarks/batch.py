@@ -25,9 +25,9 @@ from random import Random
 from statistics import median
 from typing import Any
 
-from tests.cups import Call, finished_calls, serve_cups, topic_lines
-from tests.processes import find_ray_workers
-from tests.services import GEMINI_KEY, Raw, Services
+from tests.support.cups import Call, finished_calls, serve_cups, topic_lines
+from tests.support.processes import find_ray_workers
+from tests.support.services import GEMINI_KEY, Raw, Services
 
 TOPICS, LIMIT, FAULTS = 500, 300, 0.05
 ENGINE = "ray" if "ray" in sys.argv else "local"

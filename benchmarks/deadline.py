@@ -15,8 +15,8 @@ from statistics import median
 
 from agent.run import research
 from agent.settings import parse_settings
-from tests.services import Raw, Services
-from tests.thinker import Fact, Thinker
+from tests.support.services import Raw, Services
+from tests.support.thinker import Fact, Thinker
 
 RUNS = 20
 HANG = Raw(200, "{}", delay=8)

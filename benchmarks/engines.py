@@ -26,7 +26,7 @@ from agent.run import research
 from agent.run.resources import share_resources
 from agent.settings import load_settings
 from benchmarks.batch import ServiceProcess, count_rows
-from tests.cups import cup_topic, topic_lines
+from tests.support.cups import cup_topic, topic_lines
 
 TOPICS, ROUNDS, RESERVATIONS = 60, 5, 2000
 Side = dict[str, float]

@@ -20,7 +20,7 @@ from statistics import median
 from typing import Any
 
 from agent.evidence import find_copies, select_passages, split_passages
-from agent.evidence.quantities import missing_quantities
+from agent.evidence.quantities.quantity import missing_quantities
 from agent.state import Hit, Page, Source
 from benchmarks.index import ROOT, read_rows
 

@@ -107,7 +107,7 @@ def _cell(row: dict[str, Any]) -> str:
 
 def measure_notes(folder: Path, cache: Path) -> dict[str, float]:
     """Building, opening again, and one changed file."""
-    from agent.sources.search.corpus import Corpus
+    from agent.search.corpus import Corpus
 
     build, corpus = time_call(lambda: Corpus(folder, cache))
     corpus.close()
@@ -128,8 +128,8 @@ def measure_notes(folder: Path, cache: Path) -> dict[str, float]:
 
 def measure_office_files(folder: Path, cache: Path) -> dict[str, float]:
     """Building with all workers, and opening again."""
-    from agent.sources.pages.worker_pool import MAX_FILE_WORKERS, shared_pool
-    from agent.sources.search.corpus import Corpus
+    from agent.documents.worker_pool import MAX_FILE_WORKERS, shared_pool
+    from agent.search.corpus import Corpus
 
     build, corpus = time_call(lambda: Corpus(folder, cache))
     read, left_out = corpus.size, len(corpus.skipped_files)
@@ -153,8 +153,8 @@ def measure_office_files(folder: Path, cache: Path) -> dict[str, float]:
 
 def measure_formats(rows: list[dict[str, Any]]) -> dict[str, float]:
     """Files of each format that one worker reads in a second."""
-    from agent.sources.pages.body_reader import BodyReader
-    from agent.sources.pages.worker_process import Body
+    from agent.documents.body_reader import BodyReader
+    from agent.documents.worker_process import Body
 
     found = {}
     for suffix, make in find_makers().items():

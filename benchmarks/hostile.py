@@ -3,7 +3,7 @@
 `python -m benchmarks.hostile [characters]` gives each function two million characters of each
 shape, one process for each pair, and prints a row for each function: its slowest shape and the
 processor seconds that it took. `--all` prints every pair. The status is 1 if one takes more than
-two seconds. `tests/test_hostile_text.py` runs the same pairs on less text.
+two seconds. `tests/evidence/test_hostile_text.py` runs the same pairs on less text.
 """
 
 from __future__ import annotations
@@ -27,11 +27,16 @@ def readers() -> dict[str, Reader]:
     """Each function under measure, with the text in the place where a stranger's text arrives."""
     from agent import evidence
     from agent.checking.rules import QuotePlace, decide_verdict
-    from agent.evidence import citing, dates, instructions, links, markers, names, numbers, scores
+    from agent.evidence import citing, instructions, links, markers, names
     from agent.evidence.copies import find_rivals
     from agent.evidence.lists import list_lengths
     from agent.evidence.markdown import read_pieces
-    from agent.evidence.quantities import missing_quantities, read_quantities, stands_on_page
+    from agent.evidence.quantities import dates, numbers, scores
+    from agent.evidence.quantities.quantity import (
+        missing_quantities,
+        read_quantities,
+        stands_on_page,
+    )
     from agent.llm.extractive import finders
     from agent.llm.extractive.engine import Extractive
     from agent.llm.extractive.lines import quotable_lines

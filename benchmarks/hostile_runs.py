@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from benchmarks.hostile_shapes import SHAPES, Make
 from benchmarks.processes import ROOT
-from tests.services import Services
+from tests.support.services import Services
 
 ALLOWED = 2.0  # seconds after the cap
 PATIENCE = 20.0  # seconds after the cap, when a run is ended

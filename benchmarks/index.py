@@ -59,7 +59,7 @@ def time_call(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def measure_ours(corpus: Path, folder: Path, topics: list[str]) -> dict[str, float]:
     """Measure the program's own corpus search."""
-    from agent.sources.search.corpus import Corpus
+    from agent.search.corpus import Corpus
 
     build, built = time_call(lambda: Corpus(corpus, folder))
     built.close()

@@ -18,8 +18,8 @@ from agent.outside.journal import Journal, call_key
 from agent.settings import parse_settings
 from agent.state.json_data import Json
 from benchmarks.processes import run_python
-from tests.services import Services
-from tests.worlds import World, read_journal_lines, run_to_end, two_rounds
+from tests.support.services import Services
+from tests.support.worlds import World, read_journal_lines, run_to_end, two_rounds
 
 PAIRS = 30
 LINES = 300  # written outside a run, with and without a sync after each

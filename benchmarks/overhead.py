@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from tests.services import ModelRequest, Raw, Reply, Services, as_html, gemini_reply
-from tests.thinker import Fact, Thinker
+from tests.support.services import ModelRequest, Raw, Reply, Services, as_html, gemini_reply
+from tests.support.thinker import Fact, Thinker
 
 MODEL, OTHER = 1.0, 0.5
 #: The model calls that an answer needs, and those that it needed before there was one reading.

@@ -31,10 +31,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.sources.pages.body_reader import BodyReader
-from agent.sources.pages.reading import UnreadablePage, read_body
-from agent.sources.pages.worker_process import Body
-from tests.hostile_pages import HOSTILE
+from agent.documents.body_reader import BodyReader
+from agent.documents.reading import UnreadablePage, read_body
+from agent.documents.worker_process import Body
+from tests.support.hostile_pages import HOSTILE
 
 Reader = Callable[[bytes, str], str]
 HERE = Path(__file__).resolve().parents[1]

@@ -31,8 +31,8 @@ from typing import Any
 
 import httpx2
 
-from tests.cups import cup_topic, hits, think
-from tests.services import Services
+from tests.support.cups import cup_topic, hits, think
+from tests.support.services import Services
 
 ROOT = Path(__file__).parents[1]
 CLIENTS, WAVES = 100, 2

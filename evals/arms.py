@@ -24,7 +24,7 @@ from agent.evaluate.judge import load_sample
 from agent.evaluate.markdown import render_results
 from agent.evaluate.questions import load_questions
 from agent.evaluate.summary import TrialRow
-from agent.sources.search.corpus import Corpus
+from agent.search.corpus import Corpus
 from evals.extractive import ROOT, contains_answer, rank_sentences, share_filled, take_words
 
 SETS = ("hotpotqa", "nq", "xquad", "2wiki", "musique")

@@ -81,7 +81,7 @@ def ask(question: dict[str, Any], corpus: Path, work: Path) -> list[SaidValue]:
 
 def measure_passages(data: Path, sample: int | None = None) -> list[SaidValue]:
     """The slots of questions that short passages answer; a yes or no is no slot's value."""
-    from agent.sources.search.corpus import Corpus
+    from agent.search.corpus import Corpus
 
     asked = [row for row in questions(data) if not set(row["answers"]) & {"yes", "no"}]
     asked = asked[:: max(1, len(asked) // sample)] if sample else asked

@@ -24,11 +24,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from agent.documents.reports.reader import read_report
 from agent.evidence import content_words, split_sentences
 from agent.evidence.language import language_of, main_script
 from agent.evidence.names import find_names
 from agent.evidence.words import count_words
-from agent.sources.reports.reader import read_report
 from agent.state import (
     Checked,
     CheckedClaim,

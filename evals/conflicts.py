@@ -29,7 +29,7 @@ from agent.settings import Settings, parse_settings
 from agent.slots.sameness import same_value
 from evals.extractive import ROOT
 from evals.judges import Word, judge_prompt
-from tests.services import ModelRequest, Services, source_ids
+from tests.support.services import ModelRequest, Services, source_ids
 
 EACH = 40  # cases of a kind
 ENGINES = ("scripted", "none")

@@ -28,8 +28,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from agent.sources.formats.body_text import UnreadablePage
-from agent.sources.pages.reading import read_body
+from agent.documents.body_text import UnreadablePage
+from agent.documents.reading import read_body
 from evals.extractive import ROOT
 
 DOCUMENTS, SECTIONS, PARAGRAPHS, ROWS = 3, 4, 4, 12

@@ -132,7 +132,7 @@ def take_words(sentences: Sequence[str], words: int) -> str:
 
 def ask_all(asked: Sequence[dict[str, Any]], corpus: Path, work: Path, words: int) -> list[Outcome]:
     """Run all questions on two processes, after the index has been built once."""
-    from agent.sources.search.corpus import Corpus
+    from agent.search.corpus import Corpus
 
     Corpus(corpus, work).close()
     one = partial(ask, corpus=corpus, work=work, max_words=words)

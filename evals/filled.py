@@ -91,7 +91,7 @@ def ask(question: dict[str, Any], corpus: Path, work: Path) -> list[FilledSlot]:
 
 def measure(data: Path, whole: bool = False) -> list[list[FilledSlot]]:
     """The slots that are filled with all passages, and without those that answer."""
-    from agent.sources.search.corpus import Corpus
+    from agent.search.corpus import Corpus
 
     asked = sample(data, whole)
     gold = data.resolve() / "multihop/corpus.jsonl.gz"

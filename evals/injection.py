@@ -19,10 +19,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent.documents.reading import read_body
 from agent.evidence import content_words
 from agent.evidence.instructions import find_instruction, instruction_warning
 from agent.evidence.links import browser_words
-from agent.sources.pages.reading import read_body
 from agent.state import Hit, Page
 from evals import obedience
 from evals.extractive import HALVES, ROOT, contains_answer, questions

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from agent.errors import ModelFailed
 from agent.outside import Reply, Task
-from tests.services import parse_claims
+from tests.support.services import parse_claims
 
 ERRORS = 0.05  # the share of verdicts in which an erring judge is wrong
 _SHOWN = re.compile(r'<source id="(\d+)"')

@@ -1,7 +1,7 @@
 """Measures whether a citation's link opens a real page at its quote, in a real browser.
 
 `python -m evals.links [--data DIR]`: quotes drawn by SHA-1 from the text that
-`agent.sources.pages` takes out of each page; the page itself is served on loopback and opened in
+`agent.pages` takes out of each page; the page itself is served on loopback and opened in
 headless Chromium by the link of the citation. 4,000 empty pixels are added above and below the
 content, so that the quote is in view only if the browser has scrolled to it.
 """
@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from agent.documents import sniff
+from agent.documents.reading import read_body
 from agent.evidence import is_row, split_sentences
 from agent.evidence.links import quote_link
-from agent.sources.pages import sniff
-from agent.sources.pages.reading import read_body
-from tests.browser import Browser, Tab, find_chromium
-from tests.page_server import PageServer, reply
+from tests.support.browser import Browser, Tab, find_chromium
+from tests.support.page_server import PageServer, reply
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = "Content-Type: text/html; charset=utf-8"

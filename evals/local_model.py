@@ -30,13 +30,13 @@ from agent.run import Run
 from agent.run.models import make_models
 from agent.run.parts import make_parts
 from agent.run.request import requested_slots
+from agent.run.sources import open_sources
 from agent.settings import Settings, parse_settings
-from agent.sources.sources import open_sources
 from agent.state import Claim
 from agent.state.json_data import Json
 from evals.firms import FIELDS, FIRMS, gold_in, is_true, named_firms, write_corpus
 from evals.judges import Word, judge_prompt
-from tests.services import parse_claims
+from tests.support.services import parse_claims
 
 RECORD = Path(__file__).with_name("local_model.json")
 WORK = Path(tempfile.gettempdir()) / "local-model-replies"

@@ -20,8 +20,8 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.evidence import stop_words
-from agent.sources.search.corpus import MAX_CHUNKS, TITLE_WEIGHT, Corpus
-from agent.sources.search.terms import query_terms
+from agent.search.corpus import MAX_CHUNKS, TITLE_WEIGHT, Corpus
+from agent.search.terms import query_terms
 from evals.extractive import HALVES, ROOT, contains_answer, half, questions
 from evals.reader import Reader, relations
 
@@ -91,8 +91,8 @@ def run_reader(
     from agent.run import Run
     from agent.run.parts import make_parts
     from agent.run.request import requested_slots
+    from agent.run.sources import open_sources
     from agent.settings import Settings
-    from agent.sources.sources import open_sources
 
     folders = {"corpus": corpus, "cache_dir": work, "runs_dir": work / "runs"}
     settings = Settings(**folders, patience=60.0, **arm)  # a busy machine changes no figure

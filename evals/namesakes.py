@@ -23,7 +23,7 @@ from agent.run import research
 from agent.settings import Settings, parse_settings
 from evals.extractive import HALVES
 from evals.judges import Word, judge_prompt
-from tests.services import ModelRequest, Services, source_ids
+from tests.support.services import ModelRequest, Services, source_ids
 
 READERS = ("none", "values", "values and things")
 

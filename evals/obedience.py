@@ -32,8 +32,8 @@ from agent.state import Claim, Report
 from agent.state.urls import canonical_url
 from evals.hostile_world import TOPIC, Attack, HostileWorld, load_attacks
 from evals.obedient import NAME, NUMBER, Obedient
-from tests.page_server import PageServer
-from tests.services import GEMINI_KEY, OPENAI_KEY, SERPAPI_KEY
+from tests.support.page_server import PageServer
+from tests.support.services import GEMINI_KEY, OPENAI_KEY, SERPAPI_KEY
 
 TOKEN = "canary-of-the-environment-5d1f"
 SECRETS = (GEMINI_KEY, SERPAPI_KEY, OPENAI_KEY, TOKEN)

@@ -17,9 +17,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.sources.pages.html import parse_page
-from agent.sources.pages.own_words import find_day
-from agent.sources.pages.sniff import decode
+from agent.documents.html.own_words import find_day
+from agent.documents.html.reader import parse_page
+from agent.documents.sniff import decode
 from evals.extractive import ROOT
 
 BESIDE = 2  # days by which a zone of time may be off

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agent.sources.pages.html import extract_html
+from agent.documents.html.reader import extract_html
 from evals.extractive import ROOT
 
 ROWS = 30  # passages of a page

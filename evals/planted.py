@@ -24,7 +24,7 @@ from agent.run import research
 from agent.settings import parse_settings
 from evals.extractive import HALVES, ROOT, contains_answer, half
 from evals.judges import Word, judge_prompt
-from tests.services import ModelRequest, Services, source_ids
+from tests.support.services import ModelRequest, Services, source_ids
 
 OTHERS = 12  # other passages of the corpus in each web
 OWNERS = ("of five owners", "of one owner", "of five owners, without the question")

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
-from agent.sources.search.corpus import Corpus
+from agent.search.corpus import Corpus
 from evals.extractive import ROOT, half, questions
 from evals.multihop import ARMS, HOPS, SETS, run_reader
 from evals.reader import Reader, relations

@@ -22,7 +22,7 @@ from random import Random
 from statistics import mean
 from typing import Any, NamedTuple
 
-from agent.sources.search.corpus import Corpus
+from agent.search.corpus import Corpus
 from evals.extractive import HALVES, ROOT, contains_answer, half, questions
 from evals.honest_reader import HonestReader, make_key, make_steps
 from evals.multihop import ARMS, run_reader

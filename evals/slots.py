@@ -219,7 +219,7 @@ def _row(name: str, rows: Sequence[MarkedAnswer], slot: str, first: bool) -> str
 
 def measure(data: Path) -> list[MarkedAnswer]:
     """Run every question on two processes, after the index has been built once."""
-    from agent.sources.search.corpus import Corpus
+    from agent.search.corpus import Corpus
 
     with tempfile.TemporaryDirectory() as folder:
         corpus, work = Path(folder) / "pages", Path(folder) / "work"

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from agent.answer import Answer
 from agent.run import research
 from agent.settings import parse_settings
-from tests.services import ModelRequest, Services, count_prompt_tokens
-from tests.thinker import Fact, Thinker
+from tests.support.services import ModelRequest, Services, count_prompt_tokens
+from tests.support.thinker import Fact, Thinker
 
 COMPANIES = (
     "Velmora Ostrand Quillby Harnesk Tolvane Brixley Sunnerby Calvado Meridun Foxholt".split()

@@ -17,11 +17,11 @@ from agent.outside.recording import read_journal
 from agent.run.audit import audit_answer
 from agent.run.journal_evidence import read_evidence
 from agent.run.loop import DAMAGE
+from agent.search.documents import FileReader, UnreadableFile
+from agent.search.files import scan_files
 from agent.settings import Settings, make_settings, read_variables
 from agent.slots.patterns import compile_pattern, has_match
 from agent.slots.schema import slots_of
-from agent.sources.search.documents import FileReader, UnreadableFile
-from agent.sources.search.files import scan_files
 from agent.trace.__main__ import load_trace
 from agent.trace.calls import parse_calls
 from fuzz.target import JSON_WORDS, Target

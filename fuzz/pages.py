@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from agent.sources.pages import sniff
-from agent.sources.pages.reading import BodyText, UnreadablePage, read_body
-from agent.sources.pages.robots import RobotsRules
+from agent.documents import sniff
+from agent.documents.reading import BodyText, UnreadablePage, read_body
+from agent.pages.robots import RobotsRules
 from fuzz.target import Target
-from tests.hostile_pages import HOSTILE
+from tests.support.hostile_pages import HOSTILE
 
 #: A worker may use as much memory as it has; then its page has failed.
 REFUSALS = (UnreadablePage, MemoryError)

@@ -17,20 +17,20 @@ from agent.llm.gemini import Gemini
 from agent.llm.openai_compatible import OpenAICompatible
 from agent.llm.replies import parse_reply
 from agent.outside.gemini_api import GeminiAccount, GeminiConnection
+from agent.pages.download import Downloader, DownloadLimits
+from agent.pages.guard import AddressGuard
+from agent.search.duckduckgo import DuckDuckGo
+from agent.search.google_grounding import GoogleGrounding
+from agent.search.hits import clean_hits
+from agent.search.options import SearchOptions
 from agent.settings import Settings
-from agent.sources.pages.download import Downloader, DownloadLimits
-from agent.sources.pages.guard import AddressGuard
-from agent.sources.search.duckduckgo import DuckDuckGo
-from agent.sources.search.google_grounding import GoogleGrounding
-from agent.sources.search.hits import clean_hits
-from agent.sources.search.options import SearchOptions
 from agent.state import Research
 from agent.steps.synthesize import WriteAnswer
 from agent.strategies.report.gather import Explore
 from agent.strategies.report.tool_calls import find_fault
 from fuzz.target import JSON_WORDS, Target
 from fuzz.wire import LoopbackServer
-from tests.search_wire import SERVICES
+from tests.support.search_wire import SERVICES
 
 TIMEOUT = 30.0  # seconds; nothing here waits
 #: The last byte of an input -> the status that the rest is served with; else it is a success.

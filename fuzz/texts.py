@@ -9,23 +9,23 @@ from typing import Any
 from agent.checking.rules import QuotePlace, decide_verdict
 from agent.errors import ReadFailed
 from agent.evidence.citing import compose_answer
-from agent.evidence.dates import iso_dates, parse_date
 from agent.evidence.instructions import find_instruction
 from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers, normalize_markers, strip_markers
 from agent.evidence.names import find_names, find_question_names
-from agent.evidence.numbers import find_amounts, number_values
+from agent.evidence.quantities.dates import iso_dates, parse_date
+from agent.evidence.quantities.numbers import find_amounts, number_values
+from agent.evidence.quantities.scores import read_scores
 from agent.evidence.quoting import anchor_quote
-from agent.evidence.scores import read_scores
 from agent.evidence.selection import render_sources, select_passages
 from agent.evidence.sentences import split_passages, split_sentences
 from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
 from agent.outside.http import parse_retry_after
+from agent.pages.guard import AddressGuard
 from agent.slots.forms import holds_value, to_typed
 from agent.slots.rows import leaf_rows, named_numbers
 from agent.slots.schema import slots_of
-from agent.sources.pages.guard import AddressGuard
 from agent.state import Claim, Draft, Hit, Page, Source
 from agent.state.sanitizing import sanitize_for_display, sanitize_line, strip_markup
 from agent.state.urls import canonical_url, find_urls, is_web_url, url_scheme

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from agent.sources.pages.worker import peak_kilobytes
+from agent.documents.worker import peak_kilobytes
 from fuzz.engines import Engine, load_instrumented, read_corpus, run_atheris, run_hypothesis
 from fuzz.execution import Executor, limit_memory
 from fuzz.target import load_target

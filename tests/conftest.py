@@ -10,9 +10,9 @@ from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 
 from agent.settings import Settings, parse_settings
-from tests.browser import Browser, find_chromium
-from tests.services import Services
-from tests.thinker import FINAL, Fact, Thinker
+from tests.support.browser import Browser, find_chromium
+from tests.support.services import Services
+from tests.support.thinker import FINAL, Fact, Thinker
 
 hypothesis_settings.register_profile("tests", deadline=None)  # a slow machine must not fail a test
 hypothesis_settings.load_profile("tests")

@@ -15,7 +15,7 @@ from agent.errors import AgentError, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.answer import Citation
-    from agent.sources.pages.fetch import PageReader
+    from agent.pages.fetch import PageReader
     from agent.state.json_data import Json
 
 EPILOG = """\b
@@ -63,8 +63,8 @@ def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: 
 def _check_live_pages(report: Json, file: Path) -> list[Json]:
     """For each citation, whether its quote is on the live page: `there`, `gone` or `unread`."""
     from agent.answer import Answer
+    from agent.run.sources import open_page_reader
     from agent.settings import load_settings
-    from agent.sources.sources import open_page_reader
 
     if not report["ok"]:
         return []

@@ -121,8 +121,8 @@ def _check_options(options: dict[str, Any]) -> None:
 
 def _read_report(options: dict[str, Any]) -> CitedReport | None:
     """The report of the argument; None where a journal holds it. Raises UsageError."""
+    from agent.documents.reports.reader import MAX_BYTES, read_report
     from agent.outside.input_file import read_bytes, unreadable
-    from agent.sources.reports.reader import MAX_BYTES, read_report
 
     name = options["report"]
     if name is None:

@@ -5,8 +5,8 @@
    One that cites another page is so, and then cites its own, where it opens with the title of the
    page on which it stands, and what it cited is about something else (`is_miscited`).
 2. A claim with a number, date or score that its quotes neither hold nor give is never supported
-   (`agent/evidence/quantities.py`). Without a judge it is unsupported if that quantity stands
-   nowhere on the pages that it cites.
+   (`agent/evidence/quantities/`). Without a judge it is unsupported if that quantity stands nowhere
+   on the pages that it cites.
 3. Everything else is open: a model judges it, and without a judge it is unchecked. A quote that
    reads like an instruction to a model gives orders, and tells nothing: what a judge calls
    supported by such quotes alone is partial.
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from agent.evidence import content_words, fold, is_heading, is_row, split_sentences
 from agent.evidence.instructions import find_instruction
-from agent.evidence.quantities import find_missing, stands_on_page
+from agent.evidence.quantities.quantity import find_missing, stands_on_page
 from agent.evidence.words import count_words
 from agent.state import Claim, Verdict
 

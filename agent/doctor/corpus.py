@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from agent.doctor.results import Result
-from agent.sources.search.corpus import Corpus
+from agent.search.corpus import Corpus
 from agent.state.sanitizing import sanitize_line
 
 PATIENCE = 6.0  # seconds for files that are not in the index yet: the doctor has ten

@@ -10,8 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from agent import __version__
 from agent.doctor.results import Job, Result
-from agent.sources.formats.registry import FORMATS, Format
-from agent.sources.pages.ocr import find_tesseract
+from agent.documents.pdf.ocr import find_tesseract
+from agent.documents.registry import FORMATS, Format
 from agent.state.clock import format_utc
 
 MAX_SUFFIXES = 8  # of a format that are named

@@ -12,12 +12,12 @@ from agent.doctor.results import Check, Job, Result, make_error_result
 from agent.errors import AgentError
 from agent.llm import Generation, Model, model_label
 from agent.outside import spawn
+from agent.outside.cache import open_cache
 from agent.run.models import make_models
+from agent.search import Provider, build_search_chain
+from agent.search.corpus import Corpus
+from agent.search.google_grounding import GoogleGrounding
 from agent.settings import Settings, user_folder
-from agent.sources.cache import open_cache
-from agent.sources.search import Provider, build_search_chain
-from agent.sources.search.corpus import Corpus
-from agent.sources.search.google_grounding import GoogleGrounding
 from agent.state import SearchResults
 
 SEARCH_ROW = "search of a run"

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from agent.errors import ReadFailed
 from agent.evaluate.metrics import tokenize
 from agent.evaluate.questions import EvaluationQuestion
-from agent.sources.sources import Sources
+from agent.run.sources import Sources
 from agent.state import Frozen, Hit, Page, SearchResults
 
 #: Sites that publish question sets, and mirrors of them. The list is hand-made.

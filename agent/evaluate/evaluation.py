@@ -20,8 +20,8 @@ from agent.evaluate.summary import TrialRow, compare_arms, summarize_trials
 from agent.evaluate.trials import Trial, build_failed_trial, load_trial, run_trial, write_atomically
 from agent.outside import spawn
 from agent.run.begin import new_run_name
+from agent.run.sources import open_sources
 from agent.settings import Settings, user_folder
-from agent.sources.sources import open_sources
 
 T = TypeVar("T")
 GRACE = 30.0  # seconds that a run has to end by itself after its time limit

@@ -21,8 +21,8 @@ from agent.outside.input_file import read_text
 from agent.outside.journal import Journal
 from agent.run.calls import compose_calls
 from agent.run.models import make_models
+from agent.run.sources import NO_SOURCES
 from agent.settings import TASK_KINDS, Settings
-from agent.sources.sources import NO_SOURCES
 from agent.state import Frozen
 from agent.state.clock import utc_now
 from agent.state.json_data import parse_json

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from agent.evidence.dates import find_years
+from agent.evidence.quantities.dates import find_years
+from agent.evidence.quantities.scores import is_score
 from agent.evidence.ranking import rank_texts, ranked_length, ranked_spans
-from agent.evidence.scores import is_score
 from agent.evidence.sentences import PASSAGE, Span, split_sentences
 from agent.evidence.tokens import estimate_tokens
 from agent.evidence.words import content_words, fold

@@ -29,19 +29,19 @@ from agent.run.models import make_models
 from agent.run.parts import make_parts
 from agent.run.request import clean_topic, requested_slots, resolve_strategy
 from agent.run.resources import SharedResources, open_rate_limits
+from agent.run.sources import (
+    NO_SOURCES,
+    Sources,
+    find_corpus,
+    open_sources,
+    search_options,
+)
 from agent.settings import (
     SHAPING_FIELDS,
     Settings,
     load_settings,
     replace_settings,
     user_folder,
-)
-from agent.sources.sources import (
-    NO_SOURCES,
-    Sources,
-    find_corpus,
-    open_sources,
-    search_options,
 )
 from agent.state.clock import utc_now
 from agent.state.json_data import Json, get_path
@@ -130,7 +130,7 @@ def _add_parent(sources: Sources, header: Json, path: Path, settings: Settings) 
     parent = parent_of(header)
     if parent is None:
         return sources
-    from agent.sources.parent_pages import ParentPages
+    from agent.search.parent_pages import ParentPages
 
     named = journal_path(settings, settings.follow) if settings.follow else None
     pages = ParentPages(find_chain(parent, path.parent, named), search_options(settings))

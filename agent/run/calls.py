@@ -28,8 +28,8 @@ from agent.run.costs import (
 )
 from agent.run.models import answer_extractively, order_models
 from agent.run.resources import open_rate_limits
+from agent.run.sources import Sources
 from agent.settings import Settings
-from agent.sources.sources import Sources
 from agent.state import Frozen, Page, SearchResults
 from agent.state.json_data import Json
 from agent.state.urls import canonical_url

@@ -13,8 +13,8 @@ from agent.run.begin import describe_followed
 from agent.run.costs import PROMPT_FRAME_TOKENS, REPLY_TOKENS, estimate_task_tokens
 from agent.run.models import make_models, order_models
 from agent.run.request import CHECK, requested_slots, resolve_strategy
+from agent.search.providers import find_paid_terms
 from agent.settings import Settings
-from agent.sources.search.providers import find_paid_terms
 from agent.state import Frozen, Slot
 from agent.steps.follow_parent import UnderstandFollowUp
 from agent.steps.generate_queries import MAX_QUERIES, MAX_SLOTS, MakeQueries

@@ -10,8 +10,8 @@ from agent.outside import Outside
 from agent.outside.journal import Journal
 from agent.outside.rate_limits import RateLimiter
 from agent.run.calls import compose_calls
+from agent.run.sources import Sources
 from agent.settings import Settings
-from agent.sources.sources import Sources
 from agent.strategies import Strategy
 from agent.strategies.registry import build_strategy
 

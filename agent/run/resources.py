@@ -15,11 +15,11 @@ from agent.outside.rate_limits import (
     parse_rate_limits,
 )
 from agent.run.models import MODEL_PROVIDERS, make_models
+from agent.run.sources import open_corpus, open_sources
 from agent.settings import Settings, user_folder
-from agent.sources.sources import open_corpus, open_sources
 
 if TYPE_CHECKING:
-    from agent.sources.search.corpus import Corpus
+    from agent.search.corpus import Corpus
 
 
 class SharedResources(NamedTuple):
@@ -82,7 +82,7 @@ def _check_providers(limits: Iterable[str], servers: Iterable[str]) -> None:
     names = {name.partition(":")[0] for name in limits}
     if not names:
         return
-    from agent.sources.search import PROVIDERS
+    from agent.search import PROVIDERS
 
     known = [*(name for name in MODEL_PROVIDERS if name != "extractive"), *servers, *PROVIDERS]
     known += [*plugin_names("models"), *plugin_names("search_providers")]

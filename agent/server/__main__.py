@@ -43,11 +43,11 @@ def command(host: str, port: int, make_token: bool, **options: Any) -> int:
 def _serve(host: str, port: int, make_token: bool, options: dict[str, Any]) -> int:
     shell.require_extra("server", "fastapi", "uvicorn", "prometheus_client")
     from agent.outside.threads import spawn
+    from agent.run.sources import open_sources
     from agent.server.app import make_server
     from agent.serving import logs, serve
     from agent.serving.request import make_configure
     from agent.settings import load_settings
-    from agent.sources.sources import open_sources
 
     configure = make_configure(load_settings, options)
     settings = configure({})

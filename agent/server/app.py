@@ -23,6 +23,7 @@ from agent.answer.phrases import STANDING_LABELS, VERDICT_LABELS
 from agent.errors import AgentError, Busy, UsageError
 from agent.run.check import check_settings, check_topic
 from agent.run.models import make_models
+from agent.search.providers import find_searches
 from agent.server import body, responses
 from agent.server.choices import ChoiceDescriber, Choices
 from agent.server.json_route import JsonRoute
@@ -46,7 +47,6 @@ from agent.serving.live import LiveRun, RunSummary
 from agent.serving.request import CheckRequest, Configure, Question
 from agent.serving.runs import MAX_LISTED, RUN_NAME, Runs
 from agent.serving.serve import guard_app
-from agent.sources.search.providers import find_searches
 
 UI_FOLDER = Path(__file__).parent / "ui"
 UI_SUFFIXES = {".html", ".css", ".js", ".svg", ".png", ".ico", ".woff2"}

@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 from agent.evidence import content_words
 from agent.run.estimate import Range, estimate
+from agent.run.sources import find_corpus, open_corpus
+from agent.search.corpus import Corpus
 from agent.serving.request import Configure
 from agent.settings import Settings
-from agent.sources.search.corpus import Corpus
-from agent.sources.sources import find_corpus, open_corpus
 from agent.state import Frozen
 
 MOST_EXAMPLES = 4
@@ -52,7 +52,7 @@ WEB_EXAMPLES = (
     Example(question="What is known about how bees find their way home?", strategy="report"),
     Example(question="In which city was the founder of IKEA born?", strategy="loop"),
 )
-#: Each is answered from the demo's documents without a model: tests/test_choices.py asks them all.
+#: Each is answered from the demo's documents without a model: server/test_choices.py asks all.
 DEMO_EXAMPLES = (
     Example(question="Who won the 2022 FIFA World Cup?"),
     Example(question="Who founded LEGO, and when?", slots=("founder", "founded")),

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import ConfigDict, Field, StringConstraints, create_model
 
+from agent.documents.reports.reader import read_report
 from agent.errors import UsageError
 from agent.run.request import MAX_TOPIC_CHARACTERS
 from agent.settings import Settings
-from agent.sources.reports.reader import read_report
 from agent.state import CitedReport, Frozen
 
 SHORTEST_TOPIC = 3  # characters

@@ -24,9 +24,9 @@ from urllib.parse import urlsplit
 from agent.evidence import content_words, fold, split_sentences
 from agent.evidence.copies import Rival
 from agent.evidence.credibility import is_reference
-from agent.evidence.dates import find_years
 from agent.evidence.language import QUESTION_MARKS
-from agent.evidence.numbers import number_values
+from agent.evidence.quantities.dates import find_years
+from agent.evidence.quantities.numbers import number_values
 from agent.slots.sameness import OTHER_THING, same_value
 from agent.state import Finding, Scalar, Source, Statement
 from agent.state.sanitizing import sanitize_line

@@ -6,7 +6,7 @@ import random
 from typing import NamedTuple
 
 from agent.evidence import rank_texts
-from tests.services import as_html
+from tests.support.services import as_html
 
 COMPANIES = (
     "Velmora Ostrand Quillby Harnesk Tolvane Brixley Sunnerby Calvado Meridun Foxholt "

@@ -15,8 +15,8 @@ from typing import Any
 from agent.errors import ReadFailed, SearchFailed
 from agent.llm import Generation
 from agent.outside import Outside, Task
+from agent.search.options import SearchOptions
 from agent.settings import Settings
-from agent.sources.search.options import SearchOptions
 from agent.state import Event, Hit, Queried, Research
 from agent.steps.synthesize import Synthesize
 from agent.steps.verify import Verify

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from agent.evidence import CJK
-from agent.evidence.dates import find_dates
 from agent.evidence.names import NAME_WORD, find_names, name_spans
-from agent.evidence.numbers import find_amounts, find_numbers
-from agent.evidence.scores import find_scores
+from agent.evidence.quantities.dates import find_dates
+from agent.evidence.quantities.numbers import find_amounts, find_numbers
+from agent.evidence.quantities.scores import find_scores
 from agent.llm.extractive.question import Kind
 
 _PLACE = re.compile(r"\b(?:in|at|near|on|from|to|of|within|around|outside)\s+(?:the\s+)?$")

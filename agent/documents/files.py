@@ -1,0 +1,107 @@
+"""Markdown and plain text of a user: their lines as they are, but wrapped paragraphs joined.
+
+Markdown keeps its marks; what is escaped in it is read as it is shown, or no quote would be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from agent.characters import strip_controls
+from agent.documents.body_text import BodyText, RawBody, UnreadablePage
+from agent.documents.own_date import read_day
+from agent.documents.sniff import decode, unescape_entities
+
+#: Characters. A shorter line was not wrapped: it is an item of a list, an address, a heading.
+MIN_WRAPPED_LINE = 60
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_HEADING = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
+#: A line that never continues the one before it: a heading, list item, table row, quote, fence,
+#: indented code.
+_NEW_BLOCK = re.compile(r"[ \t]*(?:[#>|*+•‣–-]|\d+[.)]|[A-Za-z][.)]\s|```|~~~|$)|\t| {4}")
+#: A code span, an escaped character, an entity.
+_ESCAPED = re.compile(
+    r"(?<!`)(`+)(?!`).{1,1000}?(?<!`)\1(?!`)|\\([!-/:-@\[-`{-~])|&(?:#\w{1,7}|[A-Za-z]\w{1,31});"
+)
+
+
+def read_markdown(source: RawBody) -> BodyText:
+    """The text without its front matter, which may hold title, URL and date."""
+    text = _decode(source)
+    fields: dict[str, str] = {}
+    if front := _FRONT_MATTER.match(text):
+        text = text[front.end() :]
+        pairs = (line.partition(":") for line in front[1].splitlines())
+        fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
+    title = fields.get("title") or _find_heading(text)
+    day = read_day(fields.get("updated"), fields.get("date"))
+    return BodyText(title, plain_markdown(text).strip(), fields.get("url", ""), date=day)
+
+
+def read_text(source: RawBody) -> BodyText:
+    """The text, which has no title."""
+    return BodyText("", unwrap_paragraphs(_decode(source)).strip())
+
+
+def unwrap_paragraphs(text: str) -> str:
+    """Join the lines of each hard-wrapped paragraph. Only blanks and line breaks change.
+
+    A line break counts as the end of a sentence: a wrapped sentence could never be quoted whole.
+    """
+    return "\n".join(" ".join(paragraph) for paragraph in _split_paragraphs(text))
+
+
+def plain_markdown(text: str) -> str:
+    """Markdown with its wrapped lines joined, escaped characters as they are shown, but in code.
+
+    Format: https://spec.commonmark.org/0.31.2/, 2.4, 2.5 and 6.1.
+    """
+    lines = []
+    in_fence = in_block = is_after_blank = False
+    for line in unwrap_paragraphs(text).split("\n"):
+        is_fence = line.lstrip().startswith(("```", "~~~"))
+        in_fence ^= is_fence
+        in_block = line.startswith(("    ", "\t")) and (in_block or is_after_blank)
+        is_after_blank = not line.strip()
+        lines.append(line if is_fence or in_fence or in_block else _ESCAPED.sub(_show, line))
+    return strip_controls("\n".join(lines))
+
+
+def _show(escaped: re.Match[str]) -> str:
+    """What is shown of an escaped character or an entity; a code span as it is."""
+    return escaped[2] or (unescape_entities(escaped[0]) if escaped[0][0] == "&" else escaped[0])
+
+
+def _split_paragraphs(text: str) -> Iterator[list[str]]:
+    """The lines of each paragraph; a line that is not wrapped is a paragraph of its own."""
+    paragraph: list[str] = []
+    in_code = False
+    previous = ""  # the line before, if the next one may continue it
+    for line in text.split("\n"):
+        is_fence = line.lstrip().startswith(("```", "~~~"))
+        # a line that ends a sentence stays a line of its own
+        is_wrapped = len(previous) >= MIN_WRAPPED_LINE and previous[-1] not in ".!?:"
+        if is_wrapped and not (is_fence or in_code or _NEW_BLOCK.match(line)):
+            paragraph += filter(None, [line.strip()])
+        else:
+            yield from [paragraph] if paragraph else []
+            paragraph = [line.rstrip()]
+        in_code ^= is_fence
+        is_heading_or_row = line.lstrip().startswith(("#", "|"))
+        previous = "" if is_fence or in_code or is_heading_or_row else line.strip()
+    yield paragraph
+
+
+def _find_heading(text: str) -> str:
+    """The first heading of a text, without the marks that may close it; "" for none."""
+    heading = _HEADING.search(text)
+    return heading[1].rstrip("# \t") or heading[1][:1] if heading else ""
+
+
+def _decode(source: RawBody) -> str:
+    text = decode(source.data, source.content_type)
+    if "\0" in text:
+        raise UnreadablePage("is not text", "unsupported")
+    return strip_controls(text.replace("\r\n", "\n").replace("\r", "\n"))

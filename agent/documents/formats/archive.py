@@ -1,0 +1,215 @@
+"""The parts of a document that is a ZIP archive of XML: Office Open XML, OpenDocument, EPUB.
+
+What is in an archive is hostile: nothing is written anywhere, names are only looked up, a part is
+unpacked up to a limit, and XML is parsed without entities, DTDs and the network.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import IO, Any, NamedTuple
+from urllib.parse import unquote
+
+from agent.documents.body_text import UnreadablePage
+from agent.documents.own_date import read_day
+
+Element = Any  # lxml has no type hints
+
+MAX_PARTS = 20_000  # of an archive
+MAX_PART = (
+    40_000_000  # bytes of a part that is parsed as a whole: its tree takes some ten times that
+)
+MAX_STREAM = 400_000_000  # bytes of a part that is read in a stream
+MAX_UNPACKED = 400_000_000  # bytes of all parts together
+BOMB = "it unpacks to more than can be read"
+
+
+class Archive:
+    """A ZIP archive in memory. Raises UnreadablePage for whatever is wrong with it."""
+
+    def __init__(self, data: bytes) -> None:
+        with _report_damage():
+            self._zip = zipfile.ZipFile(BytesIO(data))
+        if len(self._zip.infolist()) > MAX_PARTS:
+            raise UnreadablePage("it has too many parts", "invalid")
+        self.names = frozenset(self._zip.namelist())
+        self._left = MAX_UNPACKED
+
+    def read(self, name: str, most: int = MAX_PART) -> bytes:
+        """A part, unpacked; b"" for one that is not there."""
+        if name not in self.names:
+            return b""
+        with _report_damage(), self._open(name) as stream:
+            data = stream.read(most + 1)
+        self._left -= len(data)
+        if len(data) > most or self._left < 0:
+            raise UnreadablePage(BOMB, "invalid")
+        return data
+
+    def read_xml(self, name: str) -> Element | None:
+        """The root element of a part; None for one that is not there."""
+        data = self.read(name)
+        return parse_xml(data) if data else None
+
+    def iterate_xml(self, name: str, tags: tuple[str, ...]) -> Iterator[Element]:
+        """The elements with these local names as soon as each is complete; then it is emptied."""
+        from lxml import etree
+
+        if name not in self.names:
+            return
+        with _report_damage(), self._open(name) as stream:
+            events = etree.iterparse(
+                _BoundedStream(stream),
+                events=("end",),
+                tag=[f"{{*}}{tag}" for tag in tags],
+                resolve_entities=False,
+                load_dtd=False,
+                no_network=True,
+                remove_comments=True,
+                remove_pis=True,
+            )
+            for _, element in events:
+                yield element
+                element.clear()
+                parent = element.getparent()
+                while parent is not None and element.getprevious() is not None:
+                    del parent[0]
+
+    def relations(self, part: str) -> dict[str, tuple[str, str]]:
+        """Of a part of Office Open XML: identifier -> kind of the relation, and the part it names.
+
+        The kind is the last segment of its type: `slide`, `worksheet`. External ones are left out.
+        """
+        folder, name = posixpath.split(part)
+        root = self.read_xml(posixpath.join(folder, "_rels", f"{name}.rels"))
+        found: dict[str, tuple[str, str]] = {}
+        for element in root if root is not None else ():
+            if element.get("TargetMode") == "External":
+                continue
+            kind = (element.get("Type") or "").rpartition("/")[2]
+            target = resolve_part(folder, element.get("Target") or "")
+            found[element.get("Id") or ""] = (kind, target)
+        return found
+
+    def _open(self, name: str) -> IO[bytes]:
+        info = self._zip.getinfo(name)
+        if info.flag_bits & 1:
+            raise UnreadablePage("it needs a password", "unsupported")
+        return self._zip.open(info)
+
+
+class _BoundedStream:
+    """A stream for the parser of XML, which ends in an error where a part is too large."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._left = MAX_STREAM
+
+    def read(self, size: int) -> bytes:
+        """Up to so many bytes. Raises UnreadablePage."""
+        data = self._stream.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            raise UnreadablePage(BOMB, "invalid")
+        return data
+
+
+@contextmanager
+def _report_damage() -> Iterator[None]:
+    """Raises UnreadablePage for what the libraries say of a damaged archive or part."""
+    from lxml import etree
+
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError, KeyError) as error:
+        if isinstance(error, UnreadablePage):
+            raise
+        raise UnreadablePage("it is damaged: a part of it cannot be unpacked", "invalid") from None
+    except (NotImplementedError, RuntimeError):  # a way of packing or encrypting that is not known
+        raise UnreadablePage("it is packed in a way that is not known", "unsupported") from None
+    except etree.LxmlError:
+        raise UnreadablePage("it is damaged: a part of it is no XML", "invalid") from None
+
+
+def parse_xml(data: bytes) -> Element:
+    """The root element of an XML document. Entities stay unresolved. Raises UnreadablePage."""
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        remove_comments=True,
+        remove_pis=True,
+        huge_tree=False,
+    )
+    with _report_damage():
+        return etree.fromstring(data, parser)
+
+
+def local_name(element: Element) -> str:
+    """The name of an element without its namespace; "" for what is no element."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+
+
+def attribute(element: Element, name: str) -> str:
+    """The value of an attribute by its local name, whatever its namespace; "" for none."""
+    if name in element.attrib:
+        return str(element.attrib[name])
+    end = f"}}{name}"
+    return next((str(value) for key, value in element.attrib.items() if key.endswith(end)), "")
+
+
+def find_all(element: Element, name: str) -> Iterator[Element]:
+    """The elements below an element with a local name, in any namespace, in document order."""
+    return iter(element.iter(f"{{*}}{name}"))
+
+
+def find_first(element: Element | None, name: str) -> Element | None:
+    """The first element below an element with a local name; None for none."""
+    return None if element is None else next(find_all(element, name), None)
+
+
+def resolve_part(folder: str, target: str) -> str:
+    """The name of a part that another one in a folder names, as it stands in the archive."""
+    target = unquote(target.partition("#")[0])
+    joined = target if target.startswith("/") else posixpath.join(folder, target)
+    return posixpath.normpath(joined).lstrip("/")
+
+
+class Properties(NamedTuple):
+    """Title and date in the properties of a document; what it does not have is empty."""
+
+    title: str = ""
+    date: str = ""
+
+
+def core_properties(archive: Archive) -> Properties:
+    """Those of a document of Office Open XML."""
+    for kind, part in archive.relations("").values():
+        if kind == "core-properties":
+            return read_properties(archive.read_xml(part), "title", "modified", "created")
+    return Properties()
+
+
+def read_properties(root: Element | None, title: str, *dates: str) -> Properties:
+    """The properties in elements with these local names; of the dates the first that is one."""
+    texts = [text_of(find_first(root, name)) for name in (title, *dates)]
+    return Properties(texts[0], read_day(*texts[1:]))
+
+
+def text_of(element: Element | None) -> str:
+    """The text of an element; "" for none."""
+    return "" if element is None else element.text or ""
+
+
+def main_part(archive: Archive) -> str:
+    """The name of the part with the content of a document of Office Open XML; "" for none."""
+    parts = (part for kind, part in archive.relations("").values() if kind == "officeDocument")
+    return next(parts, "")

@@ -1,0 +1,217 @@
+"""Rich Text Format, version 1.9.1: text, tables and hexadecimal characters of any code page."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from agent.documents.body_text import BodyText, PlacedText, RawBody, UnreadablePage
+
+MAX_GROUPS = 1000  # in groups
+#: A control word with its number, a control symbol, a hexadecimal character, a brace, or text.
+_TOKEN = re.compile(
+    r"\\(?:(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})?[ ]?|'(?P<hex>[0-9a-fA-F]{2})"
+    r"|(?P<symbol>[^a-zA-Z']))|(?P<brace>[{}])|(?P<text>[^\\{}\r\n]+)|[\r\n]+|."
+)
+#: Groups that hold no text of the document.
+_DESTINATIONS = frozenset(
+    "fonttbl colortbl stylesheet info pict object objdata themedata datastore generator listtable "
+    "listoverridetable revtbl rsidtbl xmlnstbl mmathPr latentstyles fldinst nonshppict filetbl "
+    "colorschememapping pgptbl bkmkstart bkmkend header headerl headerr headerf "
+    "footer footerl footerr footerf ftnsep ftnsepc aftnsep aftnsepc".split()
+)
+_WORDS = {
+    "par": "\n",
+    "line": "\n",
+    "sect": "\n",
+    "page": "\n",
+    "tab": "\t",
+    "cell": " | ",
+    "nestcell": " | ",
+    "row": "\n",
+    "nestrow": "\n",
+    "emdash": "—",
+    "endash": "–",
+    "lquote": "‘",
+    "rquote": "’",
+    "ldblquote": "“",
+    "rdblquote": "”",
+    "bullet": "•",
+    "emspace": " ",
+    "enspace": " ",
+}
+_ROW_ENDS = frozenset(("row", "sect", "page"))
+_SYMBOLS = {"~": " ", "_": "-", "\n": "\n", "\r": "\n", "\\": "\\", "{": "{", "}": "}"}
+#: Code pages of character sets of fonts: 1.9.1, `\fcharset`.
+_CHARSETS = {
+    0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 130: "cp1361", 134: "gbk",
+    136: "big5", 161: "cp1253", 162: "cp1254", 163: "cp1258", 177: "cp1255", 178: "cp1256",
+    186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250",
+}  # fmt: skip
+
+
+@dataclass
+class _Group:
+    """What counts inside a group."""
+
+    is_skipped: bool = False
+    is_hidden: bool = False
+    is_title: bool = False
+    is_font_table: bool = False
+    after_unicode: int = 1  # characters behind `\u` that say the same to older programs
+    encoding: str = "cp1252"
+
+
+class _Reader:
+    """Reads the tokens one after the other."""
+
+    def __init__(self) -> None:
+        self.title: list[str] = []
+        self.pieces: list[str] = []
+        self._bytes = bytearray()  # hexadecimal characters in a row: one letter may take two
+        self._group = _Group()
+        self._outer: list[_Group] = []
+        self._to_skip = 0
+        self._fonts: dict[int, str] = {}
+        self._font = 0  # the one that is being defined
+        self._is_in_row = False  # of a table, where a cell may have several paragraphs
+        self._page = "cp1252"
+        self._words: dict[str, Callable[[str | None], None]] = {
+            "u": self._put_unicode,
+            "uc": self._set_after_unicode,
+            "ansicpg": self._set_code_page,
+            "f": self._choose_font,
+            "fcharset": self._define_font,
+            "v": self._hide,
+            "plain": self._show,
+        }
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the text ended within a group."""
+        return bool(self._outer)
+
+    def read(self, text: str) -> None:
+        """Read a whole document."""
+        position = 0
+        while match := _TOKEN.match(text, position):
+            position = match.end()
+            if match["hex"]:
+                self._put_byte(int(match["hex"], 16))
+                continue
+            self._flush()
+            if match["word"] == "bin":
+                position += max(0, int(match["number"] or 0))
+            elif match["word"]:
+                self._obey(match["word"], match["number"])
+            elif match["brace"]:
+                self._enter() if match["brace"] == "{" else self._leave()
+            elif match["symbol"] == "*":
+                self._group.is_skipped = True
+            else:
+                self._put(match["text"] or _SYMBOLS.get(match["symbol"] or "", ""))
+        self._flush()
+
+    def _enter(self) -> None:
+        if len(self._outer) >= MAX_GROUPS:
+            raise UnreadablePage("it is damaged: its groups are too deep", "invalid")
+        self._outer.append(self._group)
+        self._group = replace(self._group)
+        self._to_skip = 0
+
+    def _leave(self) -> None:
+        self._group = self._outer.pop() if self._outer else _Group()
+        self._to_skip = 0
+
+    def _obey(self, word: str, number: str | None) -> None:
+        if word in _DESTINATIONS:
+            self._group.is_skipped = True
+            self._group.is_font_table = word == "fonttbl"
+        elif word == "title" and self._group.is_skipped:
+            self._group.is_title = True
+        elif word in ("footnote", "annotation", "shptxt", "shpinst", "fldrslt", "nesttableprops"):
+            self._group.is_skipped = word == "nesttableprops"
+            self._put(" ")
+        elif word in self._words:
+            self._words[word](number)
+        elif word == "par" and self._is_in_row:
+            self._put(" ")
+        else:
+            self._is_in_row = word == "trowd" or (self._is_in_row and word not in _ROW_ENDS)
+            self._put(_WORDS.get(word, ""))
+
+    def _put_unicode(self, number: str | None) -> None:
+        code = int(number or 0) % 0x10000
+        self._put(chr(code))
+        self._to_skip = self._group.after_unicode
+
+    def _set_after_unicode(self, number: str | None) -> None:
+        self._group.after_unicode = min(int(number or 1), 10)
+
+    def _set_code_page(self, number: str | None) -> None:
+        self._page = self._group.encoding = _known_encoding(f"cp{number or 1252}")
+
+    def _choose_font(self, number: str | None) -> None:
+        self._font = int(number or 0)
+        if not self._group.is_font_table:
+            self._group.encoding = self._fonts.get(self._font, self._page)
+
+    def _define_font(self, number: str | None) -> None:
+        charset = int(number or 0)
+        if charset > 1:  # 0 and 1 are the code page of the document
+            self._fonts[self._font] = _known_encoding(_CHARSETS.get(charset, self._page))
+
+    def _hide(self, number: str | None) -> None:
+        self._group.is_hidden = number != "0"
+
+    def _show(self, _: str | None) -> None:
+        self._group.is_hidden = False
+        self._group.encoding = self._page
+
+    def _put_byte(self, code: int) -> None:
+        if self._to_skip:
+            self._to_skip -= 1
+        else:
+            self._bytes.append(code)
+
+    def _flush(self) -> None:
+        if self._bytes:
+            text = self._bytes.decode(self._group.encoding, "replace")
+            self._bytes.clear()
+            self._put(text)
+
+    def _put(self, text: str) -> None:
+        skipped = min(self._to_skip, len(text))
+        self._to_skip -= skipped
+        text = text[skipped:]
+        if self._group.is_title:
+            self.title.append(text)
+        elif not (self._group.is_skipped or self._group.is_hidden):
+            self.pieces.append(text)
+
+
+def _known_encoding(name: str) -> str:
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return "cp1252"
+
+
+def read_rich_text(source: RawBody) -> BodyText:
+    """The text, one line a paragraph or table row."""
+    reader = _Reader()
+    reader.read(source.data.decode("latin-1"))
+    text = PlacedText(source, "".join(reader.title))
+    text.add("\n".join(_lines("".join(reader.pieces))))
+    if reader.is_cut:
+        text.note = "its end is missing"
+    return text.finish()
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines; halves of a letter that was written as two numbers are joined."""
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    for line in whole.split("\n"):
+        yield line.strip().removesuffix("|").rstrip()

@@ -1,0 +1,117 @@
+"""Texts with a structure: JSON, notebooks of Jupyter, source code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from agent.characters import strip_controls
+from agent.documents.body_text import (
+    BodyText,
+    PlacedText,
+    RawBody,
+    UnreadablePage,
+    normalize_title,
+)
+from agent.documents.extract import read_plain_text
+from agent.documents.files import plain_markdown
+from agent.documents.sniff import decode, detect_kind
+
+MAX_DEPTH = 50  # of values in values; what is deeper is written as JSON
+MAX_ROW = 500  # characters of a record that is one line
+
+
+def read_json(source: RawBody) -> BodyText:
+    """A line for each record and each value, with its path; an item of a list is a place.
+
+    A notebook is read as one. Other JSON of the web is left as a browser shows it, and what is no
+    JSON as it is.
+    """
+    raw = decode(source.data, source.content_type)
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return read_code(source)
+    if isinstance(value, dict) and isinstance(value.get("cells"), list) and "nbformat" in value:
+        return _read_notebook(source, value)
+    if not source.suffix:
+        return read_plain_text(source)
+    title = value.get("title") or value.get("name") if isinstance(value, dict) else ""
+    text = PlacedText(source, title if isinstance(title, str) else "")
+    if isinstance(value, list):
+        for n, item in enumerate(value, 1):
+            text.add("\n".join(_lines(item, "")), f"item {n}")
+    else:
+        text.add("\n".join(_lines(value, "")))
+    return text.finish()
+
+
+def _lines(value: Any, path: str, depth: int = 0) -> Iterator[str]:
+    """The lines of a value. A record of plain values is one line, if that is short."""
+    if not isinstance(value, dict | list) or not value or depth > MAX_DEPTH:
+        yield f"{path}: {_plain(value)}" if path else _plain(value)
+        return
+    pairs = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
+    if not any(isinstance(one, dict | list) for _, one in pairs):
+        is_record = isinstance(value, dict)
+        cells = [f"{name}: {_plain(one)}" if is_record else _plain(one) for name, one in pairs]
+        line = (" | " if is_record else ", ").join(cells)
+        if len(line) <= MAX_ROW and (depth or not is_record):
+            yield f"{path}: {line}" if path else line
+            return
+    for name, one in pairs:
+        part = f"[{name}]" if isinstance(value, list) else f".{name}" if path else str(name)
+        yield from _lines(one, path + part, depth + 1)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str):
+        return " ".join(value.split())
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _read_notebook(source: RawBody, notebook: dict[str, Any]) -> BodyText:
+    """The cells and what they wrote. Format: https://nbformat.readthedocs.io."""
+    text = PlacedText(source)
+    for n, cell in enumerate(notebook["cells"], 1):
+        if not isinstance(cell, dict):
+            continue
+        content = _join_texts(cell.get("source"))
+        if cell.get("cell_type") == "markdown":
+            content = plain_markdown(content)
+            if not text.title and content.lstrip().startswith("# "):
+                text.title = normalize_title(content.lstrip("# \n").partition("\n")[0])
+        text.add(content, f"cell {n}")
+        outputs = cell.get("outputs")
+        for output in outputs if isinstance(outputs, list) else ():
+            text.add(_output_text(output), f"output of cell {n}")
+    return text.finish()
+
+
+def _output_text(output: Any) -> str:
+    """What a cell wrote, as plain text; "" for an image."""
+    if not isinstance(output, dict):
+        return ""
+    data = output.get("data")
+    plain = data.get("text/plain") if isinstance(data, dict) else None
+    return (
+        _join_texts(output.get("text")) or _join_texts(plain) or _join_texts(output.get("evalue"))
+    )
+
+
+def _join_texts(value: Any) -> str:
+    """A text that may be written as a list of lines."""
+    lines = value if isinstance(value, list) else [value]
+    return "".join(line for line in lines if isinstance(line, str))
+
+
+def read_code(source: RawBody) -> BodyText:
+    """The lines as they are, with their numbers."""
+    if detect_kind(source.data, source.content_type) == "binary":
+        raise UnreadablePage("it is not text", "unsupported")
+    text = strip_controls(decode(source.data, source.content_type).replace("\r\n", "\n"))
+    text = text[: source.max_chars].rstrip()
+    if not text.strip():
+        raise UnreadablePage("it has no text", "empty")
+    return BodyText("", text, marks=((0, "line", 1),))

@@ -1,0 +1,1 @@
+"""Pages in HTML: their visible main text, tables and boxes, dates, and walls in their place."""

@@ -1,0 +1,203 @@
+"""The elements of a page that a browser does not show. Text in them is often meant for machines.
+
+An element is hidden by its tag or an attribute, or by its computed style: not displayed, too faint
+or too small to see, off the page, clipped, or in the colour of its background. Computed styles are
+those of `stylesheet.py`; what scripts and external stylesheets hide is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agent.documents.html.stylesheet import Declarations, Stylesheet, inline_declarations
+
+Element = Any  # lxml has no type hints
+
+#: Elements that are hidden whatever their style.
+_HIDDEN_BY_MARKUP = (
+    "//style | //template | //noscript | //iframe | //svg | //canvas | //datalist | //comment()"
+    " | //audio | //video | //noembed | //noframes | //rp"
+    " | //script[not(@type='application/ld+json')]"
+    " | //*[@hidden] | //*[@aria-hidden='true'] | //*[@popover] | //dialog[not(@open)]"
+)
+OFF_PAGE_LEFT = -400  # pixels beyond the left or upper edge of the page
+OFF_PAGE_RIGHT = 1900  # pixels from the left edge, wider than a common screen; 190% of it
+MIN_OPACITY = 0.05
+MIN_CHANNEL_DIFFERENCE = 8  # of 255, between the red, green or blue of two colours
+MIN_SIZE = 2  # pixels of a font, and of the height or width of a box that clips its text
+#: Properties by which a stylesheet may hide a whole page until a script shows it.
+_FADE_IN_PROPERTIES = {"display", "visibility", "opacity"}
+
+_LENGTH = re.compile(
+    r"(-?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40}))(px|r?em|pt|%|v[wh]|ch|cm|in)?"
+)
+_PIXELS_PER_UNIT = {"em": 16.0, "rem": 16.0, "pt": 1.33, "ch": 8.0, "cm": 38.0, "in": 96.0}
+_CLIPPED_TO_NOTHING = re.compile(
+    r"rect\(\s*[01](?:px)?\W+[01](?:px)?\W+[01](?:px)?\W+[01](?:px)?\s*\)|inset\((?:50|100)%"
+    r"|circle\(0|polygon\(0(?:px)?[ ]0(?:px)?\s*(?:,\s*0(?:px)?[ ]0(?:px)?\s*)+\)"
+)
+_TRANSFORM = re.compile(
+    r"scale(?:3d|[xy])?\(\s*+0?\.?0*+\s*+[,)]|translate(?:3d|[xy])?\(\s*+(-?[0-9]{1,40})(px|r?em|%|vw)?"
+)
+_RGB = re.compile(
+    r"rgba?\(\s*([0-9]{1,40})[\s,]+([0-9]{1,40})[\s,]+([0-9]{1,40})(?:[\s,/]+([0-9.]{1,40}%?))?\s*\)"
+)
+_HSL_BLACK_OR_WHITE = re.compile(r"hsla?\(\s*[\d.]+(?:deg)?[\s,]+[\d.]+%[\s,]+(0|100)%")
+_SIZE_IN_FONT = re.compile(r"(?:^|\s)(0|[\d.]+(?:px|r?em|pt))(?=[\s/])")
+_ALPHA = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
+_NAMED_COLOURS = {"white": "#ffffff", "black": "#000000"}
+
+
+def find_hidden_elements(tree: Element) -> list[Element]:
+    """The outermost hidden elements of a page. Takes linear time.
+
+    An element with at least half of the page's text counts as shown if it is hidden by its colour,
+    or by `display`, `visibility` or `opacity` of a stylesheet alone: a script, which is not run
+    here, may show it.
+    """
+    stylesheet = Stylesheet(tree)
+    has_external_css = bool(tree.xpath("//link[contains(@rel, 'stylesheet')]"))
+    half_of_text = tree.xpath("string-length(//body)") / 2
+    hidden = dict.fromkeys(tree.xpath(_HIDDEN_BY_MARKUP), True)  # whether outermost
+    backgrounds = {None: "" if has_external_css else "#ffffff"}  # "": not known
+    colours: dict[Element, str] = {}  # of the text
+    for element in tree.iter():
+        parent = element.getparent()
+        if parent in hidden or not isinstance(element.tag, str):
+            hidden.setdefault(element, parent not in hidden)
+            continue
+        inline = inline_declarations(element)
+        style = {**stylesheet.declarations_of(element), **inline}
+        backgrounds[element] = _background_of(style) or backgrounds.get(parent, "")
+        colours[element] = _text_colour_of(style) or colours.get(parent, "")
+        if not style or element.tag in ("html", "body"):
+            continue
+        if not (
+            _is_invisible(style) or _is_camouflaged(colours[element], style, backgrounds[element])
+        ):
+            continue
+        is_inline = bool(inline) or ":" in element.get("style", "")
+        final = style if is_inline else _without_fade_in(style)
+        if _is_invisible(final) or element.xpath("string-length()") < half_of_text:
+            hidden[element] = True
+    return [element for element, is_outermost in hidden.items() if is_outermost]
+
+
+def _without_fade_in(style: Declarations) -> Declarations:
+    return {name: value for name, value in style.items() if name not in _FADE_IN_PROPERTIES}
+
+
+# --- visibility ----------------------------------------------------------------------------------
+
+
+def _is_invisible(style: Declarations) -> bool:
+    """Whether a style alone, whatever surrounds the element, leaves nothing of it to see."""
+    get = style.get
+    if get("display") == "none" or get("visibility") in ("hidden", "collapse"):
+        return True
+    if get("content-visibility") == "hidden" or _to_pixels(get("opacity"), 1) < MIN_OPACITY:
+        return True
+    if "opacity(0" in get("filter", "") and not re.search(r"opacity\(0?\.\d", get("filter", "")):
+        return True
+    size_in_font = _SIZE_IN_FONT.search(get("font", ""))
+    if _to_pixels(get("font-size", size_in_font[1] if size_in_font else None), 16) < MIN_SIZE:
+        return True
+    if _CLIPPED_TO_NOTHING.search(get("clip", "") + get("clip-path", "")):
+        return True
+    return _is_off_page(style) or _is_clipped(style)
+
+
+def _is_off_page(style: Declarations) -> bool:
+    """Whether an element is moved off the page, or scaled to nothing."""
+    is_positioned = style.get("position") in ("absolute", "fixed", "relative")
+    margins = ("margin-left", "margin-top", "text-indent")
+    offsets = ("left", "top", "right", "bottom", "inset", *margins) if is_positioned else margins
+    if any(_to_pixels(style.get(offset), 0) <= OFF_PAGE_LEFT for offset in offsets):
+        return True
+    if is_positioned and _to_pixels(style.get("left"), 0) >= OFF_PAGE_RIGHT:
+        return True
+    functions = (f"{name}({style[name]})" for name in ("translate", "scale") if name in style)
+    match = _TRANSFORM.search(" ".join((style.get("transform", ""), *functions)))
+    if not match:
+        return False
+    distance, unit = match[1], match[2] or ""
+    return distance is None or _to_pixels(f"{distance}{unit}", 0) <= OFF_PAGE_LEFT
+
+
+def _is_clipped(style: Declarations) -> bool:
+    """Whether a box has no room for its text and clips what overflows."""
+    sizes = (style.get(name) for name in ("width", "height", "max-width", "max-height"))
+    is_tiny = any(_to_pixels(size, 100) < MIN_SIZE for size in sizes)
+    overflows = (style.get(name, "") for name in ("overflow", "overflow-x", "overflow-y"))
+    return is_tiny and any(overflow.startswith(("hidden", "clip")) for overflow in overflows)
+
+
+def _to_pixels(value: str | None, default: float) -> float:
+    """A CSS length in approximate pixels; a number without a unit as it is.
+
+    Percentages, and shares of the viewport, are of a page of 1,000 pixels.
+    """
+    match = _LENGTH.match(value or "")
+    if not match:
+        return default
+    number, unit = float(match[1]), match[2] or ""
+    return number * (10.0 if unit in ("%", "vw", "vh") else _PIXELS_PER_UNIT.get(unit, 1.0))
+
+
+# --- colours -------------------------------------------------------------------------------------
+
+
+def _is_camouflaged(colour: str, style: Declarations, background: str) -> bool:
+    """Whether a style gives text the colour of its background, or nearly, if that is known."""
+    if not (_text_colour_of(style) or _background_of(style)):
+        return False
+    if colour == "transparent":
+        return "text" not in style.get("background-clip", "")
+    return bool(colour) and (colour == background or _is_similar_colour(colour, background))
+
+
+def _is_similar_colour(one: str, other: str) -> bool:
+    """Whether two colours look the same."""
+    if not (one[:1] == other[:1] == "#"):
+        return False
+    channels = ((int(one[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    return all(abs(a - b) < MIN_CHANNEL_DIFFERENCE for a, b in channels)
+
+
+def _text_colour_of(style: Declarations) -> str:
+    """The colour of text that a style sets; "" for none."""
+    return _normalize_colour(style.get("-webkit-text-fill-color", style.get("color", "")))
+
+
+def _background_of(style: Declarations) -> str:
+    """The background colour that a style sets; `?` for an image, "" for none."""
+    image = style.get("background-image", "") + style.get("background", "")
+    if "url(" in image or "gradient" in image:
+        return "?"
+    colour = _normalize_colour(style.get("background-color", style.get("background", "")))
+    return "" if colour == "transparent" else colour
+
+
+def _normalize_colour(value: str) -> str:
+    """A colour as `#rrggbb`, `transparent`, or else its name, so that equal ones are equal."""
+    if match := _RGB.match(value):
+        if match[4] and _parse_alpha(match[4]) < MIN_OPACITY:
+            return "transparent"
+        return "#" + "".join(f"{min(int(part), 255):02x}" for part in match.groups()[:3])
+    if match := _HSL_BLACK_OR_WHITE.match(value):
+        return "#ffffff" if match[1] == "100" else "#000000"
+    word = value.split(" ")[0]
+    if re.fullmatch(r"#[0-9a-f]{3,4}", word):
+        word = "#" + "".join(2 * digit for digit in word[1:])
+    if re.fullmatch(r"#[0-9a-f]{8}", word) and int(word[7:], 16) / 255 < MIN_OPACITY:
+        return "transparent"
+    is_hex = re.fullmatch(r"#[0-9a-f]{6}(?:[0-9a-f]{2})?", word)
+    return word[:7] if is_hex else _NAMED_COLOURS.get(word, word.lstrip("#"))
+
+
+def _parse_alpha(text: str) -> float:
+    """An alpha value, such as `.5` or `50%`, as a number from 0 to 1."""
+    match = _ALPHA.match(text)
+    number = float(match[0]) if match else 0.0
+    return number / 100 if text.endswith("%") else number

@@ -1,0 +1,196 @@
+"""What a page says of itself: its date, and that it is not free to read.
+
+A date counts where it is said to programs: JSON-LD (https://schema.org), `meta` elements,
+microdata, `time`. Dates in the text may be of anything.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+from agent.documents.own_date import read_day
+
+Element = Any  # lxml has no type hints
+Json = dict[str, Any]
+
+MAX_SCRIPTS = 20  # of JSON-LD
+MAX_SCRIPT = 500_000  # characters of one
+MAX_ITEMS = 1000  # elements that are looked at for a date, or for a part with a price
+MAX_DATE = 40  # characters
+#: Names of a date, in lower case: Open Graph, schema.org, Dublin Core, Google Scholar, publishers.
+_CHANGED = frozenset(
+    "datemodified article:modified_time og:updated_time dcterms.modified dc.date.modified "
+    "last-modified article.updated".split()
+)
+_PUBLISHED = frozenset(
+    "datepublished article:published_time og:published_time article:published article.published "
+    "dcterms.date dcterms.created dcterms.issued dc.date dc.date.issued dc.date.created date "
+    "pubdate publishdate publish-date publish_date parsely-pub-date sailthru.date "
+    "citation_publication_date citation_online_date citation_date".split()
+)
+_PARTS = ("Review", "UserReview", "CriticReview", "Comment", "Answer")  # types of schema.org
+#: Microdata with a date, outside of what is only a part of the page.
+_DATED_ITEMS = (
+    "//*[@itemprop='dateModified' or @itemprop='datePublished'][not(ancestor::*["
+    "@itemprop='review' or @itemprop='reviews' or @itemprop='comment' or @itemprop='answer'])]"
+)
+#: https://developers.google.com/search/docs/appearance/structured-data/paywalled-content
+_NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?(?:https?://schema\.org/)?false\b', re.I)
+_PAID_PART = re.compile(r'"cssSelector"\s*:\s*"([^"]{1,200})"')
+_CLASS = re.compile(r"[.#]([\w-]{1,100})")
+#: Characters of a part for subscribers from which on it is there, and not only its first lines.
+MIN_PAID_PART = 1000
+#: Characters of text below which a page that calls itself paid is a teaser, where it does not name
+#: the paid part. Right on all articles of data/pages; run test_own_words.py after changing it.
+MAX_TEASER = 5000
+MAX_PAID_PARTS = 5  # that are looked for
+MIN_NOTICE, MAX_NOTICE = 4, 250  # characters of a text that may be a notice
+TEASER = "only its teaser was read; the rest is for subscribers"
+
+
+def find_day(tree: Element) -> str:
+    """The day on which a page was last changed, or else published, as YYYY-MM-DD; "" for none."""
+    named = list(_named_dates(tree))
+    for names in (_CHANGED, _PUBLISHED):
+        if day := read_day(*(value for name, value in named if name in names)):
+            return day
+    return read_day(*tree.xpath("//article//time/@datetime | //main//time/@datetime")[:1])
+
+
+def _named_dates(tree: Element) -> Iterator[tuple[str, str]]:
+    """Dates with their names in lower case, the ones of the page as a whole first."""
+    for node in _json_nodes(_json_ld(tree)):
+        for name in ("dateModified", "datePublished"):
+            yield name.lower(), str(node.get(name))[:MAX_DATE]
+    for meta in tree.iter("meta"):
+        for key in ("property", "name", "itemprop", "http-equiv"):
+            yield (meta.get(key) or "").lower(), meta.get("content") or ""
+    for element in tree.xpath(_DATED_ITEMS)[:MAX_ITEMS]:
+        value = element.get("datetime") or element.get("content") or element.text or ""
+        yield (element.get("itemprop") or "").lower(), value
+
+
+def _json_nodes(scripts: Iterable[str]) -> Iterator[Json]:
+    """What JSON-LD says of the page, and not of what is in it: reviews, comments, other pages."""
+    for script in scripts:
+        try:
+            value = json.loads(script, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        for top in value if isinstance(value, list) else [value]:
+            graph = top.get("@graph") if isinstance(top, dict) else None
+            nodes = [top, *(graph if isinstance(graph, list) else ())]
+            yield from (node for node in nodes if isinstance(node, dict) and not _is_part(node))
+
+
+def _is_part(node: Json) -> bool:
+    """Whether a node of JSON-LD is of a part of the page."""
+    kinds = node.get("@type")
+    return any(kind in _PARTS for kind in (kinds if isinstance(kinds, list) else [kinds]))
+
+
+def _json_ld(tree: Element) -> list[str]:
+    scripts = tree.xpath("//script[@type='application/ld+json']/text()")
+    return [str(script)[:MAX_SCRIPT] for script in scripts[:MAX_SCRIPTS]]
+
+
+class Paywall(NamedTuple):
+    """What a page says of its price: to programs, and in short texts to readers.
+
+    `parts` are the classes and IDs of what has a price, `lacks_parts` whether they are not there.
+    """
+
+    is_paid: bool
+    parts: tuple[str, ...]
+    lacks_parts: bool = False
+    short_texts: tuple[str, ...] = ()
+
+    def look_at(self, body: Element) -> Paywall:
+        """The same, with what the body of the page shows, which is without what is hidden."""
+        texts = (text for text in body.itertext() if MIN_NOTICE <= len(text) <= MAX_NOTICE)
+        path = "descendant-or-self::*[contains(concat(' ', @class, ' ', @id, ' '), $name)]"
+        parts = (body.xpath(path, name=f" {name} ") for name in self.parts)
+        longest = max((sum(map(_count_text, part[:MAX_ITEMS])) for part in parts), default=0)
+        lacks_parts = bool(self.parts) and longest < MIN_PAID_PART
+        return self._replace(lacks_parts=lacks_parts, short_texts=tuple(texts))
+
+    def hides_rest(self, text: str) -> bool:
+        """Whether the text of the page is only a teaser."""
+        if self.parts:
+            return self.lacks_parts
+        return len(text) < MAX_TEASER and (self.is_paid or self._has_notice())
+
+    def _has_notice(self) -> bool:
+        return any(_NOTICE.match(text.strip().lower()) for text in self.short_texts)
+
+
+def find_paywall(tree: Element) -> Paywall:
+    """What a page says to programs of its price, in hidden elements too."""
+    scripts = [script for script in _json_ld(tree) if _NOT_FREE.search(script)]
+    selectors = (selector for script in scripts for selector in _PAID_PART.findall(script))
+    names = (name for selector in selectors for name in _CLASS.findall(selector)[-1:])
+    return Paywall(bool(scripts) or _has_paid_meta(tree), tuple(islice(names, MAX_PAID_PARTS)))
+
+
+def _count_text(element: Element) -> int:
+    return len(element.text_content())
+
+
+def _has_paid_meta(tree: Element) -> bool:
+    """Whether microdata or Open Graph says that a page is not free."""
+    for meta in tree.iter("meta"):
+        name = (meta.get("itemprop") or meta.get("property") or "").lower()
+        value = (meta.get("content") or "").lower()
+        if (name, value) in (("isaccessibleforfree", "false"), ("article:content_tier", "locked")):
+            return True
+    return False
+
+
+#: In lower case, which is matched four times as fast, in the languages of walls.py. Each begins its
+#: text: in the middle of a sentence the same words are those of an article.
+_NOTICE = re.compile(
+    r"(?:"
+    r"subscribe (?:now |today )?to (?:continue|keep|read|unlock)"
+    r"|(?:to|want to) (?:continue|keep) reading\b"
+    r"|this (?:article|story|content|post|page) is (?:only |exclusively )?(?:available |reserved )?"
+    r"(?:only |exclusively )?(?:for|to) (?:our )?(?:paying |paid |premium )?(?:subscribers|members)"
+    r"|(?:you've|you’ve|you have) (?:reached|used|read) (?:your|all|the) .{0,40}(?:free|limit)"
+    r"|(?:for )?subscribers only\b|exclusive(?:ly)? (?:to|for) (?:our )?subscribers"
+    r"|the rest of this (?:article|story) is|unlock (?:this|the full|the rest)"
+    r"|jetzt weiterlesen mit|(?:sie möchten|um) weiter(?:zu)?lesen|weiterlesen mit .{2,30}\babo"
+    r"|(?:dieser (?:artikel|beitrag|text)|dieser inhalt) ist (?:nur |exklusiv )?.{0,10}"
+    r"(?:abonnent|mitglieder)"
+    r"|exklusiv für (?:unsere )?abonnent|diesen artikel weiterlesen"
+    r"|(?:la suite de )?cet(?:te)? (?:article|contenu|publication) est réservée? .{0,20}abonnés"
+    r"|il vous reste [\d.,]+ ?% de cet article"
+    r"|(?:article|contenu|la suite est) réservée? aux abonnés"
+    r"|abonnez-vous pour (?:lire|continuer|poursuivre|débloquer)"
+    r"|pour (?:lire la suite|continuer (?:à lire|votre lecture)|lire l.intégralité)"
+    r"|(?:este )?(?:artículo|contenido) (?:es )?(?:s[oó]lo|exclusivo|reservado|disponible s[oó]lo)"
+    r" (?:para|a) (?:los )?(?:suscriptores|socios)|suscríbete para (?:seguir|continuar|leer)"
+    r"|para (?:seguir|continuar) leyendo\b"
+    r"|(?:questo )?(?:articolo|contenuto) (?:è )?(?:riservato|esclusivo|disponibile solo|solo)"
+    r" .{0,10}abbonati|abbonati per (?:continuare|leggere|proseguire)|per continuare a leggere\b"
+    r"|(?:este |esta )?(?:conteúdo|artigo|matéria|texto) (?:é )?(?:exclusiv[oa]|reservad[oa]"
+    r"|restrit[oa]|só) .{0,10}(?:assinantes|subscritores)|assine para (?:continuar|ler)"
+    r"|para continuar (?:a ler|lendo)\b"
+    r"|(?:dit artikel|deze inhoud|dit verhaal) is (?:alleen|exclusief|voorbehouden) .{0,20}abonnees"
+    r"|(?:alleen|exclusief) voor abonnees|abonneer (?:je |u )?om .{0,20}te lezen"
+    r"|om (?:dit artikel|verder) te (?:kunnen )?lezen"
+    r"|(?:ten )?(?:artykuł|tekst|materiał|treść)\b.{0,30}dla (?:prenumeratorów|subskrybentów)"
+    r"|(?:wykup|kup) (?:subskrypcję|prenumeratę|dostęp)\b.{0,20}(?:aby|żeby|czyta)"
+    r"|aby (?:czytać dalej|przeczytać (?:cały|całość))|pozostało [\d.,]+ ?% (?:artykułu|tekstu)"
+    r"|(?:(?:этот|эта|данный|данная) )?(?:материал|статья|текст) доступ\w+ .{0,20}(?:подписчик"
+    r"|по подписке)|(?:оформите|купите) подписку,? (?:чтобы|для|и)"
+    r"|чтобы (?:читать|дочитать|прочитать|продолжить) .{0,40}подпи"
+    r"|この(?:記事|続き|先)は.{0,10}会員|(?:有料)?会員限定(?:記事|の|です)"
+    r"|(?:この記事の)?続きを(?:読む|お読みいただく|ご覧いただく)には|残り\s?[\d,]+\s?文字"
+    r"|(?:本文|此文章|该文章|这篇文章|本文章)(?:仅|只)(?:供|对|限)?.{0,6}(?:订阅|付费|会员)"
+    r"|(?:订阅|付费|登录|开通会员)(?:后|以)?(?:即可|可)?(?:继续)?(?:阅读|查看)(?:全文|更多|完整|余下)"
+    r"|会员(?:专享|专属)|(?:剩余|余下)\s?\d+ ?%"
+    r")"
+)

@@ -1,0 +1,345 @@
+"""Title and text of an HTML page: the main text, with data tables and infoboxes in their places."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from agent.documents.html.boxes import find_boxes, is_infobox, render_lines
+from agent.documents.html.hidden import find_hidden_elements
+from agent.documents.html.own_words import find_day, find_paywall
+from agent.documents.sniff import unescape_entities
+
+Element = Any  # lxml has no type hints
+
+#: Characters that are parsed.
+MAX_CHARS = 2_000_000
+#: Elements, boxes aside, up to which the main text is extracted, at 30 microseconds each. Above it
+#: all words of the page are taken. The largest article measured has 1,600 and the largest
+#: Wikipedia page 8,000. Run benchmarks/pages.py and test_extract.py after changing it.
+MAX_ELEMENTS = 15_000
+#: Characters below which the main text is doubted: the page may be a list, a forum, an index.
+MIN_MAIN_TEXT = 250
+#: Share of the prose below which the main text is doubted, and by how much another one must be
+#: longer; characters of a text that counts as prose. Run evals/page_kinds.py after changing them.
+MIN_PROSE_SHARE, MIN_GAIN, MIN_PROSE = 0.5, 2.0, 40
+_NO_PROSE = frozenset("a button script style title nav header footer aside option label".split())
+#: Tags of a page, opening and closing. The largest Wikipedia page measured has 30,000.
+MAX_TAGS = 120_000
+#: The parser compares all attributes of a tag pairwise: 200,000 of them take a minute.
+MAX_ATTRIBUTES = 1000
+
+#: MediaWiki's footnote numbers, which would read like citations of an answer, and its edit links.
+_EDITORIAL_MARKS = (
+    "//sup[contains(@class, 'reference')]"
+    " | //*[contains(@class, 'mw-editsection') or contains(@class, 'mw-jump-link')"
+    " or contains(@class, 'navbar-mini')]"
+)
+_METADATA = frozenset("title meta link script style base noscript template".split())
+_BOILERPLATE = "//nav | //header | //footer | //aside | //form | //button | //select | //script"
+#: In the place of a box: its number, and its text, so that it weighs as much as the box.
+#: The brackets, double wiggly fences, are in no text of the data.
+_PLACEHOLDER = "\u29da{} {}\u29db"
+_PLACEHOLDERS = re.compile("\u29da(\\d+) [^\u29da\u29db]*+\u29db")
+_BRACKETS = re.compile("[\u29da\u29db\\s]+")
+#: The name is possessive: it shares characters with what follows, and giving them back one by one
+#: would take quadratic time.
+_LONG_TAG = re.compile(r"<(\w++)[^<>]{4000,}+>")
+_QUOTED_VALUE = re.compile(r"=\s*+(?:\"[^\"]*+\"?|'[^']*+'?)")
+#: Tables as trafilatura writes them: rows between pipes, and a line of dashes under the header.
+_TABLE_RULE = re.compile(r"^\|?[-| :]+\|?$")
+#: For pages that cannot be parsed: comments and elements without text to read, tags, a tag with
+#: the text after it, and a tag that hides its text.
+_NON_TEXT = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(script|style|template|noscript)\b.*?(?:</\1\s*>|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_TAG = re.compile(r"<[^<>]*>")
+_TAG_AND_TEXT = re.compile(r"(<[^<>]*>)[^<]+")
+_HIDING_TAG = re.compile(
+    r"\shidden\b|aria-hidden|display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE
+)
+
+#: What no text of a tree may hold, though the parser lets it in: XML 1.0, section 2.2.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class _Box(NamedTuple):
+    text: str
+    is_infobox: bool
+
+
+class HtmlPage(NamedTuple):
+    """Title and text of a page, and what it says of itself: see `own_words.py`."""
+
+    title: str
+    text: str
+    date: str = ""
+    is_teaser: bool = False
+
+
+def extract_html(html: str, url: str = "") -> HtmlPage:
+    """Title and text of a page, and more. The text is empty where the page shows none.
+
+    The main text is trafilatura's. Boxes are replaced by placeholders before, and put back where
+    their placeholders are part of the main text. What a browser hides is removed. A page with too
+    many elements or too deep nesting keeps all its words.
+    """
+    html = _limit_size(html)
+    tree, is_complete = _parse(html)
+    if tree is None or tree.find("body") is None:
+        return HtmlPage("", strip_tags(html))
+    day, paywall = find_day(tree), find_paywall(tree)
+    _remove_hidden(tree)
+    paywall = paywall.look_at(tree.find("body"))  # before the text is taken out of it
+    text = _extract_text(tree, url)
+    if not is_complete and len(all_text := strip_tags(html)) > 2 * len(text):
+        text = all_text
+    return HtmlPage(_find_title(tree), text, day, paywall.hides_rest(text))
+
+
+def parse_visible(html: str) -> Element | None:
+    """The tree of a page, which has a body, without what a browser hides; None for no page."""
+    tree = parse_page(html)
+    if tree is not None:
+        _remove_hidden(tree)
+    return tree
+
+
+def parse_page(html: str) -> Element | None:
+    """The tree of a page, which has a body; None for no page."""
+    tree, _ = _parse(_limit_size(html))
+    return None if tree is None or tree.find("body") is None else tree
+
+
+# --- the tree ------------------------------------------------------------------------------------
+
+
+def _limit_size(html: str) -> str:
+    """The beginning of a page that can be parsed in bounded time.
+
+    Tags with too many attributes lose all of them.
+    """
+    html = _NOT_XML.sub("", html[:MAX_CHARS])
+    if (tags := html.count("<")) > MAX_TAGS:
+        html = html[: len(html) * MAX_TAGS // tags]
+    return _LONG_TAG.sub(
+        lambda tag: f"<{tag[1]}>" if _count_attributes(tag[0]) > MAX_ATTRIBUTES else tag[0], html
+    )
+
+
+def _count_attributes(tag: str) -> int:
+    """The number of attributes of a tag, with blanks or slashes between them, or quotes alone."""
+    return len(re.split(r"[\s/]+", _QUOTED_VALUE.sub(" ", tag)))
+
+
+def _parse(html: str) -> tuple[Element | None, bool]:
+    """The tree of a page, and whether it is complete: the parser stops at a depth of 256."""
+    from lxml import etree
+    from lxml.html import HTMLParser, document_fromstring
+
+    parser = HTMLParser(remove_pis=True, remove_comments=True, encoding="utf-8")
+    try:
+        tree = document_fromstring(html.encode("utf-8", "replace"), parser=parser)
+    except etree.LxmlError:
+        return None, False
+    _end_head(tree)
+    error = parser.error_log.last_error
+    return tree, error is None or error.type_name != "ERR_RESOURCE_LIMIT"
+
+
+def _end_head(tree: Element) -> None:
+    """Move content out of the head: `<main>` and others of HTML 5 do not end it for the parser."""
+    head, body = tree.find("head"), tree.find("body")
+    parts = [] if head is None else list(head)
+    first = next((n for n, part in enumerate(parts) if part.tag not in _METADATA), None)
+    if first is None:
+        return
+    if body is None:
+        body = tree.makeelement("body")
+        tree.append(body)
+    parts[-1].tail = (parts[-1].tail or "") + (body.text or "")
+    body.text = None
+    body[:0] = parts[first:]
+
+
+def _remove_hidden(tree: Element) -> None:
+    """Remove what no reader sees, where instructions to a model may hide, and footnote numbers."""
+    _remove_elements([*tree.xpath(_EDITORIAL_MARKS), *find_hidden_elements(tree)])
+
+
+def _remove_elements(elements: Sequence[Element]) -> None:
+    """Remove elements, but not the text after them. Takes linear time, unlike one by one."""
+    removable = {element for element in elements if element.tag not in ("html", "body")}
+    parents = dict.fromkeys(element.getparent() for element in removable)
+    for parent in parents:
+        if parent is not None:
+            _remove_children(parent, removable)
+
+
+def _remove_children(parent: Element, removable: set[Element]) -> None:
+    kept: Element | None = None  # the last child that stays
+    texts = [parent.text]  # after it
+    for child in list(parent):
+        if child in removable:
+            texts.append(child.tail)
+            parent.remove(child)
+        else:
+            _write_text(parent, kept, texts)
+            kept, texts = child, [child.tail]
+    _write_text(parent, kept, texts)
+
+
+def _write_text(parent: Element, child: Element | None, texts: list[str | None]) -> None:
+    """Make texts the one after a child, or at the beginning of the parent, if any was added."""
+    if len(texts) == 1:
+        return
+    text = "".join(filter(None, texts))
+    if child is None:
+        parent.text = text
+    else:
+        child.tail = text
+
+
+def _find_title(tree: Element) -> str:
+    """The title for social networks (Open Graph), else for the browser, else the first heading."""
+    for path in ("//meta[@property='og:title']/@content", "//title", "//h1"):
+        for match in tree.xpath(path)[:3]:
+            title = match if isinstance(match, str) else match.text_content()
+            if title.strip():
+                return str(title)
+    return ""
+
+
+# --- the text ------------------------------------------------------------------------------------
+
+
+def _extract_text(tree: Element, url: str) -> str:
+    """The main text of a page with its boxes, or all its text where there is no main text."""
+    body = tree.find("body")
+    if _count_descendants(body) > 3 * MAX_ELEMENTS:
+        return "\n".join(render_lines(body))
+    boxes = _replace_boxes(body)
+    _unwrap_layout_tables(body)
+    if _count_descendants(body) > MAX_ELEMENTS:
+        return _restore_boxes("\n".join(render_lines(body)), boxes)
+    text = _choose_main_text(tree, url)
+    if len(text) < MIN_MAIN_TEXT:
+        text = _prefer_whole_text(body, text)
+    return _restore_boxes(text, boxes)
+
+
+def _count_descendants(element: Element) -> int:
+    return int(element.xpath("count(descendant::*)"))
+
+
+def _replace_boxes(body: Element) -> dict[int, _Box]:
+    """Replace each box by a placeholder with its number. Returns the boxes by number."""
+    boxes: dict[int, _Box] = {}
+    for n, element in enumerate(find_boxes(body)):
+        boxes[n] = _Box("\n".join(render_lines(element)), is_infobox(element))
+        placeholder = element.makeelement("p")
+        weight = _BRACKETS.sub(" ", boxes[n].text)
+        placeholder.text, placeholder.tail = _PLACEHOLDER.format(n, weight), element.tail
+        element.getparent().replace(element, placeholder)
+    return boxes
+
+
+def _unwrap_layout_tables(body: Element) -> None:
+    """Turn layout tables into blocks, so that their prose is not read as table rows.
+
+    Those around a box stay: trafilatura does not count them as content once they are blocks.
+    """
+    placeholders = (p for p in body.iter("p") if p.text and _PLACEHOLDERS.fullmatch(p.text))
+    around_boxes = {table for mark in placeholders for table in mark.iterancestors("table")}
+    for table in list(body.iter("table")):
+        if table.tag == "table" and table not in around_boxes:
+            for part in list(table.iter("table", "tbody", "tr", "td", "th")):
+                part.tag = "div"
+
+
+def _restore_boxes(text: str, boxes: dict[int, _Box]) -> str:
+    """Put each box once where its placeholder is; infoboxes without a placeholder come first."""
+    remaining = dict(boxes)
+
+    def restore(placeholder: re.Match[str]) -> str:
+        if (n := int(placeholder[1])) not in boxes:
+            return placeholder[0]
+        box = remaining.pop(n, None)
+        return f"\n{box.text if box else ''}\n"
+
+    text = _PLACEHOLDERS.sub(restore, text)
+    return "\n".join([*(box.text for box in remaining.values() if box.is_infobox), text])
+
+
+def _choose_main_text(tree: Element, url: str) -> str:
+    """The main text by the fast way; by the slow one too, where the page has much more prose.
+
+    The fast way takes one post of a thread for all of it.
+    """
+    prose = _count_prose(tree.find("body"))
+    text = _extract_main_text(tree, url)
+    if len(text) >= MIN_PROSE_SHARE * prose:
+        return text
+    slow = _extract_main_text(tree, url, is_fast=False)
+    return slow if len(slow) > MIN_GAIN * len(text) else text
+
+
+def _count_prose(body: Element) -> int:
+    """Characters of the text that is neither a link nor boilerplate."""
+    total = 0
+    for element in body.iter():
+        if element.tag in _NO_PROSE or not isinstance(element.tag, str):
+            continue
+        if element.text and len(text := element.text.strip()) >= MIN_PROSE:
+            total += len(text)
+    return total
+
+
+def _extract_main_text(tree: Element, url: str, *, is_fast: bool = True) -> str:
+    """The main text by trafilatura, without the borders of tables."""
+    import trafilatura
+
+    silence_trafilatura()
+    try:
+        document: Any = trafilatura.bare_extraction(
+            tree, url=url or None, fast=is_fast, include_comments=False
+        )
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        document = None  # a fault of the library: the page keeps all its words
+    text = (document.text or "") if document is not None else ""
+    lines = (line.strip() for line in text.split("\n"))
+    return "\n".join(
+        line.strip("| ") if line[:1] == "|" else line for line in lines if not _is_rule(line)
+    )
+
+
+def _is_rule(line: str) -> bool:
+    return line[:1] == "|" and bool(_TABLE_RULE.match(line))
+
+
+def _prefer_whole_text(body: Element, main_text: str) -> str:
+    """All text except boilerplate, if the main text is less than half of it."""
+    _remove_elements(body.xpath(_BOILERPLATE))
+    whole_text = "\n".join(render_lines(body))
+    return whole_text if len(whole_text) > 2 * len(main_text) else main_text
+
+
+def strip_tags(html: str) -> str:
+    """The text between tags, without parsing; the text right after a tag that hides is left out."""
+    visible = _TAG_AND_TEXT.sub(
+        lambda match: "\n" if _HIDING_TAG.search(match[1]) else match[0], _NON_TEXT.sub("\n", html)
+    )
+    return unescape_entities(_TAG.sub("\n", visible))
+
+
+def silence_trafilatura() -> None:
+    """Keep trafilatura's warnings about pages without text off stderr.
+
+    A handler that the caller has set up still gets them.
+    """
+    logger = logging.getLogger("trafilatura")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())

@@ -1,0 +1,103 @@
+"""The text of a PDF. It is native code that is not thread-safe, so only a worker calls it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from agent.documents.body_text import PlacedText, normalize_title
+from agent.documents.own_date import read_day
+from agent.documents.pdf.lines import PageLine, lines_of_text, read_lines
+from agent.documents.pdf.ocr import ImageReader, find_tesseract, render_page
+from agent.documents.pdf.pages import PageJoiner
+
+IMAGE = (3,)  # FPDF_PAGEOBJ_IMAGE
+MAX_PAGES = 1000
+MAX_CHARS = 1_000_000  # of a page
+MAX_RAW_TITLE = 10_000  # characters of the title in the metadata
+#: Titles that a program filled in.
+_GENERATED_TITLE = re.compile(
+    r"^(?:untitled|title|powerpoint presentation|slide \d+|document\d*|microsoft word.*|"
+    r".*\.(?:docx?|pdf|pptx?|xlsx?|indd|tex|dvi|qxd|rtf))$",
+    re.IGNORECASE,
+)
+
+
+def add_pages(text: PlacedText, body: bytes) -> None:
+    """Add the pages of a PDF, with the lines of each paragraph joined; set title and date.
+
+    Invisible text is kept, since it is the only text of a scan with OCR. Takes 5 ms a page. Each
+    page is handed over as soon as it is read: what crashes later costs only the rest. Raises
+    ValueError: encrypted, broken.
+    """
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(body)
+    except pypdfium2.PdfiumError as error:
+        fault = "needs a password" if "assword" in str(error) else "is broken"
+        raise ValueError(f"a PDF that {fault}") from None
+    properties = document.get_metadata_dict(skip_empty=True)
+    title = str(properties.get("Title", ""))[:MAX_RAW_TITLE]
+    text.date = read_day(properties.get("ModDate"), properties.get("CreationDate"))
+    images = _ImagePages()
+    joiner = PageJoiner(min(MAX_PAGES, len(document)))
+    for number, lines in enumerate(_read_pages(document, images), 1):
+        page = joiner.add(lines, number)
+        text.title = text.title or normalize_title(_choose_title(title, page.text))
+        text.add(page.text[:MAX_CHARS], f"page {number}", joint=page.joint)
+        text.hand_over()
+        if text.is_full:
+            break
+    if (count := len(document)) > MAX_PAGES:
+        text.note = f"only the first {MAX_PAGES} of its {count} pages were read"
+    elif images.unread:
+        text.note = f"{images.unread} of its {count} pages are images; {images.remedy}"
+
+
+def _read_pages(document: Any, images: _ImagePages) -> Iterator[Sequence[PageLine]]:
+    """The lines of each page; none of a broken one."""
+    import pypdfium2
+
+    for index in range(min(MAX_PAGES, len(document))):
+        try:
+            page = document[index]
+            yield read_lines(page.get_textpage()) or lines_of_text(images.read(page))
+        except pypdfium2.PdfiumError:
+            yield ()
+
+
+class _ImagePages:
+    """The pages of a document that have no text: their text is read from their image, if it can."""
+
+    def __init__(self) -> None:
+        self.unread = 0
+        self.remedy = "install tesseract-ocr to read them"
+        self._reader: ImageReader | None = None
+
+    def read(self, page: Any) -> str:
+        """The text of a page that is an image; "" for one that is empty, or cannot be read."""
+        if not any(True for _ in page.get_objects(filter=IMAGE, max_depth=2)):
+            return ""
+        try:
+            self._reader = self._reader or self._open()
+        except OSError:
+            self.remedy = "tesseract does not start"
+        if self._reader is None:
+            self.unread += 1
+            return ""
+        return self._reader.read(render_page(page))
+
+    def _open(self) -> ImageReader | None:
+        tesseract = find_tesseract()
+        return ImageReader(tesseract) if tesseract else None
+
+
+def _choose_title(metadata_title: str, text: str) -> str:
+    """The title in the metadata, unless a program filled it in; else the first line of text."""
+    title = " ".join(metadata_title.split())
+    if title and not _GENERATED_TITLE.match(title):
+        return title
+    first = next((line.strip() for line in text.split("\n") if len(line.strip()) > 3), "")
+    return first if len(first) <= 200 else first[:199] + "…"

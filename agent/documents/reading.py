@@ -1,0 +1,49 @@
+"""What a worker does with the bytes of a page or of a file: `read_body`, for every format."""
+
+from __future__ import annotations
+
+import json
+
+from agent.documents.body_text import (
+    BodyText,
+    OnPart,
+    RawBody,
+    UnreadablePage,
+    ignore_part,
+)
+
+__all__ = ["BodyText", "UnreadablePage", "read_body", "warm"]
+
+
+def read_body(
+    body: bytes,
+    content_type: str = "",
+    url: str = "",
+    *,
+    suffix: str = "",
+    is_report: bool = False,
+    on_part: OnPart = ignore_part,
+) -> BodyText:
+    """Title and text of a page of the web; with a `suffix` such as `.md`, those of a user's file.
+
+    With `is_report` the text is a `ParsedReport` as JSON: its blocks with their links.
+
+    `content_type` is what the server declared. `on_part` gets each part that is ready early.
+    Raises UnreadablePage, for an unknown format, an encrypted or broken document, or no text.
+    """
+    if is_report:
+        from agent.documents.reports.parsing import parse_report
+
+        report = parse_report(body, suffix)
+        return BodyText(report.title, json.dumps(report._asdict(), ensure_ascii=False))
+    from agent.documents.registry import read_source
+
+    return read_source(RawBody(body, content_type, url, suffix.lower(), on_part))
+
+
+def warm() -> None:
+    """Import the libraries that pages in HTML need (0.2 s)."""
+    from agent.documents import registry  # noqa: F401
+    from agent.documents.extract import warm as warm_extraction
+
+    warm_extraction()

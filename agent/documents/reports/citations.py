@@ -1,0 +1,316 @@
+"""The sentences of a report, and the sources that each cites.
+
+A sentence cites what a link in it leads to, what its markers name (`[1]`, `[^a]`, `【1†source】`, a
+footnote), what it names by author and year, and the addresses and DOIs that stand in it. A marker
+behind the full stop belongs to the sentence before it. What only names a source is cut out of the
+sentence; words that are linked stay.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from agent.documents.reports.blocks import CitedSpan, ParsedReport, ReportBlock, ReportLink
+from agent.documents.reports.references import (
+    DOI,
+    CitedAddress,
+    References,
+    find_address,
+    split_references,
+)
+from agent.evidence import split_sentences
+from agent.state import CitedReport, ReportSentence, ReportSource
+from agent.state.reports import MAX_CITED, MAX_REPORT_CHARS, MAX_SENTENCES
+from agent.state.sanitizing import sanitize_line
+from agent.state.urls import is_web_url
+
+FEWEST_WORDS = 3  # of a sentence that cites nothing and is listed
+MOST_RANGED = 30  # sources that `[1-9]` may name
+_MARKER = re.compile(
+    r"[\[【［]\s*(?P<names>\^?[\w-]{1,30}(?:\s*[,;–-]\s*\^?[\w-]{1,30}){0,30})"
+    r"(?:†[^\]】]{0,80}|:\d+)?\s*[\]】］]"
+)
+_SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_SUPERSCRIPT_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+#: What a link shows that only names its source: a number, an address, a host, a word for it.
+_NAME_ONLY = re.compile(
+    r"\W*(?:\^[\w-]{1,30}|\d{1,4}"
+    r"|(?:source|link|ref|reference|citation|cite|quelle|来源|出典)s?(?: \d+)?"
+    r"|https?://\S*|(?:[\w-]+\.)+[a-z]{2,12}(?:/\S*)?)\W*",
+    re.I,
+)
+_AUTHOR = r"[^\W\d_a-z][\w'’-]+(?:\s(?:et al\.?,?|(?:and|&|und|y|et|e|en)\s[^\W\d_a-z][\w'’-]+))?"
+_IN_BRACKETS = re.compile(r"\(([^()\n]{4,250})\)")
+_BY_AUTHOR = re.compile(
+    rf"\s*(?:see |e\.g\.,? |cf\. |vgl\. )?"
+    rf"(?P<author>{_AUTHOR}(?:,\s[^\W\d_a-z][\w'’-]+)*(?:,?\s&\s[^\W\d_a-z][\w'’-]+)?),?\s"
+    r"(?P<year>1[5-9]\d\d|20\d\d)[a-z]?(?:[,:]\s?(?:pp?\.|S\.)?\s?[\d–-]+)?\s*"
+)
+_NAMED_AUTHOR = re.compile(
+    rf"(?P<author>{_AUTHOR})\s\((?P<year>1[5-9]\d\d|20\d\d)[a-z]?(?:,[^()]*)?\)"
+)
+_URL = re.compile(r"https?://[^\s<>\"'`“”‘’«»（）【】「」《》，。；：！？、]+", re.I)
+_GLUE = re.compile(r"[\s,;.&|–-]*(?:and|und|also)?[\s,;.&|–-]*")
+
+
+class _Cut(NamedTuple):
+    """A region of a block that cites. It is cut out of the sentence, unless it is `kept`."""
+
+    start: int
+    end: int
+    cited: tuple[CitedAddress, ...]
+    kept: bool = False
+
+
+class _Sentence(NamedTuple):
+    """A sentence before its sources have numbers."""
+
+    text: str
+    start: int
+    end: int
+    cited: tuple[CitedAddress, ...]
+
+
+def cite_sentences(parsed: ParsedReport, name: str = "") -> CitedReport:
+    """The report with its sentences in order and their sources, numbered by first use."""
+    parsed = _with_text(parsed)
+    prose, entries = split_references(parsed.blocks)
+    references = References(parsed.listed)
+    for block in entries:
+        references.add_block(block)
+    sentences = [
+        one for block in prose if block.kind != "heading" for one in _read_block(block, references)
+    ]
+    sentences = _add_spans(sentences, parsed.spans)
+    sentences = [one for one in sentences if one.cited or len(one.text.split()) >= FEWEST_WORDS]
+    return _number(sentences, parsed, name)
+
+
+def _with_text(parsed: ParsedReport) -> ParsedReport:
+    """The report with its text: for forms whose own is no text, that of the blocks."""
+    if parsed.text:
+        return parsed
+    blocks, at = [], 0
+    for block in parsed.blocks:
+        blocks.append(block._replace(origin=((0, at),)))
+        at += len(block.text) + 1
+    return parsed._replace(text="\n".join(b.text for b in blocks), blocks=tuple(blocks))
+
+
+def _number(sentences: Sequence[_Sentence], parsed: ParsedReport, name: str) -> CitedReport:
+    numbers: dict[str, ReportSource] = {}
+    made: list[ReportSentence] = []
+    for one in sentences[:MAX_SENTENCES]:
+        for address in one.cited:
+            if address.key not in numbers and len(numbers) < MAX_CITED:
+                numbers[address.key] = ReportSource(
+                    n=len(numbers) + 1,
+                    url=address.url[:5000],
+                    title=sanitize_line(address.title, 300),
+                )
+        cited = dict.fromkeys(numbers[a.key].n for a in one.cited if a.key in numbers)
+        made.append(
+            ReportSentence(text=one.text, start=one.start, end=one.end, sources=tuple(cited))
+        )
+    warnings = []
+    if len(sentences) > MAX_SENTENCES:
+        warnings.append(f"Only the first {MAX_SENTENCES} of {len(sentences)} sentences are read.")
+    return CitedReport.model_validate(
+        {
+            "name": name,
+            "form": parsed.form,
+            "title": sanitize_line(parsed.title or name, 300),
+            "text": parsed.text[:MAX_REPORT_CHARS],
+            "sentences": made,
+            "sources": tuple(numbers.values()),
+            "warnings": tuple(warnings),
+        }
+    )
+
+
+# --- a block --------------------------------------------------------------------------------------
+
+
+def _read_block(block: ReportBlock, references: References) -> Iterator[_Sentence]:
+    """The sentences of a block. A marker behind a stop belongs to the sentence before it."""
+    cuts = _find_cuts(block, references)
+    kept = _kept_offsets(block.text, cuts)
+    clean = "".join(" " if block.text[i] == "\n" else block.text[i] for i in kept)
+    spans = [(0, len(clean))] if block.kind == "row" else list(split_sentences(clean))
+    spans = [span for span in spans if any(map(str.isalnum, clean[slice(*span)]))]
+    cited: list[list[CitedAddress]] = [[] for _ in spans]
+    for cut in cuts:
+        # of what is kept, its last character; of what is cut, the last one before it
+        at = bisect_right(kept, cut.end - 1 if cut.kept else cut.start - 1) - 1
+        owner = max((n for n, (start, _) in enumerate(spans) if start <= at), default=0)
+        if spans:
+            cited[owner] += cut.cited
+    for (start, end), addresses in zip(spans, cited, strict=True):
+        text = " ".join(clean[start:end].split())
+        first, last = _to_report(block, kept[start]), _to_report(block, kept[end - 1]) + 1
+        yield _Sentence(text, first, max(first, last), tuple(dict.fromkeys(addresses)))
+
+
+def _to_report(block: ReportBlock, at: int) -> int:
+    """The offset in the report's text of an offset in a block."""
+    n = bisect_right([piece for piece, _ in block.origin], at) - 1
+    if n < 0:
+        return at
+    piece, origin = block.origin[n]
+    return origin + at - piece
+
+
+def _kept_offsets(text: str, cuts: Sequence[_Cut]) -> list[int]:
+    """The offsets of the characters that are left, without a blank before what follows a cut."""
+    kept: list[int] = []
+    at = 0
+    for cut in sorted(cuts):
+        if cut.kept:
+            continue
+        kept += range(at, max(at, cut.start))
+        at = max(at, cut.end)
+        closes = at >= len(text) or text[at] in ".,;:!?)。，；：！？ \n"
+        while closes and kept and text[kept[-1]] in " \n":
+            kept.pop()
+    kept += range(at, len(text))
+    return kept
+
+
+# --- what cites -----------------------------------------------------------------------------------
+
+
+def _find_cuts(block: ReportBlock, references: References) -> list[_Cut]:
+    """Everything in a block that cites, in order; no two that are cut out overlap."""
+    links = [link for link in block.links if _address_of(link, block.text, references)]
+    cuts = list(_cut_links(block.text, links, references))
+    taken = [(link.start, link.end) for link in links] + [(c.start, c.end) for c in cuts]
+    found: Iterable[_Cut] = (
+        *_cut_authors(block.text, references),
+        *_cut_markers(block.text, references),
+        *_cut_addresses(block.text),
+    )
+    for cut in found:
+        if all(cut.end <= start or end <= cut.start for start, end in taken):
+            cuts.append(cut)
+            taken.append((cut.start, cut.end))
+    return sorted(cuts)
+
+
+def _address_of(link: ReportLink, text: str, references: References) -> CitedAddress | None:
+    """What a link cites: an address outside, or the note or entry that its marker names."""
+    if is_web_url(link.url) or link.is_note:
+        return CitedAddress.of(link.url, link.title)
+    shown = text[link.start : link.end].strip("[](){} ^")
+    return references.find(shown) if link.url.startswith("#") else None
+
+
+def _cut_links(text: str, links: Sequence[ReportLink], references: References) -> Iterator[_Cut]:
+    """Links, those in a row together: in brackets of their own they are cut with these."""
+    links = sorted(links)
+    n = 0
+    while n < len(links):
+        last = n
+        while last + 1 < len(links) and _GLUE.fullmatch(
+            text[links[last].end : links[last + 1].start]
+        ):
+            last += 1
+        yield from _cut_row(text, links[n : last + 1], references)
+        n = last + 1
+
+
+def _cut_row(text: str, row: Sequence[ReportLink], references: References) -> Iterator[_Cut]:
+    before, after = text[: row[0].start].rstrip(), text[row[-1].end :]
+    is_bracketed = before[-1:] in ("(", "[", "（", "【") and after.lstrip()[:1] in (
+        ")",
+        "]",
+        "）",
+        "】",
+    )
+    if is_bracketed:
+        cited = [_address_of(link, text, references) for link in row]
+        end = len(text) - len(after.lstrip()) + 1
+        yield _Cut(len(before) - 1, end, tuple(filter(None, cited)))
+        return
+    for link in row:
+        address = _address_of(link, text, references)
+        shown = text[link.start : link.end]
+        names_only = link.is_note or not shown.strip() or bool(_NAME_ONLY.fullmatch(shown))
+        if address:
+            yield _Cut(link.start, link.end, (address,), kept=not names_only)
+
+
+def _cut_markers(text: str, references: References) -> Iterator[_Cut]:
+    for marker in _MARKER.finditer(text):
+        labels = list(_read_labels(marker["names"]))
+        cited = [references.find(label) for label in labels]
+        is_numbered = all(label.isdecimal() and 0 < int(label) < 1000 for label in labels)
+        if all(cited) or (is_numbered and references):
+            given = (
+                a or CitedAddress.of(f"#{x}", f"[{x}]") for a, x in zip(cited, labels, strict=True)
+            )
+            yield _Cut(*marker.span(), tuple(given))
+    for marker in _SUPERSCRIPT.finditer(text):
+        if address := references.find(marker[0].translate(_SUPERSCRIPT_DIGITS)):
+            yield _Cut(*marker.span(), (address,))
+
+
+def _read_labels(names: str) -> Iterator[str]:
+    """The labels that a marker names; of a range all between its ends."""
+    for part in re.split(r"\s*[,;]\s*", names):
+        ends = re.fullmatch(r"(\d{1,4})\s*[–-]\s*(\d{1,4})", part)
+        if ends and 0 < int(ends[2]) - int(ends[1]) < MOST_RANGED:
+            yield from map(str, range(int(ends[1]), int(ends[2]) + 1))
+        else:
+            yield part.lstrip("^").strip()
+
+
+def _cut_authors(text: str, references: References) -> Iterator[_Cut]:
+    """`(Smith, 2020; Jones et al., 2021)`, and `Smith (2020)`, of which the name stays."""
+    for brackets in _IN_BRACKETS.finditer(text) if references else ():
+        named = [_BY_AUTHOR.fullmatch(part) for part in brackets[1].split(";")]
+        cited = [m and references.find_by_author(m["author"], m["year"]) for m in named]
+        if any(cited):
+            yield _Cut(*brackets.span(), tuple(filter(None, cited)))
+    for named_author in _NAMED_AUTHOR.finditer(text) if references else ():
+        address = references.find_by_author(named_author["author"], named_author["year"])
+        if address:
+            yield _Cut(named_author.end("author"), named_author.end(), (address,))
+
+
+def _cut_addresses(text: str) -> Iterator[_Cut]:
+    """Addresses and DOIs that stand in the text, with brackets of their own around them."""
+    for pattern in (_URL, DOI):
+        for match in pattern.finditer(text):
+            url = find_address(match[0])
+            if not url:
+                continue
+            end = match.start() + len(url) if pattern is _URL else match.end()
+            end -= len(text[match.start() : end]) - len(text[match.start() : end].rstrip("."))
+            start = match.start()
+            if text[start - 1 : start] in ("(", "<", "[") and text[end : end + 1] in (
+                ")",
+                ">",
+                "]",
+            ):
+                start, end = start - 1, end + 1
+            yield _Cut(start, end, (CitedAddress.of(url),))
+
+
+# --- what services say of their own answers -------------------------------------------------------
+
+
+def _add_spans(sentences: list[_Sentence], spans: Iterable[CitedSpan]) -> list[_Sentence]:
+    """The sentences with what spans of the text cite: those in it, else the one before it."""
+    cited: list[list[CitedAddress]] = [list(one.cited) for one in sentences]
+    for span in spans:
+        inside = [n for n, s in enumerate(sentences) if s.start < span.end and span.start < s.end]
+        before = [n for n, s in enumerate(sentences) if s.start < span.end]
+        for n in inside or before[-1:]:
+            cited[n].append(CitedAddress.of(span.url, span.title))
+    return [
+        one._replace(cited=tuple({a.key: a for a in addresses}.values()))
+        for one, addresses in zip(sentences, cited, strict=True)
+    ]

@@ -1,0 +1,136 @@
+"""Reports in Markdown: CommonMark with tables, footnotes as reference links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from agent.documents.reports.blocks import MAX_TEXT, BlockBuilder, ParsedReport, ReportBlock
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_ANCHOR = re.compile(r"<a\s[^>]*?href\s*=\s*[\"']?([^\"'\s>]+)", re.I)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_TITLE = re.compile(r"^title:\s*[\"']?(.*?)[\"']?\s*$", re.M)
+PROBE = 12  # characters of a piece by which it is found where an entity or an escape is in it
+
+
+def parse_markdown(text: str, form: str = "markdown") -> ParsedReport:
+    """The blocks of a text in Markdown, at their offsets in it; code and images are left out."""
+    from markdown_it import MarkdownIt
+
+    text = text[:MAX_TEXT]
+    front = _FRONT_MATTER.match(text)
+    body = (re.sub(r"[^\n]", " ", front[0]) + text[front.end() :]) if front else text
+    env: dict[str, dict[str, dict[str, str]]] = {}
+    tokens = MarkdownIt("commonmark").enable("table").parse(body, env)
+    blocks = tuple(filter(None, _Reader(body, tokens).read()))
+    references = env.get("references", {})
+    listed = tuple(
+        (label.strip("^").casefold(), found["href"], found.get("title", ""))
+        for label, found in references.items()
+    )
+    named = _TITLE.search(front[0]) if front else None
+    heading = next((block.text for block in blocks if block.kind == "heading"), "")
+    return ParsedReport(form, named[1] if named else heading, blocks, text, listed)
+
+
+class _Reader:
+    """Goes through the tokens of a text once, and finds each piece again in it."""
+
+    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
+        self._cursor = 0
+        self._end = len(text)
+        self._open: list[str] = []
+        self._numbers: list[int | None] = []
+        self._level = 0
+        self._row: BlockBuilder | None = None
+
+    def read(self) -> Iterator[ReportBlock | None]:
+        for token in self._tokens:
+            if token.nesting == 1:
+                self._enter(token)
+            elif token.nesting == -1:
+                yield from self._leave(token)
+            elif token.type == "inline":
+                yield from self._read_inline(token)
+            elif token.type == "html_block" and token.map:
+                yield from self._read_html(token)
+
+    def _read_html(self, token: Token) -> Iterator[ReportBlock]:
+        """The blocks of HTML within the text, all at the offset where it begins."""
+        from agent.documents.reports.html import parse_html
+
+        start = self._lines[token.map[0]] if token.map else 0
+        for block in parse_html(f"<body>{token.content}</body>").blocks:
+            yield block._replace(origin=((0, start), (1, start)))
+
+    def _enter(self, token: Token) -> None:
+        self._open.append(token.type)
+        if token.type == "list_item_open":
+            self._numbers.append(int(token.info) if token.info.isdecimal() else None)
+        elif token.type == "heading_open":
+            self._level = int(token.tag[1:])
+        elif token.type == "tr_open":
+            self._row = BlockBuilder()
+
+    def _leave(self, token: Token) -> Iterator[ReportBlock | None]:
+        self._open.pop()
+        if token.type == "list_item_close":
+            self._numbers.pop()
+        elif token.type == "tr_close" and self._row:
+            is_head = "thead_open" in self._open
+            yield self._row.build("heading" if is_head else "row", level=9)
+            self._row = None
+
+    def _read_inline(self, token: Token) -> Iterator[ReportBlock | None]:
+        if token.map:
+            self._cursor = max(self._cursor, self._lines[token.map[0]])
+            self._end = self._lines[min(token.map[1], len(self._lines) - 1)]
+        if self._row:
+            if self._row.length:
+                self._row.add(" | ", self._cursor)
+            self._add_children(token, self._row)
+            return
+        builder = BlockBuilder()
+        self._add_children(token, builder)
+        if self._open and self._open[-1] == "heading_open":
+            yield builder.build("heading", level=self._level)
+        else:
+            number = self._numbers[-1] if self._numbers else None
+            yield builder.build("item" if self._numbers else "paragraph", number)
+
+    def _add_children(self, token: Token, builder: BlockBuilder) -> None:
+        links: list[tuple[int, str, str]] = []
+        for child in token.children or ():
+            if child.type in ("text", "code_inline", "text_special"):
+                builder.add(child.content, self._locate(child.content))
+            elif child.type in ("softbreak", "hardbreak"):
+                builder.add("\n", self._cursor)
+            elif child.type == "link_open":
+                url, title = str(child.attrs.get("href", "")), str(child.attrs.get("title", ""))
+                links.append((builder.length, url, title))
+            elif child.type == "html_inline" and (anchor := _ANCHOR.match(child.content)):
+                links.append((builder.length, anchor[1], ""))
+            elif links and (
+                child.type == "link_close"
+                or (child.type == "html_inline" and child.content.lower() == "</a>")
+            ):
+                start, url, title = links.pop()
+                builder.link(start, url, title)
+
+    def _locate(self, piece: str) -> int:
+        """Where a piece stands in the text, from where the last one ended."""
+        at = self._text.find(piece, self._cursor, self._end)
+        if at >= 0:
+            self._cursor = at + len(piece)
+            return at
+        at = self._text.find(piece[:PROBE], self._cursor, self._end)
+        at = at if at >= 0 else self._cursor
+        self._cursor = min(at + len(piece), self._end)
+        return at

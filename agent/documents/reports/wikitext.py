@@ -1,0 +1,140 @@
+"""Wikipedia's own markup: prose with `<ref>`; templates, tables, files and markup are left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from agent.documents.reports.blocks import MAX_TEXT, BlockBuilder, ParsedReport, ReportBlock
+
+_REF = re.compile(
+    r"<ref(?P<attributes>\s[^<>]*?)?(?:/>|>(?P<body>.*?)</ref\s*>)", re.DOTALL | re.IGNORECASE
+)
+_NAME = re.compile(r"name\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s/>]+))", re.I)
+_URL = re.compile(r"https?://[^\s|\]<>}\"]+")
+_DOI = re.compile(r"\bdoi\s*[=|]\s*(10\.\d{4,9}/[^\s|}<>]+)", re.I)
+_TITLE = re.compile(r"\|\s*title\s*=\s*([^|}]+)")
+#: What is left out, in one pass from left to right; nested templates by counting.
+_TOKEN = re.compile(
+    r"(?P<comment><!--.*?-->)|(?P<ref><ref\b)|(?P<open>\{\{|\{\|)|(?P<bold>'{2,5})"
+    r"|(?P<external>\[(?P<url>https?://[^\s\]]+)(?P<words>[^\]\n]*)\])"
+    r"|(?P<inner>\[\[(?P<target>[^\[\]|]*)(?:\|(?P<shown>[^\[\]]*))?\]\])"
+    r"|(?P<tag></?[a-zA-Z][^<>\n]*>)",
+    re.DOTALL,
+)
+#: Templates that format a value: `{{convert|80|m}}`, `{{nowrap|80 m}}`, `{{lang|de|Rat}}`.
+_SHOWN = re.compile(
+    r"\{\{\s*(?:(?:convert|cvt)\|(?P<number>[^{}|]+)\|(?P<unit>[^{}|]+)(?:\|[^{}]*)?"
+    r"|(?:nowrap|nobr|formatnum|lang\|[\w-]+)[|:](?P<words>[^{}|]+))\}\}",
+    re.I,
+)
+_HEADING = re.compile(r"^(={1,6})\s*(.*?)\s*\1\s*$")
+_NOT_PROSE = re.compile(r"(?:file|image|category|datei|bild|kategorie|fichier|catégorie):", re.I)
+
+
+def parse_wikitext(text: str) -> ParsedReport:
+    """The lines of an article in wikitext, at their offsets in it."""
+    text = text[:MAX_TEXT]
+    reader = _Reader(text)
+    blocks = tuple(filter(None, reader.read()))
+    return ParsedReport("wikitext", "", blocks, text)
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._named = self._index_named()
+        self._builder = BlockBuilder()
+
+    def _index_named(self) -> dict[str, tuple[str, str]]:
+        """Address and title of each reference that has a name."""
+        found: dict[str, tuple[str, str]] = {}
+        for ref in _REF.finditer(self._text):
+            if (name := _name_of(ref)) and ref["body"]:
+                found.setdefault(name, _read_note(ref["body"]))
+        return found
+
+    def read(self) -> Iterator[ReportBlock | None]:
+        at = 0
+        while at < len(self._text):
+            token = _TOKEN.search(self._text, at)
+            end = token.start() if token else len(self._text)
+            yield from self._add_lines(at, end)
+            if not token:
+                break
+            at = self._take(token)
+        yield self._end_line()
+
+    def _take(self, token: re.Match[str]) -> int:
+        """Read a token; returns where what follows it begins."""
+        if token["ref"] and (ref := _REF.match(self._text, token.start())):
+            name = _name_of(ref)
+            url, title = _read_note(ref["body"]) if ref["body"] else self._named.get(name, ("", ""))
+            self._builder.link(
+                self._builder.length, url or f"#{name or ref.start()}", title, is_note=True
+            )
+            return ref.end()
+        if token["open"]:
+            return self._take_template(token.start())
+        if token["external"]:
+            start = self._builder.length
+            self._builder.add(token["words"].strip(), token.start("words"))
+            self._builder.link(start, token["url"])
+        elif token["inner"] and not _NOT_PROSE.match(token["target"]):
+            group = "shown" if token["shown"] is not None else "target"
+            self._builder.add(re.sub("'{2,5}", "", token[group]), token.start(group))
+        return token.end()
+
+    def _take_template(self, start: int) -> int:
+        """Leave a template or a table out, but for a value that it only formats."""
+        end = _end_of_template(self._text, start)
+        if shown := _SHOWN.fullmatch(self._text, start, end):
+            for group in ("number", "unit", "words"):
+                if value := shown[group]:
+                    blank = " " if group == "unit" else ""
+                    self._builder.add(blank + value.strip(), shown.start(group))
+        return end
+
+    def _add_lines(self, start: int, end: int) -> Iterator[ReportBlock | None]:
+        for n, line in enumerate(self._text[start:end].split("\n")):
+            if n:
+                yield self._end_line()
+                start += 1
+            self._builder.add(line, start)
+            start += len(line)
+
+    def _end_line(self) -> ReportBlock | None:
+        block = self._builder.build("paragraph")
+        if block is None:
+            return None
+        if heading := _HEADING.match(block.text.strip()):
+            return ReportBlock("heading", heading[2], level=len(heading[1]))
+        marks = re.match(r"[*#:;]+\s*", block.text)
+        if marks:
+            blanked = " " * marks.end() + block.text[marks.end() :]
+            return block._replace(kind="item", text=blanked)
+        return block
+
+
+def _name_of(ref: re.Match[str]) -> str:
+    name = _NAME.search(ref["attributes"] or "")
+    return next(filter(None, name.groups()), "").strip() if name else ""
+
+
+def _read_note(body: str) -> tuple[str, str]:
+    """The address and the title that a note states."""
+    url, doi, title = _URL.search(body), _DOI.search(body), _TITLE.search(body)
+    address = url[0] if url else f"https://doi.org/{doi[1]}" if doi else ""
+    words = title[1] if title else re.sub(r"[\[\]{}|']+|https?://\S+", " ", body)
+    return address, " ".join(words.split())[:300]
+
+
+def _end_of_template(text: str, start: int) -> int:
+    """Where the template or table ends that begins at an offset; its first line if it does not."""
+    depth = 0
+    for mark in re.compile(r"\{\{|\}\}|\{\||\|\}(?!\})").finditer(text, start):
+        depth += 1 if mark[0] in ("{{", "{|") else -1
+        if not depth:
+            return mark.end()
+    line = text.find("\n", start)
+    return line if line >= 0 else len(text)

@@ -1,0 +1,152 @@
+"""A process that reads pages and files for the program: bytes in, title and text out.
+
+It is a process because what it reads is hostile: a crash, a hang or a leak costs one page, and
+never the run. It works beside the interpreter's lock of the program, too. It is run as a script,
+by `worker_process.py`, with the import path as its argument. It has no environment, no key and no
+connection; it may neither write files nor start processes.
+
+For each request it reads one line of JSON (`content_type`, `url`, `suffix`, `size`) and `size`
+bytes from stdin. It answers with lines of JSON on stdout: `part` for text that is ready early, so
+that a crash loses only the rest, and at last either `done` or `failed`.
+"""
+
+import json
+import os
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any, BinaryIO
+
+MAX_MEMORY = 2**30  # bytes of address space
+MAX_CPU_SECONDS = (
+    20  # for one page, or one part of a file; a safety net, since the program ends it earlier
+)
+#: Kilobytes that were in use at once, above which a process ends after its answer: memory that
+#: was freed is not always given back, and one hostile page must not make all later ones dear.
+MAX_PEAK_KILOBYTES = 300_000
+IDLE_SECONDS = 60  # without a request, after which it ends
+CHECK_SECONDS = 1.0  # between two settings of a limit: one costs as much as a small file
+SLOW_SECONDS = 0.05  # a page that takes less cannot use much memory
+#: Audit events of what reading never does; Python raises them before it acts.
+FORBIDDEN_EVENTS = ("socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn")
+
+
+def main(paths: list[str], is_warm: bool) -> None:
+    """Answer requests until stdin ends, or until it is idle for a minute."""
+    sys.path[:] = paths
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    requests = sys.stdin.buffer
+    from agent.documents import reading
+
+    if is_warm:
+        reading.warm()
+    limit_resources()
+    sys.addaudithook(refuse_event)
+    signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
+    checked_at = -CHECK_SECONDS
+    while line := requests.readline():
+        start = time.monotonic()
+        if start - checked_at >= CHECK_SECONDS:
+            checked_at = start
+            signal.alarm(IDLE_SECONDS)
+            limit_cpu_time()
+        is_well = answer_request(json.loads(line), requests, answers)
+        is_slow = time.monotonic() - start > SLOW_SECONDS
+        if not is_well or (is_slow and peak_kilobytes() > MAX_PEAK_KILOBYTES):
+            return
+
+
+def answer_request(header: dict[str, Any], requests: BinaryIO, answers: BinaryIO) -> bool:
+    """Read one page or file and write its title and text, or the reason why it has none.
+
+    Returns whether this process may go on: not after it had too little memory.
+    """
+    from agent.documents import reading
+
+    def write(**answer: Any) -> None:
+        answers.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        answers.flush()
+
+    def write_part(*part: Any) -> None:
+        write(part=part)
+        limit_cpu_time()
+
+    try:
+        body = requests.read(header.pop("size"))
+        write(done=reading.read_body(body, **header, on_part=write_part))
+    except reading.UnreadablePage as error:
+        write(failed=[str(error), error.outcome])
+    except MemoryError:
+        write(failed=["it needs too much memory", "invalid"])
+        return False
+    return True
+
+
+def limit_resources() -> None:
+    """Make the system end this process at its limits. Windows has no such limits."""
+    try:
+        import resource
+    except ImportError:
+        return
+    sys.dont_write_bytecode = True
+    limits = {"RLIMIT_AS": MAX_MEMORY, "RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0, "RLIMIT_NPROC": 0}
+    for name, most in limits.items():
+        lower_limit(resource, getattr(resource, name, None), most)
+
+
+def lower_limit(resource: Any, kind: int | None, most: int) -> None:
+    """Lower a limit of this process, where the system knows it and none is lower already."""
+    if kind is None:
+        return
+    _, hard = resource.getrlimit(kind)
+    limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    try:
+        resource.setrlimit(kind, (limit, limit))
+    except (ValueError, OSError):  # macOS has no limit of address space
+        return
+
+
+def limit_cpu_time() -> None:
+    """Give the next page its own processor time: the limit counts from the start of a process."""
+    try:
+        import resource
+    except ImportError:
+        return
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    used = int(usage.ru_utime + usage.ru_stime) + 1
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    soft = used + MAX_CPU_SECONDS
+    if hard == resource.RLIM_INFINITY or soft < hard:
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+def peak_kilobytes() -> int:
+    """The largest memory that was in use at once; 0 where the system does not tell it.
+
+    On Linux `ru_maxrss` is no less than that of the process which started this one (getrusage(2)),
+    so there `VmHWM` of proc(5) is read.
+    """
+    try:
+        status = Path("/proc/self/status").read_text("ascii", "replace")
+    except OSError:
+        status = ""
+    if peak := re.search(r"^VmHWM:\s*(\d+) kB", status, re.M):
+        return int(peak[1])
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # macOS counts bytes
+
+
+def refuse_event(event: str, _: Any) -> None:
+    """Refuse what reading never does: connections and other processes."""
+    if event.startswith(FORBIDDEN_EVENTS):
+        raise PermissionError(f"a worker does no {event}")
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]), sys.argv[2:] == ["warm"])

@@ -1,0 +1,1 @@
+"""Numbers, dates, scores and quantities in text, and arithmetic over them."""

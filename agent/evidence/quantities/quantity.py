@@ -1,0 +1,276 @@
+"""Quantities of claims: whether quotes hold the numbers, dates and scores, or give them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+from agent.evidence.lists import find_lists, list_lengths
+from agent.evidence.markers import strip_markers
+from agent.evidence.quantities.reading import (
+    Day,
+    Number,
+    Quantity,
+    QuantityReader,
+    Score,
+    years_unit,
+)
+from agent.evidence.words import strip_accents
+
+LONGEST_CLAIM = 10_000  # characters of a claim, or of a value, whose quantities are read
+LONGEST_QUOTES = 50_000  # characters of a quote
+LONGEST_PAGE = 300_000  # characters of a page; anything may stand in the rest
+MOST_WANTED = 100  # quantities of a claim that are looked for; more count as missing
+MOST_ADDED = 60  # numbers of the quotes that sums and differences are made of
+MOST_ITEMS = 50  # of a list that is counted
+PRECISION = 1e-14  # of what is the same number: that of arithmetic with floats
+NEAR = 0.1  # the most that a number after "about" may differ from its quote's, as a share of it
+_WORD = re.compile(r"[^\W_]+")
+
+# --- what is asked ------------------------------------------------------------------------------
+
+
+def missing_quantities(
+    claim: str, quotes: Sequence[str], *, derived: bool = True
+) -> tuple[str, ...]:
+    """The numbers, dates and scores of a claim that its quotes neither hold nor give, as written.
+
+    A quote gives the count of a list, the sum or difference of two numbers, a span of years and,
+    after a word such as "about", a rounded number; nothing of these without `derived`.
+    """
+    return tuple(quantity.text for quantity in find_missing(claim, quotes, derived=derived))
+
+
+def find_missing(
+    claim: str, quotes: Sequence[str], *, derived: bool = True
+) -> tuple[Quantity, ...]:
+    """As `missing_quantities`, the quantities themselves."""
+    wanted = read_quantities(claim)
+    if not wanted:
+        return ()
+    given = _read_evidence(tuple(quotes), LONGEST_QUOTES)
+    return tuple(
+        quantity
+        for n, quantity in enumerate(wanted)
+        if n >= MOST_WANTED
+        or not (_stands(quantity, given) or (derived and _follows(quantity, given, claim)))
+    )
+
+
+def stands_on_page(quantity: Quantity, text: str) -> bool:
+    """Whether a quantity stands, or may stand, anywhere in the text of a page."""
+    given = _read_evidence((text,), LONGEST_PAGE)
+    return len(text) > LONGEST_PAGE or given.is_cut or _stands(quantity, given)
+
+
+def read_quantities(claim: str) -> tuple[Quantity, ...]:
+    """The quantities that a claim states, each once, in order of their kind."""
+    return tuple(dict.fromkeys(QuantityReader(strip_markers(claim[:LONGEST_CLAIM])).quantities))
+
+
+# --- what quotes hold ---------------------------------------------------------------------------
+
+
+class _Evidence(NamedTuple):
+    """All that quotes hold: as read strictly, and as numbers that may be meant."""
+
+    texts: tuple[str, ...]
+    numbers: tuple[Number, ...]
+    days: tuple[Day, ...]
+    scores: tuple[Score, ...]
+    loose: frozenset[float]  # parts of dates and scores, number words of many languages
+    is_cut: bool  # there is more than was read
+
+
+@lru_cache(maxsize=256)
+def _read_evidence(texts: tuple[str, ...], most: int) -> _Evidence:
+    read = [QuantityReader(text[:most], is_evidence=True) for text in texts]
+    found = [quantity for reading in read for quantity in reading.quantities]
+    days = tuple(q for q in found if isinstance(q, Day))
+    scores = tuple(q for q in found if isinstance(q, Score))
+    loose = {float(part) for day in days for part in day.parts}
+    loose |= {float(end) for score in scores for end in score.ends}
+    loose |= {value for reading in read for value in reading.loose}
+    numbers = tuple(q for q in found if isinstance(q, Number))
+    return _Evidence(
+        texts, numbers, days, scores, frozenset(loose), any(one.is_cut for one in read)
+    )
+
+
+def _stands(quantity: Quantity, given: _Evidence) -> bool:
+    """Whether quotes hold a quantity, in whatever notation."""
+    if isinstance(quantity, Day):
+        return any(_is_day(quantity.year, *part, given) for part in quantity.months)
+    if isinstance(quantity, Score):
+        return _holds_score(quantity, given)
+    if any(_is_same(quantity, other) for other in given.numbers):
+        return True
+    return any(value in given.loose for value in quantity.values)
+
+
+def _is_same(wanted: Number, other: Number) -> bool:
+    """Whether two numbers are one. A unit counts where both have one that is known."""
+    if wanted.exact or other.exact:
+        return wanted.exact == other.exact
+    if wanted.unit and other.unit:
+        if wanted.unit.dimension != other.unit.dimension:
+            return False
+        pairs = [
+            (a * wanted.unit.size, b * other.unit.size) for a in wanted.values for b in other.values
+        ]
+    else:
+        pairs = [(a, b) for a in wanted.values for b in other.values]
+    return any(math.isclose(a, b, rel_tol=PRECISION) for a, b in pairs)
+
+
+def _is_in_span(wanted: Number, year: int) -> bool:
+    if wanted.span == "century":
+        return (year - 1) // 100 + 1 == wanted.values[0]
+    return year // 10 * 10 == wanted.values[0]
+
+
+def _years_of(given: _Evidence) -> set[int]:
+    """The years that quotes name, alone or in dates."""
+    alone = {int(number.values[0]) for number in given.numbers if number.is_year}
+    return alone | {day.year for day in given.days if day.year}
+
+
+def _is_day(year: int | None, month: int, day: int | None, given: _Evidence) -> bool:
+    """Whether quotes hold a date. Its year may stand apart from day and month.
+
+    Where quotes name no month that is known, as in another language, day and year suffice.
+    """
+    known = [(other.year, *part) for other in given.days for part in other.months]
+    values = given.loose | {value for number in given.numbers for value in number.values}
+    if not known:
+        return all(float(part) in values for part in (year, day) if part)
+    return any(
+        month == m and day in (None, d) and (year in (None, y) or (y is None and year in values))
+        for y, m, d in known
+    )
+
+
+def _holds_score(wanted: Score, given: _Evidence) -> bool:
+    """Whether quotes hold a score; its two numbers suffice where they hold no score at all."""
+    if given.scores:
+        return any(sorted(wanted.ends) == sorted(other.ends) for other in given.scores)
+    values = given.loose | {value for number in given.numbers for value in number.values}
+    return all(float(end) in values for end in wanted.ends)
+
+
+# --- what follows from quotes -------------------------------------------------------------------
+
+
+def _follows(quantity: Quantity, given: _Evidence, claim: str) -> bool:
+    """Whether a number is derivable from quotes."""
+    if not isinstance(quantity, Number) or quantity.exact:
+        return False
+    if quantity.span:
+        return any(_is_in_span(quantity, year) for year in _years_of(given))
+    if quantity.is_year:
+        return _is_years_away(quantity, given)
+    return (
+        _is_rounded(quantity, given)
+        or _is_sum(quantity, given)
+        or _is_span_of_years(quantity, given)
+        or _is_count(quantity, given, claim)
+    )
+
+
+def _is_years_away(wanted: Number, given: _Evidence) -> bool:
+    """Whether a year is so many years before or after another: "two years later"."""
+    spans = [n.values[0] for n in given.numbers if n.unit == years_unit()]
+    return any(wanted.values[0] in (y + s, y - s) for y in _years_of(given) for s in spans)
+
+
+def _is_rounded(wanted: Number, given: _Evidence) -> bool:
+    """Whether a number after "about" or "more than" is one of the quotes, rounded."""
+    if not wanted.rough:
+        return False
+    spans = [
+        Number("", (b - a,), years_unit()) for a, b in combinations(sorted(_years_of(given)), 2)
+    ]
+    compared = [n for n in (*given.numbers, *spans) if not n.is_year]
+    return any(
+        _is_rounding(a * size_a, b * size_b, step * size_a, wanted.rough)
+        for number in compared
+        if not (wanted.unit and number.unit) or wanted.unit.dimension == number.unit.dimension
+        for size_a, size_b in [_sizes(wanted, number)]
+        for a in wanted.values
+        for step in [_last_digit(a)]
+        for b in number.values
+    )
+
+
+def _sizes(one: Number, other: Number) -> tuple[float, float]:
+    if one.unit and other.unit:
+        return one.unit.size, other.unit.size
+    return 1.0, 1.0
+
+
+def _is_rounding(rounded: float, exact: float, step: float, rough: str) -> bool:
+    if rough == "over":
+        return 0 <= exact - rounded < step
+    return abs(exact - rounded) < step and abs(exact - rounded) <= NEAR * abs(exact)
+
+
+def _last_digit(value: float) -> float:
+    """What the last digit of a number that is no zero counts: 1,000 for 68,000; 0.1 for 4.2."""
+    text = f"{abs(value):.12g}"
+    if "." in text and "e" not in text:
+        return float(10.0 ** -len(text.partition(".")[2]))
+    digits = f"{abs(value):.0f}"
+    return float(10.0 ** (len(digits) - len(digits.rstrip("0"))))
+
+
+def _is_sum(wanted: Number, given: _Evidence) -> bool:
+    """Whether a number is the sum or the difference of two numbers, or of a score's."""
+    added = [n for n in given.numbers if not n.is_year and not n.span][:MOST_ADDED]
+    pairs = [pair for pair in combinations(added, 2) if _may_add(wanted, *pair)]
+    values = [(a.values[0] * _size(a, wanted), b.values[0] * _size(b, wanted)) for a, b in pairs]
+    values += [(float(a), float(b)) for a, b in (score.ends for score in given.scores)]
+    made = {total for a, b in values for total in (a + b, abs(a - b))}
+    return any(
+        math.isclose(value, other, rel_tol=PRECISION) for value in wanted.values for other in made
+    )
+
+
+def _may_add(wanted: Number, *added: Number) -> bool:
+    known = {number.unit.dimension for number in (wanted, *added) if number.unit}
+    return len(known) <= 1
+
+
+def _size(number: Number, wanted: Number) -> float:
+    return number.unit.size / wanted.unit.size if number.unit and wanted.unit else 1.0
+
+
+def _is_span_of_years(wanted: Number, given: _Evidence) -> bool:
+    """Whether a number is that of the years between two of the quotes, or an age by them."""
+    if wanted.unit and wanted.unit.dimension != years_unit().dimension:
+        return False
+    years = sorted(_years_of(given))
+    size = wanted.unit.size / years_unit().size if wanted.unit else 1.0
+    spans = {float(b - a - less) for a, b in combinations(years, 2) for less in (0, 1)}
+    return any(value * size in spans for value in wanted.values)
+
+
+def _is_count(wanted: Number, given: _Evidence, claim: str) -> bool:
+    """Whether a number is that of the items of a list in the quotes, or of its own list's items.
+
+    The items of the claim's own list must stand in the quotes.
+    """
+    number = wanted.values[0]
+    if not 2 <= number <= MOST_ITEMS or wanted.unit:
+        return False
+    if any(number in list_lengths(text) for text in given.texts):
+        return True
+    there = {strip_accents(word) for text in given.texts for word in _WORD.findall(text)}
+    return any(
+        number == len(items)
+        and all({strip_accents(word) for word in _WORD.findall(item)} & there for item in items)
+        for items in find_lists(claim[:LONGEST_CLAIM])
+    )

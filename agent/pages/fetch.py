@@ -1,0 +1,166 @@
+"""Reads one page: downloads it safely, detects its format, and extracts its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from agent import USER_AGENT
+from agent.documents.body_reader import BodyReader
+from agent.documents.body_text import BodyText, UnreadablePage
+from agent.documents.worker_process import Body
+from agent.errors import ReadFailed
+from agent.pages.download import Downloader, DownloadLimits, FetchedBody, host_of
+from agent.pages.guard import AddressGuard
+from agent.pages.robots import ROBOTS_MAX_BYTES, ROBOTS_TIMEOUT, RobotsRules
+from agent.state import Page
+from agent.state.clock import format_utc
+from agent.state.places import to_places
+
+PLAIN_TEXT = "text/plain; charset=utf-8"
+
+
+class GivenText(NamedTuple):
+    """The text of a page, and the search service that gave it."""
+
+    url: str
+    title: str
+    text: str
+    provider: str
+
+
+class PageReader:
+    """Reads pages until it is closed. Can be used from many threads at once.
+
+    Only public IP addresses are connected to (`guard.py`) unless `allow_private_network`. With
+    `through_proxy` the proxy of the environment is used where there is one. The proxy resolves the
+    host names, so the proxy itself must refuse names of private networks; here schemes, ports,
+    names of this machine and IP addresses in URLs are still checked.
+    """
+
+    def __init__(
+        self,
+        timeout: float = 15.0,
+        max_bytes: int = 5_000_000,
+        *,
+        allow_private_network: bool = False,
+        through_proxy: bool = False,
+        respect_robots: bool = True,
+        user_agent: str = USER_AGENT,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        guard: AddressGuard | None = None,
+    ) -> None:
+        """`timeout`: seconds for a page as a whole. `max_bytes`: of a page, decompressed.
+
+        `guard`: replaces the one that `allow_private_network` selects.
+        """
+        self._limits = DownloadLimits(timeout, max_bytes)
+        self._now = now
+        guard = guard or AddressGuard(allow_private=allow_private_network)
+        self._downloader = Downloader(guard, user_agent, now, through_proxy=through_proxy)
+        rules = RobotsRules(self._fetch_robots_txt, user_agent.split("/")[0])
+        self._policy = _RobotsPolicy(rules if respect_robots else None)
+        self._bodies = BodyReader()
+
+    def __call__(self, url: str) -> Page:
+        """Read a page: follow redirects, extract its title and text.
+
+        Raises ReadFailed with an outcome: `forbidden` where the guard refuses, `blocked` by
+        robots.txt, a captcha or another wall, `not_found`, `rate_limited` (with `retry_after`
+        where the server names it), `timeout`, `unavailable`, `empty`, `unsupported`, `invalid`,
+        `rejected`.
+        """
+        body = self._downloader.get(url.strip(), self._limits, self._policy)
+        read = self._extract_text(body)
+        return self._build_page(body.url, read.title or host_of(body.url), read)
+
+    def read_given(self, given: GivenText) -> Page:
+        """A page by the text that a search service gave, where the page itself may be read.
+
+        Its address and its site's robots.txt are checked as if it was fetched. Raises ReadFailed.
+        """
+        self._downloader.check_address(given.url, self._limits.timeout)
+        self._policy.check_before_use(given.url, ROBOTS_TIMEOUT)
+        data = given.text.encode("utf-8", "replace")
+        # without the URL: what its end says of the format is not true of this text
+        read = self._extract_text(FetchedBody("", PLAIN_TEXT, data, is_truncated=False))
+        page = self._build_page(given.url, given.title or read.title or host_of(given.url), read)
+        return page.model_copy(update={"text_from": given.provider})
+
+    def _build_page(self, url: str, title: str, read: BodyText) -> Page:
+        return Page.from_text(
+            url,
+            title,
+            read.text,
+            format_utc(self._now()),
+            places=to_places(read.marks),
+            date=read.date,
+            partial_text=read.note,
+        )
+
+    def _extract_text(self, body: FetchedBody) -> BodyText:
+        """Title and text of a body, by a worker. Raises ReadFailed."""
+        from agent.documents import sniff
+
+        host = host_of(body.url)
+        if body.is_truncated and sniff.detect_kind(body.data, body.content_type) == "pdf":
+            raise ReadFailed(
+                f"{host}: the PDF is larger than {len(body.data):,} bytes.",
+                "Raise PAGE_MAX_BYTES to read it.",
+                outcome="unsupported",
+            )
+        try:
+            read = self._bodies.read(Body(body.data, body.content_type, body.url))
+        except UnreadablePage as error:
+            raise ReadFailed(f"{host}: {error}.", outcome=error.outcome) from None
+        if body.is_truncated and not read.note:
+            return read._replace(note=f"only its first {len(body.data):,} bytes were read")
+        return read
+
+    def warm(self) -> None:
+        """Start the process that reads, and make what connecting needs, before the first page."""
+        self._bodies.warm()
+        import protego  # noqa: F401
+
+        self._downloader.open_transport()
+
+    def close(self) -> None:
+        """Abort every connection; reads under way raise ReadFailed. Can be called twice."""
+        self._downloader.close()
+        self._bodies.close()
+
+    def _fetch_robots_txt(self, origin: str) -> bytes:
+        limits = DownloadLimits(ROBOTS_TIMEOUT, ROBOTS_MAX_BYTES)
+        return self._downloader.get(f"{origin}/robots.txt", limits).data
+
+
+class _RobotsPolicy:
+    """Applies robots.txt, which is fetched while the page is, so that it adds no time.
+
+    Without `rules` everything is allowed.
+    """
+
+    def __init__(self, rules: RobotsRules | None) -> None:
+        self._rules = rules
+
+    def check_before_request(self, url: str) -> None:
+        """Start to fetch the rules. Raises ReadFailed if they are known and disallow the page."""
+        if self._rules is not None and self._rules.prefetch(_origin_of(url)).done():
+            self.check_before_use(url, 0)
+
+    def check_before_use(self, url: str, seconds: float) -> None:
+        """Raises ReadFailed if robots.txt disallows the page."""
+        if self._rules is not None and not self._rules.is_allowed(_origin_of(url), url, seconds):
+            raise ReadFailed(
+                f"{host_of(url)}: its robots.txt disallows this page.",
+                "Open it yourself, or set RESPECT_ROBOTS=0 if you have the site's consent.",
+                outcome="blocked",
+            )
+
+
+def _origin_of(url: str) -> str:
+    """Scheme, host and port of a URL, without credentials."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

@@ -1,0 +1,301 @@
+"""What a run searches and reads: the web behind a cache, a corpus, or both."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from agent import USER_AGENT
+from agent.characters import strip_controls
+from agent.errors import ReadFailed
+from agent.outside.budget import Budget
+from agent.outside.plugins import load_plugins
+from agent.outside.rate_limits import RateLimiter
+from agent.search.given_texts import GivenTexts
+from agent.settings import Settings, user_folder
+from agent.state import Page, SearchResults
+from agent.state.clock import utc_now
+from agent.state.sanitizing import sanitize_for_display, sanitize_line
+
+if TYPE_CHECKING:
+    from agent.pages.fetch import PageReader
+    from agent.search.corpus import Corpus
+    from agent.search.options import SearchOptions
+
+MAX_TITLE = 300  # characters
+#: Seconds that a run waits for the index of a corpus; then it searches what is in it so far.
+INDEX_PATIENCE = 30.0
+MAX_SKIPPED_SHOWN = 10  # files of a corpus that warnings name as unreadable, and as unknown
+
+DEMO = Path(__file__).parents[1] / "demo"
+
+Search = Callable[[str], SearchResults]
+Read = Callable[[str], Page]
+
+
+class AddedReader(Protocol):
+    """A reader that another package adds."""
+
+    def takes(self, url: str) -> bool:
+        """Whether it reads this address."""
+        ...
+
+    def read(self, url: str) -> tuple[str, str]:
+        """Title and text. Raises ReadFailed."""
+        ...
+
+
+def _refuse_call(_: str) -> Any:
+    raise AssertionError("a replay goes nowhere")
+
+
+class Sources(NamedTuple):
+    """How a run searches and reads."""
+
+    search: Search  # by query
+    read: Read  # by URL
+    warm: Callable[[], None]  # imports what reading needs
+    close: Callable[[], None]
+    warnings: Callable[[], tuple[str, ...]]  # for the user, as of now; "" counts for none
+    # of searches that cost money: the run's budget, and each search that its journal answered
+    limit_spending: Callable[[Budget], None] = lambda _: None
+    count_earlier: Callable[[SearchResults], None] = lambda _: None
+    # of the pages of the runs that the run follows
+    search_parent: Search = _refuse_call
+    read_parent: Read = _refuse_call
+
+
+def _do_nothing() -> None:
+    pass
+
+
+#: For a replay, which takes every result from its journal.
+NO_SOURCES = Sources(_refuse_call, _refuse_call, _do_nothing, _do_nothing, tuple)
+
+
+def open_sources(
+    settings: Settings,
+    rate_limiter: RateLimiter | None = None,
+    corpus: Corpus | None = None,
+    seconds: float | None = None,
+) -> Sources:
+    """The sources that the settings name. Close them.
+
+    They are the web, if the settings name no corpus; the web and the corpus, if `corpus` is one of
+    the search providers; else the corpus alone. `offline` allows a corpus only, by default the
+    demo's. `corpus` is the corpus of the settings where it is already open; closing the sources
+    leaves it open. `seconds`: for reading the files of a corpus that is not open. Raises
+    UsageError.
+    """
+    if settings.corpus is None and not settings.offline:
+        return _open_web(settings, rate_limiter)
+    opened = corpus or open_corpus(settings, seconds)
+    if "corpus" in settings.search and not settings.offline:
+        return _open_web(settings, rate_limiter, opened)
+    # of the demo's folder, which is ours, nobody wants to hear what else lies in it
+    warnings = _corpus_warnings(opened) if settings.corpus else tuple[str, ...]
+    return _corpus_sources(opened, warnings, _do_nothing if corpus else opened.close)
+
+
+def find_corpus(settings: Settings) -> Path | None:
+    """Where the corpus of the settings lies: offline by default the demo's. None without one."""
+    path = settings.corpus or (DEMO if settings.offline else None)
+    return path and Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - as Corpus has it
+
+
+def open_corpus(settings: Settings, seconds: float | None = None) -> Corpus:
+    """The corpus of the settings, or else the demo's, with its index up to date. Close it.
+
+    `seconds`: after which no more files are read. All who open it in a process share its index,
+    which goes on reading files until the last one closes it.
+    """
+    from agent.search.corpus import Corpus
+    from agent.search.open_indexes import shared_indexes
+
+    path, cache = settings.corpus or DEMO, settings.cache_dir or user_folder("cache")
+    return Corpus(path, cache, seconds, INDEX_PATIENCE, indexes=shared_indexes())
+
+
+def open_page_reader(settings: Settings) -> PageReader:
+    """The reader of web pages. Close it."""
+    from agent.pages.fetch import PageReader
+
+    return PageReader(
+        timeout=settings.page_timeout,
+        max_bytes=settings.page_max_bytes,
+        allow_private_network=settings.allow_private_network,
+        through_proxy=settings.fetch_through_proxy,
+        respect_robots=settings.respect_robots,
+        user_agent=settings.user_agent or USER_AGENT,
+    )
+
+
+def _corpus_sources(
+    corpus: Corpus, warnings: Callable[[], tuple[str, ...]], close: Callable[[], None]
+) -> Sources:
+    """A corpus alone: no query leaves the machine, so none can give a private document away."""
+    from agent.search import SearchChain
+
+    search = _with_time(SearchChain([corpus]))
+    return Sources(search, corpus.read, _do_nothing, close, warnings)
+
+
+def _corpus_warnings(corpus: Corpus) -> Callable[[], tuple[str, ...]]:
+    """What is not in a corpus when it is first asked for; the same all through a run."""
+    return lru_cache(lambda: _describe_left_out(corpus))
+
+
+def _describe_left_out(corpus: Corpus) -> tuple[str, ...]:
+    """The files that are not in a corpus: each unreadable one, and the others in one line."""
+    skipped, unknown = corpus.skipped_files, corpus.unknown_files
+    warnings = [f"Not in the corpus: {reason}" for reason in skipped[:MAX_SKIPPED_SHOWN]]
+    if more := len(skipped) - len(warnings):
+        warnings.append(f"Not in the corpus: {more} more files that cannot be read in whole.")
+    if unknown:
+        names = ", ".join(unknown[:MAX_SKIPPED_SHOWN])
+        more_names = ", ..." if len(unknown) > MAX_SKIPPED_SHOWN else ""
+        count = f"{len(unknown)} file{'s' if len(unknown) > 1 else ''} of another type"
+        warnings.append(f"Not in the corpus: {count}: {names}{more_names}")
+    if corpus.progress:
+        warnings.append(f"{corpus.progress} Ask again for the rest.")
+    return tuple(map(sanitize_for_display, warnings))
+
+
+def _open_web(
+    settings: Settings, rate_limiter: RateLimiter | None, corpus: Corpus | None = None
+) -> Sources:
+    """The web behind the cache; with a `corpus` among the search providers, without a cache."""
+    from agent.search import build_search_chain
+
+    reader = open_page_reader(settings)
+    given = GivenTexts(reader, is_wanted=settings.search_page_text)
+    chain = build_search_chain(settings, search_options(settings), corpus, rate_limiter)
+    web = _refuse_older(_plugin_or_web(settings, given.read), settings.since)
+    read = _corpus_or_web(corpus, web) if corpus else web
+    warnings = _corpus_warnings(corpus) if corpus else tuple[str, ...]
+
+    def close() -> None:
+        reader.close()
+        chain.close()
+
+    sources = Sources(
+        _with_time(lambda query: given.keep(chain(query))),
+        read,
+        reader.warm,
+        close,
+        warnings,
+        chain.limit_spending,
+        chain.count_earlier,
+    )
+    is_cached = settings.cache and settings.cache_ttl and not corpus
+    return _with_cache(settings, sources) if is_cached else sources
+
+
+def _plugin_or_web(settings: Settings, reader: Read) -> Read:
+    """Reads an address with the first added reader that takes it, else as a web page."""
+    added: list[AddedReader] = [make(settings) for make in load_plugins("readers")]
+
+    def read(url: str) -> Page:
+        own = next((one for one in added if one.takes(url)), None)
+        if own is None:
+            return reader(url)
+        title, text = own.read(url)
+        clean = strip_controls(text)[: settings.page_max_bytes]
+        return Page.from_text(url, sanitize_line(title, MAX_TITLE), clean, utc_now())
+
+    return read if added else reader
+
+
+def _refuse_older(read: Read, since: date | None) -> Read:
+    """The same reader, without the pages that are older than `since` by their own date."""
+    if since is None:
+        return read
+    from agent.pages.download import host_of
+
+    def read_recent(url: str) -> Page:
+        page = read(url)
+        if page.date and page.date < since.isoformat():
+            fault = f"{host_of(page.url)}: it is of {page.date} by its own date, before {since}."
+            raise ReadFailed(fault, "Name an earlier day with --since.", outcome="skipped")
+        return page
+
+    return read_recent
+
+
+def search_options(settings: Settings) -> SearchOptions:
+    """What the settings say of the pages that may be found."""
+    from agent.search.options import SearchOptions
+
+    return SearchOptions(
+        language=settings.lang,
+        since=settings.since,
+        allow_domains=settings.allow_domains,
+        block_domains=settings.block_domains,
+        page_text=settings.search_page_text,
+    )
+
+
+def _corpus_or_web(corpus: Corpus, web: Read) -> Read:
+    """Reads a document of the corpus where the URL is of one, else the web page."""
+
+    def read(url: str) -> Page:
+        try:
+            return corpus.read(url)
+        except ReadFailed:
+            return web(url)
+
+    return read
+
+
+def _with_time(search: Search) -> Search:
+    """The same search, whose results say when it was made."""
+    return lambda query: search(query).model_copy(update={"at": utc_now()})
+
+
+def _with_cache(settings: Settings, web: Sources) -> Sources:
+    """The web behind the cache that all runs share."""
+    from agent.outside.cache import open_cache
+
+    folder = (settings.cache_dir or user_folder("cache")) / "web"
+    cache = open_cache(settings.cache_url.get_secret_value(), folder, settings.cache_ttl)
+
+    def warm() -> None:
+        web.warm()
+        cache.warm()
+
+    def close() -> None:
+        web.close()
+        cache.close()
+
+    search = cache.wrap_search(web.search, **_search_key_fields(settings))
+    read = cache.wrap_read(web.read, **_read_key_fields(settings))
+    warnings = lambda: (*web.warnings(), cache.problem)  # noqa: E731
+    return web._replace(search=search, read=read, warm=warm, close=close, warnings=warnings)
+
+
+def _search_key_fields(settings: Settings) -> dict[str, Any]:
+    """The settings that affect the results of a search. Of an API key: whether it is set."""
+    names = {"search", "searxng_url", "lang", "since", "allow_domains", "block_domains"}
+    names |= {"search_page_text"}
+    names |= {f"{name}_base_url" for name in settings.search} & Settings.model_fields.keys()
+    fields = settings.model_dump(mode="json", include=names)
+    api_keys = [bool(getattr(settings, f"{name}_api_key", "")) for name in settings.search]
+    if "google" in settings.search:  # whose key and address are those of Gemini
+        account = settings.gemini_account
+        fields |= {"google": [account.is_usable, account.base_url, settings.gemini_model]}
+    return {**fields, "keys": api_keys}
+
+
+def _read_key_fields(settings: Settings) -> dict[str, Any]:
+    """The settings that permit reading: a page that a run may not read is a miss for it."""
+    return settings.model_dump(
+        mode="json",
+        include={
+            *("allow_private_network", "fetch_through_proxy", "respect_robots"),
+            *("search_page_text", "since"),
+        },
+    )

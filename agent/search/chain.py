@@ -1,0 +1,208 @@
+"""The search chain: asks providers in order, and decides what each failure means for the run."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from agent.errors import NOTHING_SPENT, SearchFailed, Spent
+from agent.search.circuit_breaker import CircuitBreaker, Cooldowns
+from agent.search.hits import MAX_QUERY, clean_hits
+from agent.search.options import SearchOptions
+from agent.search.paid import PaidHits, PaidQueries, Spending
+from agent.state import Attempt, Hit, Outcome, SearchResults
+from agent.state.sanitizing import sanitize_line
+
+
+class Provider(Protocol):
+    """One search engine."""
+
+    name: str
+
+    def search(self, query: str) -> tuple[Hit, ...] | PaidHits:
+        """Hits, best first. Raises SearchFailed with the outcome of this one try."""
+        ...
+
+
+class SearchChain:
+    """Asks one provider after the other until one has hits.
+
+    - No key, bad key, no credit: the provider is not asked again in this run.
+    - Rate limited: it cools down for as long as `Retry-After` says; the next one is asked.
+    - Any other failure: the next one is asked; a provider that keeps failing cools down.
+    - No results: the next one is asked. If no provider has any, the results are empty; that is no
+      failure.
+    - No answer from any: providers that cool down are retried, if they merely failed or if their
+      cooldown ends soon. A short wait is better than no answer.
+
+    The `attempts` of the results have a row for every provider before the one that answered,
+    including those that were skipped: so they explain themselves, whatever queries run in parallel.
+    Thread-safe. Hits of a provider with a true attribute `local` are the user's own documents: any
+    URL scheme is valid, and they are neither filtered nor cleaned. A provider with `terms` costs
+    money: where they or the budget forbid a query, the next one is asked, and that is no failure.
+    """
+
+    def __init__(
+        self,
+        providers: Sequence[Provider],
+        options: SearchOptions | None = None,
+        cooldowns: Cooldowns | None = None,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.providers = tuple(providers)
+        self._options = options or SearchOptions()
+        self._now, self._pause = now, pause
+        self._breaker = CircuitBreaker(cooldowns or Cooldowns(), now)
+        self._paid = PaidQueries()
+
+    def limit_spending(self, budget: Spending) -> None:
+        """Ask this budget before each query that costs money."""
+        self._paid.budget = budget
+
+    def count_earlier(self, results: SearchResults) -> None:
+        """Count what an earlier part of the run asked of providers that cost money."""
+        self._paid.count_earlier(results)
+
+    def close(self) -> None:
+        """Close the providers that hold connections."""
+        for provider in self.providers:
+            getattr(provider, "close", lambda: None)()
+
+    def __call__(self, query: str) -> SearchResults:
+        """The hits of the first provider that has any. Raises SearchFailed when none answered.
+
+        `SearchResults.query` is the query as sent: one line of at most 500 characters.
+        """
+        sent_query = sanitize_line(query, MAX_QUERY)
+        if not sent_query:
+            raise SearchFailed("The query is empty.", "Ask for something.", outcome="rejected")
+        attempts: list[Attempt] = []
+        costs: list[Spent] = []
+        for provider in self._providers_to_ask(attempts):
+            hits, attempt, spent = self._ask_provider(provider, sent_query)
+            attempts.append(attempt)
+            costs.append(spent)
+            if hits:
+                return _build_results(sent_query, hits, provider.name, attempts, costs)
+        empty = [attempt.provider for attempt in attempts if attempt.outcome == "empty"]
+        if not empty:
+            raise _build_error(attempts, costs)
+        return _build_results(sent_query, (), empty[-1], attempts, costs)
+
+    def _providers_to_ask(self, attempts: list[Attempt]) -> Iterator[Provider]:
+        """The providers to ask, until the caller has hits. Skipped ones are added to `attempts`."""
+        asked = set()
+        for provider in self.providers:
+            if skipped := self._breaker.skipped_attempt(provider.name):
+                attempts.append(skipped)
+            else:
+                asked.add(provider.name)
+                yield provider
+        if all(attempt.outcome != "empty" for attempt in attempts):
+            yield from self._providers_to_retry(asked)
+
+    def _providers_to_retry(self, asked: set[str]) -> Iterator[Provider]:
+        """The providers whose cooldown ends soon, the soonest first, each after its delay."""
+        start = self._now()
+        delays = [(self._breaker.retry_delay(p.name, p.name in asked), p) for p in self.providers]
+        max_wait = self._breaker.cooldowns.max_wait
+        soon = [(delay, p) for delay, p in delays if delay is not None and delay <= max_wait]
+        for delay, provider in sorted(soon, key=lambda pair: pair[0]):
+            if (remaining := start + delay - self._now()) > 0:
+                self._pause(remaining)
+            yield provider
+
+    def _ask_provider(
+        self, provider: Provider, query: str
+    ) -> tuple[tuple[Hit, ...], Attempt, Spent]:
+        start = self._now()
+        with self._paid.reserve(provider.name, getattr(provider, "terms", None)) as refusal:
+            if refusal:
+                skipped = Attempt(
+                    what="search", provider=provider.name, outcome="skipped", detail=refusal
+                )
+                return (), skipped, NOTHING_SPENT
+            found, failure, detail = self._fetch_hits(provider, query)
+        outcome: Outcome = failure.outcome if failure else "ok" if found.hits else "empty"
+        attempt = Attempt(
+            what="search",
+            provider=provider.name,
+            outcome=outcome,
+            detail=detail,
+            remedy=failure.remedy if failure else "",
+            seconds=round(self._now() - start, 3),
+        )
+        self._breaker.record(attempt, failure.retry_after if failure else None)
+        return found.hits, attempt, found.spent
+
+    def _fetch_hits(
+        self, provider: Provider, query: str
+    ) -> tuple[PaidHits, SearchFailed | None, str]:
+        """A provider's hits, cleaned; its failure, if any; and a detail. Raises nothing."""
+        try:
+            found = provider.search(query)
+            raw, spent = found if isinstance(found, PaidHits) else PaidHits(tuple(found))
+            is_local = getattr(provider, "local", False)
+            hits = raw if is_local else clean_hits(raw, self._options.for_query(query)[1])
+        except SearchFailed as failure:
+            return PaidHits((), failure.spent), failure, failure.message
+        except Exception as error:  # a reply of unforeseen shape is a failed try, not a crash
+            detail = f"a reply that could not be read ({type(error).__name__})"
+            failed = SearchFailed(detail, "Please report this.", outcome="invalid")
+            return PaidHits(()), failed, detail
+        if raw and not hits:
+            return PaidHits((), spent), None, "results, but none that is usable and permitted"
+        return PaidHits(hits, spent), None, f"hits: {len(hits)}" if hits else "no results"
+
+
+def _sum_costs(costs: Sequence[Spent]) -> Spent:
+    """What all providers together cost for one query."""
+    prices = [spent.usd for spent in costs if spent.usd is not None]
+    return Spent(
+        sum(spent.input_tokens for spent in costs),
+        sum(spent.output_tokens for spent in costs),
+        math.fsum(prices) if len(prices) == len(costs) else None,
+    )
+
+
+def _build_results(
+    query: str,
+    hits: tuple[Hit, ...],
+    provider: str,
+    attempts: list[Attempt],
+    costs: Sequence[Spent],
+) -> SearchResults:
+    return SearchResults(
+        query=query,
+        hits=hits,
+        provider=provider,
+        attempts=tuple(attempts),
+        **_sum_costs(costs)._asdict(),
+    )
+
+
+def _build_error(attempts: list[Attempt], costs: Sequence[Spent]) -> SearchFailed:
+    """One error that names each provider and the reason of its failure."""
+    if not attempts:
+        return SearchFailed("No search provider is named.", "Set SEARCH_PROVIDERS, or --search.")
+    last_attempts = {attempt.provider: attempt for attempt in attempts}.values()
+    reasons = "; ".join(f"{a.provider}: {a.detail or a.outcome}" for a in last_attempts)
+    with_key = [attempt for attempt in attempts if attempt.outcome != "no_key"]
+    return SearchFailed(
+        f"No search provider answered. {reasons}",
+        " ".join(dict.fromkeys(filter(None, _list_remedies(tuple(last_attempts))))),
+        outcome=(with_key or attempts)[0].outcome,
+        attempts=tuple(attempts),
+        spent=_sum_costs(costs),
+    )
+
+
+def _list_remedies(attempts: Sequence[Attempt]) -> Iterator[str]:
+    """What to do about each failure; of the providers that are not set up, one is enough."""
+    yield from (attempt.remedy for attempt in attempts if attempt.outcome != "no_key")
+    unset = [attempt.remedy for attempt in attempts if attempt.outcome == "no_key"]
+    yield unset[0] if len(unset) == 1 else "Set up one of those that are not." if unset else ""

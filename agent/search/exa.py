@@ -1,0 +1,55 @@
+"""Exa: search by meaning."""
+
+from __future__ import annotations
+
+from agent.search.hits import MAX_PAGE_TEXT, MAX_SNIPPET, parse_hit
+from agent.search.keyed_provider import KeyedProvider
+from agent.state import Hit
+from agent.state.json_data import Json
+
+
+class Exa(KeyedProvider):
+    """Format: https://exa.ai/docs/reference/search.
+
+    The request asks for highlights and text: without them a result has no snippet. Text has its
+    price by the page, whatever its length.
+    """
+
+    name = "exa"
+
+    def search(self, query: str) -> tuple[Hit, ...]:
+        """Pages by likeness to the query. Raises SearchFailed."""
+        headers = {"x-api-key": self._endpoint.secret}
+        body = self._endpoint.call("/search", headers=headers, body=self._request_body(query))
+        if body.get("error"):
+            raise self._endpoint.error_from_message(body)
+        return tuple(
+            hit
+            for row in self._endpoint.get_results(body, "results")
+            for hit in parse_hit(
+                row.get("url"),
+                row.get("title"),
+                _snippet_of(row),
+                row.get("publishedDate"),
+                row.get("text") if self._options.page_text else None,
+            )
+        )
+
+    def _request_body(self, query: str) -> Json:
+        query, options = self._options.for_query(query)
+        length = MAX_PAGE_TEXT if options.page_text else MAX_SNIPPET
+        contents = {"highlights": True, "text": {"maxCharacters": length}}
+        body = {"query": query, "numResults": options.max_results, "type": "auto"}
+        filters = {
+            "includeDomains": list(options.allow_domains),
+            "excludeDomains": list(options.block_domains),
+            "startPublishedDate": options.since and f"{options.since}T00:00:00.000Z",
+        }
+        return {**body, "contents": contents} | {k: v for k, v in filters.items() if v}
+
+
+def _snippet_of(row: Json) -> object:
+    """The highlights of a result in a row; its text where it has none."""
+    highlights = row.get("highlights")
+    texts = highlights if isinstance(highlights, list) else []
+    return " … ".join(text for text in texts if isinstance(text, str)) or row.get("text")

@@ -1,0 +1,118 @@
+"""Google's result page as JSON, which its resellers SerpAPI and Serper pass on.
+
+Formats: https://serpapi.com/organic-results, https://serpapi.com/direct-answer-box-api,
+https://serpapi.com/knowledge-graph, https://serpapi.com/ai-overview,
+https://serpapi.com/related-questions. Serper writes most names in camel case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from urllib.parse import urlsplit
+
+from agent.search.hits import parse_hit
+from agent.state import Hit
+from agent.state.json_data import Json, get_objects, get_path
+
+MAX_QUESTIONS = 4  # that people also ask
+MAX_BLOCKS = 5  # of an AI overview: more of them repeat the first and would crowd out the results
+
+
+def parse_results(results: Iterable[Json]) -> Iterator[Hit]:
+    """The organic results as hits."""
+    for row in results:
+        yield from parse_hit(row.get("link"), row.get("title"), row.get("snippet"), row.get("date"))
+
+
+def parse_answers(body: Json) -> Iterator[Hit]:
+    """The answer box, the knowledge graph, the AI overview and what people also ask, each with its
+    own source link.
+
+    One that names no source, or only another Google search, is left out: it cannot be cited.
+    """
+    yield from _parse_answer_box(body.get("answer_box") or body.get("answerBox"))
+    yield from _parse_knowledge_graph(body.get("knowledge_graph") or body.get("knowledgeGraph"))
+    yield from _parse_ai_overview(body.get("ai_overview") or body.get("aiOverview"))
+
+
+def parse_website(body: Json) -> Iterator[Hit]:
+    """The website that the knowledge graph names; what the graph says of it are not its words."""
+    graph = body.get("knowledge_graph") or body.get("knowledgeGraph")
+    link = _first_page_link(get_path(graph, "website"))
+    texts = (get_path(graph, "type"), get_path(graph, "description"))
+    for hit in _join_to_hit(link, get_path(graph, "title"), *texts):
+        yield hit.model_copy(update={"generated": True})
+
+
+def parse_questions(body: Json) -> Iterator[Hit]:
+    """What people also ask: the words of a page that answer each question, with its link."""
+    for name in ("related_questions", "peopleAlsoAsk"):
+        for row in get_objects(body, name)[:MAX_QUESTIONS]:
+            items = row.get("list")
+            texts = (
+                row.get("snippet") or row.get("answer"),
+                *(items if isinstance(items, list) else ()),
+            )
+            title = row.get("title") or row.get("question")
+            link = _first_page_link(row.get("link"), get_path(row, "source", "link"))
+            yield from _join_to_hit(link, title, *texts, day=row.get("date"))
+
+
+def _parse_answer_box(box: object) -> Iterator[Hit]:
+    paths = (("link",), ("organic_result", "link"), ("source", "link"), ("sources", 0, "link"))
+    link = _first_page_link(*(get_path(box, *path) for path in paths))
+    title = get_path(box, "organic_result", "title") or get_path(box, "title")
+    answer = get_path(box, "answer") or get_path(box, "result")
+    items = get_path(box, "list")
+    texts = (answer, get_path(box, "snippet"), *(items if isinstance(items, list) else ()))
+    yield from _join_to_hit(link, title, *texts, day=get_path(box, "date"))
+
+
+def _parse_knowledge_graph(graph: object) -> Iterator[Hit]:
+    link = _first_page_link(get_path(graph, "source", "link"), get_path(graph, "descriptionLink"))
+    yield from _join_to_hit(link, get_path(graph, "title"), get_path(graph, "description"))
+
+
+def _parse_ai_overview(overview: object) -> Iterator[Hit]:
+    """A hit for each of the first blocks, at the first page that the block refers to.
+
+    The words are Google's and not the page's: the title says so.
+    """
+    references = get_objects(overview, "references")
+    blocks = get_objects(overview, "text_blocks")
+    if all(_first_reference(block) is None for block in blocks):  # only the whole has sources
+        blocks = [{"list": blocks, "reference_indexes": [get_path(references, 0, "index")]}]
+    for block in blocks[:MAX_BLOCKS]:
+        index = _first_reference(block)
+        cited = [reference for reference in references if reference.get("index") == index]
+        link = _first_page_link(get_path(cited, 0, "link"))
+        title = f"AI overview: {get_path(cited, 0, 'title') or ''}"
+        items = (item.get("snippet") or item.get("title") for item in get_objects(block, "list"))
+        yield from _join_to_hit(link, title, block.get("snippet"), *items)
+
+
+def _first_reference(block: object) -> object:
+    """The index of the first reference of a block; a list has them at its items."""
+    index = get_path(block, "reference_indexes", 0)
+    return get_path(block, "list", 0, "reference_indexes", 0) if index is None else index
+
+
+def _join_to_hit(link: str, title: object, *texts: object, day: object = None) -> Iterator[Hit]:
+    """A hit whose snippet is the texts in a row; none where there is no text."""
+    sentences = [text.rstrip(". ") for text in texts if isinstance(text, str) and text.strip()]
+    if snippet := ". ".join(sentences):
+        yield from parse_hit(link, title, snippet, day)
+
+
+def _first_page_link(*links: object) -> str:
+    """The first link that is not a Google search of its own; "" for none."""
+    return next((a for a in links if isinstance(a, str) and not _is_google_search(a)), "")
+
+
+def _is_google_search(link: str) -> bool:
+    """Whether a link leads to a search of Google, or is no valid URL."""
+    try:
+        parts = urlsplit(link)
+        return ".google." in f".{parts.hostname or ''}" and parts.path in ("/search", "/url")
+    except ValueError:
+        return True

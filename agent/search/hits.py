@@ -1,0 +1,67 @@
+"""Search hits from the replies of services. No reply is trusted to have the documented shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import date
+from urllib.parse import urlsplit
+
+from agent.evidence.quantities.dates import parse_date
+from agent.search.options import SearchOptions
+from agent.state import Hit
+from agent.state.sanitizing import sanitize_line, strip_markup
+from agent.state.urls import canonical_url
+
+# lengths in characters
+MAX_URL = 2000  # a longer one is of no use in a citation
+MAX_TITLE = 300
+MAX_SNIPPET = 1000
+MAX_QUERY = 500
+MAX_DATE = 40
+MAX_PAGE_TEXT = 100_000  # of a page that a service gives whole; a longer one is fetched
+
+
+def parse_hit(
+    url: object, title: object, snippet: object, day: object = None, page_text: object = None
+) -> Iterator[Hit]:
+    """Yield one hit, or none where there is no URL. Markup stays: `clean_hits` strips it."""
+    if address := sanitize_line(url, MAX_URL + 1):
+        yield Hit(
+            url=address,
+            title=sanitize_line(title, 10 * MAX_TITLE),
+            snippet=sanitize_line(snippet, 10 * MAX_SNIPPET),
+            date=sanitize_line(day, MAX_DATE) or None,
+            page_text=page_text if isinstance(page_text, str) else "",
+        )
+
+
+def clean_hits(hits: Iterable[Hit], options: SearchOptions) -> tuple[Hit, ...]:
+    """The hits that are web pages and fit the options, in order, without duplicates or markup."""
+    unique: dict[str, Hit] = {}
+    for hit in hits:
+        if _is_usable(hit.url, options) and not _is_older(hit.date, options.since):
+            texts = {
+                "title": strip_markup(hit.title, MAX_TITLE),
+                "snippet": strip_markup(hit.snippet, MAX_SNIPPET),
+            }
+            unique.setdefault(canonical_url(hit.url), hit.model_copy(update=texts))
+    return tuple(unique.values())[: options.max_results]
+
+
+def _is_usable(url: str, options: SearchOptions) -> bool:
+    """Whether a URL is a valid web address of a permitted host."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").rstrip(".")
+        is_port_valid = parts.port != 0  # `port` raises ValueError where it is no number
+    except ValueError:
+        return False
+    is_well_formed = is_port_valid and len(url) <= MAX_URL and " " not in url
+    is_web = parts.scheme in ("http", "https") and bool(host)
+    return is_well_formed and is_web and options.is_permitted(host)
+
+
+def _is_older(day: str | None, since: date | None) -> bool:
+    """Whether a date is known and before `since`. `2 days ago` and the like count as unknown."""
+    parsed = parse_date(day) if day and since else None
+    return parsed is not None and since is not None and parsed < since

@@ -1,0 +1,288 @@
+"""A full-text index of a user's files in SQLite: built once, stored, updated when files change.
+
+The index is a cache: a damaged one is built again, and where none can be stored (a read-only
+container) it is in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, wait
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agent.documents.body_reader import BodyReader
+from agent.errors import ReadFailed
+from agent.outside import spawn
+from agent.search.documents import Document, FileReader
+from agent.search.files import FileScan, scan_files
+from agent.search.indexing import UNFINISHED, IndexUpdate
+from agent.search.storage import close_index, create_index
+
+#: Seconds for which a try to write waits for another process: it is tried again for a minute.
+WRITE_TIMEOUT = 1.0
+RESCAN_SECONDS = 2.0  # between two looks at the files of a folder,
+SLOW_SCAN, SCAN_PAUSES = 0.2, 10  # and so many times as long as a look took that takes longer
+CLOSE_TIMEOUT = 5.0  # seconds for the last commit of an update that is stopped
+MAX_PATIENCE = 1e6  # seconds; more is no limit
+MAX_TITLES = 1000
+AWAY = "it is not there, or holds no document any more; its index is kept"
+
+
+class Match(NamedTuple):
+    """A chunk of a document that matches a query, with its score (higher is better)."""
+
+    url: str
+    title: str
+    text: str
+    score: float
+
+
+class CorpusIndex:
+    """The index of a folder or a file. `file` is where it is stored; None: in memory.
+
+    It is brought up to date in a thread of its own, by `refresh`; what is read is found at once.
+    `deadline`: on the monotonic clock, after which no more files are read. `rescan_seconds`:
+    between two looks at the files. Thread-safe.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        file: Path | None,
+        deadline: float = float("inf"),
+        rescan_seconds: float = RESCAN_SECONDS,
+    ) -> None:
+        self.unknown_files: tuple[str, ...] = ()  # files of the folder that are no documents
+        self._root = root
+        self._file = file
+        self._deadline = deadline
+        self._rescan_seconds = rescan_seconds
+        self._lock = threading.RLock()
+        self._db = self._open()
+        self._rescan_at = -math.inf
+        self._scan_seconds = 0.0  # that the last look at the files took
+        self._folder_faults: tuple[tuple[str, str], ...] = ()
+        self._is_away = False
+        self._update_began = -math.inf
+        self._reader: BodyReader | None = None
+        self._is_closed = False
+        self._update: IndexUpdate | None = None  # that is going on
+        self._left = (0, 0)  # files that were read, and files, after the last update
+        self._updating: Future[None] = Future()
+        self._updating.set_result(None)
+
+    def reopen(self, deadline: float) -> None:
+        """Look at the files at the next refresh, and read them until a later deadline."""
+        with self._lock:
+            self._deadline = max(self._deadline, deadline)
+            if self._scan_seconds < SLOW_SCAN:
+                self._rescan_at = -math.inf
+
+    def refresh(self, patience: float = math.inf) -> bool:
+        """Bring the index up to date with the files; whether it is, after so many seconds.
+
+        What is not done in time goes on.
+        """
+        with self._lock:
+            now = time.monotonic()
+            can_read = now < self._deadline or self._rescan_at == -math.inf
+            if now >= self._rescan_at and can_read and self._updating.done():
+                self._update_began = now
+                self._updating = spawn(self._run_update)
+        try:
+            self._updating.result(patience if patience < MAX_PATIENCE else None)
+        except TimeoutError:
+            return False
+        return True
+
+    @property
+    def update_seconds(self) -> float:
+        """How long the update that is going on has taken so far."""
+        return time.monotonic() - self._update_began
+
+    @property
+    def progress(self) -> tuple[int, int] | None:
+        """How many of the files are in the index; None where all are that can be read."""
+        update = self._update
+        done, total = (update.done, update.total) if update else self._left
+        return (done, total) if done < total else None
+
+    @property
+    def skipped_files(self) -> tuple[tuple[str, str], ...]:
+        """The files and folders that are left out in whole or in part, each with the reason."""
+        if self._is_away:
+            return (*self._folder_faults, (self._root.name, AWAY))
+        rows = self._fetch(
+            "SELECT path, skipped FROM files WHERE skipped NOT IN ('', ?) ORDER BY path", UNFINISHED
+        )
+        return (*self._folder_faults, *((path or self._root.name, fault) for path, fault in rows))
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The titles of the first `MAX_TITLES` documents, each once, sorted."""
+        if self._is_away:
+            return ()
+        rows = self._fetch(
+            "SELECT DISTINCT title FROM (SELECT title FROM documents LIMIT ?) ORDER BY title",
+            MAX_TITLES,
+        )
+        return tuple(str(title) for (title,) in rows)
+
+    @property
+    def size(self) -> int:
+        """The number of documents."""
+        if self._is_away:
+            return 0
+        return int(self._fetch("SELECT count(*) FROM documents")[0][0])
+
+    def count_chunks(self, term: str) -> int:
+        """The number of chunks that contain a term."""
+        return int(self._fetch("SELECT count(*) FROM words WHERE words MATCH ?", term)[0][0])
+
+    def search(self, terms: Sequence[str], title_weight: float, limit: int) -> list[Match]:
+        """The documents among the `limit` best chunks for any of the terms, best first, by BM25.
+
+        Each document comes once, with its best chunk. `title_weight` is the weight of a word of the
+        title; a word of the text weighs 1.
+        """
+        if self._is_away:
+            return []
+        rows = self._fetch(
+            "SELECT d.url, d.title, substr(d.text, c.start + 1, c.stop - c.start), w.score FROM "
+            "(SELECT rowid AS id, -bm25(words, ?, 1.0) AS score FROM words WHERE words MATCH ? "
+            "ORDER BY score DESC, rowid LIMIT ?) w "
+            "JOIN chunks c ON c.id = w.id JOIN documents d ON d.id = c.document "
+            "ORDER BY w.score DESC, w.id",
+            title_weight,
+            " OR ".join(terms),
+            limit,
+        )
+        best: dict[str, Match] = {}
+        for row in rows:
+            best.setdefault(row[0], Match(*row))
+        return list(best.values())
+
+    def find_document(self, url: str) -> Document | None:
+        """A document without its key; None for an unknown URL."""
+        columns = "title, text, url, marks, note, date"
+        rows = self._fetch(f"SELECT {columns} FROM documents WHERE url = ?", url)
+        if not rows:
+            return None
+        title, text, url, marks, note, date = rows[0]
+        places = tuple(map(tuple, json.loads(marks or "[]")))
+        return Document(title, text, url, marks=places, note=note, date=date)
+
+    def close(self) -> None:
+        """Stop reading files and close the index; what was read is kept."""
+        self._is_closed = True
+        if reader := self._reader:
+            reader.close()
+        wait([self._updating], timeout=CLOSE_TIMEOUT)
+        with self._lock:
+            close_index(self._db)
+
+    def _run_update(self) -> None:
+        """Read the files that have changed. A damaged index is built again; else in memory."""
+        for is_last in (False, True):
+            try:
+                return self._update_by_rounds()
+            except (ReadFailed, sqlite3.ProgrammingError):  # it was closed
+                return None
+            except sqlite3.DatabaseError as error:
+                if is_last:
+                    raise
+                self._replace_index(is_damaged=not isinstance(error, sqlite3.OperationalError))
+        return None
+
+    def _update_by_rounds(self) -> None:
+        """Look for files and read those that have changed, again and again until all are read.
+
+        A folder that holds no document may be one that is not mounted: its index is kept.
+        """
+        self._reader = reader = BodyReader()
+        if self._is_closed:
+            return
+        is_done = False
+        while not is_done:
+            scan = self._scan_files()
+            update = IndexUpdate(self._db, self._lock, FileReader(reader, self._deadline), scan)
+            self._is_away = not scan.stamps and self._holds_files()
+            if self._is_away:
+                return
+            self._update = update
+            is_done = update.run() or time.monotonic() > self._deadline
+            self._left, self._update = (update.done, update.total), None
+
+    def _scan_files(self) -> FileScan:
+        """The files as they are. Of a large folder, looking at them takes a tenth of the time."""
+        start = time.monotonic()
+        scan = scan_files(self._root)
+        self._scan_seconds = time.monotonic() - start
+        pause = SCAN_PAUSES * self._scan_seconds if self._scan_seconds > SLOW_SCAN else 0.0
+        self._rescan_at = start + max(self._rescan_seconds, pause)
+        self.unknown_files, self._folder_faults = scan.unknown, scan.faults
+        return scan
+
+    def _holds_files(self) -> bool:
+        with self._lock:
+            return bool(self._db.execute("SELECT 1 FROM files LIMIT 1").fetchall())
+
+    def _replace_index(self, *, is_damaged: bool) -> None:
+        """Begin anew: in the same file where that was damaged, else in memory."""
+        with self._lock:
+            self._db.close()
+            if is_damaged:
+                self._delete_file()
+            else:
+                self._file = None
+            self._db = self._open()
+
+    def _fetch(self, sql: str, *values: Any) -> list[Any]:
+        """The rows of a query. An index that turns out to be damaged is built again, once."""
+        with self._lock:
+            try:
+                return self._db.execute(sql, values).fetchall()
+            except (sqlite3.OperationalError, sqlite3.ProgrammingError):
+                raise
+            except sqlite3.DatabaseError:  # damage in a part that opening did not read
+                self._replace_index(is_damaged=True)
+        wait([self._updating])
+        self._rescan_at = -math.inf
+        self.refresh()
+        with self._lock:
+            return self._db.execute(sql, values).fetchall()
+
+    def _open(self) -> sqlite3.Connection:
+        for _ in (1, 2):  # twice: a damaged or outdated file is deleted once
+            try:
+                return self._connect(self._file)
+            except (sqlite3.OperationalError, OSError):
+                break  # no permission, no space, or locked by another process for too long
+            except sqlite3.DatabaseError:
+                self._delete_file()
+        return self._connect(None)
+
+    def _connect(self, file: Path | None) -> sqlite3.Connection:
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        name = ":memory:" if file is None else str(file)
+        db = sqlite3.connect(
+            name, timeout=WRITE_TIMEOUT, isolation_level=None, check_same_thread=False
+        )
+        try:
+            create_index(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _delete_file(self) -> None:
+        if self._file is not None:
+            for end in ("", "-journal", "-wal", "-shm"):
+                self._file.with_name(self._file.name + end).unlink(missing_ok=True)

@@ -1,0 +1,159 @@
+"""The pages that earlier runs read, from their journals: searched and read without the network.
+
+They are ranked as the passages of a prompt are: a page fits a query as well as its best passage.
+A journal may be anybody's: what it holds is validated, and bounded in number and size.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from pydantic import ValidationError
+
+from agent.errors import JournalError, ReadFailed, SearchFailed
+from agent.evidence import rank_texts, split_passages
+from agent.evidence.ranking import ranked_length, ranked_spans
+from agent.outside.recording import read_journal
+from agent.search.hits import clean_hits
+from agent.search.options import SearchOptions
+from agent.state import Frozen, Hit, Page, SearchResults, Source, index_hits
+from agent.state.clock import utc_now
+from agent.state.json_data import Json, get_path
+from agent.state.urls import canonical_url
+from agent.state.values import hash_text
+
+FrozenT = TypeVar("FrozenT", bound=Frozen)
+
+PROVIDER = "parent"  # the name of earlier runs where search providers have theirs
+MAX_HITS = 5  # of a query; they are written into the journal of the run that follows
+MAX_PAGES = 1000
+MAX_CHARS = 50_000_000  # of all pages
+PASSAGE_CHARS = 1500
+MAX_SNIPPET = 200  # characters
+#: Of the best page's score: a page below it shares some words with the query, and little else. Set
+#: by hand; a page that is left out is not in the new journal either.
+LEAST_SHARE = 0.3
+
+
+class _Passage(NamedTuple):
+    source: Source
+    text: str
+
+
+class ParentPages:
+    """The pages of some runs, as a search engine and a reader. Read from the files at first use.
+
+    `journals`: the run that is followed first, then those before it; the newest copy of a page
+    counts. `options` say which web pages may be found. Thread-safe.
+    """
+
+    def __init__(self, journals: Sequence[Path], options: SearchOptions) -> None:
+        self._journals = journals
+        self._options = options
+        self._lock = threading.Lock()
+        self._sources: tuple[Source, ...] | None = None
+
+    def search(self, query: str) -> SearchResults:
+        """The pages that fit a query best. Raises SearchFailed where no journal can be read."""
+        passages = list(_cut_passages(self._load(), query))
+        texts = [f"{passage.source.page.title} {passage.text}" for passage in passages]
+        scores = rank_texts(texts, query)
+        order = sorted(range(len(passages)), key=lambda i: -scores[i])
+        least = LEAST_SHARE * max(scores, default=0.0)
+        fitting = (_to_hit(passages[i]) for i in order if scores[i] and scores[i] >= least)
+        hits = index_hits(hit for hit in fitting if self._permits(hit))
+        found = tuple(hits.values())[:MAX_HITS]
+        return SearchResults(query=query, hits=found, provider=PROVIDER, at=utc_now())
+
+    def _permits(self, hit: Hit) -> bool:
+        """Whether the options permit a page; a document of a corpus always."""
+        is_of_web = hit.url.startswith(("http://", "https://"))
+        return not is_of_web or bool(clean_hits([hit], self._options))
+
+    def read(self, url: str) -> Page:
+        """A page that was read. Raises ReadFailed for any other."""
+        key = canonical_url(url)
+        for source in self._load():
+            if canonical_url(source.page.url) == key:
+                return source.page
+        raise ReadFailed(f"No earlier run read {url}.", "Search for it.", outcome="not_found")
+
+    def _load(self) -> tuple[Source, ...]:
+        with self._lock:
+            if self._sources is None:
+                self._sources = _load_sources(self._journals)
+            return self._sources
+
+
+def _load_sources(journals: Sequence[Path]) -> tuple[Source, ...]:
+    """The pages of all journals that can be read. Raises SearchFailed if the first one cannot."""
+    if not journals:
+        remedy = "Begin anew, with --follow and the path of the journal that is followed."
+        raise SearchFailed("The pages of the earlier runs are gone.", remedy, outcome="not_found")
+    pages: dict[str, tuple[Page, Hit]] = {}
+    size = 0
+    for n, journal in enumerate(journals):
+        try:
+            found = list(_pages_of(list(read_journal(journal).calls.values())))
+        except JournalError as error:
+            if n == 0:
+                raise SearchFailed(error.message, error.remedy, outcome="not_found") from None
+            continue  # its pages that were quoted since are in the journals that follow it
+        for page, hit in found:
+            key = canonical_url(page.url)
+            if key not in pages and len(pages) < MAX_PAGES and size + len(page.text) <= MAX_CHARS:
+                pages[key] = (page, hit)
+                size += len(page.text)
+    return tuple(Source.of(n, page, hit) for n, (page, hit) in enumerate(pages.values(), 1))
+
+
+def _pages_of(calls: Sequence[Json]) -> Iterator[tuple[Page, Hit]]:
+    """The pages of a journal, each with the hit that named it; of one that failed its snippet."""
+    searches = (_parse(SearchResults, line) for line in calls if line["call"] == "search")
+    named = {
+        key: (hit, results.at)
+        for results in reversed([found for found in searches if found])
+        for key, hit in index_hits(results.hits).items()
+    }
+    for line in calls:
+        if line["call"] == "read":
+            url = str(get_path(line, "request", "url"))
+            hit, at = named.get(canonical_url(url), (None, ""))
+            page = _parse(Page, line) or (hit and _snippet_page(hit, at))
+            if page and page.sha256 == hash_text(page.text, "replace"):
+                yield page, hit or Hit(url=page.url, title=page.title)
+
+
+def _parse(kind: type[FrozenT], line: Json) -> FrozenT | None:
+    """The response of a call; None where it failed, or is none that this program writes."""
+    try:
+        return kind.model_validate(line.get("response"))
+    except ValidationError:
+        return None
+
+
+def _snippet_page(hit: Hit, at: str) -> Page | None:
+    """The snippet that stood in for a page that could not be read; None where none can."""
+    if hit.generated or not hit.snippet.strip():
+        return None
+    return Page.from_text(hit.url, hit.title, hit.snippet, at, via="snippet")
+
+
+def _cut_passages(sources: Sequence[Source], query: str) -> Iterator[_Passage]:
+    length = ranked_length(sources)
+    for source in sources:
+        text = source.page.text
+        for start, end in ranked_spans(text, query, length):
+            for a, b in split_passages(text[start:end], PASSAGE_CHARS):
+                yield _Passage(source, text[start + a : start + b])
+
+
+def _to_hit(passage: _Passage) -> Hit:
+    """The page of a passage as a result of a search; its snippet is the passage's beginning."""
+    page = passage.source.page
+    snippet = " ".join(passage.text.split())[:MAX_SNIPPET]
+    changes = {"url": page.url, "title": page.title, "snippet": snippet, "generated": False}
+    return passage.source.hit.model_copy(update=changes)

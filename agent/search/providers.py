@@ -1,0 +1,131 @@
+"""The table of search providers, and the chain of those that the settings name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+
+from agent import USER_AGENT
+from agent.errors import SearchFailed, UsageError
+from agent.outside.plugins import load_plugin, plugin_names
+from agent.outside.rate_limits import RateLimiter
+from agent.search.chain import Provider, SearchChain
+from agent.search.duckduckgo import DuckDuckGo
+from agent.search.exa import Exa
+from agent.search.google_grounding import GoogleGrounding
+from agent.search.options import SearchOptions
+from agent.search.paid import PaidHits, Terms
+from agent.search.searxng import SearXNG
+from agent.search.serpapi import SerpApi
+from agent.search.serper import Serper
+from agent.search.tavily import Tavily
+from agent.search.wikipedia import Wikipedia
+from agent.settings import Settings
+from agent.state import Hit
+
+#: Name in SEARCH_PROVIDERS -> how to build the provider. One that lacks its key is built too: its
+#: `search` says which setting is missing.
+PROVIDERS: dict[str, Callable[[Settings, SearchOptions], Provider]] = {
+    "serpapi": SerpApi.from_settings,
+    "exa": Exa.from_settings,
+    "tavily": Tavily.from_settings,
+    "serper": Serper.from_settings,
+    "google": GoogleGrounding,
+    "duckduckgo": lambda settings, options: DuckDuckGo(options, settings.search_timeout),
+    "wikipedia": lambda settings, options: Wikipedia(
+        settings.wikipedia_base_url,
+        options,
+        settings.search_timeout,
+        settings.user_agent or USER_AGENT,
+    ),
+    "searxng": lambda settings, options: SearXNG(
+        settings.searxng_url, options, settings.search_timeout
+    ),
+}
+
+
+class RateLimitedProvider:
+    """A provider behind a rate limiter."""
+
+    def __init__(self, provider: Provider, rate_limiter: RateLimiter) -> None:
+        self.name = provider.name
+        self.local = getattr(provider, "local", False)
+        self.terms: Terms | None = getattr(provider, "terms", None)
+        self.close: Callable[[], None] = getattr(provider, "close", lambda: None)
+        self._provider = provider
+        self._rate_limiter = rate_limiter
+
+    def search(self, query: str) -> tuple[Hit, ...] | PaidHits:
+        """Hits, best first. Waits as long as the rate limit demands. Raises SearchFailed."""
+        self._rate_limiter.acquire(self.name)
+        try:
+            return self._provider.search(query)
+        except SearchFailed as error:
+            self._rate_limiter.report_error(error, self.name)
+            raise
+
+
+def find_paid_terms(settings: Settings) -> Terms | None:
+    """The terms of the provider that a run asks first; None if that one costs nothing here."""
+    for name in settings.search:
+        if name.lower() == GoogleGrounding.name:
+            if terms := GoogleGrounding(settings, SearchOptions()).terms:
+                return terms
+            continue
+        key = getattr(settings, f"{name.lower()}_api_key", None)
+        if key is None or key.get_secret_value():
+            return None
+    return None
+
+
+def build_search_chain(
+    settings: Settings,
+    options: SearchOptions | None = None,
+    corpus: Provider | None = None,
+    rate_limiter: RateLimiter | None = None,
+) -> SearchChain:
+    """The chain of the providers that the settings name, in their order.
+
+    `options` None: the language of the settings and nothing else. `corpus`: the provider that the
+    name `corpus` stands for. `rate_limiter` None: no rate limits. Raises UsageError for an unknown
+    name.
+    """
+    options = options or SearchOptions(language=settings.lang)
+    factories = PROVIDERS | ({"corpus": lambda *_: corpus} if corpus else {})
+    names = dict.fromkeys(name.lower() for name in settings.search)
+    for name in names.keys() - factories.keys():
+        if plugin := load_plugin("search_providers", name):
+            factories = {**factories, name: plugin}
+    if unknown := [name for name in names if name not in factories]:
+        hint = " Name its folder with --corpus." if "corpus" in unknown else ""
+        fault = f"There is no search provider {unknown[0]!r}.{hint}"
+        known = dict.fromkeys([*factories, *plugin_names("search_providers")])
+        raise UsageError(fault, f"Choose from: {', '.join(known)}.")
+    providers: list[Provider] = [factories[name](settings, options) for name in names]
+    if rate_limiter:
+        providers = [RateLimitedProvider(provider, rate_limiter) for provider in providers]
+    return SearchChain(providers, options)
+
+
+def find_searches(settings: Settings) -> tuple[str, ...]:
+    """The names of the providers that can be asked with these settings, in their order.
+
+    `demo` is the demo's corpus, `corpus` the user's.
+    """
+    if settings.offline:
+        return ("corpus" if settings.corpus else "demo",)
+    if settings.corpus and "corpus" not in settings.search:
+        return ("corpus",)
+    names = dict.fromkeys(name.lower() for name in settings.search)
+    return tuple(name for name in names if _can_be_asked(name, settings))
+
+
+def _can_be_asked(name: str, settings: Settings) -> bool:
+    if name == GoogleGrounding.name:
+        return GoogleGrounding(settings, SearchOptions()).terms is not None
+    if name == "duckduckgo":
+        return find_spec("ddgs") is not None
+    if name == "searxng":
+        return bool(settings.searxng_url)
+    key = getattr(settings, f"{name}_api_key", None)
+    return key is None or bool(key.get_secret_value())

@@ -1,0 +1,79 @@
+"""SearXNG: a self-hosted metasearch engine. It needs no key, but the address of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import date
+
+from agent.errors import SearchFailed
+from agent.outside.http import Endpoint
+from agent.search.hits import parse_hit
+from agent.search.options import SearchOptions
+from agent.state import Hit
+from agent.state.clock import utc_today
+from agent.state.json_data import Json, get_objects, get_path
+
+ENABLE_JSON = "Add json to search.formats in the settings.yml of the SearXNG server."
+
+
+class SearXNG:
+    """Format: https://docs.searxng.org/dev/search_api.html.
+
+    `since` becomes the shortest of its time ranges (day, week, month, year) that reaches it. No
+    results while engines did not respond is a failure, not an empty answer.
+    """
+
+    name = "searxng"
+
+    def __init__(
+        self,
+        url: str,
+        options: SearchOptions | None = None,
+        timeout: float = 20.0,
+        today: Callable[[], date] = utc_today,
+    ) -> None:
+        self._endpoint = Endpoint(url, "SEARXNG_URL", timeout=timeout)
+        self._options = options or SearchOptions()
+        self._today = today
+
+    def search(self, query: str) -> tuple[Hit, ...]:
+        """The engines' own answers, then pages. Raises SearchFailed."""
+        try:
+            body = self._endpoint.call("/search", params=self._parameters(query))
+        except SearchFailed as failure:
+            if failure.outcome == "blocked" and failure.message.startswith("HTTP 403"):
+                failure.remedy = ENABLE_JSON
+            raise
+        results = self._endpoint.get_results(body, "results")
+        hits = (*_parse_answers(body), *_parse_results(results))
+        if not hits and body.get("unresponsive_engines"):
+            names = ", ".join(_engine_names(body["unresponsive_engines"]))
+            raise self._endpoint.build_error("unavailable", f"its engines did not answer: {names}")
+        return hits
+
+    def _parameters(self, query: str) -> dict[str, str]:
+        query, options = self._options.for_query(query)
+        parameters = {"q": options.add_site_operators(query), "format": "json"}
+        parameters["language"] = options.locale_for(query).language
+        time_range = options.time_range(self._today())
+        return parameters | ({"time_range": time_range} if time_range else {})
+
+
+def _parse_answers(body: Json) -> Iterator[Hit]:
+    for row in get_objects(body, "answers"):  # a string, or no `url`, where there is no source
+        yield from parse_hit(row.get("url"), row.get("title"), row.get("answer"))
+    for row in get_objects(body, "infoboxes"):
+        url = get_path(row, "urls", 0, "url")
+        yield from parse_hit(url, row.get("infobox"), row.get("content"))
+
+
+def _parse_results(results: list[Json]) -> Iterator[Hit]:
+    for row in results:
+        day = row.get("publishedDate")
+        yield from parse_hit(row.get("url"), row.get("title"), row.get("content"), day)
+
+
+def _engine_names(engines: object) -> list[str]:
+    """The names in a list of `[name, reason]`."""
+    listed = engines if isinstance(engines, list) else []
+    return [name for engine in listed if isinstance(name := get_path(engine, 0), str)]

@@ -1,0 +1,47 @@
+"""Tavily: search for programs, with a summary of each page as its snippet."""
+
+from __future__ import annotations
+
+from agent.search.hits import parse_hit
+from agent.search.keyed_provider import KeyedProvider
+from agent.state import Hit
+from agent.state.json_data import Json
+
+
+class Tavily(KeyedProvider):
+    """Format: https://docs.tavily.com/documentation/api-reference/endpoint/search.
+
+    At most 20 results. Its own `answer` is not requested: it names no source. The text of the pages
+    costs no more credits, and some time.
+    """
+
+    name = "tavily"
+
+    def search(self, query: str) -> tuple[Hit, ...]:
+        """Pages, best first. Raises SearchFailed."""
+        headers = {"Authorization": f"Bearer {self._endpoint.secret}"}
+        body = self._endpoint.call("/search", headers=headers, body=self._request_body(query))
+        if body.get("error") or (body.get("detail") and "results" not in body):
+            raise self._endpoint.error_from_message(body)
+        return tuple(
+            hit
+            for row in self._endpoint.get_results(body, "results")
+            for hit in parse_hit(
+                row.get("url"),
+                row.get("title"),
+                row.get("content"),
+                row.get("published_date"),
+                row.get("raw_content") if self._options.page_text else None,
+            )
+        )
+
+    def _request_body(self, query: str) -> Json:
+        query, options = self._options.for_query(query)
+        body = {"query": query, "max_results": options.max_results, "search_depth": "basic"}
+        filters = {
+            "include_domains": list(options.allow_domains),
+            "exclude_domains": list(options.block_domains),
+            "start_date": options.since and options.since.isoformat(),
+            "include_raw_content": options.page_text and "text",
+        }
+        return body | {name: value for name, value in filters.items() if value}

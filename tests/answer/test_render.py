@@ -1,0 +1,373 @@
+"""How an answer looks: all of it is there, in order, and nothing from outside becomes markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any
+
+import cmarkgfm
+import pytest
+from cmarkgfm.cmark import Options
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from agent.answer import Answer, Citation, Error, SlotAnswer, phrases, to_json
+from agent.answer.html import language_attributes
+from agent.answer.html_format import to_html
+from agent.answer.markdown import escape_markdown, format_link, format_table
+from agent.answer.markdown_format import to_markdown
+from agent.evidence.credibility import Credibility
+from agent.state import Claim
+from agent.state.sanitizing import sanitize_for_display
+from tests.support.reports import RUN, world_cup_answer
+
+GITHUB = ["table", "strikethrough", "autolink", "tasklist", "tagfilter"]
+NASTY = st.text(st.sampled_from("\\`*_[](){}<>|~&#-+=!:/.@$^\"'; \n\t1aw") | st.characters())
+EVIL = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "[click](javascript:alert(1))",
+    "![spy](https://spy.example/x.png)",
+    "<https://spy.example> and https://spy.example and www.spy.example and a@spy.example",
+    "&lt;b&gt; &#60;b&#62; &amp;",
+    "| a | b |\n|---|---|\n| c | d |",
+    "# heading\n\n- item\n> quote\n```\ncode\n```\n---",
+    "text\n===",
+    "[1]: https://spy.example",
+    "[1] [^1] [ ] [x]",
+    "1. one",
+    "`code` **bold** _em_ ~~gone~~ ~sub~ $x$",
+    "\\[not escaped\\](x) \\\\",
+    "</blockquote></main><h1>",
+    "wow!",
+    "half a pair: \ud800",
+]
+
+
+def github(text: str) -> str:
+    """As GitHub shows it, but for mail addresses: it links those whether escaped or not."""
+    shown = cmarkgfm.markdown_to_html_with_extensions(text, Options.CMARK_OPT_UNSAFE, GITHUB)
+    return re.sub(r'<a href="mailto:[^"]*">(.*?)</a>', r"\1", shown)
+
+
+def common(text: str) -> str:
+    """As CommonMark says."""
+    return str(
+        MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
+    )
+
+
+class Shown(HTMLParser):
+    """The elements of a page with their attributes, and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    @property
+    def links(self) -> list[str]:
+        return [attrs["href"] or "" for tag, attrs in self.elements if tag == "a"]
+
+    @property
+    def tags(self) -> list[str]:
+        """The names of the elements, without those that only break a line."""
+        return [tag for tag, _ in self.elements if tag != "wbr"]
+
+
+def words(text: str) -> str:
+    return " ".join(sanitize_for_display(text).split())
+
+
+# --- text in Markdown -----------------------------------------------------------------------------
+
+
+def examples(test: Callable[..., None]) -> Callable[..., None]:
+    """The test with each of the known evils, whatever else is drawn."""
+    for text in EVIL:
+        test = example(text=text)(test)
+    return test
+
+
+@examples
+@given(text=NASTY)
+@settings(max_examples=120, deadline=None)
+def test_text_stays_text_in_a_paragraph_a_heading_a_list_a_quote_and_a_cell(text: str) -> None:
+    if not words(text):
+        return
+    safe = escape_markdown(text)
+    places = {
+        safe: {"p"},
+        f"## {safe}": {"h2"},
+        f"- {safe}": {"ul", "li"},
+        f"> {safe}": {"blockquote", "p"},
+        f"Before {safe} [1]. After": {"p"},
+        format_table(("a", "b"), [(safe, safe)]): {"table", "thead", "tbody", "tr", "th", "td"},
+    }
+    for markdown, frame in places.items():
+        for render in (github, common):
+            shown = Shown(render(markdown))
+            assert set(shown.tags) <= frame, (markdown, shown.elements)
+            assert words(text) in words(shown.text), markdown
+
+
+@examples
+@given(text=NASTY)
+@settings(max_examples=80, deadline=None)
+def test_a_link_leads_to_the_web_and_ends_where_it_should(text: str) -> None:
+    for begin in ("https://example.org/", "HTTP://example.org/a?b=1&copy=2;", ""):
+        for render in (github, common):
+            shown = Shown(render(f"- before {format_link(begin + text, 'here')} after"))
+            assert set(shown.tags) <= {"ul", "li", "a"}
+            assert all(re.match(r"https?:", to, re.I) for to in shown.links)
+            linked = bool(begin) or re.match(r"\s*https?://[^/?#\s]", text, re.I) is not None
+            assert len(shown.links) == linked
+            assert words(shown.text) == ("before here after" if linked else "before after")
+
+
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "data:text/html,x", "file:///a", "//a", "http://[", "HTTP:"]
+)
+def test_other_schemes_are_no_links(url: str) -> None:
+    assert format_link(url, "here") == ""
+
+
+# --- whole documents ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def answer() -> Answer:
+    made = world_cup_answer()
+    assert made.report
+    match, *others = made.report.sections
+    judged = tuple(map(judge, match.sentences))
+    sections = (match.model_copy(update={"sentences": judged}), *others)
+    report = made.report.model_copy(update={"sections": sections})
+    made = made.model_copy(update={"report": report})
+    to_json(made)
+    return made
+
+
+def judge(claim: Claim) -> Claim:
+    """A claim with the verdict that a model would give it."""
+    verdicts = {"Kylian": "partial", "Nobody": "unsupported"}
+    verdict = verdicts.get(claim.text.split()[0], claim.verdict)
+    return claim.model_copy(update={"verdict": verdict})
+
+
+def hostile(text: str) -> Answer:
+    """An answer with a report in which each string from outside is this text."""
+    ours = {
+        "status",
+        "verdict",
+        "form",
+        "match",
+        "via",
+        "markdown",
+        "confidence",
+        "schema_version",
+        "topic",
+    }
+    url = f"javascript:{text}"
+
+    def filled(value: object, key: str = "") -> object:
+        if isinstance(value, dict):
+            return {name: filled(inner, name) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [filled(inner, key) for inner in value]
+        if not isinstance(value, str) or key in ours:
+            return value
+        return url if key in ("url", "link") else text
+
+    made = filled(json.loads(to_json(world_cup_answer())))
+    assert isinstance(made, dict)
+    made["slots"][text] = made["slots"].pop("winner")
+    return Answer.model_validate(made)
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_a_hostile_answer_is_inert_in_both_forms(text: str) -> None:
+    answer = hostile(text)
+    markdown = to_markdown(answer)
+    harmless = hostile("harmless")
+    for render in (github, common):
+        shown = Shown(render(markdown))
+        assert shown.tags == Shown(render(to_markdown(harmless))).tags
+        assert shown.links == []  # it has no URL that may be a link
+        assert words(shown.text).count(words(text)) > 20
+    shown = Shown(to_html(answer))
+    assert shown.tags == Shown(to_html(harmless)).tags
+    assert all(to.startswith("#") for to in shown.links)
+    names = {name for _, attributes in shown.elements for name in attributes}
+    assert not {"src", "style", "srcset", "action"} & names
+    assert not [name for name in names if name.startswith("on")]
+
+
+def test_a_report_as_a_document(answer: Answer) -> None:
+    markdown = to_markdown(answer)
+    shown = Shown(github(markdown))
+    headings = re.findall(r"^#+ (.*)$", markdown, re.M)
+    assert headings == [
+        "The 2022 FIFA World Cup final", "Methodology", "Executive Summary", "Main Findings",
+        "The match", "中文报道", "بالعربية", "Conflicting Information", "Confidence Assessment",
+        "Sources", "Facts", "Checked", "Warnings", "About this run",
+    ]  # fmt: skip
+    ids = {citation.id for citation in answer.citations}
+    assert {int(n) for n in re.findall(r"\[(\d+)\]", shown.text)} == ids
+    first = {n: quoted[0].link for n, quoted in phrases.group_by_source(answer.citations).items()}
+    marked = [unescape(to) for to in shown.links if "#:~:text=" in to]
+    assert set(map(ascii_url, first.values())) <= set(marked)
+    told = (
+        "16 sentences: 10 confirmed by quotes, 1 partly confirmed, 1 not confirmed, 4 not checked"
+    )
+    assert told in shown.text
+    assert "Nobody slept that night. (not confirmed)" in words(shown.text)
+    assert "88,966 [1]; but also: 89,000" in words(shown.text)
+
+
+def ascii_url(url: str) -> str:
+    from urllib.parse import quote
+
+    return quote(url, safe="!#$%'*+,-./:=?@_~&")
+
+
+def test_both_forms_say_the_same(answer: Answer) -> None:
+    """Every claim, quote, title, warning and figure stands in the page and in the document."""
+    shown = {form: words(Shown(text).text) for form, text in forms(answer).items()}
+    report = answer.report
+    assert report
+    wanted = [answer.topic, report.title, report.rationale, "88,966", "89,000", "not found"]
+    wanted += [citation.quote for citation in answer.citations]
+    wanted += [citation.title for citation in answer.citations]
+    wanted += [claim.text.rstrip(".。") for claim in phrases.all_claims(answer)]
+    wanted += [text for _, text in phrases.describe_methodology(report.methodology)]
+    wanted += [text for _, text in phrases.describe_run(answer)]
+    wanted += [phrases.describe_source(citation) for citation in answer.citations]
+    wanted += [*answer.warnings, "partly confirmed", "not confirmed", "High."]
+    for form, text in shown.items():
+        missing = [one for one in wanted if words(one) not in text]
+        assert not missing, (form, missing)
+
+
+def forms(answer: Answer) -> dict[str, str]:
+    return {"markdown": github(to_markdown(answer)), "html": to_html(answer)}
+
+
+def test_an_answer_without_a_report(answer: Answer) -> None:
+    plain = answer.model_copy(update={"report": None})
+    for form, text in forms(plain).items():
+        shown = words(Shown(text).text)
+        assert "Methodology" not in shown and "Sources" in shown and answer.topic in shown, form
+        assert "Argentina beat France 4-2 on penalties after a 3-3 draw [1]." in shown
+    assert "5 sentences: 3 confirmed by quotes, 2 not checked" in to_markdown(plain)
+
+
+def test_lists_and_tables_are_shown_as_such() -> None:
+    """Also where a cell holds what separates cells."""
+    listed = {"form": "item", "intro": "The scorers were:"}
+    told = {"form": "row", "intro": "The two sides:\n| Side | Goals |\n| --- | --- |"}
+    claims = tuple(
+        Claim(text=text, citations=(1,), verdict="supported", **kind)
+        for text, kind in [
+            ("Two players scored.", {}),
+            ("Messi", listed),
+            ("*Mbappé*", listed),
+            ("| Argentina | 3 |", told),
+            ("| A \\| B | 2 |", told),
+        ]
+    )
+    answer = Answer(topic="Who scored?", status="complete", claims=claims)
+    for form, text in forms(answer).items():
+        shown = Shown(text)
+        tags = [tag for tag, _ in shown.elements]
+        assert tags.count("li") >= 2 and tags.count("tr") == 3, form
+        assert (tags.count("th"), tags.count("td")) == (2, 4), form
+        for line in ("Two players scored [1].", "The scorers were:", "*Mbappé* [1]", "A | B"):
+            assert line in words(shown.text), (form, line)
+        assert words(shown.text).count("The scorers were:") == 1
+
+
+def test_an_error_is_told_in_each_form() -> None:
+    error = Error(kind="no_key", message="<b>No key</b>", remedy="Set GEMINI_API_KEY.")
+    for form, text in forms(Answer(topic="Why?", status="error", error=error)).items():
+        shown = Shown(text)
+        assert "<b>No key</b>" in shown.text and "Set GEMINI_API_KEY." in shown.text, form
+        assert "Sources" not in shown.text and "Answer" not in re.sub("Skip.*", "", shown.text)
+
+
+class Typed(SlotAnswer):
+    """A slot whose values come as the caller's schema has them."""
+
+    value: Any
+    alternatives: tuple[Any, ...]
+
+
+def test_slots_of_any_type() -> None:
+    """Typed values, nested ones, and alternatives with or without who says them."""
+    worth = Credibility(score=0.5, domain=0.5, relevance=0.5, recency=0, reason="")
+    citation = Citation(
+        id=1, title="T", url="https://a.example/", quote="q", start=0, end=1, match="exact",
+        link="https://a.example/#:~:text=q", page_sha256="0", retrieved_at="", via="page",
+        credibility=worth,
+    )  # fmt: skip
+    goals = [{"player": "Messi", "minutes": [23, 108]}, {"player": "Di María", "minutes": [36]}]
+    values = {"year": 1932, "open": True, "share": 0.25, "goals": goals, "none": [], "no": None}
+    others = ({"value": 1949, "citations": [2], "weight": 0.4}, "1950", {"value": [1, 2]})
+    slots = {
+        name: Typed(
+            value=value, status="conflict", citations=(1, 2), confidence=0.5, alternatives=others
+        )
+        for name, value in values.items()
+    }
+    answer = Answer.model_construct(
+        topic="Why?", status="complete", answer="Because.", citations=(citation,), slots=slots
+    )
+    markdown = Shown(github(to_markdown(answer))).text
+    assert "1932 [1]; but also: 1949 [2]; but also: 1950; but also: 1; 2" in markdown
+    assert "player: Messi, minutes: 23; 108" in markdown
+    for one in ("yes", "0.25", "not found", "none"):
+        assert one in markdown
+    shown = Shown(to_html(answer))
+    assert {"dl", "dt", "dd"} <= {tag for tag, _ in shown.elements}
+    assert "but also: 1949 [2]" in words(shown.text) and "Di María" in shown.text
+
+
+@pytest.mark.parametrize(
+    "text, language",
+    [
+        ("阿根廷队夺得冠军", "zh"),
+        ("決勝でアルゼンチンが勝った", "ja"),
+        ("아르헨티나 우승", "ko"),
+        ("فازت الأرجنتين", "ar"),
+        ("Argentina won", None),
+        ("Argentina won 冠军", None),
+        ("", None),
+    ],
+)
+def test_a_script_gives_its_language_away(text: str, language: str | None) -> None:
+    attributes = language_attributes(text)
+    assert attributes.get("lang") == language and attributes["dir"] == "auto"
+
+
+def test_joiners_are_kept_and_controls_are_not() -> None:
+    persian = "می‌خواهم"  # with a zero-width non-joiner
+    assert sanitize_for_display(persian) == persian
+    assert not re.search("[\x00-\x1f‮⁦]", sanitize_for_display("a\x1b[2J‮b\n⁦c"))
+
+
+def test_sentences_are_cut_where_the_answer_puts_its_markers() -> None:
+    claim = Claim(text="Wow [1]!", citations=(1, 2), verdict="partial")
+    assert phrases.split_sentence(claim) == ("Wow [1] ", (1, 2), "!", "partly confirmed")
+    assert RUN.journal

@@ -1,0 +1,221 @@
+"""The report object: order, counts, numbers and sources are those of the run, whoever wrote it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.answer import Answer, answer_schema, to_json
+from agent.answer.markdown_format import report_to_markdown
+from agent.audit.changes import compare_answers
+from agent.run.audit import audit_answer
+from agent.state import Claim, Finding, Report, Section
+from agent.state.json_data import Json
+from tests.support.reports import (
+    ARABIC,
+    CHINESE,
+    FINAL,
+    NEWS,
+    SNIPPET,
+    TOPIC,
+    UNCITED,
+    AnswerBuilder,
+    CitedSentence,
+    world_cup_answer,
+)
+
+BEAT = CitedSentence("Argentina beat France.", [(1, "Argentina beat France 4-2 on penalties")])
+
+
+def reported(**changed: Any) -> Answer:
+    """A small report, changed."""
+    run = AnswerBuilder(TOPIC, [FINAL, UNCITED, NEWS])
+    values: Json = {
+        "title": "The final [1]",
+        "themes": (Section(heading="The match [7]", claims=run.claims([BEAT])),),
+        "confidence": "Low",
+        "rationale": "One page [3].",
+    }
+    return run.build_answer([BEAT], Report(**{**values, **changed}))
+
+
+def test_the_order_of_the_markdown_is_that_of_the_design() -> None:
+    report = world_cup_answer().report
+    assert report
+    assert re.findall(r"^#{1,2} (.*)$", report.markdown, re.M) == [
+        "The 2022 FIFA World Cup final", "Methodology", "Executive Summary", "Main Findings",
+        "Conflicting Information", "Confidence Assessment", "Sources",
+    ]  # fmt: skip
+    assert re.findall(r"^### (.*)$", report.markdown, re.M) == [s.heading for s in report.sections]
+    assert "\n**High**. Two independent pages agree on the winner; only" in report.markdown
+
+
+def test_numbers_are_counted_from_the_run() -> None:
+    report = world_cup_answer().report
+    assert report and report.methodology.model_dump() == {
+        "question": TOPIC,
+        "searches": (TOPIC, "2022 final attendance"),
+        "candidates": 6,
+        "analysed": 5,
+        "snippets": 1,
+        "blocked": 1,
+        "failed": 0,
+    }
+    assert "**Sources analysed**: 5 of 6 candidates, and 1 search snippet" in report.markdown
+    assert "**Sources blocked**: 1\n" in report.markdown
+
+
+def test_every_marker_is_a_citation_and_only_what_is_cited_is_listed() -> None:
+    answer = world_cup_answer()
+    assert answer.report
+    listed = re.findall(r"^- \[(\d+)\] ", answer.report.markdown, re.M)
+    marked = set(re.findall(r"\[(\d+)\]", answer.report.markdown))
+    assert listed == ["1", "2", "3", "4", "5"] and marked == set(listed)
+    assert {citation.id for citation in answer.citations} == set(map(int, listed))
+    assert "Never cited" not in answer.report.markdown
+
+
+def test_markers_where_nothing_is_cited_are_taken_out() -> None:
+    report = reported().report
+    assert report and (report.title, report.rationale) == ("The final", "One page.")
+    assert report.sections[0].heading == "The match"
+
+
+def test_a_citation_without_a_quote_is_taken_out() -> None:
+    claims = (Claim(text="It was cold.", citations=(2, 9)),)
+    answer = reported(themes=(Section(heading="Weather", claims=claims),), conflicts=claims)
+    assert answer.report
+    assert answer.report.sections[0].sentences[0].citations == ()
+    assert answer.report.conflicts[0].citations == ()
+    assert {citation.id for citation in answer.citations} == {1}
+
+
+def test_a_quote_that_nothing_cites_is_not_listed() -> None:
+    run = AnswerBuilder(TOPIC, [FINAL, NEWS])
+    run.claims([CitedSentence("Left out.", [(2, "Lionel Messi lifted the trophy.")])])
+    answer = run.build_answer([BEAT], Report(title="T", themes=(), confidence="Low"))
+    assert {citation.id for citation in answer.citations} == {1}
+
+
+def test_no_conflict_is_said_only_where_values_were_compared() -> None:
+    def told(run: AnswerBuilder) -> str:
+        answer = run.build_answer([BEAT], Report(title="T", themes=(), confidence="Low"))
+        assert answer.report
+        return answer.report.markdown.split("## Conflicting Information\n\n")[1].split("\n")[0]
+
+    pages = [FINAL, NEWS]
+    plain = told(AnswerBuilder(TOPIC, pages))
+    assert plain == "What the sources say was not compared value by value."
+    known = AnswerBuilder(TOPIC, pages)
+    quotes = (known.quote(1, "Lionel Messi scored twice."), known.quote(2, "Lionel Messi lifted"))
+    found = Finding(slot="captain", status="filled", value="Lionel Messi", quotes=quotes)
+    run = AnswerBuilder(TOPIC, pages, [found])
+    assert told(run) == "No significant conflicting information was found."
+
+
+def test_an_answer_without_a_report_has_none() -> None:
+    answer = AnswerBuilder(TOPIC, [FINAL]).build_answer([BEAT])
+    assert answer.report is None and "report" not in json.loads(to_json(answer))
+    assert "report" in answer_schema()["properties"] and "report" not in answer_schema()["required"]
+
+
+# --- the audit ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A journal that holds the pages of the report."""
+    path = tmp_path_factory.mktemp("runs") / "monday.jsonl"
+    lines: list[Json] = [{"journal": 1, "run": "monday", "topic": TOPIC}]
+    for page in (FINAL, NEWS, UNCITED, CHINESE, ARABIC):
+        response = page.event().page.model_dump(mode="json")
+        lines.append({"call": "read", "key": page.url, "request": {}, "response": response})
+    hit = {"url": SNIPPET.url, "title": SNIPPET.title, "snippet": SNIPPET.text}
+    found = {"at": SNIPPET.event().page.retrieved_at, "hits": [hit]}
+    for query in (TOPIC, "2022 final attendance"):
+        request = {"query": query}
+        lines.append({"call": "search", "key": query, "request": request, "response": found})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    return path
+
+
+@pytest.fixture
+def answer() -> Json:
+    value = json.loads(to_json(world_cup_answer()))
+    assert isinstance(value, dict)
+    return value
+
+
+def test_a_report_stands(answer: Json, journal: Path) -> None:
+    found = audit_answer(answer, journal)
+    assert found["failures"] == []
+    assert found["checked"] == {"citations": 12, "claims": 16, "slots": 3, "pages": 5}
+
+
+FIRST, PART = "report.sections.0.sentences", "report.sections[0].sentences"
+TAMPERINGS: list[tuple[str, Any, str]] = [
+    ("report.markdown", "# Another report\n", "report.markdown"),
+    ("report.title", "Another title", "report.markdown"),
+    ("report.rationale", "It is certain.", "report.markdown"),
+    ("report.confidence", "Low", "report.markdown"),
+    ("report.sections.0.heading", "Another match", "report.markdown"),
+    (f"{FIRST}.0.text", "Pelé scored.", f"{PART}[0].verdict"),
+    (f"{FIRST}.0.verdict", "unsupported", f"{PART}[0].verdict"),
+    (f"{FIRST}.3.verdict", "supported", f"{PART}[3].verdict"),
+    (f"{FIRST}.0.citations", [9], f"{PART}[0]"),
+    (f"{FIRST}.0.citations", [], "report.markdown"),
+    ("report.sections", [], "report.markdown"),
+    ("report.conflicts", [], "report.markdown"),
+    ("report.conflicts.0.text", "All agree.", "report.markdown"),
+    ("report.conflicts.0.citations", [9], "report.conflicts[0]"),
+    ("report.methodology.question", "Why?", "report.methodology.question"),
+    ("report.methodology.searches", [], "report.markdown"),
+    ("report.methodology.searches", ["cats"], "report.methodology.searches"),
+    ("report.methodology.analysed", 50, "report.methodology.analysed"),
+    ("report.methodology.candidates", 50, "report.methodology.candidates"),
+    ("report.methodology.blocked", 0, "report.methodology.blocked"),
+    ("report.methodology.failed", 3, "report.methodology.failed"),
+    ("citations.0.title", "A better title", "report.markdown"),
+    ("claims.0.text", "France won.", "report.markdown"),
+    ("report.extra", 1, "$.report"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path, value, where", TAMPERINGS)
+def test_tampering_is_found_and_named(
+    path: str, value: Any, where: str, answer: Json, journal: Path
+) -> None:
+    *parents, last = (int(key) if key.isdigit() else key for key in path.split("."))
+    place: Any = answer
+    for key in parents:
+        place = place[key]
+    place[last] = value
+    found = audit_answer(answer, journal)
+    assert where in {failure["where"] for failure in found["failures"]}
+
+
+def test_a_marker_added_to_the_markdown_is_found(answer: Json, journal: Path) -> None:
+    report = answer["report"]
+    report["markdown"] = report["markdown"].replace("slept that night.", "slept that night [1].")
+    assert [f["where"] for f in audit_answer(answer, journal)["failures"]] == ["report.markdown"]
+
+
+def test_changes_of_a_report_are_told(answer: Json) -> None:
+    new = json.loads(json.dumps(answer))
+    new["report"]["sections"][0]["sentences"][0]["text"] = "Lionel Messi scored thrice."
+    told = compare_answers(answer, new)["claims"]
+    assert told == {
+        "added": ["Lionel Messi scored thrice."],
+        "removed": ["Lionel Messi scored twice."],
+    }
+
+
+def test_the_markdown_is_made_of_the_object_alone(answer: Json) -> None:
+    again = Answer.model_validate(answer)
+    assert again.report
+    markdown = report_to_markdown(again.report, again.claims, again.citations)
+    assert markdown == again.report.markdown

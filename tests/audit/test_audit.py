@@ -1,0 +1,221 @@
+"""The audit: an answer stands, and whatever is tampered with is found and named."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.answer import to_json
+from agent.audit.changes import compare_answers
+from agent.errors import JournalError, UsageError
+from agent.run import research
+from agent.run.audit import audit_answer
+from agent.settings import Settings
+from agent.state.json_data import Json
+from tests.steps.test_slots import TOPIC, ended
+from tests.support.processes import run_command
+from tests.support.services import Raw, Services, judge_by_names
+from tests.support.thinker import FINAL, Fact, Thinker
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def answer(services: Services, settings: Settings) -> Json:
+    """An answer with a page, a snippet and two claims, the second judged by a model."""
+    services.pages = {"final": FINAL}
+    services.hits = {TOPIC: ["final", "gone"], "score": ["final"]}
+    honest = Thinker(
+        [Fact("winner", "Argentina", "Argentina won"), Fact("about", "gone", "About gone")],
+        ["score"],
+    )
+
+    def think(asked: Any) -> Any:
+        reply = honest(asked)
+        if asked.task == "synthesize":
+            reply["answer"] = "Argentina won the cup. [1] It is about something gone [2]."
+        if asked.task == "verify":
+            return judge_by_names(asked)
+        return reply
+
+    services.think = think
+    _, made = ended(TOPIC, settings)
+    value = json.loads(to_json(made))
+    assert [claim["verdict"] for claim in value["claims"]] == ["supported", "supported"]
+    assert {citation["via"] for citation in value["citations"]} == {"page", "snippet"}
+    assert isinstance(value, dict)
+    return value
+
+
+def test_a_whole_answer_stands(answer: Json) -> None:
+    found = audit_answer(answer)
+    assert found["ok"] and found["failures"] == [] and found["replayed"]
+    assert found["checked"] == {"citations": 2, "claims": 2, "slots": 2, "pages": 2}
+    judged = {"verdict": "supported", "by": "gemini-3.8-flash"}
+    names = ("claims[1]", "slots.winner", "slots.about")
+    assert found["judged_by_model"] == [{"where": name, **judged} for name in names]
+
+
+def put(path: str, value: Any) -> Callable[[Json], None]:
+    def tamper(answer: Json) -> None:
+        *parents, last = path.split(".")
+        place: Any = answer
+        for key in parents:
+            place = place[int(key) if key.isdigit() else key]
+        place[int(last) if last.isdigit() else last] = value
+
+    return tamper
+
+
+TAMPERINGS: list[tuple[Callable[[Json], None], str]] = [
+    (put("answer", "Brazil won the cup [1]."), "answer"),
+    (put("citations.0.quote", "Brazil won the cup."), "citations[0].quote"),
+    (put("citations.0.start", 0), "citations[0].quote"),
+    (put("citations.0.end", 3), "citations[0].quote"),
+    (put("citations.0.page_sha256", "0" * 64), "citations[0].page_sha256"),
+    (put("citations.0.url", "https://elsewhere.org/"), "citations[0].url"),
+    (put("citations.0.title", "Another page"), "citations[0].title"),
+    (put("citations.1.retrieved_at", "2001-01-01T00:00:00Z"), "citations[1].retrieved_at"),
+    (put("citations.0.link", "https://elsewhere.org/"), "citations[0].link"),
+    (put("citations.0.match", "none"), "citations[0].match"),
+    (put("citations.0.id", 7), "answer"),
+    (put("claims.0.text", "Brazil won the cup."), "answer"),
+    (put("claims.1.verdict", "partial"), "claims[1].verdict"),
+    (put("claims.0.verdict", "partial"), "claims[0].verdict"),
+    (put("claims.1.by", "rule"), "claims[1].by"),
+    (put("claims.0.by", "another-model"), "claims[0].by"),
+    (put("claims.0.form", "item"), "answer"),
+    (put("slots.winner.verdict", "partial"), "slots.winner.verdict"),
+    (put("slots.winner.by", "another-model"), "slots.winner.verdict"),
+    (put("claims.0.citations", [2]), "answer"),
+    (put("claims.0.citations", []), "answer"),
+    (put("slots.winner.citations", [9]), "slots.winner"),
+    (put("claims", []), "answer"),
+    (put("topic", "Who won the cup of 1990?"), "topic"),
+    (put("degraded", False), "degraded"),
+    (put("slots.winner.confidence", 0.99), "slots.winner.confidence"),
+    (lambda answer: answer["slots"].pop("winner"), "slots.winner"),
+    (put("sources.blocked", 7), "sources.blocked"),
+    (put("usage.searches", 0), "usage.searches"),
+    (put("warnings", []), "warnings"),
+    (put("citations.0.credibility.score", 0.99), "citations[0].credibility.score"),
+    (put("status", "splendid"), "$.status"),
+    (lambda answer: answer.pop("citations"), "$"),
+    (put("extra", 1), "$"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(TAMPERINGS)))
+def test_tampering_is_found_and_named(number: int, answer: Json) -> None:
+    tamper, where = TAMPERINGS[number]
+    changed = copy.deepcopy(answer)
+    tamper(changed)
+    found = audit_answer(changed)
+    assert not found["ok"] and where in {failure["where"] for failure in found["failures"]}
+
+
+def test_a_tampered_journal_is_found(answer: Json, tmp_path: Path) -> None:
+    journal = Path(answer["run"]["journal"])
+    forged = tmp_path / "forged.jsonl"
+    forged.write_text(journal.read_text("utf-8").replace("Argentina won", "Brazil won"))
+    found = audit_answer(answer, forged)
+    assert "citations[0].page_sha256" in {failure["where"] for failure in found["failures"]}
+    with pytest.raises(JournalError):
+        audit_answer(answer, tmp_path / "missing.jsonl")
+    for damage in ('"call": "nap"', '"call": ["read"]'):
+        forged.write_text(journal.read_text("utf-8").replace('"call": "read"', damage))
+        with pytest.raises(JournalError):
+            audit_answer(answer, forged)
+
+
+def test_what_another_version_wrote_is_not_replayed(answer: Json, tmp_path: Path) -> None:
+    journal = tmp_path / "old.jsonl"
+    first, rest = Path(answer["run"]["journal"]).read_text("utf-8").split("\n", 1)
+    journal.write_text(f"{json.dumps({**json.loads(first), 'version': '0.0.1'})}\n{rest}")
+    found = audit_answer({**answer, "degraded": False}, journal)
+    assert found["ok"] and not found["replayed"]
+
+
+def test_changes_claim_by_claim_and_slot_by_slot(answer: Json) -> None:
+    assert compare_answers(answer, copy.deepcopy(answer))["ok"]
+    new = copy.deepcopy(answer)
+    new["claims"][0]["text"] = "France won the cup."
+    new["slots"]["winner"]["value"] = "France"
+    new["slots"]["host"] = {**new["slots"]["winner"], "value": "Qatar"}
+    told = compare_answers(answer, new)
+    assert not told["ok"]
+    assert told["claims"] == {
+        "added": ["France won the cup."],
+        "removed": ["Argentina won the cup."],
+    }
+    assert told["slots"]["winner"]["new"]["value"] == "France"
+    assert told["slots"]["host"]["old"] is None
+    assert not compare_answers(answer, {**answer, "topic": "Who won the cup of 1990?"})["ok"]
+    with pytest.raises(UsageError):
+        compare_answers(answer, {"answer": "no answer object"})
+
+
+def command(*arguments: str, cwd: Path, **more: str) -> tuple[int, Json]:
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", **more}
+    done = run_command("-m", "agent.audit", *arguments, cwd=cwd, env=environment, text=True)
+    assert "Traceback" not in done.stderr
+    value = json.loads(done.stdout)
+    assert isinstance(value, dict)
+    return done.returncode, value
+
+
+def test_the_command(answer: Json, tmp_path: Path) -> None:
+    file, old = tmp_path / "answer.json", tmp_path / "old.json"
+    file.write_text(json.dumps(answer))
+    assert command("answer.json", cwd=tmp_path)[0] == 0
+    put("claims.0.text", "Brazil won the cup.")(answer)
+    old.write_text(json.dumps(answer))
+    status, found = command("old.json", cwd=tmp_path)
+    assert status == 1 and found["failures"]
+    status, found = command("--diff", "old.json", "answer.json", cwd=tmp_path)
+    assert status == 1 and found["claims"]["removed"] == ["Brazil won the cup."]
+    for wrong in (["missing.json"], [], ["answer.json", "old.json"], ["--nonsense", "x"]):
+        status, found = command(*wrong, cwd=tmp_path)
+        assert status == 2 and found["error"]["remedy"]
+
+
+def test_fetch_tells_which_quotes_have_gone(
+    answer: Json, services: Services, tmp_path: Path
+) -> None:
+    (tmp_path / "answer.json").write_text(json.dumps(answer))
+    more = {"ALLOW_PRIVATE_NETWORK": "1", "RESPECT_ROBOTS": "0"}
+    status, found = command("answer.json", "--fetch", cwd=tmp_path, **more)
+    assert status == 0 and [row["now"] for row in found["live"]] == ["there", "unread"]
+    services.pages = {"final": "Nothing of it is left.", "gone": Raw(404, "")}
+    status, found = command("answer.json", "--fetch", cwd=tmp_path, **more)
+    assert status == 0 and [row["now"] for row in found["live"]] == ["gone", "unread"]
+
+
+def test_an_offline_answer_stands_too(tmp_path: Path) -> None:
+    run = research("Who founded Nokia?", Settings(offline=True, runs_dir=tmp_path))
+    for _ in run:
+        pass
+    assert audit_answer(json.loads(to_json(run.answer())))["ok"]
+
+
+@pytest.mark.parametrize("calls", range(1, 9))
+def test_an_answer_that_was_cut_short_stands_too_and_after_it_has_gone_on(
+    calls: int, tmp_path: Path
+) -> None:
+    """What was under way at the end was paid for, though a replay does not see it."""
+    own = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path, resume="a")
+    cut = research("Who won the 2022 FIFA World Cup?", own.model_copy(update={"max_calls": calls}))
+    partial = json.loads(to_json(cut.answer()))
+    assert partial["status"] in ("partial", "insufficient")
+    found = audit_answer(partial)
+    assert found["ok"] and found["replayed"], found["failures"]
+    whole = json.loads(to_json(research("", own).answer()))
+    found = audit_answer(whole)
+    assert whole["status"] == "complete" and found["ok"] and found["replayed"]
+    found = audit_answer(partial)
+    assert found["ok"] and not found["replayed"], found["failures"]

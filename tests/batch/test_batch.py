@@ -1,0 +1,352 @@
+"""A batch: each topic is done once whatever happens on the way, and a bad one costs only itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.answer import Answer, answer_validator
+from agent.batch.batch import Batch, Progress, sort_rows
+from agent.batch.local import LocalEngine, run_name
+from agent.batch.output import OutputFile
+from agent.batch.progress import ProgressReporter, format_progress
+from agent.batch.topics import Topic, read_topics
+from agent.errors import JournalError, UsageError
+from agent.outside.budget import Caps
+from agent.run.resources import share_resources
+from agent.settings import parse_settings
+from tests.support.cups import (
+    count_requests,
+    cup_number,
+    cup_topic,
+    finished_calls,
+    requests_since,
+    serve_cups,
+    topic_lines,
+)
+from tests.support.processes import start_command
+from tests.support.services import Raw, Services
+
+ROOT = Path(__file__).parents[2]
+COUNT = 12
+LONGEST = 60.0  # seconds: a net under a process that hangs
+
+
+def rows_of(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(raw) for raw in out.read_text("utf-8").splitlines()]
+
+
+class Command:
+    """`python -m agent.batch` in a folder, against services."""
+
+    def __init__(self, folder: Path, services: Services, **more: str) -> None:
+        self.out = folder / "out.jsonl"
+        self.topics = folder / "topics.jsonl"
+        self._folder = folder
+        kept = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
+        given = services.environment(folder, CACHE_TTL="0", PYTHONPATH=str(ROOT), **more)
+        self._environment = {**kept, **given}
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        arguments = ["-m", "agent.batch", self.topics, "--out", self.out, *options]
+        return start_command(
+            *arguments,
+            cwd=self._folder,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *options: str) -> tuple[int, dict[str, Any], str]:
+        """Its exit status, its summary, and what it said."""
+        return ended(self.start(*options))
+
+    def wait_for(self, count: int) -> None:
+        """Wait until there are so many rows."""
+        until = time.monotonic() + LONGEST
+        while not self.out.exists() or self.out.read_bytes().count(b"\n") < count:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any], str]:
+    out, err = process.communicate(timeout=LONGEST)
+    assert "Traceback" not in err, err
+    return process.returncode, json.loads(out), err
+
+
+@pytest.fixture
+def command(tmp_path: Path, services: Services) -> Command:
+    serve_cups(services, COUNT)
+    made = Command(tmp_path, services)
+    made.topics.write_text(topic_lines(COUNT))
+    return made
+
+
+def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
+    command: Command, services: Services, tmp_path: Path
+) -> None:
+    services.latency = lambda: 0.05
+    first = command.start("--concurrency", "4")
+    command.wait_for(2)
+    first.kill()
+    first.communicate()
+    rows, paid, then = rows_of(command.out), journals(tmp_path), count_requests(services)
+    assert 2 <= len(rows) < COUNT and len(paid) > 5 * len(rows)
+
+    with command.out.open("a") as file:
+        file.write('{"id":"c99","torn')  # as a kill in the middle of a row would leave it
+    second = command.start("--concurrency", "4")
+    command.wait_for(len(rows) + 2)
+    second.send_signal(signal.SIGINT)
+    status, summary, err = ended(second)
+    assert (status, summary["stopped"]) == (
+        130,
+        "interrupted",
+    ) and "the same command goes on" in err
+    assert 0 < summary["left"] == COUNT - summary["answered"]
+    assert not paid & set(requests_since(services, then))
+
+    paid, then = journals(tmp_path), count_requests(services)
+    status, summary, err = command.run("--in-order")
+    assert err.splitlines()[-1].startswith(f"{COUNT}/{COUNT} done, 0 under way")
+    assert (status, summary["answered"], summary["left"]) == (0, COUNT, 0)
+    assert not paid & set(requests_since(services, then))
+    told = rows_of(command.out)
+    assert [row.pop("id") for row in told] == [f"c{n}" for n in range(1, COUNT + 1)]
+    for n, row in enumerate(told, 1):
+        answer_validator().validate(row)
+        assert row["status"] == "complete" and f"Team {n}" in row["answer"]
+    assert summary["usage"]["llm_calls"] == sum(row["usage"]["llm_calls"] for row in told)
+    assert sum(one["calls"] for one in summary["usage"]["by_model"].values()) == sum(
+        one["calls"] for row in told for one in row["usage"]["by_model"].values()
+    )
+
+
+def journals(folder: Path) -> set[tuple[str, str]]:
+    return finished_calls((folder / "runs").glob("*.jsonl"))
+
+
+def test_a_bad_topic_costs_only_itself(command: Command, services: Services) -> None:
+    rows = [
+        '{"id": "good", "topic": "Who won cup number 1?"}',
+        "not JSON",
+        '{"id": "empty", "topic": " "}',
+        '{"id": "long", "topic": "%s"}' % ("x" * 3000),
+        '{"id": {}, "topic": "Who won cup number 2?"}',
+        '"Who won cup number 3?"',
+        '{"id": "down", "topic": "Who won cup number 4?"}',
+    ]
+    command.topics.write_text("\n".join(rows))
+    services.pages.pop("final-4")
+    known = services.hits
+    assert callable(known)
+    services.hits = lambda query: Raw(500, "down") if "4" in query else known(query)
+    status, summary, _ = command.run()
+    assert (status, summary["answered"], summary["failed"], summary["left"]) == (1, 2, 5, 0)
+    told = {row["id"]: row for row in rows_of(command.out)}
+    assert told["good"]["status"] == told[6]["status"] == "complete"
+    assert told[2]["error"]["message"].startswith("Line 2 is not")
+    assert "too long" in told["long"]["error"]["message"]
+    assert "No search provider answered" in told["down"]["error"]["message"]
+
+    services.hits, services.pages["final-4"] = known, "Team 4 won cup number 4."
+    command.topics.write_text("\n".join([rows[0].replace("number 1", "number 2"), *rows[1:]]))
+    then = count_requests(services)
+    status, summary, err = command.run("--retry-failed")
+    assert status == 2 and summary["error"]["kind"] == "usage" and "another question" in err
+    assert len(rows_of(command.out)) == 7
+    rows[1] = '"Who won cup number 2?"'
+    command.topics.write_text("\n".join(rows))
+    status, summary, _ = command.run("--retry-failed")
+    assert (summary["answered"], summary["failed"]) == (4, 3)
+    assert not [call for call in requests_since(services, then) if "number 1" in call[1]]
+
+
+def test_a_cap_of_the_batch_leaves_the_rest_and_a_higher_one_goes_on(
+    command: Command, services: Services
+) -> None:
+    status, summary, err = command.run("--max-calls", "30", "--concurrency", "2")
+    assert (status, summary["stopped"]) == (
+        1,
+        "--max-calls is used up",
+    ) and "topics are left" in err
+    made = sum(count_requests(services))
+    assert 0 < summary["left"] < COUNT and 30 <= made <= 30 + 2 * 8
+    assert command.run("--max-calls", "1000")[1]["left"] == 0
+    then = count_requests(services)
+    assert command.run()[0] == 0 and count_requests(services) == then
+
+
+@pytest.mark.parametrize("key", ["GEMINI_API_KEY", "SERPAPI_API_KEY"])
+def test_a_refused_key_ends_it_early_and_a_mended_one_goes_on(
+    command: Command, services: Services, tmp_path: Path, key: str
+) -> None:
+    refused = Command(tmp_path, services, **{key: "sk-refused-1234"})
+    status, summary, err = refused.run("--concurrency", "2")
+    assert (status, summary["left"], summary["failed"]) == (1, COUNT, 0)
+    assert f"topics are left: {summary['stopped']}" in err + "." and key in summary["stopped"]
+    assert "sk-refused-1234" not in err and len(services.model_requests) < COUNT
+    status, summary, _ = command.run()
+    assert (status, summary["answered"]) == (0, COUNT)
+
+
+def test_a_topic_that_alone_is_refused_costs_only_itself(
+    command: Command, services: Services
+) -> None:
+    known, no_credit = services.hits, Raw(429, '{"error": "Your account has run out of searches."}')
+    assert callable(known)
+    services.hits = lambda query: no_credit if cup_number(query) == 1 else known(query)
+    status, summary, _ = command.run("--concurrency", "2")
+    assert (status, summary["answered"], summary["failed"], summary["left"]) == (1, COUNT - 1, 1, 0)
+
+
+def test_what_cannot_run_is_told_before_anything_is_begun(
+    command: Command, tmp_path: Path, services: Services
+) -> None:
+    bare = Command(tmp_path, services, GEMINI_API_KEY="")
+    status, said, err = bare.run()
+    assert status == 1 and said["error"]["kind"] == "not_configured" and "GEMINI_API_KEY" in err
+    command.topics.write_text('{"id": 7, "topic": "a?"}\n{"id": "7", "topic": "b?"}')
+    assert "the id '7' twice" in command.run()[2]
+    for cap in ("--max-usd=nan", "--max-calls=0"):
+        assert "room for nothing" in command.run(cap)[2]
+    assert not command.out.exists()
+
+
+# --- parts --------------------------------------------------------------------------------------
+
+
+def test_one_file_has_one_writer(tmp_path: Path) -> None:
+    rows = OutputFile(tmp_path / "out")
+    with pytest.raises(JournalError, match="another batch"):
+        OutputFile(tmp_path / "out")
+    rows.rewrite([])  # the rewritten file is locked as well
+    with pytest.raises(JournalError, match="another batch"):
+        OutputFile(tmp_path / "out")
+    rows.close()
+    OutputFile(tmp_path / "out").close()
+
+
+def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("my notes\n")
+    with pytest.raises(UsageError, match="other things than rows"):
+        OutputFile(tmp_path / "notes")
+    assert (tmp_path / "notes").read_text() == "my notes\n"
+    with pytest.raises(UsageError, match="cannot be written"):
+        OutputFile(tmp_path / "no" / "out")
+    for path in (Path(), Path("/dev/full"), tmp_path):
+        with pytest.raises(UsageError, match="is no file"):
+            OutputFile(path)
+
+
+def test_a_removed_file_begins_a_new_batch(tmp_path: Path) -> None:
+    first = OutputFile(tmp_path / "out")
+    first.close()
+    again = OutputFile(tmp_path / "out")
+    assert again.batch_name == first.batch_name  # killed before the first row: its runs go on
+    again.close()
+    (tmp_path / "out").unlink()
+    assert OutputFile(tmp_path / "out").batch_name != first.batch_name
+
+
+def test_any_id_is_a_row_in_utf_8(tmp_path: Path) -> None:
+    rows = OutputFile(tmp_path / "out")
+    answer = Answer(topic="a?", status="insufficient").model_dump(mode="json")
+    rows.append({"id": "half a pair \ud83d", **answer})
+    assert rows_of(tmp_path / "out")[0]["id"] == "half a pair \ud83d" and rows.index
+    rows.close()
+    assert OutputFile(tmp_path / "out").index == rows.index
+
+
+def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
+    rows = OutputFile(tmp_path / "out")
+    for each in ("b", "z", "x", "y", "a"):
+        answer = Answer(topic=each, status="insufficient").model_dump(mode="json")
+        rows.append({"id": each, **answer})
+    sort_rows([Topic("a", "a"), Topic("b", "b"), Topic("c", "c")], rows)
+    assert [row["id"] for row in rows_of(tmp_path / "out")] == list("abzxy")
+    rows.append({"id": "c", **answer})
+    assert list(rows.index) == list("abzxyc") and len(rows_of(tmp_path / "out")) == 6
+
+
+def test_the_ways_to_write_topics(tmp_path: Path) -> None:
+    def of(name: str, text: str) -> list[Topic]:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return read_topics(tmp_path / name)
+
+    assert of("a.txt", "\ufeffone?\r\n\r\n two? \n") == [(1, "one?", ""), (3, "two?", "")]
+    assert of("a.jsonl", '{"id":"x","topic":"one?"}\n"two?"') == [
+        ("x", "one?", ""),
+        (2, "two?", ""),
+    ]
+    text = 'id,topic,more\nx,"one,\ntwo?",1\n,three?,\n'
+    assert of("a.csv", text) == [("x", "one,\ntwo?", ""), (4, "three?", "")]
+    assert of("a.tsv", text.replace(",", "\t").replace("one\t", "one,")) == of("a.csv", text)
+    assert of("a.txt", '\n{"id":"x","topic":"one?"}') == [("x", "one?", "")]
+    for name, text, said in [
+        ("a.csv", "question\nx", "no column `topic`"),
+        ("a.csv", "id;topic\n1;x", "no column `topic`"),
+        ("a.json", '[{"id": 1, "topic": "one?"}]', "holds no topic. Line 1 is not"),
+        ("a.txt", "\n \n", "holds no topic"),
+        ("none/a.txt", "", "cannot be read"),
+        ("a.jsonl", '{"id":1,"topic":"a"}\n"b"\n{"id":"2","topic":"c"}', "twice"),
+    ]:
+        with pytest.raises((UsageError, OSError), match=f"{said}|No such file"):
+            of(name, text)
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_topics(tmp_path / "none.txt")
+
+
+@given(st.sampled_from([".txt", ".jsonl", ".csv"]), st.binary(max_size=200))
+def test_any_file_is_topics_or_told(tmp_path_factory: Any, suffix: str, data: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / f"any{suffix}"
+    path.write_bytes(data)
+    try:
+        topics = read_topics(path)
+    except UsageError as error:
+        assert error.remedy
+    else:
+        assert len({str(each.id) for each in topics}) == len(topics) > 0
+
+
+@given(st.text(max_size=50), st.text(max_size=50), st.text(max_size=300))
+def test_names_of_runs_are_safe_and_their_own(one: str, other: str, text: str) -> None:
+    name = run_name("b", Topic(one, text))
+    assert name.isascii() and "/" not in name and not name.startswith(".") and len(name) < 80
+    assert (name == run_name("b", Topic(other, text))) == (one == other)
+
+
+def test_a_bug_in_a_run_costs_its_topic(services: Services, tmp_path: Path) -> None:
+    """The first run's journal is a directory, which no code of ours expects."""
+    serve_cups(services, 2)
+    settings = parse_settings(services.environment(tmp_path, CACHE_TTL="0"))
+    rows = OutputFile(tmp_path / "out")
+    topics = [Topic(n, cup_topic(n)) for n in (1, 2)]
+    (tmp_path / "runs" / f"{run_name(rows.batch_name, topics[0])}.jsonl").mkdir(parents=True)
+    told: list[Progress] = []
+    engine = LocalEngine(share_resources(settings))
+    batch = Batch(topics, rows, engine, settings, Caps(), concurrency=2)
+    summary = batch.run(told.append)
+    assert summary.statuses == {"complete": 1, "error": 1} and told[-1].done == 2
+    assert engine.usage_in_flight() == []
+
+
+def test_progress_is_sparse_in_a_pipe() -> None:
+    def at(seconds: float) -> Progress:
+        return Progress(topics=9, done=3, failed=1, in_flight=2, seconds=seconds, eta=3700, usd=0.5)
+
+    assert format_progress(at(1)) == "3/9 done, 1 failed, 2 under way, $0.50, 1 h 1 min left"
+    pipe, terminal = ProgressReporter(terminal=False), ProgressReporter(terminal=True)
+    assert [bool(pipe.next_line(at(s))) for s in (1, 2, 30, 32)] == [True, False, False, True]
+    assert [bool(terminal.next_line(at(s))) for s in (1, 1.2, 2)] == [True, False, True]

@@ -1,0 +1,493 @@
+"""The check of a report as a run: verdicts by rules and by a model, journal, doors, formats."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from agent.answer.check import CheckResult, build_check_result, check_schema
+from agent.answer.check_html_format import to_check_html
+from agent.answer.check_sarif_format import to_check_sarif
+from agent.answer.check_text_format import to_check_text
+from agent.check.__main__ import command
+from agent.checking.cited_claims import ClaimRuling, rule_claim
+from agent.documents.reports.reader import read_report
+from agent.errors import UsageError
+from agent.run.audit import audit_answer
+from agent.run.check import begin_check
+from agent.run.estimate import estimate
+from agent.settings import Settings
+from agent.state import Hit, Page, Source
+from tests.support.processes import run_command
+from tests.support.services import Raw, Services, parse_claims
+from tests.support.web import Web, configure_from
+from tests.support.worlds import read_journal_calls
+
+ROOT = Path(__file__).parents[2]
+AMPERE = (
+    "The MF Ampere is the first battery-electric car ferry of Norway.\n"
+    "It entered service on the Sognefjord in 2015.\n"
+    "The ship carries 120 cars and 360 passengers.\n"
+    "Ampere has crossed the Sognefjord on batteries since 2015, 34 times a day.\n"
+    "“All new tenders shall ask for zero emissions from now on,” Minister Solvik wrote.\n"
+)
+ELLEN = (
+    "Ellen is a Danish ferry that was built on the island of Als.\n"
+    "Ellen carried her first passengers in August 2019, two years later than planned.\n"
+    "The project cost 21.3 million euros, of which the Union paid 15 million.\n"
+    "She can sail 22 nautical miles on one charge.\n"
+)
+
+
+def source(text: str, n: int = 1, title: str = "A page") -> Source:
+    url = f"https://page.example/{n}"
+    page = Page.from_text(url, title, text, "2026-01-01T00:00:00Z")
+    return Source(n=n, page=page, hit=Hit(url=url))
+
+
+def rule(claim: str, *texts: str) -> ClaimRuling:
+    return rule_claim(claim, [source(text, n) for n, text in enumerate(texts, 1)])
+
+
+# --- rules ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict", "reason"),
+    [
+        ("The ship carries 120 cars and 360 passengers.", "supported", ""),
+        ("The ship carries 150 cars and 360 passengers.", "contradicted", "the page says 120"),
+        ("According to the yard, the ship carries 120 cars and 390 passengers.", "contradicted",
+         "the page says 360"),
+        ("Ellen carried her first passengers in August 2017.", "contradicted",
+         "the page says 2019"),
+        ("The MF Ampere cost 84 million dollars.", "unsupported",
+         "84 million dollars is not on the page"),
+        ("“No diesel ferry will cross a fjord again,” Solvik wrote.", "unsupported",
+         "these words are not on the page"),
+        ("“All new tenders shall ask for zero emissions,” Minister Solvik wrote.", "supported", ""),
+        ("“All new tenders shall ask for zero emissions,” wrote Henrik Lund.", "unchecked", ""),
+        ("Lionel Messi lifted the trophy at Lusail while Macron watched.", "unsupported",
+         "the page does not name Lionel Messi or Lusail"),
+        ("Butter and flour are stirred until the sauce thickens.", "unsupported",
+         "the page is about something else"),
+        ("It crosses the Sognefjord 34 times a day in every weather.", "unchecked", ""),
+        ("The ferry Ellen sails about 20 nautical miles on a charge.", "unchecked", ""),
+        ("The Union paid for most of the Danish project.", "unchecked", ""),
+        ("Лионель Месси поднял кубок на стадионе в Катаре.", "unchecked", ""),
+        ("Die Fähre Ellen kostete 21,3 Millionen Euro.", "unchecked", ""),
+    ],
+)  # fmt: skip
+def test_what_rules_say(claim: str, verdict: str, reason: str) -> None:
+    ruling = rule(claim, AMPERE, ELLEN)
+    assert (ruling.verdict, ruling.reason) == (verdict, reason)
+
+
+def test_another_sentence_that_has_the_number_forbids_a_contradiction() -> None:
+    page = "In 2018 the old town had 4,900 people.\nIn 2019 the old town had 5,000 people.\n"
+    assert rule("In 2019 the old town had 5,000 people, they say.", page).verdict == "unchecked"
+    assert rule("In 2019 the old town had 4,800 people.", page).verdict == "contradicted"
+
+
+def test_names_in_another_script_are_not_compared() -> None:
+    page = "阿根廷队在卢赛尔体育场击败法国队，梅西捧起大力神杯，姆巴佩上演帽子戏法。" * 5
+    assert rule("Lionel Messi lifted the trophy at Lusail.", page).verdict == "unchecked"
+
+
+def test_the_quote_of_a_ruling_is_nearest_or_decides() -> None:
+    quote = rule("The ship carries 150 cars and 360 passengers.", ELLEN, AMPERE).quote
+    assert quote and quote.source == 2 and quote.text.startswith("The ship carries 120 cars")
+
+
+# --- a run ----------------------------------------------------------------------------------------
+
+
+def write(services: Services) -> str:
+    """A report on two pages, a dead one, and one that nobody names."""
+    services.pages = {"ampere": AMPERE, "ellen": ELLEN}
+    return (
+        "# Electric ferries\n\n"
+        "The ship carries 120 cars and 360 passengers [1]. "
+        "The ship carries 150 cars and 360 passengers [1]. "
+        "It crosses the Sognefjord 34 times a day in every weather [1]. "
+        "Ellen was built on the island of Als in Denmark [2]. "
+        "Basto Electric halved the emissions of its route [3]. "
+        "The ministry agrees with all of this [4]. "
+        "Most captains like the new ships.\n\n"
+        f"## References\n\n[1] {services.url('ampere')}\n\n[2] {services.url('ellen')}\n\n"
+        f"[3] {services.url('gone')}\n\n[4] The ministry, in print\n"
+    )
+
+
+def judge(rows: dict[str, str]) -> Callable[[Any], Any]:
+    """A model that has a verdict for claims by their first words."""
+
+    def think(asked: Any) -> Any:
+        verdicts = []
+        for n, (cites, text) in parse_claims(asked.prompt).items():
+            found = [verdict for start, verdict in rows.items() if text.startswith(start)]
+            verdicts.append({"claim": n, "verdict": found[0], "source": cites[0]})
+        return {"verdicts": verdicts}
+
+    return think
+
+
+VERDICTS = {"It crosses": "partial", "Ellen was": "supported"}
+
+
+def check(services: Services, settings: Settings, **changes: Any) -> CheckResult:
+    report = read_report(write(services).encode(), "report.md")
+    return build_check_result(begin_check(report, settings.model_copy(update=changes)).answer())
+
+
+def verdicts(result: CheckResult) -> list[str]:
+    return [claim.verdict for claim in result.claims]
+
+
+def test_a_report_is_checked_with_a_model(services: Services, settings: Settings) -> None:
+    services.think = judge(VERDICTS)
+    result = check(services, settings)
+    assert verdicts(result) == [
+        "supported", "contradicted", "partial", "supported", "unreadable", "unreadable",
+    ]  # fmt: skip
+    assert [claim.by for claim in result.claims[:4]] == ["rule", "rule", *2 * ["gemini-3.8-flash"]]
+    assert result.claims[2].reason == "“in every weather” is not on the page"
+    assert "404" in result.claims[4].reason and "no address" in result.claims[5].reason
+    assert [one.text for one in result.uncited] == ["Most captains like the new ships."]
+    assert not result.ok and result.status == "partial" and result.error is None
+    assert services.tasks() == ["verify"], "the open claims go out in one call"
+    pages = [name for name in services.page_requests if name != "robots.txt"]
+    assert sorted(pages) == ["ampere", "ellen", "gone"], "each page is read once"
+    jsonschema.validate(result.model_dump(mode="json"), check_schema())
+
+
+def test_quotes_and_sentences_stand_at_their_offsets(
+    services: Services, settings: Settings
+) -> None:
+    services.think = judge(VERDICTS)
+    result = check(services, settings)
+    pages = {one.id: one.page_sha256 for one in result.sources}
+    assert result.run and result.report
+    texts = {
+        call["response"]["sha256"]: call["response"]["text"]
+        for call in read_journal_calls(Path(result.run["journal"]))
+        if call["call"] == "read" and "response" in call
+    }
+    for claim in result.claims:
+        shown = result.report.text[claim.start : claim.end]
+        assert claim.text.split()[0] in shown
+        if claim.quote:
+            text = texts[pages[claim.source or 0]]
+            assert text[claim.quote_start : claim.quote_end] == claim.quote
+            assert claim.link.startswith("http") and "#:~:text=" in claim.link
+
+
+def test_without_a_model_the_rest_is_unchecked(services: Services, settings: Settings) -> None:
+    for changes in ({"llm": ("extractive",)}, {"verify": "rules"}):
+        result = check(services, settings, **changes)
+        assert verdicts(result)[:4] == ["supported", "contradicted", "unchecked", "unchecked"]
+    assert not services.model_requests
+
+
+def test_a_machine_without_any_key_checks_by_rules(services: Services, settings: Settings) -> None:
+    none = {"gemini_api_key": Settings().gemini_api_key, "use_vertexai": False}
+    result = check(services, settings, **none)
+    assert result.error is None and verdicts(result)[0] == "supported"
+
+
+def test_a_model_that_fails_leaves_what_rules_say(services: Services, settings: Settings) -> None:
+    services.think = lambda _: Raw(403, "no")
+    result = check(services, settings)
+    assert verdicts(result)[:4] == ["supported", "contradicted", "unchecked", "unchecked"]
+    assert any("403" in warning or "rules" in warning for warning in result.warnings)
+
+
+def test_a_model_is_not_asked_about_a_number_that_no_page_has(
+    services: Services, settings: Settings
+) -> None:
+    services.think = judge({"": "supported"})
+    services.pages = {"p": AMPERE}
+    text = f"A crossing by Ampere takes 17 minutes ([p]({services.url('p')}))."
+    result = build_check_result(begin_check(read_report(text.encode()), settings).answer())
+    [claim] = result.claims
+    assert (claim.verdict, claim.by) == ("unsupported", "rule") and not services.model_requests
+    assert claim.reason == "17 minutes is not on the page" and claim.quote
+
+
+def test_two_hundred_sentences_and_sixty_sources_in_few_calls(
+    services: Services, settings: Settings
+) -> None:
+    services.think = judge({"": "supported"})
+    services.pages = {
+        f"p{n}": f"Harbour {n} lies in the north of the country.\nIts quay was widened by hand.\n"
+        for n in range(60)
+    }
+    lines = [
+        f"The quay of harbour {n % 60} was made wider by people {n} [{n % 60 + 1}]."
+        for n in range(200)
+    ]
+    listed = [f"[{n + 1}] {services.url(f'p{n}')}" for n in range(60)]
+    text = "\n\n".join([*lines, "## References", *listed])
+    run = begin_check(read_report(text.encode()), settings.model_copy(update={"verify_batch": 8}))
+    result = build_check_result(run.answer())
+    assert len(result.claims) == 200 and sum(one.read for one in result.sources) == 60
+    assert len([p for p in services.page_requests if p.startswith("p")]) == 60
+    assert len(services.model_requests) <= 200 / 24 + 2
+
+
+def test_a_check_is_replayed_and_audited_without_the_network(
+    services: Services, settings: Settings
+) -> None:
+    services.think = judge(VERDICTS)
+    first = check(services, settings)
+    asked = len(services.model_requests), len(services.page_requests)
+    assert first.run
+    replay = Settings(replay=Path(first.run["journal"]))
+    again = build_check_result(begin_check(None, replay).answer())
+    assert again.claims == first.claims and again.sources == first.sources
+    value = json.loads(first.model_dump_json())
+    audit = audit_answer(value)
+    assert audit["ok"], audit["failures"]
+    assert audit["replayed"] and audit["checked"]["claims"] == 6
+    assert {row["by"] for row in audit["judged_by_model"]} == {"gemini-3.8-flash"}
+    assert asked == (len(services.model_requests), len(services.page_requests))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("claims", 1, "verdict"), "supported"),
+        (("claims", 0, "quote"), "The ship carries 121 cars"),
+        (("claims", 0, "quote_start"), 3),
+        (("claims", 0, "link"), "https://elsewhere.example/"),
+        (("claims", 2, "text"), "Something else entirely."),
+        (("report", "text"), "Another report."),
+        (("sources", 0, "page_sha256"), "0" * 64),
+        (("ok",), True),
+        (("schema_version",), "check-2"),
+    ],
+)
+def test_what_is_tampered_with_is_found(
+    services: Services, settings: Settings, path: tuple[str | int, ...], value: Any
+) -> None:
+    services.think = judge(VERDICTS)
+    result = json.loads(check(services, settings).model_dump_json())
+    part: Any = result
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    assert not audit_answer(result)["ok"]
+
+
+def test_a_check_goes_on_where_it_was_cut_off(services: Services, settings: Settings) -> None:
+    services.think = judge(VERDICTS)
+    report = read_report(write(services).encode(), "report.md")
+    named = settings.model_copy(update={"resume": "monday"})
+    run = begin_check(report, named)
+    for event in run:
+        if event.type == "page_read":
+            break  # as by a crash: the iterator is left
+    del run
+    asked = len(services.page_requests)
+    result = build_check_result(begin_check(None, named).answer())
+    assert verdicts(result)[0] == "supported" and result.error is None
+    assert services.page_requests[:asked].count("ampere") == 1
+    assert services.page_requests.count("ampere") == 1, "what was read is not read again"
+    other = read_report(write(services).replace("150", "151").encode(), "report.md")
+    with pytest.raises(UsageError, match="another report"):
+        begin_check(other, named)
+
+
+def test_caps_end_the_reading_and_what_was_read_is_judged(
+    services: Services, settings: Settings
+) -> None:
+    services.think = judge(VERDICTS)
+    result = check(services, settings, max_calls=1, llm=("extractive",))
+    assert result.status in ("partial", "insufficient") and result.usage["pages"] <= 1
+    assert "unreadable" in verdicts(result)
+
+
+def test_the_estimate_counts_pages_and_calls(services: Services, settings: Settings) -> None:
+    report = read_report(write(services).encode())
+    figures = estimate(report.title, settings.model_copy(update={"report": report}))
+    assert figures.strategy == "check" and figures.calls.min == 3 and figures.calls.max == 4
+
+
+def test_sentences_without_a_source_are_searched_for(
+    services: Services, settings: Settings
+) -> None:
+    services.pages = {"ampere": AMPERE}
+    services.hits = lambda _: ["ampere"]
+    text = "The ship carries 120 cars and 360 passengers. The moon is made of green cheese."
+    report = read_report(text.encode())
+    changes = {"search_uncited": True, "verify": "rules"}
+    run = begin_check(report, settings.model_copy(update=changes))
+    result = build_check_result(run.answer())
+    assert verdicts(result) == ["supported", "unchecked"] and not result.uncited
+    assert result.sources[0].found and result.claims[0].source == 1
+    assert result.claims[1].reason == "nothing that was found says so"
+
+
+# --- formats --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def result(services: Services, settings: Settings) -> CheckResult:
+    services.think = judge(VERDICTS)
+    return check(services, settings)
+
+
+def test_the_text_has_marks_and_what_is_wrong(result: CheckResult) -> None:
+    text = to_check_text(result)
+    assert text.startswith("1 sentence does not hold\n1 contradicted, 1 in part,")
+    assert "360 passengers [1]. ✓ The ship carries 150" in text
+    assert "✗ contradicted: the page says 120\n  The ship carries 150 cars" in text
+
+
+def test_the_page_escapes_what_it_shows(services: Services, settings: Settings) -> None:
+    services.pages = {"p": AMPERE}
+    text = f"The <b>x</b> & \\<script> carries 150 cars and 360 ships [p]({services.url('p')})."
+    run = begin_check(read_report(text.encode()), settings.model_copy(update={"verify": "rules"}))
+    page = to_check_html(build_check_result(run.answer()))
+    assert "<script" not in page and "&lt;script&gt;" in page
+
+
+def test_sarif_names_lines_and_columns(result: CheckResult) -> None:
+    log = json.loads(to_check_sarif(result))
+    found = log["runs"][0]["results"]
+    assert [one["ruleId"] for one in found] == [
+        "contradicted", "partial", "unreadable", "unreadable",
+    ]  # fmt: skip
+    place = found[0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "report.md" and result.report
+    region, line = place["region"], result.report.text.split("\n")[2]
+    assert region["startLine"] == region["endLine"] == 3
+    shown = line[region["startColumn"] - 1 : region["endColumn"] - 1]
+    assert shown == "The ship carries 150 cars and 360 passengers [1]."
+
+
+# --- doors ----------------------------------------------------------------------------------------
+
+CORPUS = [
+    {"title": "Ampere", "url": "https://one.example/a", "text": AMPERE},
+    {"title": "Ellen", "url": "https://two.example/e", "text": ELLEN},
+]
+TRUE = "The ship carries 120 cars and 360 passengers ([a](https://one.example/a)).\n"
+FALSE = "The ship carries 150 cars and 360 passengers ([a](https://one.example/a)).\n"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("\n".join(map(json.dumps, CORPUS)), encoding="utf-8")
+    return path
+
+
+def call(*arguments: str, stdin: str = "", folder: Path = ROOT) -> tuple[int, str]:
+    done = run_command("-m", "agent.check", *arguments, cwd=ROOT, input=stdin, text=True)
+    return done.returncode, done.stdout
+
+
+def test_the_exit_status_says_whether_all_stands(tmp_path: Path, corpus: Path) -> None:
+    offline = ("--offline", "--corpus", str(corpus))
+    status, shown = call("-", *offline, stdin=TRUE)
+    assert status == 0 and json.loads(shown)["ok"] is True
+    status, shown = call("-", *offline, stdin=FALSE)
+    assert status == 1 and json.loads(shown)["claims"][0]["reason"] == "the page says 120"
+    assert call("-", *offline, "--fail-on", "", stdin=FALSE)[0] == 0
+    assert call("-", *offline, "--fail-on", "supported", stdin=TRUE)[0] == 1
+    status, shown = call(str(tmp_path / "none.md"))
+    assert status == 2 and json.loads(shown)["error"]["kind"] == "usage"
+    assert call("--fail-on", "nonsense", "-", stdin=TRUE)[0] == 2
+    assert call()[0] == 2 and call("-", stdin="")[0] == 2
+    status, shown = call("-", "--llm", "gemini", stdin=TRUE)
+    assert status == 4 and json.loads(shown)["error"]["kind"] == "not_configured"
+    assert call("--replay", str(corpus))[0] == 4
+
+
+def test_a_file_of_the_result_is_written(tmp_path: Path, corpus: Path) -> None:
+    report, out = tmp_path / "r.md", tmp_path / "r.sarif"
+    report.write_text(FALSE, encoding="utf-8")
+    arguments = (str(report), "--offline", "--corpus", str(corpus), "--format", "sarif")
+    status, shown = call(*arguments, "--out", str(out))
+    assert status == 1 and out.read_text("utf-8") == shown
+
+
+def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main(["--schema"], standalone_mode=False) == 0
+    jsonschema.Draft202012Validator.check_schema(json.loads(capsys.readouterr().out))
+
+
+@pytest.fixture
+def web(tmp_path: Path, corpus: Path) -> Iterator[Web]:
+    environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
+    with Web(configure_from(environment, offline=True, corpus=corpus)) as running:
+        yield running
+
+
+def test_a_report_is_checked_over_http(web: Web) -> None:
+    response = web.client.post("/api/check", json={"report": FALSE, "name": "r.md"})
+    value = response.json()
+    assert response.status_code == 200 and not value["ok"]
+    jsonschema.validate(value, check_schema())
+    assert value["report"]["name"] == "r.md" and value["claims"][0]["verdict"] == "contradicted"
+    name = response.headers["x-run-id"]
+    again = web.client.get(f"/api/runs/{name}").json()
+    assert again["answer"]["check"]["claims"] == value["claims"]
+    sent = base64.b64encode(TRUE.encode()).decode()
+    encoded = web.client.post("/api/check", json={"report": sent, "encoding": "base64"})
+    assert encoded.json()["ok"] is True
+    assert audit_answer(value)["ok"]
+
+
+def test_what_cannot_be_checked_is_refused_over_http(web: Web) -> None:
+    post = web.client.post
+    assert post("/api/check", json={"report": ""}).status_code == 422
+    assert post("/api/check", json={"report": "## a"}).status_code == 422
+    assert post("/api/check", json={"report": "é", "encoding": "base64"}).status_code == 422
+    assert post("/api/check", json={}).status_code == 422
+    long = {"report": "a b c. " * 100_000}
+    assert post("/api/check", json=long).status_code == 200, "longer than a question may be"
+    assert post("/api/research", json={"question": "a" * 70_000}).status_code == 413
+    assert post("/api/check", content=b"x" * 13_000_000).status_code == 413
+
+
+def test_a_check_is_streamed(web: Web) -> None:
+    body = {"report": FALSE}
+    with web.client.stream("POST", "/api/check/stream", json=body) as response:
+        frames = [json.loads(x[6:]) for x in response.iter_lines() if x.startswith("data: ")]
+    assert [frames[0]["type"], frames[-1]["type"]] == ["start", "end"]
+    answer = next(frame["detail"] for frame in frames if frame["type"] == "answer")
+    assert answer["check"]["counts"]["contradicted"] == 1
+
+
+def test_the_tool_of_the_mcp_server(tmp_path: Path, corpus: Path) -> None:
+    from mcp import Client, StdioServerParameters
+
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "agent.mcp_server", "--offline", "--corpus", str(corpus)],
+        env={"RUNS_DIR": f"{tmp_path}/runs", "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+    )
+
+    async def talk() -> None:
+        async with Client(server) as client:
+            done = await client.call_tool("check", {"report": FALSE})
+            value = done.structured_content
+            jsonschema.validate(value, check_schema())
+            assert not done.is_error and value["claims"][0]["verdict"] == "contradicted"
+            audit = await client.call_tool("audit", {"answer": value})
+            assert audit.structured_content["ok"]
+            refused = await client.call_tool("check", {"report": "# x"})
+            assert refused.is_error
+
+    asyncio.run(talk())

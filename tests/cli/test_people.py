@@ -1,0 +1,404 @@
+"""The command `research-agent` as people use it: in a terminal, in a pipe, and with its doors."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import tomllib
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from agent.answer import Answer
+from agent.answer.phrases import format_usd
+from agent.answer.text_format import to_text
+from agent.cli.doors import ASK, DOORS
+from agent.state import Claim
+from tests.support.processes import run_command, run_interpreter, start_command
+from tests.support.services import Raw, Services
+from tests.support.thinker import Fact, Thinker
+
+ROOT = Path(__file__).parents[2]
+TOPIC = "Who won the 2022 FIFA World Cup?"
+DEMO = Path(__file__).parents[2] / "agent/demo"
+CODE = "import sys; sys.argv[0] = '/bin/research-agent'; from agent.cli.doors import main; main()"
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Said(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+def environment_for(home: Path, more: dict[str, str]) -> dict[str, str]:
+    names = ("PATH", "LANG")
+    kept = {name: os.environ[name] for name in names if name in os.environ}
+    own = {"HOME": str(home), "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
+    return {**kept, **own, **more}
+
+
+def in_pipe(
+    *arguments: str | bytes, home: Path, stdin: bytes = b"", code: str = CODE, **more: str
+) -> Said:
+    own = environment_for(home, more)
+    run = run_command if code == CODE else run_interpreter  # other code says what is imported
+    done = run("-c", code, *arguments, cwd=home, env=own, input=stdin)
+    return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def in_terminal(*arguments: str | bytes, home: Path, columns: int = 80, **more: str) -> Said:
+    """What a terminal shows of standard output, and of standard error, each a terminal."""
+    shown: list[bytes] = []
+    pairs = [pty.openpty(), pty.openpty()]
+    for _, slave in pairs:
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    (out, out_slave), (err, err_slave) = pairs
+    process = start_command(
+        *("-c", CODE, *arguments),
+        cwd=home,
+        env=environment_for(home, more),
+        stdin=subprocess.DEVNULL,
+        stdout=out_slave,
+        stderr=err_slave,
+        start_new_session=True,
+    )
+    os.close(out_slave)
+    os.close(err_slave)
+    for master in (err, out):
+        pieces = []
+        with suppress(OSError):  # the terminal is gone when the process is
+            while piece := os.read(master, 65536):
+                pieces.append(piece)
+        os.close(master)
+        shown.append(b"".join(pieces))
+    status = process.wait(timeout=60)
+    return Said(status, shown[1].decode().replace("\r\n", "\n"), shown[0].decode())
+
+
+# --- which door -----------------------------------------------------------------------------------
+
+
+def test_the_installed_command_is_this_one() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    module, _, name = scripts.pop("research-agent").partition(":")
+    assert not scripts and callable(getattr(import_module(module), name))
+    assert module == "agent.cli.doors" and name == "main"
+
+
+@pytest.mark.parametrize("word", [*DOORS, ASK])
+def test_help_of_every_door_needs_no_extra(word: str, tmp_path: Path) -> None:
+    extras = "fastapi uvicorn starlette mcp prometheus_client matplotlib ray fsspec redis".split()
+    refuse = f"import sys; sys.modules.update(dict.fromkeys({extras!r})); "
+    said = in_pipe(word, "--help", home=tmp_path, code=refuse + CODE)
+    name = "research-agent" if word == ASK else f"research-agent {word}"
+    assert said.status == 0 and said.out.startswith(f"Usage: {name} ") and not said.err
+    assert "python -m" not in said.out and f"    {name}" in said.out.replace("\n  ", "\n    ")
+
+
+def test_help_lists_every_door(tmp_path: Path) -> None:
+    told = in_pipe("--help", home=tmp_path).out
+    assert all(f"  {word} " in told and door.summary in told for word, door in DOORS.items())
+
+
+def test_the_first_argument_exactly_names_a_door(tmp_path: Path) -> None:
+    run = in_pipe(TOPIC, "--offline", "--resume", "monday", home=tmp_path)
+    assert json.loads(run.out)["status"] == "complete"
+    (tmp_path / "a.json").write_text(run.out)
+    assert json.loads(in_pipe("audit", "a.json", home=tmp_path).out)["ok"] is True
+    assert TOPIC in in_pipe("trace", "monday", home=tmp_path).out
+    for words in (["ask", "doctor"], ["Doctor"], ["doctors"], ["--topic", "doctor"]):
+        asked = json.loads(in_pipe(*words, "--offline", home=tmp_path).out)
+        assert asked["topic"] == words[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ("trace my report", '"trace my report"'),
+        ("audit my report", '"audit my report"'),
+        ("serve coffee in Rome", '"serve coffee in Rome"'),
+        ("config files of Linux", '"config files of Linux"'),
+        ("who won the cup", '"who won the cup"'),
+        ("doctor Who's $5 hat", "'doctor Who'\"'\"'s $5 hat'"),
+    ],
+)
+def test_words_without_quotes_end_with_the_line_that_asks_them(
+    words: str, asked: str, tmp_path: Path
+) -> None:
+    said = in_pipe(*words.split(), home=tmp_path)
+    last = said.err.splitlines()[-1]
+    assert said.status == 2 and last == f"To ask this as a question: research-agent {asked}"
+
+
+def test_no_such_line_where_options_or_values_are_wrong(tmp_path: Path) -> None:
+    """Values may be keys: they are not repeated."""
+    for words in (
+        ["trace", "a", "b", "--html"],
+        ["config", "set", "exa_api_key", "s3", "cret"],
+        ["config", "exa_api_key", "s3cret"],
+    ):
+        said = in_pipe(*words, home=tmp_path)
+        assert said.status == 2 and "To ask" not in said.err
+
+
+def test_wrong_usage_is_two_lines_and_nothing_on_stdout(tmp_path: Path) -> None:
+    for arguments in (["--no-such"], [], ["--offline", " "], ["--offline", "--max-usd", "x", "a"]):
+        said = in_pipe(*arguments, home=tmp_path)
+        lines = said.err.splitlines()
+        assert said.status == 2 and not said.out and len(lines) == 2, said
+        assert lines[0].startswith("Error: ")
+        assert not in_terminal(*arguments, home=tmp_path).out
+    asked = in_pipe("--no-such", "--format", "json", home=tmp_path)
+    assert json.loads(asked.out)["error"]["kind"] == "usage"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["config", "--help"], ["--version"]])
+def test_nothing_heavy_is_imported_for_help(words: list[str], tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", CODE, *words],
+        cwd=tmp_path,
+        env=environment_for(tmp_path, {}),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    imported = {line.rpartition("|")[2].strip() for line in told.splitlines()}
+    assert "agent.cli.doors" in imported
+    assert not imported & {"rich", "pydantic", "asyncio", "filelock", "google", "agent.settings"}
+
+
+# --- the answer -----------------------------------------------------------------------------------
+
+
+def test_a_terminal_gets_text_and_a_pipe_json(tmp_path: Path) -> None:
+    said = in_terminal(TOPIC, "--offline", home=tmp_path)
+    text = STYLE.sub("", said.out)
+    assert said.status == 0 and "\x1b[1m" in said.out
+    assert text.startswith(f"{TOPIC}\n\nArgentina won the 2022 FIFA World Cup, beating")
+    assert re.search(r"^Fact .*\nwinner +Argentina \[1\]", text, re.M)
+    assert re.search(r"^Sources\n\[1\] \S.*\n    corpus:.*\n    “Argentina won", text, re.M)
+    assert re.search(
+        r"^Complete · \d+ searches · \d+ pages · [\d.]+ s · extractive · run", text, re.M
+    )
+    assert max(map(len, text.splitlines())) <= 80
+    piped = in_pipe(TOPIC, "--offline", home=tmp_path)
+    assert json.loads(piped.out)["status"] == "complete" and not piped.err
+    as_json = in_terminal(TOPIC, "--offline", "--format", "json", "--compact", home=tmp_path)
+    assert json.loads(as_json.out)["answer"]
+
+
+def test_programs_get_json_on_a_terminal_too(tmp_path: Path) -> None:
+    master, slave = pty.openpty()
+    done = run_command(
+        *("-m", "agent.cli", "--offline", "--compact", TOPIC),
+        cwd=tmp_path,
+        env=environment_for(tmp_path, {}),
+        stdout=slave,
+        stderr=subprocess.PIPE,
+    )
+    os.close(slave)
+    shown = b""
+    with suppress(OSError):
+        while piece := os.read(master, 65536):
+            shown += piece
+    os.close(master)
+    assert done.returncode == 0 and json.loads(shown)["status"] == "complete"
+
+
+@pytest.mark.parametrize("more", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_no_colours_where_none_are_wanted(more: dict[str, str], tmp_path: Path) -> None:
+    said = in_terminal(TOPIC, "--offline", home=tmp_path, **more)
+    assert "\x1b" not in said.out and "Argentina won" in said.out
+
+
+def test_a_narrow_terminal_is_not_overrun(tmp_path: Path) -> None:
+    said = in_terminal(TOPIC, "--offline", home=tmp_path, columns=40)
+    assert max(map(len, STYLE.sub("", said.out).splitlines())) <= 40
+
+
+@pytest.mark.parametrize("strategy", ["slots", "loop", "report"])
+def test_disagreement_is_told_first_and_in_amber(strategy: str, tmp_path: Path) -> None:
+    (tmp_path / "c").mkdir()
+    for name, count in (("a", "4,200"), ("b", "3,850")):
+        said = f"Northwind Energy had {count} employees at the end of 2024."
+        (tmp_path / "c" / f"{name}.md").write_text(said)
+    question = "How many employees did Northwind Energy have at the end of 2024?"
+    options = ("--offline", "--corpus", "c", "--strategy", strategy)
+    said = in_terminal(question, *options, home=tmp_path)
+    text = STYLE.sub("", said.out)
+    box = text[text.index("The sources disagree") : text.index("Northwind Energy had 4,200 emp")]
+    first = text[: text.index("Partial: ")]
+    assert "4,200" in first and "3,850" in first and "╮" in box
+    assert "\x1b[33m The sources disagree" in said.out
+
+
+def test_lists_and_tables_stay_what_they_are() -> None:
+    table = "| Year | Winner |\n| --- | --- |"
+    claims = [
+        Claim(text="| 1930 | [red]Uruguay[/red] |", citations=(1,), form="row", intro=table),
+        Claim(text="| 1934 | Italy |", citations=(2,), form="row", intro=table),
+        Claim(text="It began in 1930.", citations=(1,), form="item", verdict="supported"),
+        Claim(text="It ended\x1b[2J in 1934.", citations=(), verdict="unsupported"),
+    ]
+    answer = Answer(topic="Winners?", status="partial", answer="x", claims=tuple(claims))
+    text = to_text(answer, 60)
+    assert re.search(r"^Year +Winner$", text, re.M)
+    assert re.search(r"^1930 +\[red\]Uruguay\[/red\] +\[1\]$", text, re.M)
+    assert "\n• It began in 1930 [1].\n" in text
+    assert "It ended [2J in 1934. (not confirmed)" in text and "\x1b" not in text
+
+
+HOSTILE = (
+    "The cup of \x1b[31mred\x1b[0m [bold]Talmar[/bold] :smile: was won by Ondra\x07 \x9b2J in 1990."
+)
+
+
+def test_pages_cannot_command_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c" / "x.md").write_text(f"# Title [red]\x1b]0;owned\x07\n\n{HOSTILE}\n")
+    question = "Who won the cup of Talmar \x1b[2J[blink]?"
+    said = in_terminal(question, "--offline", "--corpus", "c", home=tmp_path)
+    assert "Ondra" in said.out and "[bold]Talmar[/bold]" in STYLE.sub("", said.out)
+    rest = STYLE.sub("", said.out)
+    assert not [char for char in rest if ord(char) < 32 and char != "\n" or 127 <= ord(char) < 160]
+    assert "owned" not in said.err.replace("\x1b]", "") or "\x1b]" not in said.err
+
+
+def test_the_file_of_out_has_the_form_of_its_name(tmp_path: Path) -> None:
+    for name, begin in (("a.json", "{"), ("a.md", "# "), ("a.html", "<!doctype"), ("a.txt", TOPIC)):
+        said = in_terminal(TOPIC, "--offline", "--out", name, home=tmp_path)
+        assert said.status == 0 and STYLE.sub("", said.out).startswith(TOPIC)
+        kept = (tmp_path / name).read_text("utf-8")
+        assert kept.startswith(begin) and "\x1b" not in kept
+    in_terminal(TOPIC, "--offline", "--out", "b.md", "--format", "json", home=tmp_path)
+    assert json.loads((tmp_path / "b.md").read_text("utf-8"))
+
+
+def test_an_error_is_told_once(tmp_path: Path) -> None:
+    said = in_terminal(TOPIC, home=tmp_path)
+    assert said.status == 1 and not said.out
+    assert said.err.count("GEMINI_API_KEY is not set") == 1
+    piped = in_pipe(TOPIC, home=tmp_path)
+    assert json.loads(piped.out)["error"]["kind"] == "not_configured"
+
+
+# --- progress -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    services.pages = {"final": "Argentina won the cup. The score was 4-2."}
+    services.default_hits = ["final"]
+    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
+    return services
+
+
+def test_progress_is_in_words_on_one_line(world: Services, tmp_path: Path) -> None:
+    said = in_terminal(TOPIC, home=tmp_path, **world.environment(tmp_path))
+    assert said.status == 0 and "Search: serpapi." in said.err
+    assert re.search(r"Reading pages · \d+ search.* · \d+ s", said.err), said.err
+    assert not re.search(r"\[[A-Z_]{5,}\]", said.err) and "http://" not in said.err
+    assert said.err.endswith("\x1b[?25h\r\x1b[1A\x1b[2K")  # the line is taken away at the end
+    piped = in_pipe(TOPIC, home=tmp_path, **world.environment(tmp_path))
+    assert not piped.err
+
+
+def test_a_model_that_is_down_is_one_line(world: Services, tmp_path: Path) -> None:
+    honest = world.think
+    world.think = lambda a: Raw(503, "") if a.model == "gemini-3.8-flash" else honest(a)
+    environment = world.environment(tmp_path)
+    for said in (
+        in_terminal(TOPIC, home=tmp_path, **environment),
+        in_pipe(TOPIC, home=tmp_path, **environment),
+    ):
+        lines = [line for line in re.split(r"[\r\n]+", said.err) if "Warning" in line]
+        assert len(lines) == 1 and "gemini-3.8-flash" in lines[0]
+
+
+def test_the_only_model_that_is_down_is_one_line_too(tmp_path: Path) -> None:
+    """However many tasks it would have had."""
+    environment = {
+        "LLM": "openai",
+        "OPENAI_MODEL": "m",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "LLM_RETRY_WAITS": "0",
+    }
+    said = in_pipe(TOPIC, "--corpus", str(DEMO), home=tmp_path, **environment)
+    assert said.err.count("Warning") == 1 and "openai:m" in said.err
+    assert "). Used instead:" in said.err and json.loads(said.out)["degraded"]
+
+
+def test_only_wikipedia_is_told_once(world: Services, tmp_path: Path) -> None:
+    """Whoever has a key of a model alone would else think that the web was searched."""
+    found = {"query": {"search": [{"title": "Final", "snippet": "Argentina won the cup."}]}}
+    world.pages["/w/api.php"] = Raw(200, json.dumps(found), {"Content-Type": "application/json"})
+    world.pages["/wiki/Final"] = "Argentina won the cup. The score was 4-2."
+    names = "exa,tavily,wikipedia"
+    environment = world.environment(tmp_path, SEARCH_PROVIDERS=names, WIKIPEDIA_BASE_URL=world.base)
+    said = in_pipe(TOPIC, home=tmp_path, **environment)
+    assert said.err == "Warning: Only Wikipedia is searched. Not set up: exa, tavily.\n"
+    named = in_pipe(TOPIC, "--search", "wikipedia", home=tmp_path, **environment)
+    assert not named.err
+
+
+# --- options --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--offline", "--since", "2024-01-01"],
+        ["--offline", "--block-domain", "a.test"],
+        ["--corpus", ".", "--allow-domain", "a.test"],
+        ["--offline", "--llm", "gemini"],
+        ["--offline", "--retry-failed"],
+        ["--offline", "--max-steps", "3"],
+        ["--offline", "--strategy", "loop", "--max-rounds", "3"],
+        ["--offline", "--credibility", "host"],
+        ["--replay", "x", "--max-words", "30"],
+        ["--replay", "x", "--resume", "y"],
+    ],
+)
+def test_an_option_without_effect_is_refused(options: list[str], tmp_path: Path) -> None:
+    said = in_pipe(TOPIC, *options, home=tmp_path)
+    [flag] = re.findall(r"^Error: (--[a-z-]+) has no effect here: ", said.err)
+    assert said.status == 2 and not said.out and flag in options
+    kept = ["--corpus", ".", "--search", "corpus,wikipedia", "--since", "2024-01-01", "--estimate"]
+    assert in_pipe(TOPIC, *kept, home=tmp_path, GEMINI_API_KEY="k").status == 0
+
+
+def test_a_run_is_replayed_by_its_name(tmp_path: Path) -> None:
+    first = json.loads(in_pipe(TOPIC, "--offline", "--resume", "monday", home=tmp_path).out)
+    again = json.loads(in_pipe("--replay", "monday", home=tmp_path).out)
+    assert again["answer"] == first["answer"] and again["run"]["journal"] == first["run"]["journal"]
+    by_path = in_pipe("--replay", first["run"]["journal"], home=tmp_path)
+    assert json.loads(by_path.out)["answer"] == first["answer"]
+    unknown = in_pipe("--replay", "tuesday", home=tmp_path)
+    assert unknown.status == 1 and "tuesday" in json.loads(unknown.out)["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("usd", "told"),
+    [
+        (None, "price not known"),
+        (0, "$0.00"),
+        (0.00003, "under $0.0001"),
+        (0.00214999, "$0.0021"),
+        (0.0128, "$0.013"),
+        (0.129, "$0.13"),
+        (12.3456, "$12.35"),
+    ],
+)
+def test_money_has_the_digits_that_mean_something(usd: float | None, told: str) -> None:
+    assert format_usd(usd) == told

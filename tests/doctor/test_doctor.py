@@ -1,0 +1,451 @@
+"""The doctor: what it tells of keys, services and the machine; that no secret is ever shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from unittest.mock import ANY
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.doctor.checks import missing_requirements, run_checks
+from agent.doctor.machine import check_clock
+from agent.doctor.redaction import find_secrets, redact
+from agent.doctor.results import Check
+from agent.settings import user_file
+from tests.house.test_architecture import HEAVY
+from tests.support.processes import run_command
+from tests.support.services import GEMINI_KEY, OPENAI_KEY, SERPAPI_KEY, Raw, Services
+
+ROOT = Path(__file__).parents[2]
+NOWHERE = "http://127.0.0.1:9"  # nothing listens there
+FAKE = {
+    "GEMINI_API_KEY": "AIzaQ7xkW2vB9mJ4tLp",
+    "OPENAI_API_KEY": "sk-R8dYc3ZfH6nTqE1u",
+    "ANTHROPIC_API_KEY": "sk-ant-Vb5KwP0eXo",
+    "SERPAPI_API_KEY": "f00dcafe71b3a92d4e68",
+    "EXA_API_KEY": "9c1d7fe0-aa55-4be2",
+    "TAVILY_API_KEY": "tvly-Xk29PqLmZs7v",
+    "SERPER_KEY_ID": "0b6Wj+5Ns/Ug8hVi=",
+    "CACHE_URL": "redis://me:Gh4xPassQw@127.0.0.1:9/0",
+}
+
+
+def told(environment: dict[str, str], folder: Path, deadline: float = 8.0) -> dict[str, Check]:
+    return {check.name: check for check in run_checks(environment, folder, deadline)}
+
+
+def doctor(
+    *arguments: str, cwd: Path, environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    keep = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    given = {**keep, "PYTHONPATH": str(ROOT), **environment}
+    return run_command("-m", "agent.doctor", *arguments, cwd=cwd, env=given, text=True)
+
+
+def reported(*, cwd: Path, environment: dict[str, str]) -> tuple[int, dict[str, Any]]:
+    done = doctor("--json", cwd=cwd, environment=environment)
+    value = json.loads(done.stdout)
+    assert value.keys() == {"ok", "checks"}
+    for row in value["checks"]:
+        assert row.keys() == {"name", "status", "detail", "remedy", "seconds"}
+        assert row["status"] in ("ok", "warn", "fail") and row["detail"]
+    return done.returncode, value
+
+
+def test_all_is_well(services: Services, tmp_path: Path) -> None:
+    services.default_hits = ["a page"]
+    found = told(services.environment(tmp_path), tmp_path)
+    assert missing_requirements(list(found.values())) == []
+    assert found["model gemini:gemini-3.8-flash"].status == "ok"
+    detail = found["model gemini:gemini-3.8-flash"].detail
+    assert "window: 1,048,576 tokens" in detail and "for a million tokens in, $" in detail
+    assert found["model gemini:gemini-3.5-flash-lite"].status == "ok"
+    assert found["search serpapi"].detail == "answers; hits: 1"
+    assert found["search of a run"].detail == "serpapi"
+    assert found["corpus"].status == found["clock"].status == found["packages"].status == "ok"
+    assert found["key GEMINI_API_KEY"].detail == "set"
+    assert found["key EXA_API_KEY"].detail == "not set"
+    assert services.model_requests == [], "a look-up of models costs nothing"
+    assert services.search_queries == ["Wikipedia"]
+    assert not list((tmp_path / "runs").iterdir()), "the trial file is gone"
+
+
+def test_it_says_which_search_a_run_will_use(services: Services, tmp_path: Path) -> None:
+    order = "serpapi,google,wikipedia"
+    environment = services.environment(
+        tmp_path, SEARCH_PROVIDERS=order, SERPAPI_API_KEY="", WIKIPEDIA_BASE_URL=NOWHERE
+    )
+    environment["GOOGLE_API_KEY"] = environment.pop("GEMINI_API_KEY")
+    found = told(environment, tmp_path)
+    assert found["key GEMINI_API_KEY"].detail == "set"
+    assert "$0.014" in found["search google"].detail and found["search google"].status == "ok"
+    assert found["search of a run"].detail == "google"
+    assert services.grounded_queries == [], "none is paid for"
+    services.default_hits = ["a page"]
+    found = told(environment | {"SERPAPI_API_KEY": SERPAPI_KEY}, tmp_path)
+    assert found["search of a run"].detail == "serpapi; if it fails or has no hits, google"
+    found = told(environment | {"GOOGLE_API_KEY": ""}, tmp_path)
+    assert found["search google"].status == found["search of a run"].status == "warn"
+
+
+def test_the_report_is_one_json_object_and_exit_0(services: Services, tmp_path: Path) -> None:
+    services.default_hits = ["a page"]
+    status, value = reported(cwd=tmp_path, environment=services.environment(tmp_path))
+    assert (status, value["ok"]) == (0, True)
+
+
+def test_the_table_is_for_people(services: Services, tmp_path: Path) -> None:
+    services.default_hits = ["a page"]
+    environment = services.environment(tmp_path, SEARCH_PROVIDERS="serpapi,exa")
+    done = doctor(cwd=tmp_path, environment=environment)
+    assert done.returncode == 0 and done.stdout.endswith("Ready.\n") and not done.stderr
+    lines = done.stdout.splitlines()
+    row = next(i for i, line in enumerate(lines) if "search exa" in line)
+    assert lines[row].startswith("warn") and "EXA_API_KEY is not set" in lines[row]
+    assert lines[row + 1].endswith("-> Set EXA_API_KEY in .env.")
+
+
+def test_with_nothing_set_it_says_what_to_set_and_exits_1(tmp_path: Path) -> None:
+    environment = {
+        "WIKIPEDIA_BASE_URL": NOWHERE,
+        "SEARCH_PROVIDERS": "serpapi,exa,tavily,serper,wikipedia,searxng",
+        "RUNS_DIR": str(tmp_path / "runs"),
+        "CACHE_DIR": str(tmp_path / "cache"),
+    }
+    status, value = reported(cwd=tmp_path, environment=environment)
+    rows = {row["name"]: row for row in value["checks"]}
+    assert (status, value["ok"]) == (1, False)
+    assert rows[".env"]["status"] == "warn" and rows["model"]["status"] == "fail"
+    assert "GEMINI_API_KEY" in rows["model"]["remedy"]
+    assert rows["search wikipedia"]["status"] == "fail" and rows["search wikipedia"]["remedy"]
+    done = doctor(cwd=tmp_path, environment=environment)
+    assert "Not ready, for want of: model, search. With --offline" in done.stdout
+
+
+def test_keys_come_from_the_env_file_too(services: Services, tmp_path: Path) -> None:
+    services.default_hits = ["a page"]
+    environment = services.environment(tmp_path)
+    keys = {name: environment.pop(name) for name in ("GEMINI_API_KEY", "SERPAPI_API_KEY")}
+    text = "".join(f"{name}={value}\n" for name, value in keys.items())
+    (tmp_path / ".env").write_text(text, encoding="utf-8")
+    status, value = reported(cwd=tmp_path, environment=environment)
+    assert status == 0 and value["checks"][0] == {
+        **value["checks"][0], "name": ".env", "status": "ok", "detail": "found",
+    }  # fmt: skip
+    (tmp_path / ".env").write_bytes(b"A=\xff\xfe\n")
+    status, value = reported(cwd=tmp_path, environment={**environment, **keys})
+    assert status == 1 and value["checks"][0]["status"] == "fail", "no run would begin"
+
+
+def test_it_says_where_each_value_comes_from(services: Services, tmp_path: Path) -> None:
+    services.default_hits = ["a page"]
+    environment = services.environment(tmp_path, GITHUB_TOKEN="of-no-concern")
+    (tmp_path / ".env").write_text(f"SERPAPI_API_KEY={environment.pop('SERPAPI_API_KEY')}\nX=1\n")
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text(f"GEMINI_API_KEY={environment.pop('GEMINI_API_KEY')}\n")
+    found = told(environment, tmp_path)
+    assert found["set by .env"].detail == "SERPAPI_API_KEY"
+    assert found["set by the user's file"].detail == "GEMINI_API_KEY"
+    assert found["set by the shell"].detail.startswith("ALLOW_PRIVATE_NETWORK, CACHE_DIR, GOOGLE_")
+    assert "GITHUB_TOKEN" not in found["set by the shell"].detail
+    assert found["user's file"].status == "warn" and "chmod 600" in found["user's file"].remedy
+    assert found["model gemini:gemini-3.8-flash"].status == found["search serpapi"].status == "ok"
+    user_file().chmod(0o600)
+    assert told(environment, tmp_path)["user's file"] == (
+        *("user's file", "ok", "found", ""), ANY,
+    )  # fmt: skip
+
+
+def test_what_a_folder_may_not_set_is_told_and_not_asked(
+    services: Services, tmp_path: Path
+) -> None:
+    environment = services.environment(tmp_path)
+    address = environment.pop("GOOGLE_GEMINI_BASE_URL")
+    (tmp_path / ".env").write_text(f"GOOGLE_GEMINI_BASE_URL={address}\n")
+    found = told(environment, tmp_path)
+    assert found["settings"].status == "fail" and "--trust-env" in found["settings"].remedy
+    assert "GOOGLE_GEMINI_BASE_URL" in found["settings"].detail
+    assert missing_requirements(list(found.values())) == ["settings", "model", "search"]
+    assert not services.search_queries and not services.model_requests
+    trusted = run_checks(environment, tmp_path, 8.0, trust_env=True)
+    assert "settings" not in {check.name for check in trusted}
+
+
+def test_a_pipe_that_is_named_env_is_told(services: Services, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".env")
+    found = told(services.environment(tmp_path), tmp_path)
+    assert found[".env"].status == "fail" and "pipe" in found[".env"].detail
+    assert missing_requirements(list(found.values()))[0] == ".env"
+
+
+def test_a_setting_that_cannot_be_used_is_told(services: Services, tmp_path: Path) -> None:
+    found = told(services.environment(tmp_path, PAGE_TIMEOUT="soon"), tmp_path)
+    assert found["settings"].status == "fail" and "PAGE_TIMEOUT" in found["settings"].detail
+    assert missing_requirements(list(found.values())) == ["settings", "model", "search"]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("LLM", "model"), ("SEARCH_PROVIDERS", "search")])
+def test_an_unknown_provider_is_told(
+    services: Services, tmp_path: Path, name: str, kind: str
+) -> None:
+    services.default_hits = ["a page"]
+    found = told(services.environment(tmp_path, **{name: "altavista"}), tmp_path)
+    assert found[kind].status == "fail" and "altavista" in found[kind].detail
+    assert missing_requirements(list(found.values())) == [kind]
+
+
+# --- services ----------------------------------------------------------------------------------
+
+
+def test_one_model_of_two_is_enough(services: Services, tmp_path: Path) -> None:
+    services.default_hits = ["a page"]
+    environment = services.environment(tmp_path, GEMINI_MODEL="gemini-of-the-moon")
+    found = told(environment, tmp_path)
+    missing = found["model gemini:gemini-of-the-moon"]
+    assert (missing.status, missing.remedy) == ("fail", "Check GEMINI_MODEL.")
+    assert missing_requirements(list(found.values())) == []
+
+
+def test_a_model_that_writes_no_text_is_of_no_use(services: Services, tmp_path: Path) -> None:
+    environment = services.environment(
+        tmp_path, GEMINI_MODEL="embedding-1", GEMINI_FALLBACK_MODELS="embedding-1"
+    )
+    assert "model" in missing_requirements(list(told(environment, tmp_path).values()))
+
+
+def test_a_server_that_is_not_geminis_is_of_no_use(services: Services, tmp_path: Path) -> None:
+    services.fault = lambda: Raw(200, "<html>Welcome to our hotel</html>")
+    found = told(services.environment(tmp_path), tmp_path)
+    assert missing_requirements(list(found.values())) == ["model", "search"]
+    assert "GOOGLE_GEMINI_BASE_URL" in found["model gemini:gemini-3.8-flash"].remedy
+
+
+def test_a_search_without_hits_is_not_counted_on(services: Services, tmp_path: Path) -> None:
+    found = told(services.environment(tmp_path), tmp_path)
+    assert found["search serpapi"].status == "warn"
+    assert missing_requirements(list(found.values())) == ["search"]
+
+
+@pytest.mark.parametrize(
+    ("model", "detail"),
+    [("gpt-test", "the server lists the model"), ("x", "the server answers, but does not list")],
+)
+def test_an_openai_server_is_asked_for_its_models(
+    services: Services, tmp_path: Path, model: str, detail: str
+) -> None:
+    environment = services.environment(
+        tmp_path,
+        LLM="openai",
+        OPENAI_API_KEY=OPENAI_KEY,
+        OPENAI_MODEL=model,
+        OPENAI_BASE_URL=f"{services.base}/openai",
+    )
+    found = told(environment, tmp_path)[f"model openai:{model}"]
+    assert found.status == "ok" and found.detail.startswith(detail)
+    assert services.model_requests == []
+
+
+def test_it_says_what_the_judge_is_worth(services: Services, tmp_path: Path) -> None:
+    services.default_hits = ["a page"]
+    hosted = told(services.environment(tmp_path), tmp_path)["judge"]
+    own = services.environment(
+        tmp_path, LLM="openai", OPENAI_MODEL="small", OPENAI_BASE_URL=f"{services.base}/openai"
+    )
+    small, none = (
+        told(environment, tmp_path)["judge"]
+        for environment in (own, services.environment(tmp_path, LLM="extractive"))
+    )
+    assert hosted.status == "ok" and "8 sentences in one call" in hosted.detail
+    assert small.status == "warn" and "each sentence by itself" in small.detail
+    assert none.status == "ok" and "stays unchecked" in none.detail
+
+
+def test_without_a_model_nothing_is_asked(services: Services, tmp_path: Path) -> None:
+    services.default_hits = ["a page"]
+    environment = services.environment(tmp_path, LLM="extractive", GEMINI_API_KEY="")
+    found = told(environment, tmp_path)
+    assert found["model extractive"].status == "ok" and not missing_requirements(
+        list(found.values())
+    )
+
+
+def test_what_refuses_a_connection_is_told(services: Services, tmp_path: Path) -> None:
+    environment = services.environment(
+        tmp_path, GOOGLE_GEMINI_BASE_URL=NOWHERE, SERPAPI_BASE_URL=NOWHERE
+    )
+    found = told(environment, tmp_path)
+    assert missing_requirements(list(found.values())) == ["model", "search"]
+    assert found["search serpapi"].remedy and found["model gemini:gemini-3.8-flash"].remedy
+
+
+def test_what_hangs_is_told_and_holds_nothing_else(services: Services, tmp_path: Path) -> None:
+    release = threading.Event()
+    services.fault = lambda: Raw(500, "") if release.wait() else None
+    found = told(services.environment(tmp_path), tmp_path, deadline=2.5)
+    release.set()
+    assert found["search serpapi"].status == "fail"
+    assert found["search serpapi"].detail.startswith("no answer within 2.")
+    assert found["model gemini:gemini-3.8-flash"].detail.startswith("no answer within 2.")
+    assert found["corpus"].status == "ok"
+
+
+def test_the_process_ends_although_services_hang(services: Services, tmp_path: Path) -> None:
+    release = threading.Event()
+    services.fault = lambda: Raw(500, "") if release.wait() else None
+    status, value = reported(cwd=tmp_path, environment=services.environment(tmp_path))
+    release.set()
+    assert status == 1
+    assert {row["status"] for row in value["checks"]} >= {"ok", "fail"}
+
+
+# --- the machine -------------------------------------------------------------------------------
+
+
+def test_a_directory_that_cannot_be_written_is_told(services: Services, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    blocked = str(tmp_path / "file" / "x")
+    found = told(services.environment(tmp_path, RUNS_DIR=blocked, CACHE_DIR=blocked), tmp_path)
+    assert found["directory of journals"].status == "warn"
+    assert "RUNS_DIR" in found["directory of journals"].remedy
+    assert "CACHE_DIR" in found["directory of caches"].remedy
+    assert found["corpus"].status == "ok", "the index is kept in memory then"
+
+
+def test_proxies_and_gateways_are_named_and_not_shown(services: Services, tmp_path: Path) -> None:
+    proxy = {"https_proxy": "http://me:p4ssW0rdX@proxy.example:1", "HTTP_PROXY": ""}
+    found = told({**services.environment(tmp_path), **proxy}, tmp_path)
+    assert found["proxies"].detail == "https_proxy"
+    assert found["gateways"].detail == "GOOGLE_GEMINI_BASE_URL, SERPAPI_BASE_URL"
+
+
+@pytest.mark.parametrize("key", ["'quoted-key-1'", "key # a comment", "ключ-от-дома"])
+def test_a_key_with_quotes_or_blanks_is_doubted(
+    services: Services, tmp_path: Path, key: str
+) -> None:
+    row = told(services.environment(tmp_path, EXA_API_KEY=key), tmp_path)["key EXA_API_KEY"]
+    assert row.status == "warn" and row.remedy and key not in row.detail
+
+
+@pytest.mark.parametrize(
+    ("now", "status"),
+    [("1970-01-01", "fail"), ("2025-06-01", "fail"), ("2026-11-21", "ok"), ("2099-01-01", "fail")],
+)
+def test_a_clock_that_is_far_off_is_told(now: str, status: str) -> None:
+    assert check_clock(datetime.fromisoformat(now).replace(tzinfo=UTC)).status == status
+
+
+# --- no secret ---------------------------------------------------------------------------------
+
+
+def parts(keys: dict[str, str]) -> set[str]:
+    """Every piece of four characters of the keys; of an address, of its password."""
+    bare = [key.rpartition("@")[0].rpartition(":")[2] or key for key in keys.values()]
+    return {key[i : i + 4] for key in bare for i in range(len(key) - 3)}
+
+
+@pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
+def test_no_key_is_shown_whatever_services_say(
+    services: Services, tmp_path: Path, status: int
+) -> None:
+    said = " ".join(
+        f"Bad {key}! It ends in ***{key[-4:]}, key={key[:6]}..." for key in FAKE.values()
+    )
+    body = {"error": {"code": status, "message": said, "status": "INVALID_ARGUMENT"}}
+    text = json.dumps({"error": said} if status == 200 else body)
+    services.fault = lambda: Raw(status, text, {"X-Echo": "1"})
+    urls = dict.fromkeys("EXA TAVILY SERPER SERPAPI WIKIPEDIA".split(), f"{services.base}/serpapi")
+    environment = {
+        **services.environment(tmp_path),
+        **{f"{name}_BASE_URL": url for name, url in urls.items()},
+        **FAKE,
+        "SEARCH_PROVIDERS": "serpapi,exa,tavily,serper,wikipedia",
+        "LLM": "gemini,openai:some-model",
+        "OPENAI_BASE_URL": f"{services.base}/openai",
+    }
+    done = doctor(*(["--json"] if status == 401 else []), cwd=tmp_path, environment=environment)
+    assert done.returncode == 1 and done.stdout.count("fail") >= 7
+    shown = done.stdout + done.stderr
+    assert not [piece for piece in parts(FAKE) if piece in shown], shown
+
+
+def test_a_key_in_the_wrong_place_is_not_shown(services: Services, tmp_path: Path) -> None:
+    key = FAKE["GEMINI_API_KEY"]
+    environment = services.environment(tmp_path, GEMINI_API_KEY=key, GEMINI_MODEL=key, LLM=key)
+    done = doctor(cwd=tmp_path, environment=environment)
+    assert done.returncode == 1
+    assert not [piece for piece in parts({"": key}) if piece in done.stdout + done.stderr]
+    environment |= {"LLM": "gemini", "SEARCH_PROVIDERS": f"{key},serpapi"}
+    done = doctor(cwd=tmp_path, environment=environment)
+    shown = (done.stdout + done.stderr).casefold()
+    assert not [piece for piece in parts({"": key.casefold()}) if piece in shown], shown
+
+
+KEYS = st.text("abcdefXYZ0189-_+/=", min_size=6, max_size=30)
+
+
+@given(KEYS, st.text(max_size=20), st.text(max_size=20), st.integers(0, 26))
+def test_no_piece_of_a_key_is_left(key: str, before: str, after: str, start: int) -> None:
+    piece = key[start:] if len(key) - start >= 4 else key
+    row = Check("x", "fail", f"{before}{piece}{after} {key}", f"try {before} {key}", 0.0)
+    [shown] = redact([row], find_secrets({"SOME_API_KEY": key}))
+    pieces = [key[i : i + 4] for i in range(len(key) - 3)]
+    assert not [p for p in pieces if p in shown.detail + shown.remedy + shown.name]
+
+
+def test_real_keys_of_the_services_are_not_shown_either(services: Services, tmp_path: Path) -> None:
+    services.default_hits = ["a page"]
+    done = doctor("--json", cwd=tmp_path, environment=services.environment(tmp_path))
+    assert GEMINI_KEY not in done.stdout and SERPAPI_KEY not in done.stdout
+
+
+# --- the door ----------------------------------------------------------------------------------
+
+
+def test_wrong_usage_exits_2(tmp_path: Path) -> None:
+    done = doctor("--yaml", cwd=tmp_path, environment={})
+    assert done.returncode == 2 and "--yaml" in done.stderr and not done.stdout
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys; from agent.doctor.__main__ import command; "
+        "command.main(['--help'], standalone_mode=False); "
+        f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stderr.strip() == "[]" and "--json" in done.stdout
+
+
+def test_a_corpus_is_told_by_what_is_left_out(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for n in range(5):
+        (docs / f"n{n}.md").write_text(f"# Note {n}\n\nHerons.\n")
+        (docs / f"b{n}.docx").write_bytes(b"PK")
+    (docs / "empty.md").write_text(" ")
+    (docs / "a\x1b[2J.png").write_bytes(b"\x89PNG")
+    environment = {"CACHE_DIR": str(tmp_path / "cache"), "SEARCH_PROVIDERS": "serper"}
+    done = doctor("--corpus", str(docs), cwd=tmp_path, environment=environment)
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("warn  documents")]
+    assert "\x1b" not in line
+    assert "5 documents; it is damaged" in line and ": 5 (b0.docx, b1.docx, b2.docx, ...)" in line
+    assert "it has no text: 1 (empty.md)" in line and "files of other types: 1 (.png: 1)" in line
+    for file in (*docs.glob("b*"), *docs.glob("e*"), *docs.glob("*.png")):
+        file.unlink()
+    (check,) = [c for c in run_checks(environment, tmp_path, corpus=docs) if c.name == "documents"]
+    assert (check.status, check.detail) == ("ok", "5 documents")
+    (check,) = [
+        c for c in run_checks(environment, tmp_path, corpus=docs / "no") if c.name == "documents"
+    ]
+    assert check.status == "fail" and "does not exist" in check.detail

@@ -1,0 +1,337 @@
+"""Reports in every form: their sentences at their offsets, and the sources that each cites."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import pytest
+
+from agent.documents.reports.reader import read_report
+from agent.errors import UsageError
+from agent.state import CitedReport
+
+ONE, TWO = "https://one.example/ampere", "https://two.example/ellen"
+ENTERED = "The MF Ampere entered service on the Sognefjord in 2015."
+COST = "The project cost 21.3 million euros."
+
+
+def cites(report: CitedReport) -> dict[str, list[str]]:
+    """The addresses that each sentence cites."""
+    urls = {source.n: source.url for source in report.sources}
+    return {one.text: [urls[n] for n in one.sources] for one in report.sentences}
+
+
+def read(text: str, name: str = "report.md") -> CitedReport:
+    return read_report(text.encode(), name)
+
+
+def pdf(lines: list[str], link: tuple[int, str] | None = None) -> bytes:
+    """A PDF with a line each; a link lies over the whole of one line."""
+    shown = "\n".join(
+        f"BT /F1 11 Tf 50 {760 - 20 * n} Td ({line}) Tj ET" for n, line in enumerate(lines)
+    )
+    annotation = ""
+    if link:
+        y = 760 - 20 * link[0]
+        annotation = (
+            f"/Annots [<</Type/Annot/Subtype/Link/Rect[48 {y - 4} 560 {y + 12}]"
+            f"/A<</S/URI/URI({link[1]})>>>>]"
+        )
+    parts = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 800]/Contents 4 0 R{annotation}"
+        "/Resources<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>",
+        f"<</Length {len(shown)}>>stream\n{shown}\nendstream",
+    ]
+    body, offsets = "%PDF-1.4\n", []
+    for n, part in enumerate(parts, 1):
+        offsets.append(len(body))
+        body += f"{n} 0 obj{part}endobj\n"
+    table = "".join(f"{at:010} 00000 n \n" for at in offsets)
+    start = len(body)
+    body += f"xref\n0 5\n0000000000 65535 f \n{table}trailer<</Size 5/Root 1 0 R>>\n"
+    return f"{body}startxref\n{start}\n%%EOF".encode()
+
+
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+
+
+def docx(body: str, relations: dict[str, str], footnotes: str = "") -> bytes:
+    """A document of Word with these paragraphs and links."""
+    links = "".join(
+        f'<Relationship Id="{key}" Type="link" Target="{url}" TargetMode="External"/>'
+        for key, url in relations.items()
+    )
+    parts = {
+        "word/document.xml": f"<w:document {W} {R}><w:body>{body}</w:body></w:document>",
+        "word/_rels/document.xml.rels": f"<Relationships>{links}</Relationships>",
+    }
+    if footnotes:
+        parts["word/footnotes.xml"] = f"<w:footnotes {W} {R}>{footnotes}</w:footnotes>"
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as package:
+        for name, text in parts.items():
+            package.writestr(name, text)
+    return file.getvalue()
+
+
+def paragraph(*runs: str) -> str:
+    return f"<w:p>{''.join(runs)}</w:p>"
+
+
+def run(text: str) -> str:
+    return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+# --- one report in many forms ---------------------------------------------------------------------
+
+MARKDOWN = f"""# Ferries
+
+{ENTERED[:-1]} [1]. {COST[:-1]} [2]. Most captains like the new ships.
+
+## References
+
+[1] Ampere. {ONE}
+
+[2] Ellen. {TWO}
+"""
+HTML = f"""<html><head><title>Ferries</title><style>x</style></head><body><nav>A menu of links</nav>
+<h1>Ferries</h1><p>{ENTERED[:-1]} <sup><a href="#n1">[1]</a></sup>. {COST[:-1]}
+<a href="{TWO}">[2]</a>. Most captains like the new ships.</p>
+<h2>References</h2><ol><li id="n1">Ampere. <a href="{ONE}">Open</a></li></ol></body></html>"""
+WIKITEXT = f"""{{{{Infobox ship|name=X}}}}
+The [[MF Ampere|MF ''Ampere'']] entered service on the [[Sognefjord]] in 2015.<ref name="a">\
+{{{{cite web |url={ONE} |title=Ampere}}}}</ref> {COST}<ref>[{TWO} Ellen]</ref> \
+Most captains like the new ships.
+"""
+WANTED = {ENTERED: [ONE], COST: [TWO], "Most captains like the new ships.": []}
+
+
+def as_docx() -> bytes:
+    link = f'<w:hyperlink r:id="r2">{run("[2]")}</w:hyperlink>'
+    note = f'<w:footnote w:id="7"><w:p>{run(f"Ampere. {ONE}")}</w:p></w:footnote>'
+    reference = '<w:r><w:footnoteReference w:id="7"/></w:r>'
+    body = paragraph(
+        run(ENTERED), reference, run(f" {COST[:-1]} "), link, run(". Most captains "),
+        run("like the new ships."),
+    )  # fmt: skip
+    return docx(body, {"r2": TWO}, note)
+
+
+def as_pdf() -> bytes:
+    lines = [f"{ENTERED[:-1]} [1].", f"{COST[:-1]} [2].", "Most captains like the new ships."]
+    return pdf([*lines, "References", f"[1] Ampere. {ONE}", "[2] Ellen, in print"], (5, TWO))
+
+
+def as_openai() -> str:
+    text = f"{ENTERED} ([one.example]({ONE})) {COST} Most captains like the new ships."
+    start = text.index(COST)
+    annotation = {"type": "url_citation", "url": TWO, "title": "Ellen", "start_index": start}
+    part = {"text": text, "annotations": [{**annotation, "end_index": start + len(COST)}]}
+    return json.dumps({"output": [{"type": "message", "content": [part]}]})
+
+
+def as_gemini() -> str:
+    text = f"{ENTERED} {COST} Most captains like the new ships."
+    chunks = [{"web": {"uri": url, "title": "x"}} for url in (ONE, TWO)]
+    supports = []
+    for n, sentence in enumerate((ENTERED, COST)):
+        start = len(text[: text.index(sentence)].encode())
+        segment = {"startIndex": start, "endIndex": start + len(sentence.encode())}
+        supports.append({"segment": segment, "groundingChunkIndices": [n]})
+    grounding = {"groundingChunks": chunks, "groundingSupports": supports}
+    content = {"parts": [{"text": text}]}
+    return json.dumps({"candidates": [{"content": content, "groundingMetadata": grounding}]})
+
+
+def as_perplexity() -> str:
+    text = f"{ENTERED[:-1]}[1]. {COST}[2] Most captains like the new ships."
+    return json.dumps({"choices": [{"message": {"content": text}}], "citations": [ONE, TWO]})
+
+
+def as_answer() -> str:
+    text = f"{ENTERED[:-1]} [1]. {COST[:-1]} [2]. Most captains like the new ships."
+    citations = [{"id": 1, "url": ONE, "title": "a"}, {"id": 2, "url": TWO, "title": "b"}]
+    return json.dumps(
+        {"schema_version": "2", "topic": "Ferries", "answer": text, "citations": citations}
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "body"),
+    [
+        ("markdown", MARKDOWN.encode()),
+        ("html", HTML.encode()),
+        ("wikitext", WIKITEXT.encode()),
+        ("docx", as_docx()),
+        ("pdf", as_pdf()),
+        ("openai", as_openai().encode()),
+        ("gemini", as_gemini().encode()),
+        ("perplexity", as_perplexity().encode()),
+        ("answer", as_answer().encode()),
+    ],
+)
+def test_one_report_says_the_same_in_every_form(form: str, body: bytes) -> None:
+    report = read_report(body)  # by its content alone
+    assert report.form == form
+    assert cites(report) == WANTED
+    for one in report.sentences:
+        shown = report.text[one.start : one.end]
+        assert one.text.split()[0] in shown and one.text.rstrip(".").split()[-1] in shown
+
+
+# --- ways to cite ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "urls"),
+    [
+        (f"As [the yard]({ONE}) says, it is new.", "As the yard says, it is new.", [ONE]),
+        (f"It is a new ship ([Ampere, 2015]({ONE})).", "It is a new ship.", [ONE]),
+        (f"It is a new ship ([A]({ONE}), [B]({TWO})).", "It is a new ship.", [ONE, TWO]),
+        (f"It is a new ship.[^a]\n\n[^a]: {ONE}", "It is a new ship.", [ONE]),
+        (f"It is a new ship.[^a]\n\n[^a]: The yard, {ONE}", "It is a new ship.", [ONE]),
+        (f"It is a new ship [1, 2].\n\n## Sources\n[1] {ONE}\n[2] B: {TWO}\n",
+         "It is a new ship.", [ONE, TWO]),
+        (f"It is a new ship 【2†L1-L3】.\n\n**Sources:**\n\n1. {ONE}\n2. {TWO}\n",
+         "It is a new ship.", [TWO]),
+        (f"It is a new ship [1-2].\n\nReferences\n\n- [1] {ONE}\n- [2] {TWO}\n",
+         "It is a new ship.", [ONE, TWO]),
+        (f"It is a new ship.² Yes\n\n## Sources\n1. {ONE}\n2. {TWO}\n", "It is a new ship.", [TWO]),
+        (f"It is a new ship ({ONE}).", "It is a new ship.", [ONE]),
+        ("It is a new ship (doi:10.1000/xyz.12).", "It is a new ship.",
+         ["https://doi.org/10.1000/xyz.12"]),
+        (f"It is a new ship (Berg & Lie, 2015).\n\n## Bibliography\n\nBerg, A., Lie, B. (2015). "
+         f"Ships. {ONE}\n", "It is a new ship.", [ONE]),
+        (f"Berg et al. (2015) call it new.\n\n## References\n\nBerg, A. (2015). {ONE}\n",
+         "Berg et al. call it new.", [ONE]),
+        (f"| Ship | Year |\n|---|---|\n| Ampere | 2015 [1] |\n\n[1]: {ONE}\n", "Ampere | 2015",
+         [ONE]),
+        (f"- It is a new ship [1].\n  It is small.\n\n[1]: {ONE}\n", "It is a new ship.", [ONE]),
+        ("It is a new ship [7].\n\n## Sources\n\n[1] nothing here\n", "It is a new ship.", [""]),
+        ("The law of [2020] has no source at all.", "The law of [2020] has no source at all.", []),
+    ],
+)  # fmt: skip
+def test_what_a_sentence_cites(text: str, sentence: str, urls: list[str]) -> None:
+    assert cites(read(text))[sentence] == urls
+
+
+def test_one_page_is_one_source_however_it_is_written() -> None:
+    other = ONE.replace("https://", "http://www.") + "/?utm_source=openai"
+    report = read(f"It is a new ship [a]({ONE}). It is a small ship [b]({other}).")
+    assert [one.sources for one in report.sentences] == [(1,), (1,)] and len(report.sources) == 1
+
+
+def test_code_headings_front_matter_and_the_list_of_sources_are_no_sentences() -> None:
+    text = "---\ntitle: Ships\n---\n# A heading\n\n```\ncode says 5 [1].\n```\n\nIt is new [1].\n"
+    report = read(f"{text}\n# Sources\n\n[1] A long title of a page. {ONE}\n")
+    assert cites(report) == {"It is new.": [ONE]} and report.title == "Ships"
+
+
+def test_the_offsets_of_markdown_are_those_of_the_file() -> None:
+    text = "Ships\n=====\n\nThe **MF&nbsp;Ampere** is \\*new\\* [1].\nIt *is* small.\n\n[1]: x\n"
+    [first, second] = read(text).sentences
+    assert text[first.start : first.end].startswith("The **MF&nbsp;Ampere")
+    assert text[second.start : second.end] == "It *is* small."
+
+
+def test_a_bibliography_claims_that_its_addresses_have_these_titles() -> None:
+    text = "@article{k, title = {The {MF} Ampere}, year = 2015, doi = {10.1000/a}}\n@misc{m,\n"
+    report = read(text + f'  title = "Ellen",\n  url = {{{TWO}}}\n}}\n', "refs.bib")
+    assert cites(report) == {
+        "“The MF Ampere” (2015)": ["https://doi.org/10.1000/a"],
+        "“Ellen”": [TWO],
+    }
+
+
+# --- what is hostile, or no report ----------------------------------------------------------------
+
+
+def bomb() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as package:
+        package.writestr("word/document.xml", b"<a>" + b" " * 80_000_000 + b"</a>")
+    return file.getvalue()
+
+
+ENTITIES = f"""<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname">]>
+<w:document {W}><w:body><w:p><w:r><w:t>Is it &x; or not.</w:t></w:r></w:p></w:body></w:document>"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"   \n\n",
+        b"PK\x03\x04 broken",
+        b"%PDF-1.4 broken",
+        b'{"a": 1}',
+        b'{"a": ' + b"[" * 100_000,
+        b"\x00\x01\x02\x03" * 100,
+        b"<html><body></body></html>",
+    ],
+)
+def test_what_is_no_report_is_refused_in_words(body: bytes) -> None:
+    with pytest.raises(UsageError, match="cannot be read|no sentence"):
+        read_report(body, "it")
+
+
+def test_a_zip_bomb_is_refused() -> None:
+    with pytest.raises(UsageError, match="unpacks to more|memory|ended"):
+        read_report(bomb(), "a.docx")
+
+
+def test_entities_of_a_document_are_not_followed() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as package:
+        package.writestr("word/document.xml", ENTITIES)
+    try:
+        text = read_report(file.getvalue(), "a.docx").text
+    except UsageError:
+        return
+    assert text == "Is it or not." or text == "Is it  or not."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 50_000,
+        "[1](" * 20_000,
+        "(a " * 50_000,
+        '"' * 50_000,
+        "{{" * 50_000 + "<ref>",
+        "> " * 20_000 + "a",
+        "* " * 20_000 + "a",
+        "<ref>" * 20_000,
+        "<div>" * 50_000 + "a b c",
+        "A" * 300_000 + " [1]",
+        "a_" * 50_000,
+    ],
+)
+def test_hostile_text_ends_soon(text: str) -> None:
+    """It is refused or read; the worker's deadline is never needed, which the message would say."""
+    try:
+        read_report(text.encode())
+    except UsageError as error:
+        assert "took too long" not in error.message
+
+
+def test_any_json_is_read_or_refused() -> None:
+    values: list[Any] = [
+        {"candidates": [{"content": None}]},
+        {"candidates": [{"content": {"parts": [{"text": 5}]}, "groundingMetadata": []}]},
+        {"choices": [{"message": {"content": "A text of five words.", "annotations": [{"a": 1}]}}]},
+        {"output": [{"content": [{"text": "Five words are enough here.", "annotations": 5}]}]},
+        {"answer": "Five words are enough here [1].", "citations": [None, 5, {"url": 5}]},
+        [1, 2],
+    ]
+    for value in values:
+        try:
+            read_report(json.dumps(value).encode(), "a.json")
+        except UsageError as error:
+            assert "cannot be read" in error.message

@@ -1,0 +1,470 @@
+"""Title and text from bytes: nothing lost that a reader sees, nothing kept that is hidden."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agent.documents import sniff
+from agent.documents.body_text import MAX_TEXT, UnreadablePage, normalize_text
+from agent.documents.pdf.lines import HYPHEN, PageLine, lines_of_text
+from agent.documents.pdf.pages import PageJoiner
+from agent.documents.reading import read_body
+from tests.support.hostile_pages import HOSTILE
+
+PROSE = "<p>" + "This is a sentence of the article that anyone may read in peace. " * 5 + "</p>"
+ANY = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def read(body: str, content_type: str = "text/html") -> str:
+    return read_body(
+        f"<html><body><article>{body}</article></body></html>".encode(), content_type
+    ).text
+
+
+# --- what is kept ------------------------------------------------------------------------------
+
+
+def test_a_table_stands_where_it_stood_and_once() -> None:
+    table = (
+        "<table><tr><th>Year</th><th>Winner</th></tr><tr><td>1998</td><td>France</td></tr></table>"
+    )
+    text = read(f"{PROSE}<h2>Winners</h2>{table}{PROSE.replace('peace', 'silence')}")
+    assert text.count("1998 | France") == 1 and "Year | Winner\n1998 | France\n" in text
+    assert text.index("peace") < text.index("1998") < text.index("silence")
+
+
+def test_a_page_that_is_one_table_comes_without_its_menus() -> None:
+    rows = "".join(f"<tr><td>{n}<td>Lamp number {n}<td>{n}.50 euros</tr>" for n in range(40))
+    links = "".join(f"<div><a href=/{n}>Read on about subject {n}</a></div>" for n in range(30))
+    head = f"<ul class=top>{links.replace('div', 'li')}</ul><div class=content><h1>Lamps</h1>"
+    table = f"<table><tr><th>No<th>Name<th>Price</tr>{rows}</table></div>"
+    text = read_body(f"<body>{head}{table}<div class=more>{links}</div>".encode()).text
+    assert "No | Name | Price" in text and "39 | Lamp number 39 | 39.50 euros" in text
+    assert "Read on" not in text
+
+
+def test_what_looks_like_the_place_of_a_table_stays_as_it_is() -> None:
+    assert "It is \u29da7 apples\u29db, and \u27e60 + x\u27e7." in read(
+        f"{PROSE}<p>It is \u29da7 apples\u29db, and \u27e60 + x\u27e7.</p>{MATCH}"
+    )
+
+
+@pytest.mark.parametrize("tag", ["main", "section", "article", "div"])
+def test_a_page_without_a_body_tag_loses_nothing(tag: str) -> None:
+    text = f"<{tag}>{PROSE}<p>The last word.</p></{tag}>And a tail."
+    for rest in ("", "<form><input></form>", "<p>At the end.</p>"):
+        found = read_body(f"<!doctype html><title>Of peace</title>{text}{rest}".encode())
+        assert found.title == "Of peace" and "in peace" in found.text
+        assert "The last word." in found.text
+
+
+MATCH = """
+<div class="footballbox"><div class="fleft"><time><div>9 June 1990</div><div>21:00</div></time>
+</div><table><tr><th>Italy</th><th>1–0</th><th>Austria</th></tr>
+<tr><td><ul><li>Schillaci 78'</li><li>Baggio 80'</li></ul></td><td>Report</td><td></td></tr></table>
+<div class="fright"><div>Stadio Olimpico, Rome</div><div>Attendance: 73,303</div>
+<div>Referee: José Roberto Wright</div></div></div>"""
+
+
+def test_the_words_around_a_match_box_are_kept_with_it() -> None:
+    assert (
+        "9 June 1990 | 21:00\nItaly | 1–0 | Austria\nSchillaci 78'; Baggio 80' | Report\n"
+        "Stadio Olimpico, Rome | Attendance: 73,303 | Referee: José Roberto Wright"
+    ) in read(PROSE + MATCH + PROSE)
+
+
+def test_an_infobox_is_kept_wherever_it_stands() -> None:
+    box = '<aside class="portable-infobox"><div><h3>Born</h3><div>1 May 1950</div></div></aside>'
+    body = f"<html><body>{box}<main><article>{PROSE * 3}</article></main></body></html>"
+    assert "Born | 1 May 1950" in read_body(body.encode()).text
+
+
+def test_layout_tables_and_navigation_are_no_data() -> None:
+    layout = f"<table><tr><td><a href=/>Home</a></td><td>{PROSE * 6}</td></tr></table>"
+    text = read_body(f"<html><body>{layout}</body></html>".encode()).text
+    assert "sentence of the article" in text and " | This is" not in text
+    navbox = '<table class="navbox"><tr><td>Elsewhere</td><td>Nowhere</td></tr></table>'
+    assert "Elsewhere | Nowhere" not in read(PROSE * 3 + navbox)
+
+
+def test_a_page_without_main_text_keeps_its_words() -> None:
+    items = "".join(f"<div><a href=/{n}>Item number {n}</a></div>" for n in range(30))
+    text = read_body(f"<html><body><nav>Menu</nav>{items}</body></html>".encode()).text
+    assert "Item number 29" in text
+
+
+@pytest.mark.parametrize(
+    ("head", "title"),
+    [
+        ('<meta property="og:title" content="Graph &amp; Co"><title>T</title>', "Graph & Co"),
+        ("<title> The\n title – Site </title>", "The title – Site"),
+        ("<title> </title>", "Heading"),
+    ],
+)
+def test_titles(head: str, title: str) -> None:
+    page = f"<html><head>{head}</head><body><h1>Heading</h1>{PROSE}</body></html>"
+    assert read_body(page.encode()).title == title
+
+
+# --- what is hidden ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<!-- SECRET -->",
+        "<p hidden>SECRET words</p>",
+        "<p style='display: none'>SECRET words</p>",
+        "<p style='color:red;DISPLAY:NONE!important'>SECRET words</p>",
+        "<p style='visibility:hidden'>SECRET words</p>",
+        "<p style='font-size:0'>SECRET words</p>",
+        "<p style='font-size: 0.0px'>SECRET words</p>",
+        "<p style='opacity:0'>SECRET words</p>",
+        "<p aria-hidden='true'>SECRET words</p>",
+        "<script>SECRET words</script>",
+        "<style>SECRET words</style>",
+        "<template><p>SECRET words</p></template>",
+        "<noscript><p>SECRET words</p></noscript>",
+        "<table><tr><td>seen</td><td style='display:none'>SECRET words</td></tr></table>",
+        "<div hidden><table><tr><td>SECRET</td><td>words</td></tr></table></div>",
+        "<p style='font-size:1px'>SECRET words</p>",
+        "<p style='color:#FFF;background:white'>SECRET words</p>",
+        "<p><font color=white>SECRET words</font></p>",
+        "<div style='background-color:rgb(0,0,0)'><p style='color:#000'>SECRET words</p></div>",
+        "<p style='color:rgba(9,9,9,0)'>SECRET words</p>",
+        "<p style='position:absolute;left:-9999px'>SECRET words</p>",
+        "<p style='text-indent:-99em'>SECRET words</p>",
+        "<p style='position:fixed;clip:rect(0,0,0,0)'>SECRET words</p>",
+        "<p style='clip-path: inset(50%)'>SECRET words</p>",
+        "<p style='height:1px;overflow:hidden'>SECRET words</p>",
+        "<p style='transform:scale(0)'>SECRET words</p>",
+        "<style>.x, p.no {display:none}</style><p class='b no'>SECRET words</p>",
+        "<style>@media screen{#i{visibility:hidden}}</style><p id=i>SECRET words</p>",
+        "<style>aside{color:#fff}</style><aside><p>Near</p><aside>SECRET words</aside></aside>",
+        "<p style='position:absolute;right:-9999px'>SECRET words</p>",
+        "<p style='position:absolute;left:9999px'>SECRET words</p>",
+        "<p style='transform:translate3d(-999px,0,0)'>SECRET</p><p style='scale:0'>SECRET</p>",
+        "<p style='font:1px/1 serif'>SECRET words</p><p style='filter:opacity(0)'>SECRET</p>",
+        "<p style='display:/**/none'>SECRET</p><p style='color:rgb(0 0 0 / 0%)'>SECRET</p>",
+        "<p style='color:#fefefe'>SECRET</p><p style='color:hsl(0,0%,100%)'>SECRET words</p>",
+        "<p style='color:#00000000'>SECRET</p><p style='height:0;overflow-y:hidden'>SECRET</p>",
+        "<div style='color:#123'><p>Near</p><p style='background:#123'>SECRET words</p></div>",
+        "<video>SECRET words</video><noembed>SECRET words</noembed>",
+        "<dialog>SECRET words</dialog><p popover>SECRET words</p>",
+        "<img src=a.png alt='SECRET words'><p title='SECRET words'>Seen</p>",
+        "<input type=hidden value='SECRET words'><p data-x='SECRET words'>Seen</p>",
+        "".join(chr(0xE0000 + ord(c)) for c in "SECRET"),
+        "<p>S\u200bE\u200bC</p><!-- <b>SECRET</b> -->" + "<div>" * 300 + "<p hidden>SECRET</p>",
+    ],
+)
+def test_hidden_text_is_left_out(hidden: str) -> None:
+    assert "SECRET" not in read(PROSE + hidden + PROSE.replace("peace", "silence"))
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "<p style='font-size:0.9em;opacity:0.8;display:block'>These words are shown to all.</p>",
+        "<div style='background:navy'><p style='color:#fff'>The words are shown to all.</p></div>",
+        "<div style='background:url(a.png)'><p style='color:#fff'>The words are shown.</p></div>",
+        "<link rel=stylesheet href=a.css><p style='color:#fff'>These words are shown to all.</p>",
+        "<style>@media print{.p{display:none}}</style><p class=p>These words are shown to all.</p>",
+        "<style>.p{display:none}.p{display:block}</style><p class=p>These words are shown.</p>",
+        "<style>.p{display:none}.p.on{display:block}</style><p class='p on'>The words are shown.",
+        "<p style='left:-20px;margin-top:-5px;position:relative'>These words are shown to all.</p>",
+        "<p style='font:bold 14px/1.2 serif;filter:opacity(0.9)'>The words are shown to all.</p>",
+        "<div style='color:#fff;background:#000'><p style='margin:0'>The words are shown.</div>",
+        "<p style='color:hsl(0,100%,40%);inset:0;position:relative'>These words are shown.</p>",
+        "<p style='height:1px'>These words are shown to all.</p>",
+    ],
+)
+def test_what_only_looks_hidden_is_kept(shown: str) -> None:
+    assert "words are shown" in read(PROSE + shown + PROSE)
+
+
+def test_blanks_controls_and_zero_width_characters() -> None:
+    assert (
+        normalize_text("a\u200bb\u00ad c \t\u00a0 d\x00\x07\r\n\n \ne\u202e\ud800f\u0301")
+        == "ab c d\ne\u0066\u0301"
+    )
+    assert normalize_text("e\u0301") == "é" and normalize_text(" \n ") == ""
+
+
+def test_footnote_numbers_of_an_encyclopedia_are_left_out() -> None:
+    assert "[1]" not in read(
+        PROSE + "<p>It is so.<sup class='reference'>[1]</sup> Yes.</p>" + PROSE
+    )
+
+
+# --- other formats and encodings ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "text"),
+    [
+        ('{"a": [1, "zwei"]}', "application/json", '{"a": [1, "zwei"]}'),
+        ("# Title\n\nSome *words*.", "text/markdown", "# Title\nSome *words*."),
+        ("<p align=center>A</p>\n# Name", "text/plain", "<p align=center>A</p>\n# Name"),
+        ("plain words", "", "plain words"),
+        ("<rss><channel><item><title>One &amp; two</title></item></channel>", "", "One & two"),
+        ("<?xml version='1.0'?><a><b>x</b><![CDATA[y <i>z</i>]]></a>", "", "x\ny\nz"),
+    ],
+)  # fmt: skip
+def test_formats(body: str, content_type: str, text: str) -> None:
+    assert read_body(body.encode(), content_type).text == text
+
+
+def test_markdown_has_a_title() -> None:
+    assert read_body(b"# The title #\n\nWords.", "text/markdown").title == "The title"
+    assert read_body(b"---\nlang: en\ntitle: 'Front'\n---\nWords.", "text/plain").title == "Front"
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x89PNG\r\n\x1a\n\0\0\0\r", b"PK\3\4\x14\0\0\0\x08", b"\0" * 99]
+)
+def test_binary_is_unsupported(data: bytes) -> None:
+    with pytest.raises(UnreadablePage, match="neither") as caught:
+        read_body(data, "text/html")
+    assert caught.value.outcome == "unsupported"
+
+
+RUSSIAN, JAPANESE = "Съешь ещё этих мягких булок. ", "日本語の文章です。"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "content_type"),
+    [
+        (RUSSIAN, "utf-8", "text/plain; charset=iso-8859-1"),
+        (RUSSIAN, "cp1251", "text/plain; charset=windows-1251"),
+        (RUSSIAN * 20, "koi8-r", "text/plain"),
+        (RUSSIAN, "utf-16", "text/plain"),
+        (RUSSIAN, "utf-8-sig", "text/plain; charset=koi8-r"),
+        (JAPANESE, "shift_jis", "text/plain; charset=shift_jis"),
+        (JAPANESE * 20, "euc_jp", "text/plain"),
+        (JAPANESE, "iso2022_jp", "text/plain; charset=iso-2022-jp"),
+        ("naïve café – “quoted”", "cp1252", "text/plain; charset=iso-8859-1"),
+        ("naïve café – “quoted”", "cp1252", "text/plain; charset=latin-1"),
+    ],
+)
+def test_encodings(text: str, encoding: str, content_type: str) -> None:
+    assert read_body(text.encode(encoding), content_type).text == text.strip()
+
+
+def test_the_encoding_that_a_page_declares_and_a_character_cut_in_two() -> None:
+    page = f"<html><head><meta charset=shift_jis></head><body><p>{JAPANESE * 9}</p></body></html>"
+    assert JAPANESE in read_body(page.encode("shift_jis"), "text/html").text
+    assert sniff.decode("Käse ö".encode()[:-1]) == "Käse "
+
+
+# --- PDF ---------------------------------------------------------------------------------------
+
+
+def tokens(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
+
+
+@pytest.mark.parametrize("name", ["multi_page", "code_and_formula", "right_to_left_01"])
+def test_the_words_of_a_pdf_are_read(data: Path, name: str) -> None:
+    page = read_body((data / "pdf" / f"{name}.pdf").read_bytes(), "text/html")
+    expected = tokens((data / "pdf" / f"{name}.md").read_text("utf-8"))
+    assert len(expected & tokens(page.text)) > 0.9 * len(expected) and page.title
+
+
+def test_arabic_ligatures_are_in_the_order_of_reading(data: Path) -> None:
+    text = read_body((data / "pdf" / "right_to_left_01.pdf").read_bytes()).text
+    assert "الإنتاجية" in text and "المشكلات" in text
+
+
+def test_a_broken_pdf_says_so(data: Path) -> None:
+    whole = (data / "pdf" / "multi_page.pdf").read_bytes()
+    for body in (b"%PDF-1.7\nnothing", whole[:300]):
+        with pytest.raises(UnreadablePage, match="PDF that is broken") as caught:
+            read_body(body)
+        assert caught.value.outcome == "invalid"
+
+
+def page_text(*pages: str) -> str:
+    joiner = PageJoiner(len(pages))
+    found = [joiner.add(lines_of_text(page), n) for n, page in enumerate(pages, 1)]
+    return "".join(page.joint + page.text for page in found).strip()
+
+
+def test_wrapped_lines_are_joined_and_others_are_not() -> None:
+    page = (
+        "1 Introduction\r\nThe first line of a paragraph is wrap\x02"
+        "ped within one of its words and\r\n"
+        "goes on in the second of its lines, up to its\r\nend.\r\n"
+        "• An item of a list that is long\r\n"
+        "• Another item of it that is long"
+    )
+    assert page_text(page).split("\n") == [
+        "1 Introduction",
+        "The first line of a paragraph is wrapped within one of its words and goes on in the second"
+        " of its lines, up to its end.",
+        "• An item of a list that is long",
+        "• Another item of it that is long",
+    ]
+
+
+def lines_at(left: float, top: float, *texts: str, size: float = 10) -> list[PageLine]:
+    """Lines one below the other, each letter half as wide as it is high."""
+    return [
+        PageLine(text, left, left + len(text) * size / 2, top - 1.2 * size * n, size, 6 * size / 2)
+        for n, text in enumerate(texts)
+    ]
+
+
+FIRST = ("The bridge was opened in the year", "1904 and closed after a storm had", "broken it.")
+SECOND = ("A new one was built of steel two", "years later.")
+
+
+def joined(*pages: list[PageLine]) -> str:
+    joiner = PageJoiner(len(pages))
+    found = [joiner.add(page, n) for n, page in enumerate(pages, 1)]
+    return "".join(page.joint + page.text for page in found).strip()
+
+
+@pytest.mark.parametrize(("left", "top"), [(50, 652), (50, 664), (60, 664)])
+def test_paragraphs_are_told_apart_by_a_space_by_a_short_line_and_by_an_indent(
+    left: float, top: float
+) -> None:
+    rest = [
+        line._replace(left=50) if n else line for n, line in enumerate(lines_at(left, top, *SECOND))
+    ]
+    lines = [*lines_at(50, 700, *FIRST), *rest]
+    assert joined(lines).split("\n") == [" ".join(FIRST), " ".join(SECOND)]
+
+
+def test_a_paragraph_goes_on_behind_a_note_a_head_and_a_number() -> None:
+    body = lines_at(50, 700, *FIRST[:2], *FIRST[:2], *FIRST[:2])
+    note = lines_at(50, 100, "1 A note on the bridge in small type", size=7)
+    foot = lines_at(250, 40, "Page 1 of 2")
+    head = lines_at(250, 760, "The bridges of Lund")
+    last = lines_at(50, 700, "broken it in two.", *SECOND, *SECOND, *SECOND)
+    number = lines_at(250, 40, "Page 2 of 2")
+    text = joined([*head, *body, *note, *foot], [*head, *last, *number])
+    assert f"{FIRST[1]} broken it in two." in text
+    assert text.count("The bridges of Lund") == 1 and "A note on the bridge" in text
+    assert "Page" not in text
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "others", "shown"),
+    [
+        ("It is an adap", "tation of a book.", (), "an adaptation of"),
+        (
+            "The music of a singer",
+            "songwriter it is.",
+            ("singer-songwriter",),
+            "a singer-songwriter it",
+        ),
+        ("The war of 1914", "18 was the first.", (), "of 1914-18 was"),
+        ("It is by an Anglo", "American firm.", (), "an Anglo-American firm"),
+    ],
+)
+def test_a_hyphen_at_the_end_of_a_line_is_kept_where_it_is_part_of_the_word(
+    left: str, right: str, others: Sequence[str], shown: str
+) -> None:
+    lines = lines_at(50, 700, *(f"They say {word} here." for word in others), left + HYPHEN, right)
+    assert shown in joined(lines)
+    assert shown in joined(lines[:-1], lines[-1:])  # overleaf
+
+
+def test_a_repeated_sentence_and_a_heading_are_no_heads_of_pages() -> None:
+    page = [*lines_at(50, 760, "Results", size=20), *lines_at(50, 700, *FIRST, *SECOND)]
+    assert joined(page, page).count("Results") == joined(page, page).count("years later.") == 2
+
+
+# --- hostile pages -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_page_ends_within_bounds(name: str) -> None:
+    try:
+        text = read_body(HOSTILE[name].encode(), "text/html").text
+    except ValueError as error:
+        text = str(error)
+    assert 0 < len(text) <= MAX_TEXT
+
+
+# --- properties --------------------------------------------------------------------------------
+
+TAGS = st.sampled_from(
+    "<p> </p> <table> <tr> <td> </table> <div> </div> <br> <li> <div\tclass=infobox> <h2> <time> "
+    "<html> <body> </body> <script> </script> <!-- --> <title> <b> <svg> <form> "
+    "\u29da0 \u29db".split(" ")
+)
+PAGES = st.lists(st.one_of(TAGS, st.text(max_size=30)), max_size=40).map("".join)
+
+
+#: The classes of embeddings, overrides and isolates of direction in Unicode Annex 9.
+BIDIRECTIONAL = set("LRE RLE LRO RLO PDF LRI RLI FSI PDI".split())
+
+
+def check_extraction(body: bytes, content_type: str) -> None:
+    try:
+        title, text, *_ = read_body(body, content_type, "https://example.org/")
+    except ValueError as error:
+        assert str(error)
+        return
+    assert text.strip() == text and text
+    for part in (title, text):
+        assert not any(unicodedata.category(c) in ("Cc", "Cs") for c in part if c not in "\n")
+        assert not BIDIRECTIONAL & set(map(unicodedata.bidirectional, part))
+        assert unicodedata.is_normalized("NFC", part)
+        part.encode()
+
+
+TYPES = st.sampled_from(
+    ["", "text/html", "text/plain", "text/html; charset=utf-16", "x/y;charset=zz"]
+)
+
+
+@pytest.mark.parametrize("odd", ["\x01", "\x0b", "\x1f", "\ufffe", "\uffff"])
+def test_what_is_no_xml_is_left_out_beside_what_is_removed(odd: str) -> None:
+    told = f"<p>The bridge{odd} <b hidden>not</b>{odd} was opened in 1904.<td>{odd}<table><tr><td>x"
+    page = f"<!doctype html><html>{told}{'<p>It leads over the river. ' * 40}"
+    found = read_body(page.encode(), "text/html; charset=utf-8")
+    assert "was opened in 1904." in found.text and odd not in found.text
+
+
+@ANY
+@given(st.binary(max_size=300), TYPES)
+def test_no_bytes_raise_anything_but_a_reason(body: bytes, content_type: str) -> None:
+    if b"%PDF-" not in body:
+        check_extraction(body, content_type)
+
+
+@ANY
+@given(PAGES, TYPES)
+def test_no_page_raises_anything_but_a_reason(page: str, content_type: str) -> None:
+    check_extraction(page.encode("utf-8", "surrogatepass"), content_type)
+    check_extraction(f"<html><body>{page}".encode("utf-16"), content_type)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.binary(max_size=300))
+def test_no_pdf_raises_anything_but_a_reason(tail: bytes) -> None:
+    check_extraction(b"%PDF-1.4\n" + tail, "application/pdf")
+
+
+# --- real pages --------------------------------------------------------------------------------
+
+
+def test_goals_and_referees_of_a_real_page_are_kept(data: Path) -> None:
+    with gzip.open(data / "worldcup" / "wikipedia_pages.jsonl.gz", "rt", encoding="utf-8") as file:
+        page = next(p for p in map(json.loads, file) if p["title"] == "1990 FIFA World Cup Group A")
+    title, text, *_ = read_body(page["html"].encode(), "text/html", page["url"])
+    assert title == "1990 FIFA World Cup Group A - Wikipedia"
+    assert "Italy | 1–0 | Austria\nSchillaci 78' | Report" in text
+    assert text.count("Referee: José Roberto Wright (Brazil)") == 1
+    assert "Jump to" not in text and "Privacy policy" not in text and "[edit]" not in text

@@ -1,0 +1,569 @@
+"""Documents of each format: text, tables and places come out; what is hostile does nothing.
+
+The files in `tests/documents` were made of one text by pandoc 2.17 and LibreOffice 7.4.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import zipfile
+import zlib
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agent.answer import Answer
+from agent.answer.html_format import to_html
+from agent.answer.markdown_format import to_markdown
+from agent.documents.body_reader import BodyReader
+from agent.documents.body_text import MAX_MARKS, PlacedText, RawBody, normalize_text
+from agent.documents.formats.table import format_rows
+from agent.documents.pdf.ocr import find_tesseract
+from agent.documents.reading import BodyText, UnreadablePage, read_body
+from agent.documents.registry import FORMATS, SUFFIXES, find_format
+from agent.documents.worker_process import Body
+from agent.run import research
+from agent.run.audit import audit_answer
+from agent.search.corpus import Corpus
+from agent.settings import parse_settings
+from agent.state.places import find_place, to_places
+
+DOCUMENTS = Path(__file__).parent / "files"
+OPENED = "It has seven quays, and ships of up to 9,000 tonnes may enter."
+RELATIONS = '<Relationships xmlns="r">{}</Relationships>'
+RELATION = '<Relationship Id="{}" Type="http://x/{}" Target="{}"/>'
+
+
+def read(name: str) -> BodyText:
+    file = DOCUMENTS / name
+    return read_body(file.read_bytes(), suffix=file.suffix)
+
+
+def place_of(found: BodyText, words: str) -> str:
+    return find_place(found.text, to_places(found.marks), found.text.index(words))
+
+
+def packed(parts: dict[str, str]) -> bytes:
+    """A ZIP archive."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def office(main: str, body: str, **others: str) -> bytes:
+    """A document of Office Open XML with one part, and others by the kind of their relation."""
+    folder, _, name = main.partition("/")
+    related = "".join(RELATION.format(f"r{kind}", kind, f"{kind}.xml") for kind in others)
+    return packed(
+        {
+            "_rels/.rels": RELATIONS.format(RELATION.format("r1", "officeDocument", main)),
+            main: body,
+            f"{folder}/_rels/{name}.rels": RELATIONS.format(related),
+            **{f"{folder}/{kind}.xml": text for kind, text in others.items()},
+        }
+    )
+
+
+def word(body: str, head: str = "", **others: str) -> bytes:
+    text = f'{head}<w:document xmlns:w="w"><w:body>{body}</w:body></w:document>'
+    return office("word/document.xml", text, **others)
+
+
+def sheet(rows: str, workbook: str = "", **others: str) -> bytes:
+    """A workbook of one sheet with the name Prices."""
+    sheets = '<sheets><sheet name="Prices" r:id="rworksheet"/></sheets>'
+    return office(
+        "xl/workbook.xml",
+        f'<workbook xmlns="x" xmlns:r="r">{workbook}{sheets}</workbook>',
+        worksheet=f'<worksheet xmlns="x"><sheetData>{rows}</sheetData></worksheet>',
+        **others,
+    )
+
+
+# --- what other programs write --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("pandoc.docx", "section Introduction"),
+        ("libreoffice.docx", "section Introduction"),
+        ("pandoc.odt", "section Introduction"),
+        ("pandoc.epub", "chapter 1, Introduction"),
+        ("pandoc.rtf", ""),
+        ("libreoffice.rtf", ""),
+        ("pandoc.pptx", "slide 2"),
+        ("libreoffice.pptx", "slide 2"),
+        ("libreoffice.odp", "slide 2"),
+        ("libreoffice.pdf", "page 1"),
+    ],
+)
+def test_a_text_with_a_table_is_read_whole_and_says_where(name: str, place: str) -> None:
+    found = read(name)
+    assert place_of(found, OPENED) == place
+    assert "The harbour master signs the log daily." in found.text  # a footnote
+    assert "Second item with ümläut — dash" in found.text and "“Never” use water" in found.text
+    table = "Item | Price | Currency\nBerth | 310.50 | SEK\nWater | 12 | SEK\nCrane | 1,200 | SEK"
+    assert name.endswith(".pdf") or table in found.text
+    assert "HYPERLINK" not in found.text and found.text == normalize_text(found.text)
+
+
+@pytest.mark.parametrize("name", ["libreoffice.xlsx", "libreoffice.ods"])
+def test_the_rows_of_a_sheet_name_their_columns_and_have_numbers(name: str) -> None:
+    found = read(name)
+    line = "Item: Crane, large | Price: 1200 | Sold on: 2024-03-05 | Share: 84.5%"
+    assert place_of(found, line) == "sheet t, row 4"
+    assert place_of(found, "Region: South | Sales: 60") == "sheet t, row 8"  # another table
+
+
+def test_cells_of_a_notebook_are_places() -> None:
+    found = read("pandoc.ipynb")
+    assert found.title == "Introduction" and place_of(found, "It has *seven*") == "cell 1"
+
+
+def test_a_document_of_before_2007_says_what_to_do() -> None:
+    with pytest.raises(UnreadablePage, match=r"save it as \.docx") as caught:
+        read("libreoffice.doc")
+    assert caught.value.outcome == "unsupported"
+
+
+def test_the_mark_of_a_format_overrules_its_suffix_and_the_web_declares_types() -> None:
+    data = (DOCUMENTS / "libreoffice.docx").read_bytes()
+    for content_type in ("application/octet-stream", "text/html"):
+        assert OPENED in read_body(data, content_type, "https://a.example/x").text
+    assert OPENED in read_body(data, suffix=".xlsx").text
+    table = b"Item,Price\nTea,3\n"
+    assert read_body(table, "text/csv").text == "Item | Price\nItem: Tea | Price: 3"
+    assert read_body(table, "text/plain", "https://a.example/t.csv?x=1").marks
+    assert "Tea 3" in read_body(b"<table><tr><td>Tea 3</table>", suffix=".xls").text
+
+
+# --- Word -----------------------------------------------------------------------------------------
+
+
+def test_what_word_does_not_show_is_not_read() -> None:
+    body = (
+        "<w:p><w:r><w:t>Shown</w:t></w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del>"
+        "<w:r><w:rPr><w:vanish/></w:rPr><w:t>hidden</w:t></w:r>"
+        "<w:r><w:instrText>DDEAUTO cmd</w:instrText></w:r>"
+        '<w:r><w:rPr><w:vanish w:val="0"/></w:rPr><w:t> words</w:t></w:r></w:p>'
+        "<w:p><w:ins><w:r><w:t>added</w:t></w:r></w:ins></w:p>"
+    )
+    assert read_body(word(body), suffix=".docx").text == "Shown words\nadded"
+
+
+def test_tables_in_tables_headers_and_comments_are_read() -> None:
+    def cell(text: str) -> str:
+        return f"<w:tc>{text}</w:tc>"
+
+    def line(text: str) -> str:
+        return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+    inner = f"<w:tbl><w:tr>{cell(line('a'))}{cell(line('b'))}</w:tr></w:tbl>"
+    rows = f"<w:tr>{cell(line('one') + line('two'))}{cell(inner)}{cell(line(''))}</w:tr>"
+    found = read_body(
+        word(
+            f"<w:tbl>{rows}</w:tbl>",
+            header=f'<w:hdr xmlns:w="w">{line("Policy 7")}</w:hdr>',
+            comments='<w:comments xmlns:w="w"><w:comment>'
+            + line("why?")
+            + "</w:comment></w:comments>",
+        ),
+        suffix=".docx",
+    )
+    assert found.text == "one; two | a | b\nPolicy 7\nwhy?"
+    assert place_of(found, "Policy") == "header" and place_of(found, "why") == "comment 1"
+
+
+# --- sheets ---------------------------------------------------------------------------------------
+
+STYLES = (
+    '<styleSheet xmlns="x"><numFmts><numFmt numFmtId="170" formatCode="d\\.m\\.yyyy"/>'
+    '<numFmt numFmtId="171" formatCode="0.00&quot;days&quot;"/></numFmts><cellXfs>'
+    '<xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="170"/><xf numFmtId="10"/>'
+    '<xf numFmtId="171"/><xf numFmtId="22"/><xf numFmtId="20"/></cellXfs></styleSheet>'
+)
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        ("<c r='A1'><v>0.30000000000000004</v></c>", "0.3"),
+        ("<c r='A1' s='1'><v>45352</v></c>", "2024-03-01"),
+        ("<c r='A1' s='2'><v>45352</v></c>", "2024-03-01"),
+        ("<c r='A1' s='3'><v>0.125</v></c>", "12.50%"),
+        ("<c r='A1' s='4'><v>2</v></c>", "2"),
+        ("<c r='A1' s='5'><v>45352.5</v></c>", "2024-03-01 12:00:00"),
+        ("<c r='A1' s='6'><v>0.75</v></c>", "18:00:00"),
+        ("<c r='A1' t='s'><v>1</v></c>", "second"),
+        ("<c r='A1' t='s'><v>99</v></c><c t='b'><v>1</v></c>", "TRUE"),
+        ("<c r='A1' t='inlineStr'><is><r><t>in</t></r><r><t>line</t></r></is></c>", "inline"),
+        ("<c r='A1'><f>SUM(B1:B9)</f></c>", "=SUM(B1:B9)"),
+        ("<c r='A1'><f>SUM(B1:B9)</f><v>7</v></c>", "7"),
+        ("<c r='A1' t='e'><v>#DIV/0!</v></c>", "#DIV/0!"),
+        ("<c r='A1' s='1'><v>1e300</v></c>", "1e300"),
+    ],
+)
+def test_a_cell_has_the_value_that_is_shown(cell: str, text: str) -> None:
+    texts = '<sst xmlns="x"><si><t>first</t></si><si><t>second</t><rPh><t>no</t></rPh></si></sst>'
+    found = read_body(
+        sheet(f"<row r='7'>{cell}</row>", styles=STYLES, sharedStrings=texts), suffix=".xlsx"
+    )
+    assert found.text.removeprefix("Prices\n").strip("| ") == text
+    assert place_of(found, text) == "sheet Prices, row 7"
+
+
+def test_a_hidden_sheet_is_noted_and_not_read() -> None:
+    data = packed(
+        {
+            "_rels/.rels": RELATIONS.format(RELATION.format("r", "officeDocument", "xl/w.xml")),
+            "xl/w.xml": '<workbook xmlns="x" xmlns:r="r"><sheets><sheet name="Open" r:id="a"/>'
+            '<sheet name="Secret" state="hidden" r:id="b"/></sheets></workbook>',
+            "xl/_rels/w.xml.rels": RELATIONS.format(
+                RELATION.format("a", "worksheet", "a.xml")
+                + RELATION.format("b", "worksheet", "b.xml")
+            ),
+            "xl/a.xml": '<s xmlns="x"><row><c><v>1</v></c></row></s>',
+            "xl/b.xml": '<s xmlns="x"><row><c><v>666</v></c></row></s>',
+        }
+    )
+    found = read_body(data, suffix=".xlsx")
+    assert found.text == "Open\n1" and found.note == "hidden sheets were not read: Secret"
+
+
+@pytest.mark.parametrize(
+    ("rows", "lines"),
+    [
+        (["Item Price", "Tea 3"], ["Item | Price", "Item: Tea | Price: 3"]),
+        (["Item Price", "", "Tea 3"], ["Item | Price", "Tea | 3"]),  # no head of another table
+        (["Owner Ann", "City Oslo"], ["Owner | Ann", "City | Oslo"]),  # names and values
+        (["List", "Item Price", "Tea 3"], ["List", "Item | Price", "Item: Tea | Price: 3"]),
+        (["A B C", "d e f"], ["A | B | C", "A: d | B: e | C: f"]),
+        (["x y z", "", "A B C", "d e f"], ["x | y | z", "A | B | C", "d | e | f"]),
+        (["1 2", "3 4"], ["1 | 2", "3 | 4"]),
+        (
+            ["Land 2021 2022", "Norway 5 6"],
+            ["Land | 2021 | 2022", "Land: Norway | 2021: 5 | 2022: 6"],
+        ),
+    ],
+)
+def test_a_row_names_its_columns_only_where_the_head_is_plain(
+    rows: list[str], lines: list[str]
+) -> None:
+    numbered = [(n, row.split()) for n, row in enumerate(rows, 1) if row]
+    assert [line for _, line in format_rows(numbered)] == lines
+
+
+@pytest.mark.parametrize("delimiter", ",;\t|")
+def test_a_table_as_text_is_read_whatever_parts_its_cells(delimiter: str) -> None:
+    rows = ("Item,Price", '"Tea, green","3"', "", "'Open \" quote,4", "")
+    body = "\r\n".join(rows).replace(",", delimiter)
+    found = read_body(body.encode("utf-16") if delimiter == ";" else body.encode(), suffix=".csv")
+    assert place_of(found, "green") == "row 2" and "Price: 3" in found.text
+    assert place_of(found, "quote") == "row 4"
+
+
+# --- mail, JSON, code, books, RTF -----------------------------------------------------------------
+
+
+def test_a_message_is_read_with_what_is_attached_to_it() -> None:
+    message = EmailMessage()
+    message["From"], message["Subject"] = "Ann <ann@a.example>", "Offer for Tea ☕"
+    message.set_content("Plain words.")
+    message.add_alternative("<p>Words in HTML.</p>", subtype="html")
+    attached = (DOCUMENTS / "libreoffice.xlsx").read_bytes()
+    for name, data in {
+        "prices.xlsx": attached,
+        "x.bin": b"\0\1",
+        "pic.doc": b"\xd0\xcf\x11\xe0",
+    }.items():
+        message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
+    inner = EmailMessage()
+    inner["From"], inner["Subject"] = "Bob", "Inside"
+    inner.set_content("Words within.")
+    message.add_attachment(inner)
+    found = read_body(message.as_bytes(), suffix=".eml")
+    assert found.title == "Offer for Tea ☕" and "Words in HTML" not in found.text
+    assert place_of(found, "Plain words.") == "message"
+    assert place_of(found, "Region: South") == "attachment prices.xlsx, sheet t, row 8"
+    assert place_of(found, "Words within.").endswith(", message")
+    assert found.note.startswith("not read: x.bin (") and "pic.doc (" in found.note
+
+
+def test_records_of_json_are_lines_and_items_are_places() -> None:
+    value = [{"name": "Tea", "price": 3}, {"name": "Coffee", "tags": [{"a": None}], "size": [1, 2]}]
+    found = read_body(json.dumps(value).encode(), suffix=".json")
+    assert found.text.split("\n")[1:] == ["name: Coffee", "tags[0].a: null", "size: 1, 2"] or (
+        "tags[0]: a: null" in found.text
+    )
+    assert place_of(found, "Coffee") == "item 2"
+    assert read_body(b"{broken", suffix=".json").text == "{broken"
+
+
+def test_lines_of_code_keep_their_form_and_their_numbers() -> None:
+    found = read_body(b"\n\ndef f():\r\n\n    return 1\n", suffix=".py")
+    assert "\n    return 1" in found.text and place_of(found, "return") == "line 5"
+
+
+def test_text_in_rich_text_is_decoded_by_its_fonts_and_hidden_text_left_out() -> None:
+    body = (
+        rb"{\rtf1\ansi\ansicpg1252\uc1{\fonttbl{\f0 A;}{\f1\fcharset204 B;}}{\info{\title My}}"
+        rb"caf\'e9 \u8364? {\f1 \'cf\'f0\'e8}{\v secret}{\*\unknown gone} {\i x}\par"
+        rb"{\pict\bin4 }}}}}a\{b\}\emdash c\par \u-10179?\u-8693?}"
+    )
+    found = read_body(body, suffix=".rtf")
+    assert found.title == "My"
+    assert found.text.split("\n") == ["café € При x", "a{b}—c", "😋"]
+
+
+# --- PDF ------------------------------------------------------------------------------------------
+
+
+def pdf(content: str, image: bytes = b"") -> bytes:
+    """A PDF of one page with Helvetica, and with a grey image of 1700 by 2200 pixels."""
+    parts = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R"
+        b"/Resources<</Font<</F 5 0 R>>/XObject<</I 6 0 R>>>>>>",
+        b"<</Length %d>>stream\n%s\nendstream" % (len(content), content.encode()),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        b"<</Type/XObject/Subtype/Image/Width 1700/Height 2200/ColorSpace/DeviceGray"
+        b"/BitsPerComponent 8/Filter/FlateDecode/Length %d>>stream\n%s\nendstream"
+        % (len(image), image),
+    ]
+    objects = b"".join(b"%d 0 obj\n%s\nendobj\n" % (n, part) for n, part in enumerate(parts, 1))
+    return b"%PDF-1.4\n" + objects + b"trailer<</Root 1 0 R>>\n%%EOF"
+
+
+def shown(*lines: tuple[float, float, str]) -> str:
+    texts = (f"BT /F 10 Tf {x} {y} Td ({text}) Tj ET" for x, y, text in lines)
+    return "\n".join(texts)
+
+
+def test_cells_of_a_pdf_are_parted_and_words_are_not() -> None:
+    rows = [("Item", "Price"), ("Green tea", "3.50"), ("Water", "2")]
+    content = shown(
+        *((50 + 100 * m, 700 - 14 * n, rows[n][m]) for n in range(3) for m in range(2)),
+        (50, 600, "1."),
+        (70, 600, "First of a list"),
+    )
+    found = read_body(pdf(content), suffix=".pdf")
+    assert found.text == "Item | Price\nGreen tea | 3.50\nWater | 2\n1. First of a list"
+    assert place_of(found, "Water") == "page 1"
+
+
+def test_columns_that_are_drawn_line_by_line_are_read_one_after_the_other() -> None:
+    left = [f"left column in line number {n}" for n in range(6)]
+    right = [f"right column in line number {n}" for n in range(6)]
+    lines = [
+        (x, 700 - 14 * n, text)
+        for n, pair in enumerate(zip(left, right, strict=True))
+        for x, text in zip((50, 320), pair, strict=True)
+    ]
+    found = read_body(pdf(shown((50, 740, "A heading"), *lines)), suffix=".pdf")
+    assert found.text.replace("\n", " ") == " ".join(["A heading", *left, *right])
+
+
+def test_a_page_that_is_an_image_is_read_or_named() -> None:
+    """The image is drawn by PDFium from a page of text."""
+    import pypdfium2
+
+    drawn = pypdfium2.PdfDocument(pdf(shown((72, 600, "The harbour has seven quays."))))[0]
+    bitmap = drawn.render(scale=200 / 72, grayscale=True)
+    rows = bytes(bitmap.buffer)
+    grey = b"".join(rows[n * bitmap.stride :][: bitmap.width] for n in range(bitmap.height))
+    assert (bitmap.width, bitmap.height) == (1700, 2200)
+    scan = pdf("q 612 0 0 792 0 0 cm /I Do Q", zlib.compress(grey))
+    if find_tesseract() is None:
+        with pytest.raises(UnreadablePage, match="install tesseract-ocr"):
+            read_body(scan, suffix=".pdf")
+    else:
+        found = BodyReader().read(Body(scan, suffix=".pdf"))  # within the limits of a worker
+        assert found.text == "The harbour has seven quays."
+        assert place_of(found, "seven") == "page 1"
+
+
+# --- what is hostile ------------------------------------------------------------------------------
+
+ENTITIES = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd"><!ENTITY y "yyyy">]>'
+
+
+def test_entities_of_xml_are_not_resolved() -> None:
+    body = "<w:p><w:r><w:t>Words &x; &y;</w:t></w:r></w:p>"
+    found = read_body(word(body, ENTITIES), suffix=".docx")
+    assert found.text == "Words"
+
+
+@pytest.mark.parametrize(
+    ("data", "suffix", "reason"),
+    [
+        (word("<w:sdt>" * 3000 + "</w:sdt>" * 3000), ".docx", "damaged"),
+        (word("<w:p/>"), ".docx", "no text"),
+        (word("<w:p>")[:-30], ".docx", "damaged"),
+        (packed({"a.txt": "words"}), ".docx", "ZIP archive"),
+        (b"PK", ".docx", "damaged"),
+        (packed({"mimetype": "application/epub+zip"}), ".epub", "damaged"),
+        (b"{\\rtf1 " + b"{" * 100_000, ".rtf", "too deep"),
+        (b"just words", ".eml", "no message"),
+        (b"\0\1\2\3" * 99, ".py", "not text"),
+        (b"", ".json", "no text"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "data",
+)
+def test_what_cannot_be_read_says_why(data: bytes, suffix: str, reason: str) -> None:
+    with pytest.raises(UnreadablePage, match=reason):
+        read_body(data, suffix=suffix)
+
+
+def test_a_part_that_unpacks_to_more_than_anybody_reads_is_refused() -> None:
+    bomb = word("<w:p><w:r><w:t>" + "a" * 60_000_000 + "</w:t></w:r></w:p>")
+    with pytest.raises(UnreadablePage, match="unpacks to more"):
+        read_body(bomb, suffix=".docx")
+
+
+def test_a_repeated_row_of_a_million_is_bounded() -> None:
+    cell = "<t:table-cell t:number-columns-repeated='16384'><p>boom</p></t:table-cell>"
+    row = f"<t:table-row t:number-rows-repeated='1048576'>{cell}</t:table-row>"
+    content = (
+        f"<o xmlns:t='t'><body><spreadsheet><t:table t:name='A'>{row * 9}</t:table></spreadsheet>"
+        "</body></o>"
+    )
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    found = read_body(packed({"mimetype": kind, "content.xml": content}), suffix=".ods")
+    assert len(found.text) <= 5_000_000 and "only its first" in found.note
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.sampled_from(sorted(DOCUMENTS.iterdir())),
+    st.integers(0, 60_000),
+    st.binary(max_size=30),
+    st.integers(0, 40),
+)
+def test_a_damaged_document_gives_text_or_a_reason(
+    file: Path, position: int, damage: bytes, removed: int
+) -> None:
+    data = file.read_bytes()
+    position %= len(data)
+    try:
+        found = read_body(data[:position] + damage + data[position + removed :], suffix=file.suffix)
+    except UnreadablePage as error:
+        assert str(error)
+    else:
+        assert found.text and all(0 <= mark[0] < len(found.text) for mark in found.marks)
+
+
+# --- places ---------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.text(max_size=9), st.sampled_from("abc"), st.booleans()), max_size=12))
+def test_the_place_of_each_part_is_where_it_was_put(parts: list[tuple[str, str, bool]]) -> None:
+    text = PlacedText(RawBody(b""))
+    expected: list[tuple[int, str]] = []
+    for n, (part, place, is_line) in enumerate(parts, 5):
+        before = text._length
+        if is_line:
+            text.add_line(part, place, n)
+        else:
+            text.add(part, place)
+        if text._length > before:
+            expected.append((before + bool(before), f"{place} {n}" if is_line else place))
+    if not expected:
+        return
+    found = text.finish()
+    places = to_places(found.marks)
+    assert [find_place(found.text, places, at) for at, _ in expected] == [p for _, p in expected]
+
+
+def test_places_are_bounded_and_none_is_false_behind_the_last() -> None:
+    text = PlacedText(RawBody(b""))
+    for n in range(MAX_MARKS + 10):
+        text.add("word", f"place {n}")
+    found = text.finish()
+    assert len(found.marks) == MAX_MARKS
+    assert find_place(found.text, to_places(found.marks), len(found.text) - 1) == ""
+
+
+def test_every_format_has_a_reader_that_exists() -> None:
+    for one in FORMATS:
+        module, _, name = one.reader.partition(":")
+        assert not one.reader or callable(getattr(importlib.import_module(module), name))
+        assert one.reader or one.remedy
+        for suffix in one.suffixes:
+            assert suffix in SUFFIXES and suffix == suffix.lower()
+    assert find_format(RawBody(b"a,b", suffix=".csv")).name == "CSV and TSV"
+
+
+def test_what_a_crash_leaves_of_a_document_has_its_places() -> None:
+    """Twelve pages, of which the time is enough for some at least: each is handed over at once."""
+    parts: list[tuple[str, str, list[tuple[int, str, int | None]]]] = []
+    data = (DOCUMENTS / "libreoffice.pdf").read_bytes()
+    whole = read_body(data, suffix=".pdf", on_part=lambda *part: parts.append(part))  # type: ignore[arg-type]
+    assert "".join(text for _, text, _ in parts) == whole.text
+    assert tuple(mark for _, _, marks in parts for mark in marks) == whole.marks
+    assert BodyReader().read(Body(data, suffix=".pdf")) == whole
+
+
+# --- the whole way --------------------------------------------------------------------------------
+
+
+def test_a_citation_says_where_in_a_document_its_quote_stands(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "manual.epub").write_bytes((DOCUMENTS / "pandoc.epub").read_bytes())
+    (folder / "old.doc").write_bytes((DOCUMENTS / "libreoffice.doc").read_bytes())
+    (folder / "clip.mp4").write_bytes(b"\0")
+    run = parse_settings({"CACHE_DIR": str(tmp_path / "cache"), "RUNS_DIR": str(tmp_path / "runs")})
+    run = run.model_copy(update={"corpus": folder, "offline": True, "llm": ("extractive",)})
+    answer = research("How many quays does the harbour of Norrvik have?", run).answer()
+    assert isinstance(answer, Answer)
+    cited = next(one for one in answer.citations if "seven quays" in one.quote)
+    assert cited.place == "chapter 1, Introduction"
+    assert any("old.doc: it is Office 97" in warning for warning in answer.warnings)
+    assert any("clip.mp4" in warning for warning in answer.warnings)
+    assert cited.place in to_html(answer) and cited.place in to_markdown(answer)
+    value = answer.model_dump(mode="json")
+    assert audit_answer(value)["ok"]
+    value["citations"][answer.citations.index(cited)]["place"] = "chapter 7"
+    (failure, *_) = audit_answer(value)["failures"]
+    assert failure["where"].endswith(".place")
+
+
+def test_places_survive_the_index(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "t.xlsx").write_bytes((DOCUMENTS / "libreoffice.xlsx").read_bytes())
+    for _ in (1, 2):  # read, then from the stored index
+        corpus = Corpus(tmp_path / "docs", tmp_path / "cache")
+        page = corpus.read(corpus.search("South")[0].url)
+        assert find_place(page.text, page.places, page.text.index("South")) == "sheet t, row 8"
+        corpus.close()
+
+
+@pytest.mark.parametrize("suffix", [".docx", ".xlsx", ".odt", ".epub", ".pdf", ".rtf"])
+def test_a_file_with_the_suffix_of_another_format_is_read_or_named(suffix: str) -> None:
+    text = "The lighthouse of Lund was built in 1822."
+    assert read_body(text.encode(), suffix=suffix).text == text
+    page = f"<!doctype html><title>Lund</title><body><p>{text}</p><table><tr><td>A<td>B</table>"
+    assert text in read_body(page.encode(), suffix=suffix).text
+    with pytest.raises(UnreadablePage, match="it is empty"):
+        read_body(b" \n", suffix=suffix)
+    with pytest.raises(UnreadablePage, match="damaged: it is no"):
+        read_body(bytes(range(256)) * 20, suffix=suffix)
+
+
+def test_a_table_as_wide_as_a_sheet_may_be_is_whole() -> None:
+    head, row = (",".join(f"{name}{n}" for n in range(5000)) for name in "cd")
+    assert read_body(f"{head}\n{row}".encode(), suffix=".csv").text.endswith("c4999: d4999")
+
+
+def test_rich_text_that_is_cut_off_says_so() -> None:
+    found = read_body(b"{\\rtf1\\ansi Hello {\\b bold", suffix=".rtf")
+    assert (found.text, found.note) == ("Hello bold", "its end is missing")

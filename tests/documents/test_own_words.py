@@ -1,0 +1,383 @@
+"""What pages and documents say of themselves: their date, and that they are not free to read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import zipfile
+from datetime import date
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.answer.html_format import to_html
+from agent.answer.json_format import to_json
+from agent.answer.markdown_format import to_markdown
+from agent.answer.text_format import to_text
+from agent.documents.html.own_words import MAX_TEASER, TEASER
+from agent.documents.own_date import read_day
+from agent.documents.reading import BodyText, read_body
+from agent.run.audit import audit_answer
+from agent.settings import Settings, parse_settings
+from tests.steps.test_slots import ended
+from tests.support.services import ModelRequest, Raw, Services
+from tests.support.thinker import FINAL, Fact, Thinker
+
+DOCUMENTS = Path(__file__).parent / "files"
+ASKED = "Who founded Velmora Works?"
+FIRM = "Velmora Works was founded by Ada Lindqvist in 1931. It had nine workers then."
+TOPIC = "Who won the 2022 FIFA World Cup?"
+WORDS = "It was a warm evening, and the stands were full long before the teams came out. "
+
+
+def read(head: str = "", body: str = "") -> BodyText:
+    page = f"<html><head><title>T</title>{head}</head><body><p>{WORDS}</p>{body}</body></html>"
+    return read_body(page.encode(), "text/html; charset=utf-8", "https://a.org/")
+
+
+def json_ld(**fields: Any) -> str:
+    return f'<script type="application/ld+json">{json.dumps(fields)}</script>'
+
+
+# --- dates ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2019-11-20T10:00:00+01:00", "2019-11-20"),
+        (" 2019-11-20", "2019-11-20"),
+        ("2019/1/5", "2019-01-05"),
+        ("20191120T101500Z", "2019-11-20"),
+        ("D:20191120101500+01'00'", "2019-11-20"),
+        ("2019-13-20", ""),
+        ("2019-02-30", ""),
+        ("2019", ""),
+        ("1970-01-01T00:00:00Z", ""),  # what no page is of
+        ("1904-01-01", ""),
+        ("0101-01-01", ""),
+        ("2999-01-01", ""),
+        ("1574164800", ""),  # seconds of a clock
+        ("November 20", ""),
+        ("", ""),
+    ],
+)
+def test_a_day_is_read(text: str, day: str) -> None:
+    assert read_day(text) == day
+    assert read_day(None, 7, "no day", text, "2001-01-01") == (day or "2001-01-01")
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read_as_a_day_or_as_none(text: str) -> None:
+    assert read_day(text) in ("", *(read_day(text[n:] + "") for n in range(len(text) + 1)))
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (json_ld(datePublished="2020-03-04T05:06:07Z"), ""),
+        (json_ld(**{"@graph": [{"datePublished": "2020-03-04"}]}), ""),
+        ('<meta property="article:published_time" content="2020-03-04T05:06Z">', ""),
+        ('<meta name="citation_publication_date" content="2020/03/04">', ""),
+        ('<meta name="DC.date.issued" content="2020-03-04">', ""),
+        ("", '<span itemprop="datePublished">2020-03-04</span>'),
+        ("", '<span itemprop="datePublished" content="2020-03-04">last spring</span>'),
+        ("", '<main><time datetime="2020-03-04T05">4.3.</time><time datetime="2021-01-01"></main>'),
+    ],
+)
+def test_the_date_of_a_page(head: str, body: str) -> None:
+    assert read(head, body).date == "2020-03-04"
+
+
+def test_the_last_change_counts_and_the_page_as_a_whole_before_its_parts() -> None:
+    published = '<meta property="article:published_time" content="2010-05-18T15:57:43Z">'
+    both = json_ld(datePublished="2010-05-18T15:57:43Z", dateModified="2021-10-21T03:48:37Z")
+    comment = '<div itemprop="comment"><time itemprop="dateModified" datetime="2022-02-02"></div>'
+    assert read(both).date == "2021-10-21"
+    assert read(published + both, comment).date == "2021-10-21"
+    assert read(published).date == "2010-05-18"
+
+
+def test_the_date_of_a_review_is_not_that_of_the_page() -> None:
+    review = {"@type": "Review", "datePublished": "2015-01-01"}
+    product = {"@type": "Product", "review": [review]}
+    graph = {"@graph": [review, {"@type": ["WebPage"], "datePublished": "2020-03-04"}]}
+    item = '<div itemprop="review"><b itemprop="datePublished">2015-01-01</b></div>'
+    time = '<div class="reviews"><time datetime="2015-01-01">long ago</time></div>'
+    assert read(json_ld(**product), item + time).date == ""
+    assert read(json_ld(**graph), item).date == "2020-03-04"
+    assert read('<script type="application/ld+json">{"datePublished": [[[</script>').date == ""
+
+
+def test_a_date_that_is_none_or_in_the_text_gives_none() -> None:
+    assert read(json_ld(datePublished="2999-01-01", dateModified="soon")).date == ""
+    assert read("", "<p>On 2019-11-20 the final was played. November 20, 2019.</p>").date == ""
+    assert read(f"<!-- {json_ld(datePublished='2020-03-04')} -->").date == ""
+
+
+def test_documents_have_the_dates_of_their_properties() -> None:
+    for name in ("libreoffice.docx", "libreoffice.pptx", "libreoffice.pdf", "libreoffice.odp"):
+        file = DOCUMENTS / name
+        assert read_body(file.read_bytes(), suffix=file.suffix).date == "2026-11-22", name
+    assert read_body((DOCUMENTS / "pandoc.epub").read_bytes(), suffix=".epub").date == "2026-11-22"
+
+
+def test_the_change_of_a_document_counts_before_its_making() -> None:
+    out = io.BytesIO()
+    with (
+        zipfile.ZipFile(DOCUMENTS / "libreoffice.docx") as old,
+        zipfile.ZipFile(out, "w") as new,
+    ):
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "docProps/core.xml":
+                times = "<dcterms:created>{}T1</dcterms:created><dcterms:modified>{}T1"
+                names = ' xmlns:dcterms="d" '
+                told = times.format("2019-01-02", "2020-03-04")
+                data = f"<p{names}>{told}</dcterms:modified></p>".encode()
+            new.writestr(name, data)
+    assert read_body(out.getvalue(), suffix=".docx").date == "2020-03-04"
+
+
+def test_a_message_is_of_the_day_on_which_it_was_sent() -> None:
+    message = EmailMessage()
+    message["Subject"], message["From"] = "Hello", "a@example.org"
+    message.set_content("The goods arrived.")
+    assert read_body(bytes(message), suffix=".eml").date == ""
+    message["Date"] = "Wed, 4 Mar 2020 23:30:00 -0800"
+    assert read_body(bytes(message), suffix=".eml").date == "2020-03-04"
+    message.replace_header("Date", "yesterday, about noon")
+    assert read_body(bytes(message), suffix=".eml").date == ""
+
+
+def test_markdown_has_the_date_of_its_front_matter() -> None:
+    text = b"---\ntitle: Plan\ndate: 2020-03-04\n---\nThe plan is this.\n"
+    assert read_body(text, suffix=".md").date == "2020-03-04"
+    assert read_body(text.replace(b"2020-03-04", b"soon"), suffix=".md").date == ""
+
+
+def test_real_pages_have_dates_and_those_that_their_addresses_name(data: Path) -> None:
+    truth = json.loads((data / "pages" / "article_ground_truth.json").read_text("utf-8"))
+    days = {}
+    for key, row in sorted(truth.items())[:60]:
+        body = gzip.decompress((data / "pages" / "article_html" / f"{key}.html.gz").read_bytes())
+        days[row["url"]] = read_body(body, "text/html", row["url"]).date
+    assert sum(map(bool, days.values())) >= 50
+    named = {url: re.search(r"/(20\d\d)/(\d\d)/\d\d/", url) for url, day in days.items() if day}
+    months = [(days[url][:7], f"{found[1]}-{found[2]}") for url, found in named.items() if found]
+    assert len(months) >= 8 and all(told >= in_address for told, in_address in months)
+
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    services.default_hits = ["final"]
+    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup final"])
+    return services
+
+
+def page(head: str = "", body: str = "") -> Raw:
+    content = f"<article><p>{FINAL}</p><p>{WORDS * 3}</p>{body}</article>"
+    html = f"<html><head><title>Final</title>{head}</head><body>{content}</body></html>"
+    return Raw(200, html, {"Content-Type": "text/html; charset=utf-8"})
+
+
+def test_the_date_of_a_page_is_told_where_the_search_has_none(
+    world: Services, settings: Settings
+) -> None:
+    world.pages = {"final": page(json_ld(datePublished="2022-12-19"))}
+    _, answer = ended(TOPIC, settings)
+    (citation,) = answer.citations
+    assert citation.date == "2022-12-19"
+    for shown in (to_markdown(answer), to_html(answer)):
+        assert "2022" in shown and "12" in shown and "dated" in shown
+    reading = next(asked for asked in world.model_requests if asked.task == "reflect")
+    assert 'date="2022-12-19"' in reading.prompt
+    assert audit_answer(json.loads(to_json(answer)))["replayed"]
+
+
+def test_the_judge_is_told_the_date_of_a_page(world: Services, settings: Settings) -> None:
+    honest = world.think
+
+    def think(asked: ModelRequest) -> Any:
+        written = honest(asked)
+        if asked.task == "synthesize" and isinstance(written, dict):
+            written["answer"] = "The cup went to Argentina, which is the winner [1]."
+        return written
+
+    world.think = think
+    world.pages = {"final": page(json_ld(dateModified="2022-12-19"))}
+    ended(TOPIC, settings)
+    judged = [asked.prompt for asked in world.model_requests if asked.task == "verify"]
+    assert judged and all('date="2022-12-19"' in prompt for prompt in judged)
+
+
+def test_since_leaves_out_pages_that_are_older_by_their_own_date(
+    world: Services, settings: Settings
+) -> None:
+    world.default_hits = ["final", "old"]
+    world.pages = {
+        "final": page(json_ld(dateModified="2023-05-01", datePublished="2019-01-01")),
+        "old": page(json_ld(datePublished="2019-01-01")),
+    }
+    since = parse_settings({}, since="2023-01-01").since
+    _, answer = ended(TOPIC, settings.model_copy(update={"since": since}))
+    assert {citation.url for citation in answer.citations} == {world.url("final")}
+    assert answer.sources.read == 1 and answer.sources.failed == 1
+    (warning,) = [text for text in answer.warnings if "2019-01-01" in text]
+    assert "2023-01-01" in warning and "snippet" not in warning  # nor is its snippet used
+    assert audit_answer(json.loads(to_json(answer)))["ok"]
+
+
+def test_a_corpus_is_not_filtered_by_since_and_tells_dates(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "firm.md").write_text(f"---\ntitle: Velmora\ndate: 2019-01-02\n---\n{FIRM}\n")
+    fields: dict[str, Any] = {"runs_dir": tmp_path, "cache_dir": tmp_path, "corpus": folder}
+    both = Settings(search=("corpus",), llm=("extractive",), since=date(2023, 1, 1), **fields)
+    for settings in (Settings(offline=True, **fields), both):
+        _, answer = ended(ASKED, settings)
+        assert {citation.date for citation in answer.citations} == {"2019-01-02"}
+
+
+# --- teasers -------------------------------------------------------------------------------------
+
+NOTICES = [
+    "Subscribe to continue reading",
+    "This article is for subscribers only.",
+    "You've reached your limit of free articles.",
+    "Jetzt weiterlesen mit SPIEGEL+",
+    "Dieser Artikel ist nur für Abonnenten lesbar.",
+    "Cet article est réservé aux abonnés.",
+    "Il vous reste 85 % de cet article à lire.",
+    "Este artículo es exclusivo para suscriptores",
+    "Suscríbete para seguir leyendo",
+    "Questo articolo è riservato agli abbonati",
+    "Abbonati per continuare a leggere",
+    "Conteúdo exclusivo para assinantes",
+    "Assine para continuar lendo",
+    "Dit artikel is alleen voor abonnees",
+    "Ten artykuł jest dostępny tylko dla prenumeratorów",
+    "Pozostało 80% artykułu do przeczytania",
+    "Материал доступен только по подписке",
+    "Оформите подписку, чтобы читать дальше",
+    "この記事は有料会員限定です。残り1200文字",
+    "続きを読むには会員登録が必要です",
+    "本文仅供订阅用户阅读",
+    "订阅后继续阅读全文",
+]
+
+
+@pytest.mark.parametrize("notice", NOTICES)
+def test_a_notice_makes_a_page_with_little_text_a_teaser(notice: str) -> None:
+    assert read("", f"<div class=box><b> {notice} </b><a href=/join>Join</a></div>").note == TEASER
+    story = f"<p>{WORDS * (MAX_TEASER // len(WORDS) + 1)}</p>"
+    assert not read("", f"{story}<div>{notice}</div>").note  # all of it is there
+    assert not read("", f"<p>Some sites say, quoted here at length: “{notice}”</p>").note
+    assert not read("", f'<div style="display:none">{notice}</div>').note
+
+
+PAID = {"@type": "NewsArticle", "isAccessibleForFree": False}
+PART = {"@type": "WebPageElement", "isAccessibleForFree": "False", "cssSelector": ".for-payers"}
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        json_ld(**PAID),
+        json_ld(**{**PAID, "isAccessibleForFree": "False"}),
+        json_ld(**{**PAID, "isAccessibleForFree": "https://schema.org/False"}),
+        '<meta itemprop="isAccessibleForFree" content="false">',
+        '<meta property="article:content_tier" content="locked">',
+    ],
+)
+def test_a_page_that_calls_itself_paid_is_a_teaser_if_it_is_short(head: str) -> None:
+    assert read(head).note == TEASER
+    assert not read(head, f"<p>{WORDS * (MAX_TEASER // len(WORDS) + 1)}</p>").note
+
+
+def test_a_page_is_whole_where_its_paid_part_is_there() -> None:
+    head = json_ld(**PAID, hasPart=PART)
+    story = f"<p>{WORDS * 20}</p>"
+    assert read(head).note == TEASER
+    assert read(head, '<div class="for-payers"></div>').note == TEASER
+    assert read(head, f'{story}{story}{story}{story}<div class="for-payers">More</div>').note
+    assert not read(head, f'<div class="story for-payers">{story}</div>').note
+    split = "".join(f'<p class="for-payers">{WORDS}</p>' for _ in range(20))
+    assert not read(head, split).note
+    assert read(head, f'<div class="for-payers" hidden>{story}</div>').note == TEASER
+
+
+def test_a_free_page_is_no_teaser() -> None:
+    assert not read(json_ld(**{**PAID, "isAccessibleForFree": True})).note
+    assert not read('<meta property="article:content_tier" content="free">').note
+    assert not read("", "<a>Subscribe</a><a>Log in</a><p>Continue reading our guide.</p>").note
+
+
+def test_of_real_articles_only_teasers_are_told_as_such(data: Path) -> None:
+    truth = json.loads((data / "pages" / "article_ground_truth.json").read_text("utf-8"))
+    teasers = []
+    for key, row in truth.items():
+        body = gzip.decompress((data / "pages" / "article_html" / f"{key}.html.gz").read_bytes())
+        is_tried = b"isAccessibleForFree" in body or key[0] == "0"  # all take seven seconds
+        if is_tried and read_body(body, "text/html").note:
+            teasers.append(row["url"].split("/")[2])
+    assert sorted(teasers) == ["www.wired.com", "www.wired.com", "www.wsj.com", "www.wsj.com"]
+
+
+def test_a_teaser_is_used_and_told_as_partial_text(world: Services, settings: Settings) -> None:
+    world.pages = {"final": page(json_ld(**PAID))}
+    _, answer = ended(TOPIC, settings)
+    (citation,) = answer.citations
+    assert citation.via == "page" and citation.partial_text == TEASER
+    assert f"{world.url('final')}: partial text: {TEASER}." in answer.warnings
+    for shown in (to_markdown(answer), to_html(answer), to_text(answer)):
+        assert "partial text" in shown and "only its teaser was read" in shown
+    value = json.loads(to_json(answer))
+    assert audit_answer(value)["replayed"]
+    del value["citations"][0]["partial_text"]
+    assert audit_answer(value)["failures"][0]["where"] == "citations[0].partial_text"
+
+
+def test_a_page_that_is_longer_than_is_read_is_told_as_partial(
+    world: Services, settings: Settings
+) -> None:
+    world.pages = {"final": page("", f"<p>{WORDS * 3000}</p>")}
+    limited = settings.model_copy(update={"page_max_bytes": 100_000})
+    _, answer = ended(TOPIC, limited)
+    assert answer.citations[0].partial_text == "only its first 100,000 bytes were read"
+
+
+def test_a_cut_document_of_a_corpus_is_told_in_the_same_way(tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    message = EmailMessage()
+    message["Subject"], message["From"] = "Velmora Works", "a@example.org"
+    message.set_content(FIRM)
+    message.add_attachment(b"\0\1", maintype="application", subtype="x", filename="goals.bin")
+    (folder / "firm.eml").write_bytes(bytes(message))
+    settings = Settings(offline=True, corpus=folder, runs_dir=tmp_path, cache_dir=tmp_path)
+    for _ in range(2):  # read from the file, and from the index
+        _, answer = ended(ASKED, settings)
+        notes = {citation.partial_text.partition(" (")[0] for citation in answer.citations}
+        assert notes == {"not read: goals.bin"}
+        assert any("partial text: not read: goals.bin" in text for text in answer.warnings)
+
+
+def test_what_a_file_says_of_what_was_not_read_is_bounded_and_plain(tmp_path: Path) -> None:
+    message = EmailMessage()
+    message["Subject"], message["From"] = "Velmora Works", "a@example.org"
+    message.set_content(FIRM)
+    for n in range(40):
+        name = f"{n}-\u202e\x1b[31m{'long' * 50}.bin"
+        message.add_attachment(b"\0\1", maintype="application", subtype="x", filename=name)
+    (tmp_path / "firm.eml").write_bytes(bytes(message))
+    settings = Settings(offline=True, corpus=tmp_path, runs_dir=tmp_path, cache_dir=tmp_path)
+    _, answer = ended(ASKED, settings)
+    note = answer.citations[0].partial_text
+    assert note.startswith("not read: 0-") and len(note) <= 500 and note.isprintable()

@@ -1,0 +1,229 @@
+"""The process that reads: killed at its deadline, started anew, without keys or connections."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agent.documents.body_reader import BodyReader
+from agent.documents.reading import UnreadablePage, read_body
+from agent.documents.registry import SUFFIXES
+from agent.documents.worker_pool import WorkerPool
+from agent.documents.worker_process import Body
+from agent.errors import ReadFailed
+from tests.support.page_server import html, wait_for
+
+ROOT = Path(__file__).parents[2]
+PAGE = Body(html(), "text/html", "https://example.org/")
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
+
+
+@pytest.fixture
+def pool() -> Iterator[WorkerPool]:
+    one = WorkerPool(size=1)
+    yield one
+    one.close()
+
+
+def pid_of(pool: WorkerPool) -> int:
+    with pool.borrow(time.monotonic() + 10) as worker:
+        return worker.pid
+
+
+def start(work: Callable[[], object]) -> tuple[threading.Thread, list[Exception]]:
+    """Run on a thread; the list gets what it raises."""
+    caught: list[Exception] = []
+
+    def run() -> None:
+        try:
+            work()
+        except (UnreadablePage, ReadFailed) as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, caught
+
+
+def test_a_worker_gives_what_extraction_gives(pool: WorkerPool, data: Path) -> None:
+    reader = BodyReader(pool)
+    pdf = (data / "pdf" / "multi_page.pdf").read_bytes()
+    for body in (PAGE, Body(pdf), Body(b"# A title\n\nWords.", "text/markdown")):
+        assert reader.read(body) == read_body(body.data, body.content_type, body.url)
+
+
+def test_a_worker_that_hangs_is_killed_at_the_deadline_and_costs_one_page(
+    pool: WorkerPool,
+) -> None:
+    BodyReader(pool).read(PAGE)
+    first = pid_of(pool)
+    os.kill(first, signal.SIGSTOP)  # it would never answer
+    with pytest.raises(UnreadablePage, match="too long") as caught:
+        BodyReader(pool, timeout=0.2).read(PAGE)
+    assert caught.value.outcome == "timeout"
+    assert BodyReader(pool).read(PAGE).title == "A page" and pid_of(pool) != first
+
+
+def test_a_worker_that_ends_costs_one_page_of_many(pool: WorkerPool) -> None:
+    BodyReader(pool).read(PAGE)
+    first = pid_of(pool)
+    os.kill(first, signal.SIGSTOP)
+    thread, caught = start(lambda: BodyReader(pool).read(PAGE))
+    os.kill(first, signal.SIGSEGV)
+    os.kill(first, signal.SIGCONT)
+    thread.join(10)
+    assert not thread.is_alive()
+    assert not caught or "ended the process that reads" in str(caught[0])
+    assert [found.title for found in BodyReader(pool).read_all([PAGE] * 3)] == ["A page"] * 3
+
+
+def test_a_worker_is_free_once_the_last_body_is_read(pool: WorkerPool) -> None:
+    """A caller who asks for no more than there is does not end it: a start takes 0.3 s."""
+    reader = BodyReader(pool)
+    outcomes = reader.read_all([PAGE] * 3)
+    for _ in range(3):
+        next(outcomes)
+    first = pid_of(pool)
+    outcomes = reader.read_all([PAGE])
+    next(outcomes)
+    assert pid_of(pool) == first
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system counts otherwise")
+def test_a_worker_counts_its_own_memory_and_not_its_parents() -> None:
+    """A server is large: each of its workers would end after every page that is slow."""
+    count = "from agent.documents.worker import peak_kilobytes; print(peak_kilobytes())"
+    start = (
+        "import subprocess, sys; held = b'x' * 350_000_000; "
+        f"subprocess.run([sys.executable, '-c', {count!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, cwd=ROOT)
+    assert 0 < int(done.stdout) < 100_000
+
+
+def test_closing_ends_what_is_read(pool: WorkerPool) -> None:
+    reader = BodyReader(pool)
+    reader.read(PAGE)
+    os.kill(pid_of(pool), signal.SIGSTOP)
+    thread, caught = start(lambda: reader.read(PAGE))
+    assert wait_for(lambda: bool(reader._busy))
+    reader.close()
+    reader.close()
+    thread.join(10)
+    assert not thread.is_alive() and isinstance(caught[0], ReadFailed)
+    with pytest.raises(ReadFailed, match="closed"):
+        reader.read(PAGE)
+    assert BodyReader(pool).read(PAGE).title == "A page"  # others go on
+
+
+def test_a_worker_that_ended_while_it_was_idle_costs_nothing(pool: WorkerPool) -> None:
+    reader = BodyReader(pool)
+    for number in (signal.SIGALRM, signal.SIGKILL):  # SIGALRM: it has been idle for a minute
+        reader.read(PAGE)
+        with pool.borrow(time.monotonic() + 10) as worker:
+            os.kill(worker.pid, number)
+            assert wait_for(lambda: not worker.is_alive())
+        assert reader.read(PAGE).title == "A page"
+
+
+def test_more_workers_start_only_where_one_is_busy() -> None:
+    pool = WorkerPool(size=2)
+    until = time.monotonic() + 20
+    with pool.borrow(until) as first, pool.borrow(until) as second:
+        assert first.pid != second.pid
+        with pytest.raises(TimeoutError), pool.borrow(time.monotonic() + 0.05):
+            pass
+    pool.close()
+
+
+def open_files(process: Path) -> set[str]:
+    """What a process has open; files that it closes meanwhile are left out."""
+    links = set()
+    for link in (process / "fd").iterdir():
+        with suppress(FileNotFoundError):
+            links.add(os.readlink(link).partition(":")[0])  # noqa: PTH115
+    return links
+
+
+@LINUX
+def test_a_worker_has_no_key_no_connection_and_limits(
+    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "a key")
+    monkeypatch.setenv("PYTHONSTARTUP", "/tmp/a.py")
+    BodyReader(pool).read(PAGE)
+    process = Path(f"/proc/{pid_of(pool)}")
+    assert (process / "environ").read_bytes() == b""
+    until = time.monotonic() + 20  # after a page it reads its own memory, from /proc
+    while (links := open_files(process)) != {"pipe", "/dev/null"}:
+        assert time.monotonic() < until, links
+    limits = (process / "limits").read_text().splitlines()
+    for name in ("Max address space", "Max file size", "Max cpu time"):
+        assert not [
+            line for line in limits if line.startswith(name) and line.split()[3] == "unlimited"
+        ]
+
+
+def test_a_script_without_a_main_guard_runs_once(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import sys; sys.path.append({str(ROOT)!r}); print('once')\n"
+        "from agent.documents.body_reader import Body, BodyReader\n"
+        "print(BodyReader().read(Body(b'# Title', suffix='.md')).title)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", script], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("once\nTitle\n", "")
+
+
+@LINUX
+def test_no_worker_outlives_the_program(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, time; from agent.documents.body_reader import *\n"
+        "pool = WorkerPool(); BodyReader(pool).read(Body(b'# Title', suffix='.md'))\n"
+        "with pool.borrow(time.monotonic() + 9) as worker: print(worker.pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    process = Path(f"/proc/{int(done.stdout)}/cmdline")
+    assert wait_for(lambda: not process.exists() or not process.read_bytes())  # gone, or a zombie
+
+
+KNOWN_SUFFIXES = st.sampled_from(["", *sorted(SUFFIXES)])
+TYPES = st.sampled_from(["", "text/html", "text/html; charset=base64", "text/plain; charset=idna"])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.one_of(
+        st.binary(max_size=200), st.binary(max_size=200).map(lambda tail: b"%PDF-1.4\n" + tail)
+    ),
+    TYPES,
+    KNOWN_SUFFIXES,
+)
+def test_no_body_ends_a_worker(data: bytes, content_type: str, suffix: str) -> None:
+    try:
+        found = BodyReader().read(Body(data, content_type, "https://a.example/", suffix))
+    except UnreadablePage as error:
+        assert str(error) and "ended the process" not in str(error)
+    else:
+        assert found.text.strip() and all(mark[0] < len(found.text) for mark in found.marks)
+
+
+@pytest.mark.parametrize("name", ["base64", "idna", "undefined"])
+def test_an_encoding_that_makes_no_text_is_none(name: str) -> None:
+    page = f"<html><head><meta charset={name}></head><body><p>Käse und Brot</p></body>"
+    found = BodyReader().read(Body(page.encode("cp1252"), f"text/html; charset={name}"))
+    assert "und Brot" in found.text

@@ -1,0 +1,275 @@
+"""Text made to take long, or to break what reads it: of pages, of models and of users.
+
+No time is asserted: what takes exponential or cubic time does not end within pytest's timeout.
+`python -m benchmarks.hostile` measures two million characters of each shape.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.checking.rules import QuotePlace, decide_verdict
+from agent.errors import UsageError
+from agent.evidence import (
+    closest_sentences,
+    content_words,
+    estimate_tokens,
+    fold_with_offsets,
+    select_passages,
+    split_sentences,
+)
+from agent.evidence.citing import MOST_CLAIMS, compose_answer
+from agent.evidence.quantities.numbers import (
+    find_amounts,
+    find_numbers,
+    number_values,
+    read_numbers,
+)
+from agent.evidence.quantities.quantity import missing_quantities
+from agent.evidence.quoting import anchor_quote
+from agent.evidence.ranking import (
+    BLOCK,
+    MOST_OF_PAGE,
+    MOST_RANKED,
+    ranked_length,
+    ranked_spans,
+    ranked_text,
+)
+from agent.evidence.sentences import DENSE, LEAST_BORDERS, LONGEST
+from agent.slots.data import schema_faults
+from agent.slots.forms import holds_value, to_typed
+from agent.slots.grounding import ground_rows
+from agent.slots.patterns import compile_pattern, has_match
+from agent.slots.rows import NamedNumber, SlotValue, named_numbers
+from agent.slots.schema import slots_of
+from agent.state import Draft, Page, Source
+from benchmarks.hostile import readers
+from benchmarks.hostile_runs import run_shape
+from benchmarks.hostile_shapes import SHAPES
+from tests.support.typed_slots import object_schema
+
+SIZE = 3_000  # characters
+SLOW_PATTERN = ".*" * 12 + "X"
+READERS = readers()
+
+
+def _source(text: str, n: int = 1) -> Source:
+    page = Page.from_text(f"https://example.org/{n}", "A title", text, "2026-01-01T00:00:00Z")
+    return Source.model_validate(
+        {"n": n, "page": page, "hit": {"url": page.url, "title": page.title}}
+    )
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_no_function_hangs_or_raises_for_a_hostile_shape(shape: str) -> None:
+    text = SHAPES[shape](SIZE)
+    for reader in READERS.values():
+        reader(text)
+
+
+@pytest.mark.parametrize("shape", ["a. ", "lines", "dots", "letters", "quoted stops", "Chinese"])
+def test_sentences_of_a_long_text_are_bounded_and_cover_it(shape: str) -> None:
+    text = SHAPES[shape](300_000)
+    spans = split_sentences(text)
+    assert all(0 < end - start <= LONGEST for start, end in spans)
+    shown = "".join(text[start:end] for start, end in spans)
+    assert "".join(shown.split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize("shape", ["ligatures", "letters", "thousands", "alternating marks"])
+def test_a_quote_behind_hostile_text_keeps_its_offsets(shape: str) -> None:
+    said = "The Bridge was  opened in 1904."
+    text = f"{SHAPES[shape](20_000)}\n{said}\nAnd more."
+    quote = anchor_quote("the bridge was opened in 1904", _source(text))
+    assert quote is not None and text[quote.start : quote.end] == quote.text
+    assert quote.text == said.rstrip(".")
+
+
+@given(st.text(max_size=80))
+def test_folded_characters_know_their_place(text: str) -> None:
+    folded, origin = fold_with_offsets(text)
+    assert len(folded) == len(origin) and list(origin) == sorted(origin)
+    assert all(
+        fold_with_offsets(text[i])[0].strip()
+        or char == " "
+        or char in fold_with_offsets("x" + text[i])[0]
+        for char, i in zip(folded, origin, strict=True)
+    )
+
+
+@given(st.text(alphabet="1234567890,.$€ 万元一二个mk+-−\u00a0e", max_size=400))
+def test_numbers_are_read_or_left_out(text: str) -> None:
+    for number, (start, end) in read_numbers(text.casefold()):
+        assert abs(number) < float("inf") and start < end
+    number_values(text)
+    assert all(found in text for found in (*find_numbers(text), *find_amounts(text)))
+
+
+@pytest.mark.parametrize(
+    "digits", ["9" * 310, "9" * 5000, "1" + ",000" * 200, "1e999", "inf", "nan"]
+)
+def test_a_number_that_no_float_holds_fills_no_slot(digits: str) -> None:
+    for kind in ("integer", "number"):
+        (slot,) = slots_of(object_schema(count={"type": kind}))
+        assert to_typed(digits, slot) is None
+    assert not holds_value(f"It is {digits} metres.", 7, digits)
+    assert holds_value(f"It is {digits} and 7 metres.", 7)
+
+
+@given(st.text(alphabet="ab é\n\t中1.,", max_size=60))
+def test_tokens_do_not_depend_on_where_words_stand(text: str) -> None:
+    assert 0 <= estimate_tokens(text) <= len(text)
+
+
+def test_only_the_longest_sources_are_cut_for_ranking() -> None:
+    assert ranked_length([_source("a b. " * 1000, n) for n in range(1, 20)]) == MOST_OF_PAGE
+    assert ranked_length([_source("a" * 1_000_000)]) == MOST_OF_PAGE
+    long = [_source("a" * 1_000_000, n) for n in range(1, 5)]
+    assert ranked_length([*long, _source("a", 9)]) == (MOST_RANKED - 1) // 4
+
+
+def test_an_honest_sentence_is_shown_beside_a_hostile_page() -> None:
+    page = _source("The bridge was opened in 1904. " + SHAPES["Chinese stops"](50_000))
+    (shown,) = select_passages([page], "When was the bridge opened?", 2000)
+    assert "opened in 1904" in shown.passages[0]
+
+
+@pytest.mark.parametrize("shape", ["dots", "lines", "Chinese", "sentences", "blank lines"])
+def test_what_is_ranked_of_a_long_page_holds_what_is_asked(shape: str) -> None:
+    said = "The bridge was opened in 1904."
+    text = f"{SHAPES[shape](400_000)}\n{said}\n{SHAPES[shape](400_000)}"
+    spans = ranked_spans(text, "bridge opened 1904", 20_000)
+    assert spans == sorted(spans) and spans[0][0] == 0
+    assert sum(end - start for start, end in spans) <= 20_000 + BLOCK
+    assert shape == "sentences" or said in ranked_text(text, "When was the bridge opened?", 20_000)
+
+
+def test_a_page_that_is_not_too_long_is_ranked_whole() -> None:
+    assert ranked_spans("abc", "a", 3) == [(0, 3)] and ranked_spans("", "a", 3) == [(0, 0)]
+
+
+def test_passages_of_a_long_page_are_its_own_words() -> None:
+    head = "# Opening\nThe bridge was opened in 1904 by Anna Quill, who had designed it."
+    page = _source("Nothing of it. " * 30_000 + f"\n{head}\n" + "Nothing more. " * 30_000)
+    (shown,) = select_passages([page], "When was the bridge opened?", 500)
+    assert any("opened in 1904" in passage for passage in shown.passages)
+    assert all(passage in page.page.text for passage in shown.passages)
+    (quote,) = closest_sentences("The bridge was opened in 1904.", [page], most=1)
+    assert page.page.text[quote.start : quote.end] == quote.text and "1904" in quote.text
+
+
+def test_sentences_that_are_too_many_are_cut_by_length() -> None:
+    spans = split_sentences("a\n" * 50_000)
+    assert len(spans) <= max(LEAST_BORDERS, 100_000 // DENSE) + 100_000 // LONGEST + 1
+
+
+@pytest.mark.parametrize(
+    "text, piece", [("a" * 200_000, "a" * 5000), ("aa " * 60_000, "aa " * 999)]
+)
+def test_a_piece_found_again_and_again_within_words_is_given_up(text: str, piece: str) -> None:
+    assert anchor_quote(f"{piece}a", _source(text)) is None
+    assert anchor_quote("the end", _source(f"{text} the end")) is not None
+
+
+def test_many_values_of_one_long_page_are_read_at_once() -> None:
+    slot = slots_of(object_schema(name={"type": "string"}))[0]
+    page = _source("Anna Quill built it. " + SHAPES["Chinese stops"](300_000))
+    rows = [
+        SlotValue(name="name", value=f"Anna {n}", source=1, quote="Anna Quill built it.")
+        for n in range(300)
+    ]
+    statements, misfits = ground_rows(rows, [slot], [page])
+    assert not statements and not misfits
+
+
+@pytest.mark.parametrize("marks", ["\u0301\u0316" * 50_000, "\u0301" * 100_000])
+def test_a_claim_and_its_quote_may_be_marks_without_end(marks: str) -> None:
+    said, text = "The bridge was opened in 1904.", f"The bridge was opened in 1904. {marks}"
+    place = QuotePlace(text, "", 0, len(text))
+    assert decide_verdict(said, (place,)).verdict == "supported"
+    assert decide_verdict(f"{said} a{marks}", (place,)).verdict != "supported"
+
+
+def test_numbers_that_no_float_holds_are_told_apart_by_their_digits() -> None:
+    long, other = "9" * 320, "9" * 319 + "8"
+    assert missing_quantities(f"It has {long} stones.", [f"It has {other} stones."])
+    assert not missing_quantities(f"It has {long} stones.", [f"It has {long} stones."])
+
+
+# --- whole runs ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["many", "page", "loop"])
+@pytest.mark.parametrize("shape", ["Chinese stops", "numbers beyond floats"])
+def test_a_run_over_hostile_texts_has_an_answer(shape: str, way: str) -> None:
+    assert run_shape(SHAPES[shape], 30_000, way, cap=60).status == 0
+
+
+def test_an_answer_of_countless_sentences_keeps_the_first() -> None:
+    draft = Draft(answer=" ".join(f"Line {n} is here." for n in range(2000)))
+    answer, warnings = compose_answer(draft, [_source("nothing")])
+    assert len(answer.claims) == MOST_CLAIMS and warnings
+
+
+def test_names_with_minutes_are_read_as_before() -> None:
+    assert named_numbers("Messi 23', 108'; Di María 36'") == [
+        NamedNumber("Messi", "23"),
+        NamedNumber("Messi", "108"),
+        NamedNumber("Di María", "36"),
+    ]
+
+
+def test_marks_without_end_are_words_all_the_same() -> None:
+    assert content_words("bridge a" + "\u0301\u0316" * 50_000 + " opened")[0] == "bridg"
+
+
+# --- patterns of users ---------------------------------------------------------------------------
+
+
+def test_a_pattern_that_takes_exponential_time_elsewhere_is_matched() -> None:
+    schema = object_schema(code={"type": "string", "pattern": SLOW_PATTERN})
+    (slot,) = slots_of(schema)
+    assert to_typed("a" * 1000, slot) is None
+    assert to_typed("aX", slot) == "aX"
+    assert list(schema_faults(schema, {"code": "a" * 100_000}))
+    assert not list(schema_faults(schema, {"code": "a X"}))
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"(a)\1", "a(?=b)", "(?<!a)b", "(?!a)b", "(a{1000}){1000}", "(", "[", "a" * 201]
+)
+def test_a_pattern_that_cannot_be_matched_in_bounded_time_is_refused(pattern: str) -> None:
+    with pytest.raises(UsageError, match="at #/properties/code: the pattern"):
+        slots_of(object_schema(code={"type": "string", "pattern": pattern}))
+
+
+@pytest.mark.parametrize(
+    "pattern, text, found",
+    [
+        (r"^\w+$", "Müller", True),
+        (r"^[\w-]+$", "Łódź-中", True),
+        (r"^\d{4}-\d\d$", "2022-12", True),
+        (r"^\d$", "٣", True),
+        (r"^\S+\s\S+$", "a\u00a0b", True),
+        (r"\u00e9$", "café", True),
+        (r"^[^\u0000-\u007f]+$", "abc", False),
+        (r"^[A-Z]{3}$", "ARG", True),
+        (r"\W", "Müller", False),
+        (r"a\Z", "ba", True),
+        (r"", "\ud800", True),
+    ],
+)
+def test_patterns_mean_what_they_mean_to_python(pattern: str, text: str, found: bool) -> None:
+    compile_pattern(pattern)
+    assert has_match(pattern, text) is found
+
+
+@given(st.text(max_size=30), st.text(max_size=60))
+def test_any_pattern_is_matched_or_refused(pattern: str, text: str) -> None:
+    try:
+        compile_pattern(pattern)
+    except UsageError:
+        return
+    has_match(pattern, text)

@@ -1,0 +1,211 @@
+"""The house rules that a machine can check: imports, the environment, printing, length."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+AGENT = ROOT / "agent"
+FILES = sorted(AGENT.rglob("*.py"))
+
+#: From the ground up: each may import itself and those before it, for types too.
+ROOMS = (
+    "characters state errors outside settings shell evidence slots checking documents pages search "
+    "llm steps strategies answer run serving"
+).split()
+#: Doors never import each other, and nothing imports a door.
+DOORS = set("cli audit batch chat check config doctor evaluate mcp_server server trace".split())
+DATA = {"demo"}  # holds no code
+MOST_ROOMS = 18
+NETWORK = {
+    "socket",
+    "ssl",
+    "http",
+    "requests",
+    "urllib3",
+    "httpx2",
+    "httpcore2",
+    "google",
+    "serpapi",
+    "redis",
+    "opentelemetry",
+}
+HEAVY = (
+    "fastapi",
+    "starlette",
+    "uvicorn",
+    "mcp",
+    "pydantic",
+    "google",
+    "requests",
+    "httpx2",
+    "jsonschema",
+    "trafilatura",
+    "rich",
+    "dotenv",
+)
+
+
+@cache
+def parse(file: Path) -> ast.Module:
+    """The syntax tree of a file, which nobody changes."""
+    return ast.parse(file.read_text("utf-8"))
+
+
+def room(file: Path) -> str:
+    """Which room a file belongs to: its folder in `agent/`, or its own name."""
+    return file.relative_to(AGENT).parts[0].removesuffix(".py").replace("__init__", "")
+
+
+def imports(file: Path) -> Iterator[str]:
+    """Every module that a file imports, wherever in the file it does."""
+    for node in ast.walk(parse(file)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert not node.level, f"{file}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def own(file: Path) -> set[str]:
+    """The rooms that a file imports from; names of the package itself count as none."""
+    names = [name.split(".") for name in imports(file)]
+    parts = {name[1] for name in names if name[0] == "agent" and len(name) > 1}
+    return {part for part in parts if (AGENT / part).exists() or (AGENT / f"{part}.py").exists()}
+
+
+def test_the_rooms_are_few_and_every_name_has_its_place() -> None:
+    names = {path.name.removesuffix(".py") for path in AGENT.iterdir() if path.name[0] not in "_."}
+    assert names - {"py.typed"} == {*ROOMS, *DOORS, *DATA}
+    assert len(ROOMS) <= MOST_ROOMS
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(AGENT)))
+def test_imports_point_one_way(file: Path) -> None:
+    here = room(file)
+    below = {"": {"run"}} | {name: set(ROOMS[:n]) for n, name in enumerate(ROOMS)}
+    allowed = below.get(here, set(ROOMS)) | {here}
+    assert own(file) <= allowed, f"{here} imports {own(file) - allowed}"
+
+
+@pytest.mark.parametrize(
+    "file", [f for f in FILES if f.name == "__init__.py" and f.parent != AGENT]
+)
+def test_the_face_of_a_package_hands_names_on_and_holds_no_logic(file: Path) -> None:
+    for node in parse(file).body:
+        names_all = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        assert names_all or docstring or isinstance(node, ast.ImportFrom), ast.unparse(node)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(AGENT)))
+def test_only_outside_rooms_touch_the_network_and_only_settings_the_environment(
+    file: Path,
+) -> None:
+    text = file.read_text("utf-8")
+    touches = {f"outside/{name}.py" for name in ("http", "gemini_api", "tls", "cache/server")} | {
+        "run/telemetry.py"
+    }
+    if room(file) not in {"llm", "pages", "search"} and str(file.relative_to(AGENT)) not in touches:
+        assert not NETWORK & {name.split(".")[0] for name in imports(file)}
+    if room(file) not in {"settings"} | DOORS:
+        assert not re.search(r"\benviron\b|\bgetenv\b", text)
+    if room(file) not in DOORS:
+        assert not any(
+            isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print"
+            for node in ast.walk(parse(file))
+        )
+
+
+def definitions(*kinds: type[ast.AST]) -> Iterator[tuple[str, str]]:
+    """The name and the place of every class or function in `agent/`."""
+    for file in FILES:
+        for node in ast.walk(parse(file)):
+            if isinstance(node, kinds):
+                yield (
+                    getattr(node, "name", ""),
+                    f"{file.relative_to(AGENT)}:{getattr(node, 'lineno', 0)}",
+                )
+
+
+def test_no_public_class_name_occurs_twice() -> None:
+    places: dict[str, list[str]] = {}
+    for name, place in definitions(ast.ClassDef):
+        places.setdefault(name, []).append(place)
+    twice = {name: found for name, found in places.items() if len(found) > 1 and name[0] != "_"}
+    assert places and not twice
+
+
+#: Participles that do not end with `ed`; `read`, `set` and `put` are verbs as well.
+PARTICIPLES = set(
+    "told said given own found kept held shown known made taken written sent left built begun gone "
+    "done seen met drawn chosen broken spoken spent".split()
+)
+VERBS_IN_ED = {"embed", "exceed", "feed", "need", "proceed", "seed", "speed", "succeed"}
+
+
+def test_no_function_has_a_bare_participle_for_a_name() -> None:
+    """A function that acts is named by a verb, one that is asked by a noun or `is_...`."""
+    functions = list(definitions(ast.FunctionDef, ast.AsyncFunctionDef))
+    bare = [
+        f"{place} {name}"
+        for name, place in functions
+        if (word := name.strip("_")) in PARTICIPLES
+        or (word.endswith("ed") and "_" not in word and word not in VERBS_IN_ED)
+    ]
+    assert functions and not bare
+
+
+def test_defaults_of_fields_are_named() -> None:
+    """Else a caller's type checker takes each for an argument that is missing."""
+    fields = [
+        node
+        for file in FILES
+        for node in ast.walk(parse(file))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Field"
+    ]
+    assert fields and not [ast.unparse(field) for field in fields if field.args]
+
+
+def test_broad_excepts_are_few() -> None:
+    """A broad except turns a provider's failure into a recorded outcome, and nothing else."""
+    broad = [
+        f"{file.name}:{node.lineno}"
+        for file in FILES
+        for node in ast.walk(parse(file))
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or getattr(node.type, "id", "") in ("Exception", "BaseException"))
+    ]
+    assert len(broad) <= 7, broad
+
+
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+@pytest.mark.parametrize(
+    "door",
+    [
+        "cli",
+        "batch.__main__",
+        "chat.__main__",
+        "check.__main__",
+        "evaluate.__main__",
+        "server.__main__",
+        "mcp_server.__main__",
+    ],
+)
+def test_nothing_heavy_is_imported_before_it_is_needed(door: str, argument: str) -> None:
+    code = (
+        f"import sys; from agent.{door} import command; "
+        "command.main([sys.argv[1]], standalone_mode=False); "
+        f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code, argument]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]" and done.stdout

@@ -1,0 +1,261 @@
+"""The pages of the demo corpus: their form, and the facts of the finals against real data.
+
+The facts are compared with The Fjelstul World Cup Database where it lies beside the project.
+In a page about a final, every number written as an ordinal (23rd), as stoppage time (45+1) or,
+in Chinese, as a numbered minute is the minute of a goal and belongs to the goalscorer named
+last before it; the comparison goes both ways, so a page can neither leave out a goal nor make
+one up.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+DEMO = Path(__file__).parents[2] / "agent/demo"
+DATA = Path(__file__).parents[3] / "shared/data/worldcup"
+YEARS = [year for year in range(1930, 2023, 4) if year not in (1942, 1946)]
+FORM = re.compile(
+    r"---\ntitle: (\S[^\n]*)\nsee_also: (https://[^\s/]+/\S*)\n---\n(\S.*)\n", re.DOTALL
+)
+MINUTE = r"\b\d+\+\d+\b|\b\d+(?=(?:st|nd|rd|th)\b)|(?<=第)\d+(?:\+\d+)?(?=分钟)"
+MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
+
+Match = dict[str, Any]
+
+
+class Page(NamedTuple):
+    name: str
+    title: str
+    see_also: str
+    body: str
+
+
+class Case(NamedTuple):
+    page: Page
+    match: Match
+
+
+def read_page(path: Path) -> Page:
+    found = FORM.fullmatch(path.read_text(encoding="utf-8"))
+    assert found, f"{path.name} has not the form of a demo page"
+    return Page(path.name, *found.groups())
+
+
+@cache
+def pages() -> dict[str, Page]:
+    return {path.name: read_page(path) for path in sorted(DEMO.glob("*.md"))}
+
+
+def fold(text: str) -> str:
+    """Without accents and case: Stábile and stabile are one name, Stabil is another."""
+    split = unicodedata.normalize("NFKD", text)
+    return "".join(c for c in split if not unicodedata.combining(c)).casefold()
+
+
+def read_lines(name: str) -> list[dict[str, Any]]:
+    text = (DATA / name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines() if line]
+
+
+def decides(match: Match) -> bool:
+    """A final, or the match of the final round of 1950 that decided it."""
+    if match["stage"] == "final":
+        return True
+    teams = {match["home"], match["away"]}
+    return match["stage"] == "final round" and teams == {"Uruguay", "Brazil"}
+
+
+def deciding_matches() -> dict[str, Match]:
+    """The deciding match of every men's tournament of the data, by year, with its host."""
+    tournaments = read_lines("tournaments.dev.jsonl")
+    matches = [match for match in read_lines("matches.dev.jsonl") if decides(match)]
+    matches += [{**t["final"], "host": t["host"]} for t in tournaments if t["final"]]
+    return {m["tournament"][:4]: m for m in matches if " Men's " in m["tournament"]}
+
+
+def cases() -> list[Case]:
+    if not DATA.is_dir():
+        return []
+    return [
+        Case(page, match)
+        for year, match in sorted(deciding_matches().items())
+        for name, page in pages().items()
+        if name.startswith(f"world-cup-final-{year}")
+    ]
+
+
+CASES = cases()
+needs_data = pytest.mark.skipif(not CASES, reason="the World Cup data is not beside the project")
+
+
+def from_winner(score: str, match: Match) -> str:
+    home, away = score.split("-")
+    return f"{home}-{away}" if match["winner"] == match["home"] else f"{away}-{home}"
+
+
+def result_sentence(body: str, winner: str, loser: str) -> str:
+    """The first sentence that names both teams and a score."""
+    for sentence in re.split(r"(?<=[.!?])\s+", body):
+        if winner in sentence and loser in sentence and re.search(r"\b\d+-\d+\b", sentence):
+            return sentence
+    return ""
+
+
+def result_mistakes(body: str, match: Match) -> list[str]:
+    winner = match["winner"]
+    loser = match["away"] if winner == match["home"] else match["home"]
+    sentence = result_sentence(body, winner, loser)
+    won = f" {from_winner(match['penalties'], match)} on penalties" if match["penalties"] else ""
+    score = from_winner(match["score"], match)
+    right = {
+        f"{winner} before {loser}": 0 <= sentence.find(winner) < sentence.find(loser),
+        f"score {score}": re.search(rf"\b{score}\b(?! on penalties)", sentence) is not None,
+        f"shoot-out{won}": won in sentence and bool(won) == ("on penalties" in sentence),
+        f"extra time {match['extra_time']}": match["extra_time"] == ("extra time" in sentence),
+    }
+    return [what for what, holds in right.items() if not holds]
+
+
+def place_mistakes(body: str, match: Match) -> list[str]:
+    day = date.fromisoformat(match["date"])
+    wanted = [match["stadium"], match["city"], f"{day.day} {MONTHS[day.month - 1]} {day.year}"]
+    wanted += [name.split()[-1] for name in match["referee"]]
+    wanted += match.get("host", "").split(", ")
+    text = fold(body)
+    return [what for what in wanted if not re.search(rf"\b{re.escape(fold(what))}\b", text)]
+
+
+def goals_written(body: str, families: set[str]) -> set[tuple[str, str]]:
+    """Every minute of the text, with the goalscorer named last before it in its paragraph."""
+    names = "|".join(re.escape(name) for name in sorted(families, key=len, reverse=True)) or "(?!)"
+    goals = set()
+    for paragraph in fold(body).split("\n\n"):
+        scorer = ""
+        for found in re.finditer(rf"\b(?P<name>{names})\b|(?P<minute>{MINUTE})", paragraph):
+            if found["name"]:
+                scorer = found["name"]
+            else:
+                goals.add((scorer, found["minute"]))
+    return goals
+
+
+def goal_mistakes(body: str, match: Match) -> list[str]:
+    goals = {(fold(g["family_name"]), g["minute"].replace("'", "")) for g in match["goals"]}
+    written = goals_written(body, {family for family, _ in goals})
+    missing = [f"goal left out: {name} {minute}" for name, minute in sorted(goals - written)]
+    return missing + [f"no such goal: {name} {minute}" for name, minute in sorted(written - goals)]
+
+
+def kind_mistakes(body: str, match: Match) -> list[str]:
+    wanted = {"own goal": "own_goal", "penalty": "penalty"}
+    given = {word for word, key in wanted.items() if any(g[key] for g in match["goals"])}
+    return [word for word in sorted(given) if word not in body]
+
+
+def english_mistakes(body: str, match: Match) -> list[str]:
+    mistakes = result_mistakes(body, match) + place_mistakes(body, match)
+    return mistakes + goal_mistakes(body, match) + kind_mistakes(body, match)
+
+
+def chinese_mistakes(body: str, match: Match) -> list[str]:
+    day = date.fromisoformat(match["date"])
+    wanted = [f"{day.year}年{day.month}月{day.day}日", from_winner(match["score"], match)]
+    if match["penalties"]:
+        wanted.append(from_winner(match["penalties"], match))
+    wanted += [match["stadium"], *match["referee"]]
+    missing = [what for what in wanted if what.replace("-", "比") not in body]
+    return missing + goal_mistakes(body, match)
+
+
+def mistakes(case: Case) -> list[str]:
+    check = chinese_mistakes if case.page.name.endswith("-zh.md") else english_mistakes
+    return check(case.page.body, case.match)
+
+
+def length(page: Page) -> int:
+    """In words; two Chinese characters count as one."""
+    if page.name.endswith("-zh.md"):
+        return len("".join(page.body.split())) // 2
+    return len(page.body.split())
+
+
+def test_number_of_pages() -> None:
+    assert 32 <= len(pages()) <= 40
+
+
+def test_every_final_has_a_page() -> None:
+    assert len(YEARS) == 22
+    assert {f"world-cup-final-{year}.md" for year in YEARS} <= set(pages())
+
+
+def test_addresses_and_titles_are_unique() -> None:
+    assert len({page.see_also for page in pages().values()}) == len(pages())
+    assert len({page.title for page in pages().values()}) == len(pages())
+
+
+@pytest.mark.parametrize("path", sorted(DEMO.glob("*.md")), ids=lambda path: path.stem)
+def test_form_and_size(path: Path) -> None:
+    page = read_page(path)
+    assert path.stat().st_size <= 4096
+    assert 80 <= length(page) <= 450
+    assert page.see_also.isascii()
+    assert "](" not in page.body and "http" not in page.body and "|" not in page.body
+
+
+def test_licence_names_terms_and_data() -> None:
+    text = (DEMO / "LICENSE").read_text(encoding="utf-8")
+    assert "https://creativecommons.org/publicdomain/zero/1.0/" in text
+    assert "Joshua C. Fjelstul" in text and "CC BY-SA 4.0" in text
+
+
+@needs_data
+def test_data_covers_most_finals() -> None:
+    assert len({case.match["tournament"] for case in CASES}) >= 17
+
+
+@needs_data
+@pytest.mark.parametrize("case", CASES, ids=[case.page.name for case in CASES])
+def test_final_agrees_with_the_data(case: Case) -> None:
+    assert mistakes(case) == []
+
+
+ALTERED = [
+    ("2022", "Argentina won", "France won"),
+    ("2022", "beating France 4-2", "beating France 4-3"),
+    ("2022", "a 3-3 draw", "a 2-2 draw"),
+    ("2022", "108th", "109th"),
+    ("2022", "Di María (36th minute)", "Di María"),
+    ("2022", "Di María", "Di Maggio"),
+    ("2022", "118th minute, penalty", "118th minute, 119th minute"),
+    ("2022", "Lusail Stadium", "Lusail Arena"),
+    ("2022", "18 December 2022", "17 December 2022"),
+    ("2022", "Marciniak", "Marciniek"),
+    ("2022", "Qatar", "Kuwait"),
+    ("2022-zh", "第108分钟", "第109分钟"),
+    ("2022-zh", "4比2", "4比3"),
+    ("2018", "an own goal by", "a goal by"),
+    ("2010", "a 1-0 win", "a 2-0 win"),
+    ("2010", "a late goal in extra time", "a late goal"),
+    ("1950", "Uruguay beat Brazil", "Brazil beat Uruguay"),
+    ("1938", "Titkos (8th minute)", "Titkos (16th minute)"),
+    ("1930", "Cea (57th minute), Santos Iriarte (68th", "Cea (68th minute), Santos Iriarte (57th"),
+]
+
+
+@needs_data
+@pytest.mark.parametrize(("year", "old", "new"), ALTERED)
+def test_altered_fact_is_seen(year: str, old: str, new: str) -> None:
+    case = next(c for c in CASES if c.page.name == f"world-cup-final-{year}.md")
+    body = case.page.body.replace(old, new)
+    assert body != case.page.body
+    assert mistakes(Case(case.page._replace(body=body), case.match)) != []

@@ -1,0 +1,178 @@
+"""Any OpenAI-compatible server: what is sent, how replies are read, and how forms are given up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.answer import to_json
+from agent.errors import NotConfigured, UsageError
+from agent.llm import ModelChain
+from agent.llm.openai_compatible import OpenAICompatible
+from agent.llm.openai_tools import extract_turn_json
+from agent.run import research
+from agent.settings import Settings, parse_settings
+from agent.steps.generate_queries import MakeQueries
+from tests.steps.test_slots import TOPIC, ended
+from tests.support.services import OPENAI_KEY, Raw, Services, openai_reply
+
+
+@pytest.fixture
+def openai(world: Services, tmp_path: Path) -> Settings:
+    more = {
+        "LLM": "openai",
+        "OPENAI_API_KEY": OPENAI_KEY,
+        "OPENAI_BASE_URL": f"{world.base}/openai/v1",
+        "OPENAI_MODEL": "some-model",
+    }
+    return parse_settings(world.environment(tmp_path, **more))
+
+
+def test_a_run_with_an_openai_server(world: Services, openai: Settings) -> None:
+    _, answer = ended(TOPIC, openai)
+    assert answer.answer == "The winner is Argentina [1]." and not answer.degraded
+    tasks = ["generate_queries", "reflect", "verify", "verify"]
+    assert world.tasks() == tasks  # of a server of one's own: a claim and a value, one by one
+    assert set(world.forms) == {"json_schema"}
+    assert answer.run and answer.run.models == ("some-model",)
+    assert answer.usage.usd is None and answer.usage.input_tokens == 400
+
+
+@pytest.mark.parametrize(
+    ("takes", "forms"),
+    [
+        ({"json_object", "prompt"}, ["json_schema"] + ["json_object"] * 4),
+        ({"prompt"}, ["json_schema", "json_object"] + ["prompt"] * 4),
+    ],
+)
+def test_a_form_that_is_refused_is_given_up_for_the_run(
+    takes: set[str], forms: list[str], world: Services, openai: Settings
+) -> None:
+    world.openai_forms = takes
+    _, answer = ended(TOPIC, openai)
+    assert answer.status == "complete" and world.forms == forms
+    assert all("JSON Schema" in asked.prompt for asked in world.model_requests[-4:])
+
+
+def test_a_server_that_ignores_the_schema_is_told_it_in_words(
+    world: Services, openai: Settings
+) -> None:
+    honest = world.think
+    world.think = lambda asked: honest(asked) if "JSON Schema" in asked.prompt else "Sure! Hm."
+    _, answer = ended(TOPIC, openai)
+    assert answer.status == "complete" and not answer.degraded
+    assert world.forms == ["json_schema"] + ["json_object"] * 4
+
+
+def test_a_server_of_ones_own_needs_no_key(world: Services, openai: Settings) -> None:
+    world.openai_needs_key = False
+    keyless = openai.model_copy(update={"openai_api_key": type(openai.openai_api_key)("")})
+    _, answer = ended(TOPIC, keyless)
+    assert answer.status == "complete"
+
+
+def test_a_refused_key_is_told_without_the_key(world: Services, openai: Settings) -> None:
+    wrong = openai.model_copy(update={"openai_api_key": type(openai.openai_api_key)("sk-wrong")})
+    _, answer = ended(TOPIC, wrong)
+    assert answer.status == "error" and answer.error and "OPENAI_API_KEY" in answer.error.remedy
+    assert "sk-wrong" not in to_json(answer)
+
+
+def test_the_order_of_models_crosses_providers(world: Services, openai: Settings) -> None:
+    honest = world.think
+    world.think = lambda a: Raw(503, "") if a.model.startswith("gemini") else honest(a)
+    both = openai.model_copy(update={"llm": ("gemini:gemini-3.8-flash", "openai")})
+    _, answer = ended(TOPIC, both)
+    assert [a.model for a in world.model_requests] == ["gemini-3.8-flash"] * 4 + ["some-model"] * 3
+    assert answer.status == "complete"
+
+
+def test_a_refused_key_moves_on_to_another_provider(world: Services, openai: Settings) -> None:
+    other = {"llm": ("gemini", "openai"), "gemini_api_key": type(openai.gemini_api_key)("no")}
+    _, answer = ended(TOPIC, openai.model_copy(update=other))
+    models = [a.model for a in world.model_requests]
+    assert models == ["gemini-3.8-flash"] + ["some-model"] * 3
+    assert answer.status == "complete"
+
+
+REPLIES = {
+    "thoughts": Raw(
+        200, json.dumps(openai_reply('<think>{"queries": 1}</think>{"queries": ["a"]}'))
+    ),
+    "parts": Raw(
+        200,
+        json.dumps(
+            {
+                "choices": [
+                    {"message": {"content": [{"type": "text", "text": '{"queries": ["a"]}'}]}}
+                ]
+            }
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", REPLIES)
+def test_replies_that_are_read(kind: str, services: Services) -> None:
+    services.think = lambda asked: REPLIES[kind]
+    services.openai_needs_key = False
+    model = OpenAICompatible("m", f"{services.base}/openai/v1", "", 5, None)
+    reply = ModelChain([model], 5, ())(MakeQueries(topic="x"))
+    assert reply.answer.queries == ["a"] and len(services.model_requests) == 1
+
+
+@pytest.mark.parametrize("ids", [("same", "same"), ("", ""), (None, None), ("call_1", "call_1")])
+def test_each_call_of_a_turn_has_an_id_of_its_own(ids: tuple[str | None, ...]) -> None:
+    """Else a result could not be told whose it is, and servers refuse the conversation."""
+    calls = [{"id": i, "function": {"name": "search_web", "arguments": "{}"}} for i in ids]
+    read = json.loads(extract_turn_json({"content": None, "tool_calls": calls}))
+    given = [call["id"] for call in read["calls"]]
+    assert len(set(given)) == 2 and all(given)
+    assert given == [call["id"] for call in read["verbatim"]["tool_calls"]]
+
+
+BROKEN = {
+    "cut off": (Raw(200, json.dumps(openai_reply('{"queries": ["a"', "length"))), "invalid"),
+    "no choices": (Raw(200, json.dumps({"choices": []})), "invalid"),
+    "a list": (Raw(200, "[]"), "invalid"),
+    "html": (Raw(200, "<html>"), "invalid"),
+    "filtered": (Raw(200, json.dumps(openai_reply("", "content_filter"))), "blocked"),
+    "no credit": (Raw(402, "{}"), "no_credit"),
+    "busy": (Raw(503, "{}"), "unavailable"),
+    "cut": (Raw(0, ""), "unavailable"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_replies_that_are_not(kind: str, services: Services) -> None:
+    from agent.errors import ModelFailed
+
+    raw, outcome = BROKEN[kind]
+    services.think = lambda asked: raw
+    services.openai_needs_key = False
+    model = OpenAICompatible("m", f"{services.base}/openai/v1", "", 5, None)
+    with pytest.raises(ModelFailed) as told:
+        ModelChain([model], 5, ())(MakeQueries(topic="x"))
+    assert told.value.outcome == outcome and told.value.attempts
+
+
+def test_what_is_not_set_is_said(tmp_path: Path) -> None:
+    with pytest.raises(NotConfigured, match="OPENAI_MODEL"):
+        research("x", parse_settings({"LLM": "openai"}))
+    with pytest.raises(NotConfigured, match="OPENAI_API_KEY"):
+        research("x", parse_settings({"OPENAI_MODEL": "m"}))  # chosen by naming a model
+    with pytest.raises(NotConfigured, match="GEMINI_API_KEY"):
+        research("x", parse_settings({}))
+
+
+def test_prices_of_ones_own(world: Services, openai: Settings, tmp_path: Path) -> None:
+    own = tmp_path / "prices.json"
+    row = {"from": "2020-01-01", "input": 1.0, "output": 0.0}
+    own.write_text(json.dumps({"some-model": [row]}))
+    _, answer = ended(TOPIC, openai.model_copy(update={"prices_file": own}))
+    assert answer.usage.usd == pytest.approx(400 / 1e6)
+    own.write_text('{"some-model": [{"from": "yesterday"}]}')
+    with pytest.raises(UsageError, match="PRICES_FILE"):
+        research(TOPIC, openai.model_copy(update={"prices_file": own}))

@@ -1,0 +1,475 @@
+"""Replies as real models send them: recited, cut off, too long, as text, in pieces, or for ever."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import ModelFailed
+from agent.llm import Model, ModelChain
+from agent.llm.openai_compatible import OpenAICompatible
+from agent.llm.openai_stream import join_stream
+from agent.llm.openai_tools import extract_turn_json
+from agent.outside import Excerpt, Reply, Task, Thinking
+from agent.run import research
+from agent.run.calls import choose_thinking
+from agent.settings import DEPTHS, Settings
+from agent.steps.generate_queries import MakeQueries
+from agent.steps.reflect import ReadSources
+from agent.steps.synthesize import WriteAnswer
+from agent.steps.verify import JudgeClaims
+from agent.strategies.loop.decide import ChooseAction
+from agent.strategies.report.gather import Explore
+from tests.llm.test_gemini import GOOD, error, gemini, quota
+from tests.support.services import (
+    OPENAI_KEY,
+    ModelRequest,
+    Raw,
+    Services,
+    gemini_reply,
+    openai_reply,
+)
+from tests.support.thinker import Fact, Thinker
+
+TASK = MakeQueries(topic="Who won?")
+READING = {"answerable": False, "answer": "", "citations": [], "slots": [], "need_more": False}
+READING |= {"new_queries": []}
+
+
+def read_sources(words: int) -> ReadSources:
+    text = "Argentina won the cup. " * (words // 4)
+    excerpts = (Excerpt(source=n, title="t", url="u", passages=(text,)) for n in (1, 2))
+    return ReadSources(topic="Who won?", evidence=tuple(excerpts))
+
+
+def openai(services: Services, key: str = OPENAI_KEY, name: str = "m") -> OpenAICompatible:
+    services.openai_needs_key = bool(key)
+    return OpenAICompatible(name, f"{services.base}/openai/v1", key, 5, None)
+
+
+def ask(task: Task[Any], *models: Model) -> Reply[Any]:
+    return ModelChain(models, 5, ())(task)
+
+
+def ended(reason: str, text: str = "") -> Raw:
+    body = gemini_reply(text, ModelRequest("", "m", "", ""), reason)
+    body["usageMetadata"] = {"promptTokenCount": 100, "candidatesTokenCount": 7}
+    return Raw(200, json.dumps(body))
+
+
+# --- reasons that are no block -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("RECITATION", "copy only a few words"),
+        ("OTHER", "ended early (OTHER)"),
+        ("MALFORMED_RESPONSE", "ended early"),
+    ],
+)
+def test_the_model_is_asked_again_and_then_the_next_one(
+    reason: str, said: str, services: Services
+) -> None:
+    """The one that failed is asked the next task all the same."""
+    services.think = lambda asked: ended(reason) if asked.model == "gemini-3.8-flash" else GOOD
+    first, second = gemini(services), gemini(services)
+    second.name = "gemini-3.5-flash-lite"
+    chain = ModelChain([first, second], 5, ())
+    reply = chain(TASK)
+    asked = [request.model for request in services.model_requests]
+    assert asked == ["gemini-3.8-flash"] * 2 + ["gemini-3.5-flash-lite"]
+    assert said in services.model_requests[1].prompt
+    assert said not in services.model_requests[2].prompt  # another model's fault
+    assert [attempt.outcome for attempt in reply.attempts] == ["invalid", "invalid", "ok"]
+    assert reply.input_tokens == 200 + services_tokens(services)  # unusable ones cost
+    chain(TASK.model_copy(update={"topic": "Who else?"}))
+    assert services.model_requests[3].model == "gemini-3.8-flash"
+
+
+def services_tokens(services: Services) -> int:
+    body = gemini_reply("", services.model_requests[2])
+    return int(body["usageMetadata"]["promptTokenCount"])
+
+
+@pytest.mark.parametrize("reason", ["SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII"])
+def test_a_block_is_final_and_costs_what_it_cost(reason: str, services: Services) -> None:
+    services.think = lambda asked: ended(reason)
+    with pytest.raises(ModelFailed) as told:
+        ask(TASK, gemini(services), gemini(services))
+    assert told.value.outcome == "blocked" and len(services.model_requests) == 1
+    assert told.value.spent.input_tokens == 100 and told.value.spent.output_tokens == 7
+
+
+def test_the_daily_quota_of_one_model_moves_on_to_the_next(services: Services) -> None:
+    used_up = error(429, "X", quota("GenerateRequestsPerDayPerProjectPerModel-FreeTier"))
+    services.think = lambda asked: used_up if asked.model == "gemini-3.8-flash" else GOOD
+    second = gemini(services)
+    second.name = "gemini-3.5-flash-lite"
+    waits: list[float] = []
+    ModelChain([gemini(services), second], 5, (2, 4, 8), sleep=waits.append)(TASK)
+    asked = [request.model for request in services.model_requests]
+    assert asked == ["gemini-3.8-flash", "gemini-3.5-flash-lite"] and not waits
+
+
+# --- a window that is too small ----------------------------------------------------------------
+
+TOO_LONG = [
+    "This model's maximum context length is 2048 tokens. However, your messages resulted in 4,100",
+    "the request exceeds the available context size (2048 tokens), try increasing it",
+    "prompt is too long: 4100 tokens > 2048 maximum",
+    "maximum context length is 2048 tokens. However, you requested 4100 tokens (2100 in the "
+    "messages, 2000 in the completion)",
+]
+
+
+@pytest.mark.parametrize("message", TOO_LONG)
+def test_evidence_is_cut_to_the_window_and_the_form_kept(message: str, services: Services) -> None:
+    def think(asked: ModelRequest) -> Any:
+        too_long = len(asked.prompt) > 6000
+        return Raw(400, json.dumps({"error": {"message": message}})) if too_long else READING
+
+    services.think = think
+    chain = ModelChain([openai(services)], 5, ())
+    reply = chain(read_sources(1600))
+    lengths = [len(request.prompt) for request in services.model_requests]
+    assert lengths[-1] <= 6000 and lengths == sorted(lengths, reverse=True)
+    last = services.model_requests[-1].prompt
+    assert '<source id="1"' in last and '<source id="2"' in last and "Who won?" in last
+    assert set(services.forms) == {"json_schema"}
+    assert {attempt.outcome for attempt in reply.attempts} == {"too_long", "ok"}
+    chain(read_sources(1600))
+    assert len(services.model_requests) == len(lengths) + 1  # it is known now
+
+
+def test_a_prompt_that_cannot_be_cut_is_the_next_models(services: Services) -> None:
+    refusal = Raw(400, json.dumps({"error": {"message": TOO_LONG[0]}}))
+    services.think = lambda asked: refusal if asked.model == "small" else GOOD
+    reply = ask(TASK, openai(services, name="small"), openai(services, name="large"))
+    assert reply.model == "large" and len(services.model_requests) == 2
+
+
+def test_of_a_trajectory_the_oldest_steps_are_left_out() -> None:
+    task = ChooseAction(topic="Who won?", trajectory="first step\n\nsecond step\n\nthird step")
+    prompt = task.shorten(5).prompt()
+    assert "first step" not in prompt and prompt.startswith("second step")
+    assert "Who won?" in task.shorten(1000).prompt()
+
+
+# --- a reply that never ends -------------------------------------------------------------------
+
+
+def test_a_reply_is_limited_and_gets_more_room_once_it_was_cut_off(services: Services) -> None:
+    replies = [Raw(200, json.dumps(openai_reply("long", "length"))), GOOD, GOOD]
+    services.think = lambda asked: replies.pop(0)
+    chain = ModelChain([openai(services)], 5, ())
+    chain(TASK)
+    chain(TASK.model_copy(update={"topic": "Who else?"}))
+    limits = [body["max_tokens"] for body in services.bodies]
+    assert limits == [2000, 16_000, 16_000]
+
+
+TOO_LARGE = [
+    "max_tokens is too large: 2000. This model supports at most 1024 completion tokens.",
+    "max_tokens: 2000 > 1024, which is the maximum allowed number of output tokens",
+]
+
+
+@pytest.mark.parametrize("message", TOO_LARGE)
+def test_a_model_that_gives_shorter_replies_is_asked_for_those(
+    message: str, services: Services
+) -> None:
+    """No other option is given up for that."""
+    refusal = Raw(400, json.dumps({"error": {"message": message}}))
+    services.think = lambda asked: refusal if services.bodies[-1]["max_tokens"] > 1024 else GOOD
+    chain = ModelChain([openai(services)], 5, ())
+    for topic in ("Who won?", "Who else?"):
+        chain(TASK.model_copy(update={"topic": topic}))
+    assert [body["max_tokens"] for body in services.bodies] == [2000, 1024, 1024]
+    assert set(services.forms) == {"json_schema"}
+
+
+def test_a_reply_that_was_cut_off_does_not_lose_the_schema(services: Services) -> None:
+    replies = [Raw(200, json.dumps(openai_reply("{", "length"))), GOOD]
+    services.think = lambda asked: replies.pop(0)
+    ask(TASK, openai(services))
+    assert services.forms == ["json_schema"] * 2
+
+
+def test_a_refusal_to_stream_does_not_lose_the_tools(services: Services) -> None:
+    refusal = Raw(400, json.dumps({"error": {"message": "stream_options is not supported"}}))
+    turn = {"calls": [{"name": "search_web", "arguments": {"query": "x"}}]}
+    services.think = lambda asked: refusal if "stream" in services.bodies[-1] else turn
+    ask(Explore(topic="Who won?"), openai(services))
+    assert services.forms == ["tools"] * 2
+
+
+def test_gemini_has_room_for_thoughts(services: Services) -> None:
+    services.think = lambda asked: GOOD
+    ask(TASK, gemini(services))
+    assert services.bodies[0]["generationConfig"]["maxOutputTokens"] == 16_000
+
+
+class Dribble:
+    """A server that sends a reply in pieces, with a pause before each."""
+
+    def __init__(self, pieces: list[bytes], pause: float) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.end_headers()
+                try:
+                    for piece in pieces:
+                        time.sleep(pause)
+                        self.wfile.write(piece)
+                        self.wfile.flush()
+                except OSError:
+                    return  # the client has gone
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.base = f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> Dribble:
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def events(text: str, size: int = 5, usage: bool = True) -> Iterator[bytes]:
+    parts = [text[at : at + size] for at in range(0, len(text), size)]
+    for part in parts:
+        yield event({"choices": [{"index": 0, "delta": {"content": part}}]})
+    yield event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    if usage:
+        yield event({"choices": [], "usage": {"prompt_tokens": 30, "completion_tokens": 9}})
+    yield b"data: [DONE]\n\n"
+
+
+def event(value: Any) -> bytes:
+    return b"data: " + json.dumps(value).encode() + b"\n\n"
+
+
+def test_a_slow_reply_is_waited_for_as_long_as_it_comes() -> None:
+    """In all it takes longer than the limit, which is of silence."""
+    with Dribble(list(events(json.dumps(GOOD), size=1)), pause=0.04) as server:
+        reply = ask(TASK, OpenAICompatible("m", server.base, "key", 1.5, None))
+    assert reply.answer.queries == ["a", "b", "c"]
+    assert (reply.input_tokens, reply.output_tokens) == (30, 9)
+
+
+def test_a_silent_server_is_given_up() -> None:
+    pieces = [b"data: {}\n\n", b"never"]
+    with Dribble(pieces, pause=3) as server, pytest.raises(ModelFailed) as told:
+        ask(TASK, OpenAICompatible("m", server.base, "key", 0.3, None))
+    assert told.value.outcome == "timeout"
+
+
+@pytest.mark.parametrize("end", [b"", b"data: {broken\n\n", b"data: [DONE]\n\n"])
+def test_a_stream_that_breaks_off_is_no_reply(end: bytes, services: Services) -> None:
+    begun = event({"choices": [{"delta": {"content": json.dumps(GOOD)}}]}) + end
+    services.think = lambda asked: Raw(200, begun.decode())
+    with pytest.raises(ModelFailed) as told:
+        ask(TASK, openai(services))
+    assert told.value.outcome == "unavailable" and "broke off" in told.value.message
+
+
+def test_an_error_within_a_stream_is_told(services: Services) -> None:
+    services.think = lambda asked: Raw(200, event({"error": {"message": "too busy"}}).decode())
+    with pytest.raises(ModelFailed, match="too busy"):
+        ask(TASK, openai(services))
+
+
+def test_a_server_that_refuses_to_stream_is_asked_without(services: Services) -> None:
+    refusal = Raw(400, json.dumps({"error": {"message": "stream_options is not supported"}}))
+    services.think = lambda asked: refusal if "stream" in services.bodies[-1] else GOOD
+    ask(TASK, openai(services))
+    assert ["stream" in body for body in services.bodies] == [True, False]
+    assert set(services.forms) == {"json_schema"}
+
+
+def test_tokens_that_nobody_counts_are_estimated(services: Services) -> None:
+    said = b"".join(events(json.dumps(GOOD), usage=False)).decode()
+    services.think = lambda asked: Raw(200, said)
+    reply = ask(TASK, openai(services))
+    assert reply.input_tokens > 50 and reply.output_tokens > 10
+
+
+@given(st.text(max_size=60), st.integers(1, 9))
+def test_a_stream_is_the_reply_that_was_not_streamed(text: str, size: int) -> None:
+    joined = join_stream(b"".join(events(text, size)))
+    assert joined and joined["choices"][0]["message"]["content"] == text
+    assert joined["usage"]["prompt_tokens"] == 30
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_as_a_stream_or_not(data: bytes) -> None:
+    assert join_stream(data) is None
+
+
+def test_calls_of_tools_come_in_pieces() -> None:
+    pieces: list[dict[str, Any]] = [
+        {"index": 0, "id": "a", "function": {"name": "search_web", "arguments": ""}},
+        {"index": 0, "function": {"arguments": '{"query": '}},
+        {"index": 1, "id": "b", "function": {"name": "fetch_page", "arguments": "{}"}},
+        {"index": 0, "function": {"arguments": '"x"}'}, "extra_content": {"signature": "s"}},
+    ]
+    said = [event({"choices": [{"delta": {"tool_calls": [piece]}}]}) for piece in pieces]
+    said.append(event({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}))
+    joined = join_stream(b"".join(said))
+    assert joined
+    turn = json.loads(extract_turn_json(joined["choices"][0]["message"]))
+    assert [(call["name"], call["arguments"]) for call in turn["calls"]] == [
+        ("search_web", {"query": "x"}),
+        ("fetch_page", {}),
+    ]
+    assert turn["verbatim"]["tool_calls"][0]["extra_content"] == {"signature": "s"}
+
+
+# --- calls of tools as text --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>\n{"name": "search_web", "arguments": {"query": "x"}}\n</tool_call>',
+        'I will search.\n```json\n{"name": "search_web", "parameters": {"query": "x"}}\n```',
+        '{"thought": 1} {"name": "search_web", "arguments": {"query": "x"}} {"name": 3}',
+    ],
+)
+def test_a_call_written_as_text_is_a_call(text: str) -> None:
+    turn = json.loads(extract_turn_json({"content": text}))
+    assert [(c["name"], c["arguments"]) for c in turn["calls"]] == [("search_web", {"query": "x"})]
+    assert turn["verbatim"]["tool_calls"][0]["id"]
+
+
+def test_a_model_that_only_speaks_of_tools_is_asked_by_schema(services: Services) -> None:
+    turn = {"calls": [{"name": "search_web", "arguments": {"query": "x"}}]}
+    services.think = lambda asked: (
+        json.dumps(turn)
+        if "JSON Schema" in asked.prompt or services.forms[-1] != "tools"
+        else Raw(200, json.dumps(openai_reply("I would now call search_web with the question.")))
+    )
+    reply = ask(Explore(topic="Who won?"), openai(services))
+    assert [call.name for call in reply.answer.calls] == ["search_web"]
+    assert services.forms[0] == "tools" and services.forms[1] != "tools"
+
+
+# --- how much is thought ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "level", "sent"),
+    [
+        ("gemini-3.8-flash", "low", {"thinking_level": "LOW"}),
+        ("gemini-3.8-flash", "off", {"thinking_level": "LOW"}),
+        ("gemini-3.5-flash-lite", "off", {"thinking_level": "MINIMAL"}),
+        ("gemini-2.5-flash", "off", {"thinking_budget": 0}),
+        ("gemini-2.5-flash", "high", {"thinking_budget": 24_576}),
+        ("gemini-3.8-flash", "", None),
+    ],
+)
+def test_gemini_is_told_how_much_to_think(
+    model: str, level: Thinking, sent: dict[str, Any] | None, services: Services
+) -> None:
+    services.think = lambda asked: GOOD
+    asked = gemini(services)
+    asked.name = model
+    asked.generate(TASK.model_copy(update={"thinking": level}), "")
+    config = services.bodies[0]["generationConfig"].get("thinkingConfig")
+    assert config == sent
+
+
+def test_a_model_that_cannot_be_told_thinks_as_it_does(services: Services) -> None:
+    refusal = error(400, "INVALID_ARGUMENT: thinking level is not supported for this model")
+    services.think = lambda asked: refusal if "thinkingConfig" in config(services) else GOOD
+    model = gemini(services)
+    for _ in (1, 2):
+        model.generate(TASK.model_copy(update={"thinking": "low"}), "")
+    assert len(services.bodies) == 3
+
+
+def config(services: Services) -> dict[str, Any]:
+    value: dict[str, Any] = services.bodies[-1]["generationConfig"]
+    return value
+
+
+@pytest.mark.parametrize(("level", "sent"), [("off", "none"), ("high", "high"), ("", None)])
+def test_openai_is_told_by_its_own_name(
+    level: Thinking, sent: str | None, services: Services
+) -> None:
+    services.think = lambda asked: GOOD
+    model = OpenAICompatible("m", f"{services.base}/openai/v1", OPENAI_KEY, 5, None, True)
+    model.generate(TASK.model_copy(update={"thinking": level}), "")
+    assert services.bodies[0].get("reasoning_effort") == sent
+
+
+def test_by_default_planning_and_judging_think_little(settings: Settings) -> None:
+    claims = JudgeClaims(topic="x", claims=())
+    tasks: list[Task[Any]] = [TASK, claims, read_sources(4), WriteAnswer(topic="x")]
+    levels = {depth: [thinking_of(task, depth, settings) for task in tasks] for depth in DEPTHS}
+    assert levels["quick"] == ["low", "low", "", ""]
+    assert levels["deep"] == ["low", "low", "high", "high"]
+    told = settings.model_copy(update={"thinking": "medium"})
+    assert {thinking_of(task, "deep", told) for task in tasks} == {"medium"}
+
+
+def thinking_of(task: Task[Any], depth: str, settings: Settings) -> Thinking:
+    return choose_thinking(task, settings.model_copy(update={"depth": depth}))
+
+
+# --- what it cost, by model --------------------------------------------------------------------
+
+
+def test_each_model_is_told_with_what_it_used(services: Services, settings: Settings) -> None:
+    """The first one gives nothing that can be used, and is paid for it all the same."""
+    services.pages, services.default_hits = {"tower": "The tower was opened in 1975."}, ["tower"]
+    think = Thinker([Fact("opened", "1975", "opened in 1975")], ["orbita"])
+    services.think = lambda asked: (
+        ended("OTHER")
+        if asked.model == "gemini-3.8-flash" and asked.task == "reflect"
+        else think(asked)
+    )
+    answer = research("When was the tower opened?", settings).answer()
+    usage = answer.usage
+    first, second = usage.by_model["gemini-3.8-flash"], usage.by_model["gemini-3.5-flash-lite"]
+    assert (first.provider, first.calls, second.calls) == ("gemini", 4, 1)
+    assert first.input_tokens + second.input_tokens == usage.input_tokens
+    assert first.output_tokens + second.output_tokens == usage.output_tokens
+    assert usage.usd and first.usd and second.usd
+    assert first.usd + second.usd == pytest.approx(usage.usd)
+    again = research("", Settings(replay=Path(str(answer.run and answer.run.journal)))).answer()
+    assert again.usage.by_model == usage.by_model
+
+
+def test_tokens_from_a_cache_are_told(services: Services) -> None:
+    body = openai_reply(json.dumps(GOOD))
+    counts = {"prompt_tokens": 500, "completion_tokens": 9}
+    body["usage"] = {**counts, "prompt_tokens_details": {"cached_tokens": 384}}
+    services.think = lambda asked: Raw(200, json.dumps(body))
+    reply = ask(TASK, openai(services))
+    assert [(cost.input_tokens, cost.cached_tokens) for cost in reply.costs] == [(500, 384)]
+
+
+def test_gemini_tells_tokens_from_its_cache(services: Services) -> None:
+    body = gemini_reply(json.dumps(GOOD), ModelRequest("", "m", "", ""))
+    body["usageMetadata"] = {"promptTokenCount": 900, "cachedContentTokenCount": 600}
+    services.think = lambda asked: Raw(200, json.dumps(body))
+    assert ask(TASK, gemini(services)).costs[0].cached_tokens == 600

@@ -1,0 +1,159 @@
+"""The MCP server, asked by the SDK's own client: over standard input and output, and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jsonschema
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from agent.answer import answer_schema
+from agent.mcp_server.tools import URI_PREFIX, Tools
+from agent.serving.runs import Runs
+from agent.serving.serve import guard_app
+from tests.support.services import Raw, Services
+from tests.support.web import TOPIC, Web, configure_from, wait_until
+from tests.support.worlds import one_hop
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_over_standard_input_and_output(tmp_path: Path) -> None:
+    """A whole conversation with one process: the client reads its standard output as protocol."""
+    environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "agent.mcp_server", "--offline"],
+        env={**environment, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+    )
+
+    async def talk() -> None:
+        async with Client(server) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert set(tools) == {"research", "check", "audit"}
+            assert tools["research"].output_schema == answer_schema()
+            assert "detach" not in tools["research"].input_schema["properties"]
+            told: list[str] = []
+
+            async def progress(n: float, total: float | None, message: str | None) -> None:
+                told.append(f"{n:g} {message}")
+
+            asked = {"question": TOPIC, "slots": ["winner"]}
+            done = await client.call_tool("research", asked, progress_callback=progress)
+            answer = done.structured_content
+            jsonschema.validate(answer, answer_schema())
+            assert answer["slots"]["winner"]["value"] == "Argentina" and not done.is_error
+            assert json.loads(done.content[0].text) == answer  # type: ignore[union-attr]
+            assert told[0] == f"1 start: {TOPIC}" and told[-1].endswith("end: complete")
+            assert [int(one.split()[0]) for one in told] == sorted(int(o.split()[0]) for o in told)
+            await audits(client, answer)
+            await resources(client, answer)
+            await mistakes(client)
+
+    asyncio.run(talk())
+
+
+async def audits(client: Client, answer: dict[str, Any]) -> None:
+    found = (await client.call_tool("audit", {"answer": answer})).structured_content
+    assert found["ok"] and found["checked"]["citations"] == len(answer["citations"]) > 0
+    forged = json.loads(json.dumps(answer).replace("Argentina won", "Argentina lost"))
+    assert not (await client.call_tool("audit", {"answer": forged})).structured_content["ok"]
+    elsewhere = {**answer, "run": {**answer["run"], "id": "../../etc/passwd"}}
+    refused = await client.call_tool("audit", {"answer": elsewhere})
+    assert refused.is_error and "no journal" in refused.content[0].text  # type: ignore[union-attr]
+
+
+async def resources(client: Client, answer: dict[str, Any]) -> None:
+    [listed] = (await client.list_resources()).resources
+    assert listed.uri == URI_PREFIX + answer["run"]["id"] and listed.title == TOPIC
+    [content] = (await client.read_resource(listed.uri)).contents
+    assert json.loads(content.text) == answer  # type: ignore[union-attr]
+    for uri in (URI_PREFIX + "nobody", "file:///etc/passwd", URI_PREFIX + "../x"):
+        with pytest.raises(MCPError):
+            await client.read_resource(uri)
+
+
+def nest(depth: int) -> dict[str, Any]:
+    return {"properties": nest(depth - 1)} if depth else {}
+
+
+async def mistakes(client: Client) -> None:
+    for given, said in (
+        ({"question": " \t "}, "question"),
+        ({"question": TOPIC, "corpus": "/etc"}, "corpus"),
+        ({"question": "\0\0\0\0"}, "cannot be empty"),
+        ({}, "question"),
+        ({"question": TOPIC, "max_calls": 10**400}, "too large or too long"),
+        ({"question": TOPIC, "slots_schema": nest(150)}, "levels deep"),
+    ):
+        refused = await client.call_tool("research", given)
+        assert refused.is_error and said in refused.content[0].text  # type: ignore[union-attr]
+    with pytest.raises(MCPError):
+        await client.call_tool("nothing", {})
+
+
+def test_a_run_that_fails_is_a_failed_call_that_says_why(
+    services: Services, tmp_path: Path
+) -> None:
+    services.think = lambda _: Raw(403, '{"error": {"code": 403, "message": "no"}}')
+    configure = configure_from(services.environment(tmp_path, CACHE_TTL="0"))
+    server = Tools(configure, Runs(configure({}))).make_server()
+
+    async def talk() -> None:
+        async with Client(server) as client:
+            done = await client.call_tool("research", {"question": TOPIC})
+            said = done.content[0].text  # type: ignore[union-attr]
+            assert done.is_error and said == "Gemini: 403 no. Check GEMINI_API_KEY."
+            jsonschema.validate(done.structured_content, answer_schema())
+
+    asyncio.run(talk())
+
+
+@pytest.fixture
+def over_http(services: Services, tmp_path: Path) -> Iterator[Web]:
+    """The MCP server on loopback, over services that take their time; a token is needed."""
+    one_hop().set_up(services).latency = lambda: 0.4
+    environment = services.environment(tmp_path, CACHE_TTL="0", AGENT_API_TOKEN="s3cret")
+    configure = configure_from(environment)
+    runs = Runs(configure({}))
+    app = Tools(configure, runs).make_server().streamable_http_app()
+    with Web.of(guard_app(app, "127.0.0.1", configure({})), runs) as web:
+        yield web
+
+
+def test_a_cancelled_call_stops_the_run(over_http: Web, services: Services) -> None:
+    async def talk() -> None:
+        token = {"Authorization": "Bearer s3cret", "X-Request-ID": "monday-7"}
+        async with httpx2.AsyncClient(headers=token, trust_env=False, timeout=20) as http:
+            transport = streamable_http_client(f"{over_http.base}/mcp", http_client=http)
+            async with Client(transport) as client:
+                call = asyncio.create_task(client.call_tool("research", {"question": TOPIC}))
+                while over_http.runs.load != (1, 0) or not services.model_requests:
+                    await asyncio.sleep(0.01)
+                call.cancel()
+                await asyncio.to_thread(wait_until, lambda: over_http.runs.load == (0, 0))
+                [run] = over_http.runs.list_newest(5)
+                assert run.cancelled and run.state == "ended" and run.request_id == "monday-7"
+                services.latency = lambda: 0.0
+                done = await client.call_tool("research", {"question": TOPIC})
+                assert done.structured_content["status"] == "complete"
+
+    asyncio.run(talk())
+    assert services.tasks().count("reflect") == 1
+
+
+def test_over_http_it_is_guarded(over_http: Web) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    assert over_http.client.post("/mcp", json=call).status_code == 401
+    over_http.client.headers["Authorization"] = "Bearer s3cret"
+    for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
+        assert over_http.client.post("/mcp", json=call, headers=headers).status_code in (403, 421)

@@ -1,0 +1,300 @@
+"""The journal: each call once, on disk as it ends, and never a key in it."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import JournalError, OutsideError, SearchFailed, Stopped
+from agent.outside.deadline import WaitLimits
+from agent.outside.journal import Journal
+from agent.outside.recorded_call import CallFormat, CallHooks, RecordedCall
+from agent.outside.recording import read_journal
+from agent.run import research
+from agent.settings import parse_settings
+from agent.state.json_data import Json
+from tests.support.services import GEMINI_KEY, SERPAPI_KEY, Services
+from tests.support.thinker import Fact, Thinker
+
+
+def recorded(
+    journal: Journal, go: Callable[[str], str], limit: float = 5, patience: float = 0.2
+) -> RecordedCall[str, str]:
+    return RecordedCall(
+        journal,
+        go,
+        CallFormat(
+            "search",
+            encode_request=lambda text: {"query": text},
+            encode_response=lambda text: {"text": text},
+            decode_response=lambda _, line: str(line["text"]),
+        ),
+        CallHooks(permit=lambda _: None, check_time=lambda _: None),
+        WaitLimits(timeout=limit, patience=patience),
+    )
+
+
+def lines(path: Path) -> list[Json]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_a_call_is_made_once_and_shared(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def go(text: str) -> str:
+        made.append(text)
+        time.sleep(0.05)
+        return text.upper()
+
+    journal = Journal.begin(tmp_path / "a.jsonl", {"run": "r"})
+    call = recorded(journal, go)
+    futures = [call.start("x") for _ in range(20)]
+    assert {future.result(2) for future in futures} == {"X"} and call("x") == "X"
+    assert made == ["x"] and len(journal.calls) == 1
+    journal.close()
+    header, line = lines(tmp_path / "a.jsonl")
+    assert header == {"journal": 1, "run": "r"}
+    assert line["request"] == {"query": "x"} and line["response"] == {"text": "X"}
+
+
+@given(st.lists(st.text(), max_size=8), st.text())
+def test_a_known_journal_answers_without_going_outside(texts: list[str], suffix: str) -> None:
+    first = Journal({})
+    call = recorded(first, lambda text: text + suffix)
+    said = [call(text) for text in texts]
+    written = [json.loads(json.dumps(line)) for line in first.calls]
+    again = Journal({}, {line["key"]: line for line in written})
+
+    def outside(_: str) -> str:
+        raise AssertionError("went outside")
+
+    assert [recorded(again, outside)(text) for text in texts] == said
+
+
+def test_errors_are_recorded_as_outcomes_and_told_again(tmp_path: Path) -> None:
+    def go(_: str) -> str:
+        raise SearchFailed("no luck", "try later", outcome="rate_limited")
+
+    journal = Journal.begin(tmp_path / "a.jsonl", {})
+    with pytest.raises(SearchFailed, match="no luck"):
+        recorded(journal, go)("x")
+    journal.close()
+    known = {line["key"]: line for line in lines(tmp_path / "a.jsonl")[1:]}
+    with pytest.raises(SearchFailed) as told:
+        recorded(Journal({}, known), lambda text: text)("x")
+    assert told.value.outcome == "rate_limited" and told.value.remedy == "try later"
+
+
+def test_a_surprise_is_told_without_its_text() -> None:
+    def go(_: str) -> str:
+        raise KeyError("api_key=secret")
+
+    with pytest.raises(SearchFailed) as told:
+        recorded(Journal({}), go)("x")
+    assert "KeyError" in told.value.message and "secret" not in told.value.message
+
+
+def test_a_straggler_is_missed_and_stays_missed() -> None:
+    release = threading.Event()
+
+    def go(text: str) -> str:
+        if text == "slow":
+            release.wait(5)
+        return text
+
+    journal = Journal({})
+    call = recorded(journal, go)
+    outcomes = list(call.collect(["a", "slow", "b"]))
+    assert outcomes[0] == "a" and outcomes[2] == "b"
+    assert isinstance(outcomes[1], OutsideError) and outcomes[1].outcome == "missed"
+    release.set()
+    with pytest.raises(SearchFailed):
+        call("slow")
+    assert sum(line["request"]["query"] == "slow" for line in journal.calls) == 1
+
+
+def test_a_call_that_hangs_times_out() -> None:
+    release = threading.Event()
+    call = recorded(Journal({}), lambda text: str(release.wait(5)), limit=0.2)
+    with pytest.raises(SearchFailed) as told:
+        call("x")
+    release.set()
+    assert told.value.outcome == "timeout"
+
+
+def test_stop_lets_nothing_more_out() -> None:
+    journal = Journal({})
+    call = recorded(journal, lambda text: text)
+    assert call("before") == "before"
+    journal.stop.set()
+    assert call("before") == "before"  # what is known needs nobody
+    with pytest.raises(Stopped):
+        call("after")
+
+
+def test_a_directory_that_cannot_be_written_costs_the_journal_not_the_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    journal = Journal.begin(tmp_path / "file" / "a.jsonl", {})
+    assert recorded(journal, lambda text: text)("x") == "x"
+    assert journal.path is None and "cannot be written" in journal.problem
+
+
+def test_a_full_disk_costs_the_journal_not_the_run(tmp_path: Path) -> None:
+    """A limit on file size stands for the disk: the header fits, the first call does not."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    journal = Journal.begin(tmp_path / "a.jsonl", {"run": "r"})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        assert recorded(journal, lambda text: text)("x") == "x"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert journal.path is None and "cannot be written" in journal.problem
+    assert recorded(journal, lambda text: text)("y") == "y"
+
+
+def test_a_run_writes_its_calls_and_no_key(services: Services, tmp_path: Path) -> None:
+    services.pages = {"final": "Argentina won the cup."}
+    services.default_hits = ["final"]
+    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["final winner"])
+    run = research("Who won?", parse_settings(services.environment(tmp_path)))
+    for _ in run:
+        pass
+    answer = run.answer()
+    assert answer.run and answer.run.journal
+    text = Path(answer.run.journal).read_text("utf-8")
+    assert GEMINI_KEY not in text and SERPAPI_KEY not in text
+    header, *calls = lines(Path(answer.run.journal))
+    assert header["run"] == answer.run.id and header["topic"] == "Who won?"
+    kinds = [call["call"] for call in calls]
+    assert kinds.count("ask") == 3 and kinds.count("search") == 2 and kinds.count("read") == 1
+    assert len({call["key"] for call in calls}) == len(calls)
+
+
+def written(path: Path, *texts: str) -> None:
+    journal = Journal.resume(path, {"run": "r"})
+    call = recorded(journal, str.upper)
+    assert [call(text) for text in texts] == [text.upper() for text in texts]
+    journal.close()
+
+
+def outside(text: str) -> str:
+    raise AssertionError(f"went outside for {text}")
+
+
+def test_resume_goes_on_where_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "a.jsonl"
+    written(path, "a", "b")
+    journal = Journal.resume(path, {"run": "another"})
+    assert journal.header["run"] == "r"
+    assert recorded(journal, outside)("a") == "A"
+    assert recorded(journal, str.upper)("c") == "C"
+    journal.close()
+    assert [line["request"]["query"] for line in lines(path)[1:]] == ["a", "b", "c"]
+
+
+@given(st.integers(min_value=0))
+def test_a_file_cut_anywhere_is_resumed_with_its_whole_lines(
+    tmp_path_factory: pytest.TempPathFactory, cut: int
+) -> None:
+    path = tmp_path_factory.mktemp("cut") / "a.jsonl"
+    written(path, "ä", "b", "c")
+    data = path.read_bytes()
+    kept = data[: cut % (len(data) + 1)]
+    path.write_bytes(kept)
+    written(path, "ä", "b", "c")
+    assert len(lines(path)) == 4 and path.read_bytes().endswith(b"\n")
+    whole = kept[: kept.rfind(b"\n") + 1]
+    assert path.read_bytes().startswith(whole)
+
+
+def test_failures_are_kept_unless_asked_for_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+
+    def fail(_: str) -> str:
+        raise SearchFailed("no luck")
+
+    journal = Journal.begin(path, {})
+    with pytest.raises(SearchFailed):
+        recorded(journal, fail)("x")
+    journal.close()
+    journal = Journal.resume(path, {})
+    with pytest.raises(SearchFailed):
+        recorded(journal, outside)("x")
+    journal.close()
+    journal = Journal.resume(path, {}, retry_failed=True)
+    assert recorded(journal, str.upper)("x") == "X"
+    journal.close()
+    assert "response" in read_journal(path).calls[lines(path)[-1]["key"]]
+
+
+def test_what_was_refused_for_a_key_is_asked_again(tmp_path: Path) -> None:
+    """The user may have mended it; a replay tells what the run saw."""
+    path = tmp_path / "a.jsonl"
+
+    def refuse(_: str) -> str:
+        raise SearchFailed("no such key", outcome="bad_key")
+
+    journal = Journal.begin(path, {})
+    with pytest.raises(SearchFailed):
+        recorded(journal, refuse)("x")
+    journal.close()
+    with pytest.raises(SearchFailed):
+        recorded(Journal.replay(path), outside)("x")
+    journal = Journal.resume(path, {})
+    assert recorded(journal, str.upper)("x") == "X"
+    journal.close()
+
+
+def test_a_replay_goes_nowhere_and_names_what_it_misses(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    written(path, "a")
+    before = path.read_bytes()
+    journal = Journal.replay(path)
+    assert recorded(journal, outside)("a") == "A"
+    with pytest.raises(JournalError, match="search b"):
+        recorded(journal, outside)("b")
+    journal.close()
+    assert path.read_bytes() == before
+
+
+def test_two_writers_are_refused_and_a_dead_one_lets_go(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    written(path, "a")
+    code = (
+        "import sys, time; from pathlib import Path; from agent.outside.journal import Journal; "
+        "j = Journal.resume(Path(sys.argv[1]), {}); print('held', flush=True); time.sleep(60)"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
+    with owner:
+        assert owner.stdout and owner.stdout.readline() == b"held\n"
+        with pytest.raises(JournalError, match="another run"):
+            Journal.resume(path, {})
+        owner.kill()
+    written(path, "a", "b")
+
+
+@pytest.mark.parametrize("content", [b"not json\n", b"[]\n", b"{}\n", b'{"journal": 1}\n{}\n'])
+def test_what_is_no_journal_is_said(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    for use in (lambda: Journal.replay(path), lambda: Journal.resume(path, {})):
+        with pytest.raises(JournalError, match="not a journal"):
+            use()
+    assert path.read_bytes() == content
+
+
+def test_a_newer_version_is_not_guessed_at(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"journal": 99}\n')
+    with pytest.raises(JournalError, match="newer version"):
+        Journal.replay(path)

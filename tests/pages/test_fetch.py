@@ -1,0 +1,350 @@
+"""Reading pages over a real wire: what arrives, what is refused, what is said, what is left."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import pytest
+
+from agent.errors import ReadFailed
+from agent.pages.fetch import PageReader
+from agent.pages.guard import AddressGuard
+from tests.support.page_server import Connection, PageServer, html, reply, wait_for
+
+NOON = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def web() -> Iterator[PageServer]:
+    with PageServer() as server:
+        yield server
+
+
+@pytest.fixture
+def reader() -> Iterator[PageReader]:
+    page_reader = PageReader(
+        timeout=0.6, max_bytes=300_000, allow_private_network=True, now=lambda: NOON
+    )
+    yield page_reader
+    page_reader.close()
+
+
+def failure(reader: PageReader, url: str) -> ReadFailed:
+    with pytest.raises(ReadFailed) as caught:
+        reader(url)
+    assert "127.0.0.1" in caught.value.message and caught.value.message.endswith(".")
+    return caught.value
+
+
+def test_a_page_is_read(web: PageServer, reader: PageReader) -> None:
+    page = reader(f"{web.url}/page?q=1#part")
+    assert page.url == f"{web.url}/page?q=1" and page.title == "A page" and page.via == "page"
+    assert page.text.startswith("A page\nA page has words")
+    assert page.sha256 == sha256(page.text.encode()).hexdigest()
+    assert page.retrieved_at == "2026-11-21T12:00:00Z"
+    head = next(head for head in web.request_heads if head.startswith("GET /page?q=1 ")).lower()
+    assert "user-agent: llm-research-agent/" in head
+    assert "accept-encoding" not in head or "gzip" in head
+    assert "authorization" not in head and "cookie" not in head
+
+
+def test_redirects_are_followed_with_their_cookies(web: PageServer, reader: PageReader) -> None:
+    web.answers["/a"] = reply(b"", "301 Moved", "Location: /b", "Set-Cookie: seen=yes")
+    web.answers["/b"] = reply(b"", "307 Temporary Redirect", f"Location: {web.url}/c?x=y")
+    assert reader(f"{web.url}/a").url == f"{web.url}/c?x=y"
+    assert "cookie: seen=yes" in web.request_heads[-1].lower()
+    reader(f"{web.url}/d")
+    assert "cookie" not in web.request_heads[-1].lower()
+
+
+def test_five_redirects_are_followed_and_a_sixth_is_not(
+    web: PageServer, reader: PageReader
+) -> None:
+    for n in range(6):
+        web.answers[f"/{n}"] = reply(b"", "302 Found", f"Location: /{n + 1}")
+    assert reader(f"{web.url}/1").url == f"{web.url}/6"
+    error = failure(reader, f"{web.url}/0")
+    assert error.outcome == "invalid" and "redirects" in error.message
+
+
+def test_a_redirect_to_what_is_no_address_is_refused(web: PageServer, reader: PageReader) -> None:
+    for n, address in enumerate(("https:////a]", "http://[::1")):
+        web.answers[f"/{n}"] = reply(b"", "302 Found", f"Location: {address}")
+        assert failure(reader, f"{web.url}/{n}").outcome == "forbidden"
+
+
+def test_a_cookie_that_no_header_can_carry_is_not_sent(web: PageServer, reader: PageReader) -> None:
+    redirect = reply(b"", "301 Moved", "Location: /b", "Set-Cookie: name=/; Max-Age=9")
+    web.answers["/a"] = redirect.replace(b"name", b"Pat\xff\xffh")
+    assert reader(f"{web.url}/a").url == f"{web.url}/b"
+    assert "cookie" not in web.request_heads[-1].lower()
+
+
+def test_a_redirect_loop_ends(web: PageServer, reader: PageReader) -> None:
+    web.answers["/a"] = reply(b"", "302 Found", "Location: /b")
+    web.answers["/b"] = reply(b"", "302 Found", "Location: /a")
+    assert failure(reader, f"{web.url}/a").outcome == "invalid"
+    assert len([path for path in web.paths if path != "/robots.txt"]) == 6
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        ("401 Unauthorized", "blocked"),
+        ("403 Forbidden", "blocked"),
+        ("404 Not Found", "not_found"),
+        ("410 Gone", "not_found"),
+        ("408 Request Timeout", "timeout"),
+        ("418 Teapot", "rejected"),
+        ("429 Too Many Requests", "rate_limited"),
+        ("451 Legal", "blocked"),
+        ("500 Oops", "unavailable"),
+        ("503 Busy", "unavailable"),
+        ("300 Choices", "invalid"),
+        ("204 Nothing", "empty"),
+    ],
+)
+def test_statuses_are_told_apart(
+    web: PageServer, reader: PageReader, status: str, outcome: str
+) -> None:
+    web.answers["/page"] = reply(b"" if status[:3] == "204" else html(), status)
+    error = failure(reader, f"{web.url}/page")
+    assert error.outcome == outcome and status[:3] in error.message
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("Retry-After: 7", 7.0),
+        ("Retry-After: Sat, 21 Nov 2026 12:00:30 GMT", 30.0),
+        ("Retry-After: Sat, 21 Nov 2026 11:00:00 GMT", 0.0),
+        ("Retry-After: Sat Nov 21 12:00:30 2026", 30.0),  # no time zone: in UTC
+        ("Retry-After: soon", None),
+        ("X-Other: 1", None),
+    ],
+)
+def test_a_rate_limit_says_when_to_come_back(
+    web: PageServer, reader: PageReader, header: str, seconds: float | None
+) -> None:
+    web.answers["/page"] = reply(b"", "429 Too Many Requests", header)
+    assert failure(reader, f"{web.url}/page").retry_after == seconds
+
+
+HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+
+
+def _hang(c: Connection) -> None:
+    c.hang()
+
+
+def _hang_in_body(c: Connection) -> None:
+    c.send(HEADERS + b"Content-Length: 5000\r\n\r\n<html>")
+    c.hang()
+
+
+def _drip_head(c: Connection) -> None:
+    c.drip(HEADERS + b"\r\n" + html(), 0.1)
+
+
+def _drip_body(c: Connection) -> None:
+    c.send(HEADERS + b"\r\n")
+    c.drip(html(), 0.1)
+
+
+def _continue_forever(c: Connection) -> None:
+    c.drip(b"", 0)
+    while not c.server.stopping.wait(0.05):
+        c.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def _reset(c: Connection) -> None:
+    c.reset()
+
+
+def _close(c: Connection) -> None:
+    pass
+
+
+def _truncate(c: Connection) -> None:
+    c.send(HEADERS + b"Content-Length: 5000\r\n\r\n" + html())
+
+
+def _truncate_chunks(c: Connection) -> None:
+    c.send(HEADERS + b"Transfer-Encoding: chunked\r\n\r\n5\r\n<html\r\n")
+
+
+def _huge_head(c: Connection) -> None:
+    c.send(HEADERS + b"X-Filler: " + b"x" * 400_000 + b"\r\n\r\n")
+
+
+def _no_http(c: Connection) -> None:
+    c.send(b"SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome", "words"),
+    [
+        (_hang, "timeout", "in time"),
+        (_hang_in_body, "timeout", "in time"),
+        (_drip_head, "timeout", "in time"),
+        (_drip_body, "timeout", "in time"),
+        (_continue_forever, "timeout", "in time"),
+        (_reset, "unavailable", "cut the connection"),
+        (_close, "unavailable", "cut the connection"),
+        (_truncate, "unavailable", "cut the connection"),
+        (_truncate_chunks, "unavailable", "cut the connection"),
+        (_huge_head, "invalid", "no valid HTTP"),
+        (_no_http, "invalid", "no valid HTTP"),
+        (reply(b"\x1f\x8bnot", "200 OK", "Content-Encoding: gzip"), "invalid", "compression"),
+        (reply(b"not", "200 OK", "Content-Encoding: deflate"), "invalid", "compression"),
+        (
+            reply(html(), "200 OK", "Content-Encoding: " + ", ".join(["gzip"] * 9)),
+            "invalid",
+            "compression",
+        ),
+        (reply(b""), "empty", "no text"),
+        (reply(b" \n\t "), "empty", "no text"),
+        (reply(b"<html><body></body></html>"), "empty", "no text"),
+        (reply(b"\x89PNG\r\n\0\0", "200 OK", "Content-Type: image/png"), "unsupported", "png"),
+        (reply(b"PK\3\4\0\0\0\0", "200 OK", "Content-Type: text/html"), "unsupported", "neither"),
+        (reply(b"%PDF-1.7 rubbish"), "invalid", "PDF"),
+        (reply(b"%PDF-1.7 " + b"x" * 400_000), "unsupported", "PDF"),
+    ],
+)  # fmt: skip
+def test_faults_are_told_and_end_in_time(
+    web: PageServer, reader: PageReader, fault: bytes, outcome: str, words: str
+) -> None:
+    web.answers["/page"] = fault
+    error = failure(reader, f"{web.url}/page")
+    assert (error.outcome, words in error.message) == (outcome, True), error.message
+
+
+def test_no_one_listens(reader: PageReader) -> None:
+    with PageServer() as gone:
+        url = gone.url
+    assert failure(reader, url).outcome == "unavailable"
+
+
+def test_an_unknown_host_and_a_dns_that_hangs() -> None:
+    def unknown(host: str, port: int) -> list[str]:
+        raise OSError("no such name")
+
+    over = threading.Event()
+
+    def hangs(host: str, port: int) -> list[str]:
+        over.wait(5)
+        return []
+
+    for resolver, outcome in ((unknown, "unavailable"), (hangs, "timeout")):
+        reader = PageReader(
+            timeout=0.3, respect_robots=False, guard=AddressGuard(resolver=resolver)
+        )
+        with pytest.raises(ReadFailed, match="a.example") as caught:
+            reader("http://a.example/")
+        assert caught.value.outcome == outcome
+        reader.close()
+    over.set()
+
+
+def _bomb() -> bytes:
+    return b"<p>boom</p>" * 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("make_body", "headers"),
+    [
+        (lambda: gzip.compress(_bomb()), ["Content-Encoding: gzip"]),
+        (lambda: gzip.compress(gzip.compress(_bomb())), ["Content-Encoding: gzip, gzip"]),
+        (lambda: zlib.compress(_bomb(), 9), ["Content-Encoding: deflate"]),
+        (lambda: b"<p>" + b"words and words " * 100_000, []),
+    ],
+    ids=["gzip", "gzip twice", "deflate", "plain"],
+)
+def test_what_is_too_long_is_cut(
+    web: PageServer, reader: PageReader, make_body: Callable[[], bytes], headers: list[str]
+) -> None:
+    web.answers["/page"] = reply(make_body(), "200 OK", *headers)
+    page = reader(f"{web.url}/page")
+    assert 0 < len(page.text) <= 300_000 and page.text[:4] in ("boom", "word")
+
+
+def test_a_page_of_the_wrong_type_is_read_for_what_it_is(
+    web: PageServer, reader: PageReader
+) -> None:
+    web.answers["/html"] = reply(html("It is HTML"), "200 OK", "Content-Type: application/pdf")
+    web.answers["/text"] = reply(b"Just some words.", "200 OK", "Content-Type: image/png")
+    web.answers["/json"] = reply(b'{"name": "value"}', "200 OK", "Content-Type: text/plain")
+    assert reader(f"{web.url}/html").title == "It is HTML"
+    assert reader(f"{web.url}/text").text == "Just some words."
+    assert reader(f"{web.url}/json").text == '{"name": "value"}'
+
+
+# --- many at once, and the end -----------------------------------------------------------------
+
+
+def test_a_host_is_asked_for_two_pages_at_once(web: PageServer) -> None:
+    def slow(connection: Connection) -> None:
+        connection.server.stopping.wait(0.1)
+        connection.send(reply(html()))
+
+    web.answers |= {f"/{n}": slow for n in range(6)}
+    reader = PageReader(timeout=3, allow_private_network=True, respect_robots=False)
+    with ThreadPoolExecutor(6) as pool:
+        pages = list(pool.map(reader, [f"{web.url}/{n}" for n in range(6)]))
+    reader.close()
+    assert [page.title for page in pages] == ["A page"] * 6 and web.busiest == 2
+
+
+def test_pages_behind_a_slow_one_of_their_host_end_too(web: PageServer) -> None:
+    web.answers |= {f"/{n}": _hang for n in range(6)}
+    reader = PageReader(timeout=0.4, allow_private_network=True, respect_robots=False)
+    with ThreadPoolExecutor(6) as pool:
+        ends = list(pool.map(lambda n: failure(reader, f"{web.url}/{n}").outcome, range(6)))
+    reader.close()
+    assert set(ends) == {"timeout"}  # no slow page holds its place for ever
+
+
+def test_a_connection_is_used_again(web: PageServer) -> None:
+    reader = PageReader(timeout=2, allow_private_network=True, respect_robots=False)
+    for n in range(5):
+        reader(f"{web.url}/{n}")
+    reader.close()
+    assert web.connections == 1
+
+
+def test_closing_ends_what_is_under_way_and_leaves_nothing(web: PageServer) -> None:
+    web.answers |= {"/page": _hang, "/robots.txt": _hang}
+    threads = threading.active_count()
+    reader = PageReader(timeout=20, allow_private_network=True)
+    caught: list[ReadFailed] = []
+
+    def read() -> None:
+        try:
+            reader(f"{web.url}/page")
+        except ReadFailed as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert wait_for(lambda: len(web.request_heads) == 2)
+    reader.close()
+    reader.close()
+    thread.join(3)
+    assert not thread.is_alive() and caught[0].outcome == "unavailable"
+    with pytest.raises(ReadFailed, match="closed"):
+        reader(f"{web.url}/other")
+    assert wait_for(lambda: threading.active_count() <= threads + 2)  # the server's own two
+    gc.collect()  # a socket left open would warn here, and warnings are errors
+
+
+def test_warming_up_touches_no_network() -> None:
+    reader = PageReader()
+    reader.warm()
+    reader.close()

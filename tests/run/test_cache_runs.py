@@ -1,0 +1,153 @@
+"""The cache in a run: what a second run asks again, and what it does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from agent.answer import Answer
+from agent.cli import run_cli
+from agent.run import Run, research
+from agent.settings import Settings
+from agent.state import Searched, SearchResults, Warned
+from tests.support.caches import (
+    run_redis,
+)
+from tests.support.services import Services
+from tests.support.thinker import Fact, Thinker
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Those of all tests, with a cache."""
+    return settings.model_copy(update={"cache_ttl": 86_400.0})
+
+
+TOPIC = "Who won the 2022 FIFA World Cup?"
+
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    services.pages = {
+        "final": "The final was played in Lusail. Argentina won the cup. The score was 4-2.",
+        "other": "Cats sleep most of the day.",
+    }
+    services.hits = {TOPIC: ["final", "other"], "final score": ["final"]}
+    services.think = Thinker(
+        [Fact("winner", "Argentina", "Argentina won"), Fact("score", "4-2", "The score was")],
+        ["final score"],
+    )
+    return services
+
+
+def run_to_end(settings: Settings) -> tuple[Run, Answer]:
+    run = research(TOPIC, settings)
+    for _ in run:
+        pass
+    return run, run.answer()
+
+
+def test_a_second_run_asks_only_the_model(world: Services, settings: Settings) -> None:
+    _, first = run_to_end(settings)
+    wire = len(world.search_queries), len(world.page_requests)
+    run, second = run_to_end(settings)
+    assert (len(world.search_queries), len(world.page_requests)) == wire == (2, 2)
+    assert first.status == second.status == "complete" and first.answer == second.answer
+    assert first.citations == second.citations  # the time of reading too
+    assert not second.warnings and not second.degraded
+    assert world.tasks() == ["generate_queries", "reflect", "verify"] * 2
+    told = [attempt.detail for attempt in second.attempts if attempt.what == "search"]
+    assert told and all(detail.startswith("from the cache, 20") for detail in told)
+    assert {found.provider for found in search_results(run)} == {"serpapi"}
+    journal = Path(second.run.journal or "").read_text("utf-8") if second.run else ""
+    assert "Argentina won the cup" in journal  # the run can be replayed without the cache
+
+
+def search_results(run: Run) -> list[SearchResults]:
+    return [event.found for event in run.research.events_of(Searched)]
+
+
+@pytest.mark.parametrize("change", [{"cache": False}, {"cache_ttl": 0.0}])
+def test_without_a_cache_everything_is_asked_again(
+    world: Services, settings: Settings, change: dict[str, Any]
+) -> None:
+    run_to_end(settings)
+    _, again = run_to_end(settings.model_copy(update=change))
+    assert len(world.search_queries) == len(world.page_requests) == 4
+    assert again.status == "complete" and "cache" not in str(again.attempts)
+
+
+def test_no_cache_on_the_command_line(
+    world: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    for name, value in world.environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    counts = []
+    for flags in (["--no-cache"], [], [], ["--no-cache"]):
+        assert run_cli(["--topic", TOPIC, *flags]) == 0
+        counts.append(len(world.search_queries))
+    assert counts == [2, 4, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("change", "searches"),
+    [
+        ({"lang": "de"}, 4),
+        ({"search": ("exa", "serpapi")}, 4),
+        ({"exa_api_key": SecretStr("new"), "max_words": 40}, 2),
+        ({"search": ("exa", "serpapi"), "exa_api_key": SecretStr("new")}, 4),
+    ],
+    ids=["language", "order of providers", "the key of none of them", "a key of one"],
+)
+def test_a_search_that_would_be_answered_otherwise_is_made(
+    world: Services, settings: Settings, change: dict[str, Any], searches: int
+) -> None:
+    run_to_end(settings)
+    _, again = run_to_end(
+        settings.model_copy(update={**change, "exa_base_url": f"{world.base}/exa"})
+    )
+    assert len(world.search_queries) == searches and again.citations
+
+
+def test_a_page_is_not_shown_to_a_run_that_may_not_read_it(
+    world: Services, settings: Settings
+) -> None:
+    run_to_end(settings)
+    run, _ = run_to_end(settings.model_copy(update={"allow_private_network": False}))
+    assert len(set(world.search_queries)) == len(world.search_queries)  # no search was made twice
+    assert all(source.page.via == "snippet" for source in run.research.sources)
+
+
+def test_a_corpus_is_not_cached(settings: Settings, tmp_path: Path) -> None:
+    _, answer = run_to_end(settings.model_copy(update={"offline": True}))
+    assert answer.status == "complete" and not list(tmp_path.rglob("cache.db"))
+
+
+def test_redis_that_dies_in_the_middle_of_a_run(
+    world: Services, settings: Settings, tmp_path: Path
+) -> None:
+    world.pages["messi"] = "Messi was born in Rosario."
+    world.hits = {TOPIC: ["final"], "where was Messi born": ["messi"]}
+    world.think = Thinker(
+        [Fact("winner", "Argentina", "Argentina won"), Fact("birthplace", "Rosario", "born in")],
+        ["final score"],
+        {"birthplace": "where was Messi born"},
+    )
+    with run_redis(tmp_path) as server:
+        remote = settings.model_copy(update={"cache_url": SecretStr(server.url)})
+        run_to_end(remote)
+        run = research(TOPIC, remote)
+        for event in run:
+            if isinstance(event, Searched):
+                server.stop()
+    answer = run.answer()
+    assert answer.status == "complete" and not answer.degraded
+    assert (
+        world.search_queries.count(TOPIC) == 1
+        and world.search_queries.count("where was Messi born") == 2
+    )
+    told = [event.message for event in run.research.events_of(Warned)]
+    assert told == ["The cache that CACHE_URL names is not used in this run: it cannot be reached."]

@@ -1,0 +1,510 @@
+"""Runs that follow another: what it read comes first, free; only what stays open goes outside."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.answer import Answer, to_json
+from agent.errors import JournalError, UsageError
+from agent.llm.extractive.follow_up import complete_question
+from agent.outside.journal import call_key
+from agent.outside.recording import read_header
+from agent.run import research
+from agent.run.audit import audit_answer
+from agent.run.estimate import estimate
+from agent.search.options import SearchOptions
+from agent.search.parent_pages import ParentPages
+from agent.settings import Settings, parse_settings
+from agent.state import EarlierAnswer
+from agent.state.values import hash_text
+from tests.support.follower import (
+    BOTH,
+    FOLLOW_UP,
+    OPEN,
+    PARENT,
+    SEARCHED,
+    forget,
+    set_up,
+    shown_earlier,
+    topic_of,
+)
+from tests.support.processes import start_run
+from tests.support.services import Raw, Services
+from tests.support.worlds import read_journal_calls, read_journal_lines, run_to_end, without_times
+
+FULL = f"{FOLLOW_UP} ({PARENT})"
+
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    return set_up(services)
+
+
+def ask(settings: Settings, topic: str, name: str, follow: str = "", **more: Any) -> Answer:
+    """A run of this name; what it says is valid, and stands the audit on its journal alone."""
+    changes = {"resume": name, "follow": follow, **more}
+    _, answer = run_to_end(topic, settings.model_copy(update=changes))
+    value = json.loads(to_json(answer))
+    assert answer.error is None, answer.error
+    assert audit_answer(value)["ok"] and audit_answer(value)["replayed"]
+    return answer
+
+
+def path_of(answer: Answer) -> Path:
+    assert answer.run and answer.run.journal
+    return Path(answer.run.journal)
+
+
+def ask_parent(world: Services, settings: Settings, **more: Any) -> Answer:
+    """The run that is followed; the services then forget its requests."""
+    answer = ask(settings, PARENT, "parent", **more)
+    assert "Ada Lindqvist" in answer.answer and world.search_queries
+    forget(world)
+    return answer
+
+
+def outside(world: Services) -> tuple[list[str], list[str]]:
+    """What was searched and what was read outside."""
+    return world.search_queries, sorted(world.page_requests)
+
+
+# --- what it costs --------------------------------------------------------------------------------
+
+
+def test_nothing_goes_outside_where_the_parent_read_the_answer(
+    world: Services, settings: Settings
+) -> None:
+    ask_parent(world, settings)
+    answer = ask(settings, FOLLOW_UP, "child", "parent")
+    assert outside(world) == ([], [])
+    assert world.tasks() == ["understand", "reflect", "verify"]
+    assert answer.topic == FOLLOW_UP and answer.status == "complete" and not answer.degraded
+    assert answer.answer == "The founded is 1931 [1]."
+    assert [citation.url for citation in answer.citations] == [world.url("firm")]
+    usage = answer.usage
+    assert (usage.searches, usage.pages, usage.rounds, usage.llm_calls) == (0, 0, 0, 3)
+    assert answer.run and answer.run.follows and answer.run.providers == ("parent",)
+    assert answer.run.follows.model_dump() == {
+        "run": "parent",
+        "question": PARENT,
+        "understood": FULL,
+    }
+
+
+def test_the_model_is_told_the_earlier_answer_once_and_then_the_question_in_full(
+    world: Services, settings: Settings
+) -> None:
+    ask_parent(world, settings)
+    ask(settings, FOLLOW_UP, "child", "parent")
+    understand, *others = [request.prompt for request in world.model_requests]
+    assert shown_earlier(understand) == [(PARENT, "The founder is Ada Lindqvist.")]
+    assert topic_of(understand) == FOLLOW_UP
+    assert [topic_of(prompt) for prompt in others] == [FULL, FULL]
+    assert not any("<earlier>" in prompt for prompt in others)
+
+
+def test_a_model_that_leaves_the_question_out_has_it_completed_by_rules(
+    world: Services, settings: Settings
+) -> None:
+    ask_parent(world, settings)
+    think = world.think
+
+    def leave_out(asked: Any) -> Any:
+        reply = think(asked)
+        return {**reply, "question": " "} if asked.task == "understand" else reply
+
+    world.think = leave_out
+    answer = ask(settings, FOLLOW_UP, "child", "parent")
+    assert answer.run and answer.run.follows and answer.status == "complete"
+    assert answer.run.follows.understood == "and in which year Velmora Works?"
+
+
+def test_the_schema_of_the_question_comes_first_and_asks_for_all(
+    world: Services, settings: Settings
+) -> None:
+    ask_parent(world, settings)
+    world.bodies.clear()
+    ask(settings, FOLLOW_UP, "child", "parent")
+    schema = world.bodies[0]["generationConfig"]["responseJsonSchema"]
+    asked_for = ["question", "queries", "since", "slots"]
+    assert list(schema["properties"]) == schema["required"] == asked_for
+
+
+def test_only_what_stays_open_goes_outside(world: Services, settings: Settings) -> None:
+    """One query, for the one thing that the earlier pages do not say; no page is read again."""
+    ask_parent(world, settings)
+    answer = ask(settings, BOTH, "child", "parent")
+    assert answer.status == "complete" and "1931" in answer.answer and "Uppsala" in answer.answer
+    assert outside(world) == ([SEARCHED], ["noise", "person"])  # `noise` fits no query of it
+    assert answer.usage.searches == 1 and answer.usage.rounds == 1
+    assert answer.run and answer.run.providers == ("parent", "serpapi")
+    forget(world)
+    ask(settings, OPEN, "grandchild", "child")
+    assert outside(world) == ([], [])
+
+
+def test_what_is_new_altogether_is_searched_as_planned(world: Services, settings: Settings) -> None:
+    ask_parent(world, settings)
+    answer = ask(settings, OPEN, "child", "parent")
+    assert answer.status == "complete" and "Uppsala" in answer.answer
+    assert sorted(world.search_queries) == [SEARCHED, f"{OPEN} ({PARENT})"]
+    assert sorted(world.page_requests) == ["noise", "person"]
+
+
+def test_caps_hold_and_what_the_parent_read_counts_for_none(
+    world: Services, settings: Settings
+) -> None:
+    ask_parent(world, settings)
+    answer = ask(settings, FOLLOW_UP, "child", "parent", max_calls=3)
+    assert answer.status == "complete" and answer.usage.llm_calls == 3
+    again = ask(settings, "", "child", max_calls=3)  # a resume counts what was outside, too
+    assert again.status == "complete"
+    capped = ask(settings, OPEN, "capped", "parent", max_calls=4)
+    assert capped.status != "complete" and "--max-calls 4" in " ".join(capped.warnings)
+
+
+def test_a_chain_of_ten_costs_each_only_what_is_new(world: Services, settings: Settings) -> None:
+    ask_parent(world, settings)
+    name, sizes = "parent", []
+    for n in range(10):
+        answer = ask(settings, FOLLOW_UP, f"c{n}", name)
+        name = f"c{n}"
+        sizes.append(path_of(answer).stat().st_size)
+        assert "1931" in answer.answer and answer.usage.searches == 0
+    assert outside(world) == ([], []) and world.tasks().count("understand") == 10
+    assert max(sizes) < 1.5 * sizes[0]
+    header = read_header(path_of(answer))
+    assert header.parent and len(header.parent.earlier) == 3  # as many as are told, no more
+
+
+def test_at_most_five_pages_are_copied_the_best_ones(world: Services, settings: Settings) -> None:
+    names = [f"page{n}" for n in range(12)]
+    world.pages |= {name: f"{name}: Velmora Works made pumps in hall {name}." for name in names}
+    world.default_hits = ["firm", *names]
+    ask(settings, PARENT, "parent", pages_per_query=10)
+    answer = ask(settings, FOLLOW_UP, "child", "parent")
+    lines = [line for line in read_journal_calls(path_of(answer)) if line["call"] == "read"]
+    assert len(lines) == 5 and all(line["request"]["run"] == "parent" for line in lines)
+
+
+# --- the chain ------------------------------------------------------------------------------------
+
+
+def test_the_child_stands_alone_when_the_parent_is_gone(
+    world: Services, settings: Settings
+) -> None:
+    parent = path_of(ask_parent(world, settings))
+    answer = ask(settings, FOLLOW_UP, "child", "parent")
+    parent.unlink()
+    value = answer.model_dump(mode="json")
+    found = audit_answer(value)
+    assert found["ok"] and found["replayed"]
+    again = research("", Settings(replay=path_of(answer))).answer()
+    assert without_times(again.model_dump(mode="json")) == without_times(value)
+    resumed = ask(settings, "", "child")
+    assert resumed.answer == answer.answer
+    forget(world)
+    grandchild = ask(settings, FOLLOW_UP, "grandchild", "child")  # from what the child copied
+    assert "1931" in grandchild.answer and outside(world) == ([], [])
+
+
+def test_pages_of_all_before_are_searched_wherever_the_folder_is(
+    world: Services, settings: Settings, tmp_path: Path
+) -> None:
+    """The child copied `person` alone; what it was told of its parent is found beside it."""
+    ask_parent(world, settings)
+    ask(settings, OPEN, "child", "parent")
+    moved = tmp_path / "moved"
+    shutil.move(str(settings.runs_dir), str(moved))
+    drop_reads(moved / "child.jsonl", "firm")
+    forget(world)
+    answer = ask(settings, FOLLOW_UP, "grandchild", str(moved / "child.jsonl"))
+    assert "1931" in answer.answer and outside(world) == ([], [])
+
+
+def drop_reads(path: Path, page: str) -> None:
+    """Remove the reads of a page from a journal."""
+    header, *lines = read_journal_lines(path)
+    kept = [line for line in lines if not str(line.get("request", {}).get("url")).endswith(page)]
+    assert len(kept) < len(lines)
+    write_lines(path, [header, *kept])
+
+
+def write_lines(path: Path, lines: list[Any]) -> None:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+
+def test_a_journal_that_lies_where_the_parent_lay_is_not_the_parent(
+    world: Services, settings: Settings
+) -> None:
+    """Another run's file in its place is not read; the run goes outside, and says why."""
+    parent = path_of(ask_parent(world, settings))
+    child = path_of(ask(settings, FOLLOW_UP, "child", "parent"))
+    header, *lines = read_journal_lines(parent)
+    write_lines(parent, [{**header, "run": "somebody-else"}, *lines])
+    header, *lines = read_journal_lines(child)
+    write_lines(child, [header])  # as after a kill before anything ended
+    forget(world)
+    answer = ask(settings, "", "child")
+    assert "1931" in answer.answer and world.search_queries
+    assert any("earlier runs" in warning for warning in answer.warnings)
+
+
+def test_a_parent_of_an_older_version_is_followed_without_its_replay(
+    world: Services, settings: Settings
+) -> None:
+    """Its prompts were other ones: no call is found again, so its replies are read as they are."""
+    parent = path_of(ask_parent(world, settings))
+    header, *lines = read_journal_lines(parent)
+    for line in lines:
+        if line["call"] == "ask":
+            line["request"]["system"] = "An older prompt."
+            line["key"] = call_key("ask", line["request"])
+        line.pop("began", None)
+    header |= {"version": "0.0.1", "settings": {**header["settings"], "gone": 1}}
+    write_lines(parent, [header, *lines])
+    answer = ask(settings, FOLLOW_UP, "child", "parent")
+    assert "1931" in answer.answer and outside(world) == ([], [])
+    told = shown_earlier(world.model_requests[0].prompt)
+    assert told == [(PARENT, "The founder is Ada Lindqvist.")]
+
+
+def test_a_parent_that_failed_has_a_question_and_perhaps_pages(
+    world: Services, settings: Settings
+) -> None:
+    world.think = lambda _: Raw(403, '{"error": {"code": 403, "message": "no"}}')
+    changes = {"resume": "parent", "cache": False}
+    _, failed = run_to_end(PARENT, settings.model_copy(update=changes))
+    assert failed.error
+    set_up(world)
+    answer = ask(settings, FOLLOW_UP, "child", "parent")
+    assert shown_earlier(world.model_requests[0].prompt) == [(PARENT, "(none was found)")]
+    assert answer.status == "complete" and "1931" in answer.answer
+
+
+@pytest.mark.parametrize("child", ["slots", "loop", "report"])
+@pytest.mark.parametrize("parent", ["slots", "loop", "report"])
+def test_every_strategy_follows_every_other(
+    world: Services, settings: Settings, parent: str, child: str
+) -> None:
+    lax = {"min_credibility": 0.0}
+    ask_parent(world, settings, strategy=parent, **lax)
+    answer = ask(settings, FOLLOW_UP, "child", "parent", strategy=child, **lax)
+    assert "1931" in answer.answer and answer.status == "complete"
+    assert outside(world) == ([], [])
+    forget(world)
+    answer = ask(settings, OPEN, "other", "parent", strategy=child, **lax)
+    assert "Uppsala" in answer.answer and SEARCHED in world.search_queries
+    assert "firm" not in world.page_requests
+
+
+def test_a_snippet_that_stood_in_for_a_page_is_a_page_of_the_parent(
+    world: Services, settings: Settings
+) -> None:
+    del world.pages["firm"]
+    said = "Velmora Works was founded by Ada Lindqvist. Velmora Works opened its gates in 1931."
+    row = {"position": 1, "title": "firm", "link": world.url("firm"), "snippet": said}
+    world.hits = lambda query: Raw(200, json.dumps({"organic_results": [row]}))
+    ask_parent(world, settings)
+    answer = ask(settings, FOLLOW_UP, "child", "parent")
+    assert "1931" in answer.answer and answer.citations[0].via == "snippet"
+    assert outside(world) == ([], [])
+
+
+def test_a_page_whose_text_is_not_that_of_its_hash_is_none(
+    world: Services, settings: Settings
+) -> None:
+    parent = path_of(ask_parent(world, settings))
+    assert ParentPages([parent], SearchOptions()).search("Velmora Works").hits
+    parent.write_text(parent.read_text("utf-8").replace("gates in 1931", "gates in 1866"), "utf-8")
+    assert not ParentPages([parent], SearchOptions()).search("Velmora Works").hits
+
+
+def test_a_page_that_the_run_may_not_read_is_not_recalled(
+    world: Services, settings: Settings
+) -> None:
+    ask_parent(world, settings)
+    blocked = {"block_domains": ("127.0.0.1",)}
+    answer = ask(settings, FOLLOW_UP, "child", "parent", **blocked)
+    assert answer.status == "insufficient" and answer.sources.read == 0
+    assert world.search_queries and not world.page_requests
+
+
+def test_what_a_model_wrote_into_a_search_is_no_page(tmp_path: Path) -> None:
+    """The words of a grounded search stand in no page, whatever became of it."""
+    path = tmp_path / "j.jsonl"
+    hit = {"url": "https://a.example/", "snippet": "It was 1931.", "generated": True}
+    results = {"query": "q", "provider": "google", "at": "2026-01-01T00:00:00Z"}
+    lines: list[Any] = [
+        {"journal": 1, "run": "a", "topic": "t"},
+        {"call": "search", "key": "1", "request": {}, "response": {**results, "hits": [hit]}},
+        {"call": "read", "key": "2", "request": {"url": hit["url"]}, "error": {}},
+    ]
+    write_lines(path, lines)
+    assert not ParentPages([path], SearchOptions()).search("1931").hits
+    hit["generated"] = False
+    write_lines(path, lines)
+    pages = ParentPages([path], SearchOptions())
+    [found] = pages.search("1931").hits
+    assert pages.read(found.url).sha256 == hash_text("It was 1931.")
+
+
+def test_what_the_earlier_answer_says_does_not_leave_as_a_question(
+    world: Services, settings: Settings
+) -> None:
+    """A page may make a model put its text into the question in full: no search gets it."""
+    secret = (
+        "The code of the vault is maple lantern heron granite willow compass raven orchid. " * 2
+    )
+    world.pages["firm"] += f" Velmora Works has a vault. {secret}"
+    ask_parent(world, settings)
+    think = world.think
+
+    def obey(asked: Any) -> Any:
+        reply = think(asked)
+        if asked.task == "understand":
+            return {**reply, "question": f"{OPEN} {secret}", "queries": [secret]}
+        return reply
+
+    world.think = obey
+    answer = ask(settings, OPEN, "child", "parent")
+    assert world.search_queries and not any("maple" in query for query in world.search_queries)
+    assert "was not sent" in " ".join(answer.warnings)
+
+
+# --- killed ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", ["understand", "reflect", "verify"])
+def test_a_child_that_was_killed_goes_on(
+    world: Services, settings: Settings, tmp_path: Path, task: str
+) -> None:
+    """Killed while a model is asked; once its pages are copied, the parent may be gone."""
+    parent = path_of(ask_parent(world, settings))
+    environment = world.environment(tmp_path, CACHE_TTL="0")
+    think, reached, go_on = world.think, threading.Event(), threading.Event()
+
+    def hold(asked: Any) -> Any:
+        if asked.task == task:
+            reached.set()
+            go_on.wait(30)
+        return think(asked)
+
+    world.think = hold
+    arguments = ["--resume", "child", "--follow", "parent", FOLLOW_UP]
+    with start_run(*arguments, cwd=tmp_path, environment=environment) as begun:
+        assert reached.wait(30)
+        assert begun.kill() == -signal.SIGKILL
+    go_on.set()
+    set_up(world)
+    if task != "understand":
+        parent.unlink()
+    with start_run("--resume", "child", cwd=tmp_path, environment=environment) as resumed:
+        answer = resumed.answer
+    assert answer["status"] == "complete" and "1931" in answer["answer"]
+    assert outside(world) == ([], [])
+    tasks = ["understand", "reflect", "verify"]
+    assert world.tasks() == tasks[tasks.index(task) :]
+    assert audit_answer(answer)["ok"]
+
+
+# --- how it is asked ------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_followed(world: Services, settings: Settings, tmp_path: Path) -> None:
+    def begin(**changes: Any) -> None:
+        research(FOLLOW_UP, settings.model_copy(update=changes))
+
+    with pytest.raises(UsageError, match="no run to follow"):
+        begin(follow="nobody")
+    with pytest.raises(UsageError, match="no run to follow"):
+        begin(follow=str(tmp_path))
+    (tmp_path / "text.jsonl").write_text("no journal\n", "utf-8")
+    with pytest.raises(JournalError):
+        begin(follow=str(tmp_path / "text.jsonl"))
+    parent = path_of(ask_parent(world, settings))
+    with pytest.raises(UsageError, match="both"):
+        begin(follow="parent", replay=parent)
+    ask(settings, PARENT, "other")
+    ask(settings, FOLLOW_UP, "child", "parent")
+    with pytest.raises(UsageError, match="does not follow other"):
+        begin(follow="other", resume="child")
+    with pytest.raises(UsageError, match="another question"):
+        research(OPEN, settings.model_copy(update={"resume": "child"}))
+
+
+def test_the_command_given_again_goes_on(world: Services, settings: Settings) -> None:
+    parent = path_of(ask_parent(world, settings))
+    answer = ask(settings, FOLLOW_UP, "child", "parent")
+    forget(world)
+    again = ask(settings, FOLLOW_UP, "child", "parent")
+    assert again.answer == answer.answer and not world.model_requests
+    parent.unlink()
+    assert ask(settings, FOLLOW_UP, "child", "parent").answer == answer.answer
+
+
+@pytest.mark.parametrize("strategy", ["slots", "loop", "report"])
+def test_the_estimate_of_a_follow_up_holds(
+    world: Services, settings: Settings, strategy: str
+) -> None:
+    settings = settings.model_copy(update={"strategy": strategy, "min_credibility": 0.0})
+    ask_parent(world, settings)
+    following = settings.model_copy(update={"follow": "parent"})
+    told = estimate(FOLLOW_UP, following)
+    free, paid = (ask(settings, topic, topic[:5], "parent").usage for topic in (FOLLOW_UP, OPEN))
+    assert told.calls.min == free.llm_calls and free.searches == 0
+    calls = paid.llm_calls + paid.searches + paid.pages
+    assert free.llm_calls < calls <= told.calls.max
+    assert told.calls.max > estimate(FOLLOW_UP, settings).calls.max
+    with pytest.raises(UsageError):
+        estimate(FOLLOW_UP, settings.model_copy(update={"follow": "nobody"}))
+
+
+@pytest.mark.parametrize(
+    ("topic", "question", "answer", "full"),
+    [
+        (
+            "and who scored?",
+            "Who won the 2022 FIFA World Cup?",
+            "Argentina won it.",
+            "and who scored 2022 FIFA World Cup?",
+        ),
+        (
+            "Where was she born?",
+            PARENT,
+            "Velmora Works was founded by Ada Lindqvist. She was rich.",
+            "Where was she born Ada Lindqvist Velmora Works?",
+        ),
+        (
+            "And in France?",
+            "What is the population of Germany?",
+            "",
+            "What is the population of France?",
+        ),
+        ("And in 1966?", "Who won the World Cup in 2022?", "", "Who won the World Cup in 1966?"),
+        ("How many moons has Saturn?", PARENT, "Ada Lindqvist.", "How many moons has Saturn?"),
+        ("Und wann wurde er geboren?", "Wer gründete Bosch?", "Robert Bosch.",
+         "Und wann wurde er geboren Robert Bosch Bosch?"),
+        ("when was it?", "who won the cup?", "", "when was it won cup?"),
+    ],
+)  # fmt: skip
+def test_rules_complete_a_question(topic: str, question: str, answer: str, full: str) -> None:
+    earlier = [EarlierAnswer(question=question, answer=answer)]
+    assert complete_question(topic, earlier) == full
+    assert complete_question(topic, []) == topic
+
+
+def test_without_a_model_the_demo_is_asked_on(tmp_path: Path) -> None:
+    settings = parse_settings({"RUNS_DIR": f"{tmp_path}/r", "CACHE_DIR": f"{tmp_path}/c"},
+                              offline=True)  # fmt: skip
+    ask(settings, "Who won the 2022 FIFA World Cup?", "parent")
+    answer = ask(settings, "and who scored?", "child", "parent")
+    assert "Lionel Messi" in answer.answer and answer.usage.searches == answer.usage.pages == 0
+    assert answer.run and answer.run.providers == ("parent",)

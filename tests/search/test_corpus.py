@@ -1,0 +1,583 @@
+"""The corpus: a user's files, found and read, whatever is in them and whoever asks."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agent.documents.body_reader import BodyReader
+from agent.documents.files import plain_markdown, unwrap_paragraphs
+from agent.documents.reading import read_body
+from agent.errors import ReadFailed, UsageError
+from agent.run.sources import open_sources
+from agent.search.corpus import Corpus
+from agent.search.documents import FileReader
+from agent.search.files import scan_files
+from agent.search.indexing import IndexUpdate
+from agent.search.storage import create_index
+from agent.settings import parse_settings
+
+DEMO = Path(__file__).parents[2] / "agent/demo"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    docs = tmp_path / "docs"
+    (docs / "sub").mkdir(parents=True)
+    (docs / "refunds.md").write_text("# Refund policy\n\nThe refund period is 30 days.\n")
+    (docs / "sub/travel notes.txt").write_text("Travel expenses are approved by Dana Weiss.\n")
+    (docs / "cats.md").write_text(
+        "---\ntitle: 猫の話\nurl: https://example.org/cats\n---\n黒猫が好き。\n"
+    )
+    (docs / "page.html").write_text(
+        "<html><head><title>Parking</title></head>"
+        "<body><p>Visitors park behind the mill.</p></body>"
+    )
+    return docs
+
+
+def titles(corpus: Corpus, query: str) -> list[str]:
+    return [hit.title for hit in corpus.search(query)]
+
+
+def test_finds_and_reads_every_kind_of_file(folder: Path, tmp_path: Path) -> None:
+    corpus = Corpus(folder, tmp_path / "cache")
+    hit = corpus.search("How long is the refund period?")[0]
+    assert hit.title == "Refund policy"
+    assert hit.snippet == "The refund period is 30 days."
+    assert hit.url == f"file://{folder.as_posix()}/refunds.md"
+    page = corpus.read(hit.url)
+    assert "The refund period is 30 days." in page.text
+    assert page.title == hit.title and page.via == "page" and len(page.sha256) == 64
+    assert titles(corpus, "who approved the travel expenses") == ["travel notes"]
+    assert titles(corpus, "visitors parking") == ["Parking"]
+    assert corpus.skipped_files == ()
+
+
+def test_urls_are_percent_encoded_and_front_matter_gives_title_and_url(folder: Path) -> None:
+    corpus = Corpus(folder, None)
+    assert corpus.search("travel")[0].url.endswith("/sub/travel%20notes.txt")
+    hit = corpus.search("黒猫")[0]
+    assert (hit.url, hit.title) == ("https://example.org/cats", "猫の話")
+    assert corpus.read(hit.url).text == "黒猫が好き。"
+
+
+@pytest.mark.parametrize("query", ["黒猫", "猫", "好", "猫が好き", "猫の話"])
+def test_finds_chinese_and_japanese_by_any_part_of_a_run(folder: Path, query: str) -> None:
+    assert titles(Corpus(folder, None), query) == ["猫の話"]
+
+
+def test_an_unknown_url_is_not_found(folder: Path) -> None:
+    with pytest.raises(ReadFailed) as caught:
+        Corpus(folder, None).read("file:///etc/passwd")
+    assert caught.value.outcome == "not_found"
+
+
+def test_nothing_found_is_empty_not_an_error(folder: Path) -> None:
+    corpus = Corpus(folder, None)
+    assert corpus.search("zeppelin") == () == corpus.search("") == corpus.search("?!")
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz"])
+def test_rows_keep_their_urls_and_bad_rows_are_counted(tmp_path: Path, name: str) -> None:
+    rows = [
+        '{"title": "A", "text": "alpha words", "url": "https://example.org/a"}',
+        "not json",
+        '{"title": "B", "text": "beta words", "id": "b 1"}',
+        '{"title": "none"}',
+        "[1]",
+        "",
+        '{"text": "gamma words"}',
+        '{"title": "lone", "text": "delta \\ud800 words"}',
+    ]
+    file = tmp_path / name
+    body = "\n".join(rows).encode()
+    file.write_bytes(gzip.compress(body) if name.endswith("gz") else body)
+    corpus = Corpus(file, None)
+    assert corpus.search("alpha")[0].url == "https://example.org/a"
+    assert corpus.search("beta")[0].url == f"file://{file.as_posix()}?id=b%201"
+    assert corpus.search("gamma")[0].url == f"file://{file.as_posix()}?row=7"
+    assert corpus.search("delta")
+    assert corpus.skipped_files == (f"{name}: 3 unusable rows",)
+
+
+def test_odd_rows_are_used_or_counted(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    used = [
+        '{"text": "alpha", "score": NaN, "size": -Infinity, "id": true}',
+        '{"text": "beta \\ud800 \\u001b[2J", "title": "\\udfff", "url": "\\ud800"}',
+        f'{{"text": "gamma", "title": "{"t" * 100_000}", "url": "https://a.example/{"u" * 9000}"}}',
+        '{"text": "delta", "title": ["no"], "url": 7, "id": ' + "9" * 4000 + "}",
+    ]
+    bad = [
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        '{"text": "x", "n": ' + "9" * 5000 + "}",
+        '{"text": "\\u0007\\u200b"}',
+        '{"text": 1}',
+        "\xff\xfe",
+        "NaN",
+        '{"text": "' + "x" * 60_000_000 + '"}',
+    ]
+    file.write_bytes("\n".join([*bad, *used]).encode("latin-1"))
+    corpus = Corpus(file, None)
+    assert corpus.skipped_files == ("rows.jsonl: 8 unusable rows",)
+    hits = [corpus.search(word)[0] for word in ("alpha", "beta", "gamma", "delta")]
+    rows = [hit.url.rpartition("?")[2] for hit in hits]
+    assert rows == ["id=True", "row=10", "row=11", "row=12"]
+    assert corpus.read(hits[1].url).text == "beta  [2J"
+    assert max(len(hit.title) for hit in hits) <= 1000
+
+
+@pytest.mark.parametrize("name", ["zeros.jsonl.gz", "bad.jsonl", "long.txt"])
+def test_files_without_end_take_no_more_than_the_time_that_is_left(
+    tmp_path: Path, name: str
+) -> None:
+    """A bomb, rows of which none is usable, one long document: each takes ten times longer."""
+    long = {
+        "zeros.jsonl.gz": gzip.compress(b"\0" * 10**7) * 1000,
+        "bad.jsonl": b"[]\n" * 10**7,
+        "long.txt": b"The pump speaks of pumps and of other things. " * 800_000,
+    }
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / name).write_bytes(long[name])
+    path = tmp_path / "docs" / (name if "jsonl" in name else "")
+    try:
+        faults = Corpus(path, None, seconds=0.3).skipped_files
+    except UsageError as error:
+        faults = (error.message,)
+    assert "no time was left" in faults[0] or "too long" in faults[0]
+
+
+def test_two_documents_of_one_url_do_not_hide_each_other(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    row = {"title": "Same", "url": "https://example.org/same"}
+    texts = ("first part alpha", "second part beta")
+    file.write_text("\n".join(json.dumps({**row, "text": text}) for text in texts))
+    corpus = Corpus(file, None)
+    assert [corpus.read(corpus.search(w)[0].url).text for w in ("alpha", "beta")] == list(texts)
+
+
+def test_a_cut_gz_keeps_what_came_before(tmp_path: Path) -> None:
+    body = "\n".join(
+        json.dumps({"title": str(i), "text": f"word{i} {os.urandom(40).hex()}"})
+        for i in range(2000)
+    )
+    file = tmp_path / "rows.jsonl.gz"
+    file.write_bytes(gzip.compress(body.encode())[:60_000])
+    corpus = Corpus(file, None)
+    assert corpus.search("word3") and 0 < corpus.size < 2000
+    assert "unusable" in corpus.skipped_files[0]
+
+
+def test_unreadable_files_are_skipped_with_the_reason(folder: Path) -> None:
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing here")
+    (folder / "latin.txt").write_bytes("Überraschung".encode("latin-1"))
+    (folder / "empty.md").write_text("  \n")
+    (folder / "binary.txt").write_bytes(b"\0\1\2")
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    corpus = Corpus(folder, None)
+    assert [line.split(":")[0] for line in corpus.skipped_files] == [
+        "binary.txt",
+        "broken.pdf",
+        "empty.md",
+    ]
+    assert titles(corpus, "Überraschung") == ["latin"]
+    assert titles(corpus, "refund") == ["Refund policy"]
+
+
+def test_odd_files_are_no_more_than_files_that_are_left_out(folder: Path, tmp_path: Path) -> None:
+    odd = os.fsencode(folder / "caf") + b"\xe9.md"
+    Path(os.fsdecode(odd)).write_text("# Swordfish\n\nThe swordfish is on the menu.")
+    (folder / "loop.md").symlink_to(folder / "loop.md")
+    (folder / "far.html").write_bytes(
+        b"<html><head><meta charset=base64></head><body><p>K\xe4se costs two pounds.</p></body>"
+    )
+    (folder / "colour.html").write_text("<p style='color:rgba(0,0,0,1.2.3)'>The door is green.</p>")
+    (folder / "rows.jsonl").write_text('{"id": "\\ud800", "text": "Rows about herons."}\n')
+    (folder / "letter.docx").write_bytes(b"PK")
+    for _ in (1, 2):  # the second time from the stored index
+        corpus = Corpus(folder, tmp_path / "cache")
+        (hit,) = corpus.search("swordfish menu")
+        assert hit.url.endswith("/caf%E9.md") and corpus.read(hit.url).title == "Swordfish"
+        assert corpus.search("pounds") and corpus.search("green door")
+        assert corpus.unknown_files == ("loop.md", "rows.jsonl")
+        (fault,) = corpus.skipped_files
+        assert fault.startswith("letter.docx: it is damaged")
+        corpus.close()
+    assert Corpus(folder / "rows.jsonl", None).search("herons")
+
+
+def test_files_that_are_passed_over_are_named_with_their_number(folder: Path) -> None:
+    for n in range(12):
+        (folder / f"{n:02}.png").write_bytes(b"\x89PNG")
+        (folder / f"{n:02}.txt").write_bytes(b"\0")
+    changes = {"corpus": folder, "cache_dir": folder / ".cache"}
+    sources = open_sources(parse_settings({}).model_copy(update=changes))
+    warnings = sources.warnings()
+    sources.close()
+    assert warnings[0] == "Not in the corpus: 00.txt: is not text" and len(warnings) == 12
+    assert warnings[-2].startswith("Not in the corpus: 2 more files")
+    assert "12 files of another type: 00.png, 01.png" in warnings[-1]
+
+
+def test_files_for_which_no_time_was_left_are_read_the_next_time(
+    folder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="no time was left"):
+        Corpus(folder, tmp_path, seconds=0)
+    assert titles(Corpus(folder, tmp_path), "refund") == ["Refund policy"]
+
+
+def test_characters_that_control_a_screen_are_taken_out(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A \x1b]0;title\x07\n\nHerons\u202e eat\x9b fish\x85daily.")
+    (page,) = [Corpus(tmp_path, None).read(f"file://{tmp_path.as_posix()}/a.md")]
+    assert page.title == "A ]0;title" and page.text.endswith("Herons eat fish\ndaily.")
+
+
+#: Words that are written with joiners, marks of direction or selectors, and stay whole.
+JOINED = [
+    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian
+    "\u0915\u094d\u200d\u0937",  # Hindi
+    "\U0001f469\u200d\U0001f680",  # an emoji of two
+    "\u05e9\u05dc\u05d5\u05dd\u200f!",  # Hebrew
+    "\u845b\U000e0100",  # a variant of a Chinese character
+]
+COMMANDS = [chr(n) for n in (*range(1, 9), *range(14, 28), 31, 127, *range(134, 160), 0xAD, 0xFEFF)]
+COMMANDS += [*map(chr, (*range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xE0041))]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(
+        st.sampled_from([*JOINED, *COMMANDS, "\u200b", "word", "Wort"]), min_size=1, max_size=20
+    )
+)
+def test_one_rule_takes_characters_out_wherever_text_is_read(
+    tmp_path: Path, pieces: list[str]
+) -> None:
+    """Of pages and of all kinds of files, so that a quote stands in each at the same place."""
+    said = " ".join(["Herons", *pieces, *["end."] * 1000])  # so long that it counts as text
+    words = [piece for piece in pieces if piece in JOINED or piece.isascii() and piece.isalpha()]
+    (tmp_path / "a.md").write_text(said)
+    (tmp_path / "b.txt").write_text(said)
+    (tmp_path / "c.jsonl").write_text(json.dumps({"title": said, "text": said}))
+    texts = [read_body(said.encode(), "text/plain").text]
+    for path in (tmp_path, tmp_path / "c.jsonl"):
+        corpus = Corpus(path, None)
+        texts += [corpus.read(hit.url).text for hit in corpus.search("herons")]
+        corpus.close()
+    assert len(texts) == 4
+    for text in texts:
+        assert text.split() == ["Herons", *words, *["end."] * 1000]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_skipped(folder: Path) -> None:
+    (folder / "refunds.md").chmod(0)
+    assert Corpus(folder, None).skipped_files == ("refunds.md: Permission denied",)
+
+
+def test_a_large_file_is_skipped(folder: Path) -> None:
+    with (folder / "large.txt").open("wb") as file:
+        file.truncate(50_000_001)
+    assert Corpus(folder, None).skipped_files == ("large.txt: is larger than 50 MB",)
+
+
+def test_links_out_of_the_folder_are_not_followed(folder: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "key.txt").write_text("the launch code is swordfish")
+    (folder / "link.txt").symlink_to(secret / "key.txt")
+    (folder / "linked").symlink_to(secret)
+    (folder / "dangling.md").symlink_to(tmp_path / "gone.md")
+    (folder / "inside.md").symlink_to(folder / "refunds.md")
+    corpus = Corpus(folder, None)
+    assert corpus.search("swordfish launch code") == ()
+    assert len(corpus.search("refund")) == 2
+
+
+@pytest.mark.parametrize("name", ["missing", "empty", "letter.docx"])
+def test_a_corpus_without_documents_is_a_usage_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "letter.docx").write_bytes(b"PK")
+    with pytest.raises(UsageError) as caught:
+        Corpus(tmp_path / name, None)
+    assert caught.value.remedy
+
+
+def test_follows_files_that_change_come_and_go(folder: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    Corpus(folder, cache).close()
+    (folder / "refunds.md").write_text("# Refund policy\n\nThe refund window is 45 days now.\n")
+    (folder / "sub/travel notes.txt").unlink()
+    (folder / "new.md").write_text("# Menu\n\nSoup on Mondays.\n")
+    corpus = Corpus(folder, cache)
+    assert corpus.search("refund")[0].snippet == "The refund window is 45 days now."
+    assert corpus.search("period travel expenses") == ()
+    assert titles(corpus, "soup") == ["Menu"]
+
+
+def test_unchanged_files_are_not_read_again(folder: Path, tmp_path: Path) -> None:
+    Corpus(folder, tmp_path).close()
+    with sqlite3.connect(next(tmp_path.glob("*.sqlite"))) as db:
+        db.execute("UPDATE documents SET text = replace(text, '30', '99')")
+    db.close()
+    corpus = Corpus(folder, tmp_path)
+    assert "99" in corpus.search("refund")[0].snippet
+    corpus.close()
+    file = folder / "refunds.md"
+    status = file.stat()
+    file.write_text(file.read_text().replace("30", "45"))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))  # same size, same time
+    assert "45" in Corpus(folder, tmp_path).search("refund")[0].snippet
+
+
+@pytest.mark.parametrize(
+    "body", [b"not a database at all", b"", b"SQLite format 3\0" + b"\xff" * 5000]
+)
+def test_a_damaged_index_is_built_again(folder: Path, tmp_path: Path, body: bytes) -> None:
+    cache = tmp_path / "cache"
+    Corpus(folder, cache).close()
+    index = next(cache.glob("*.sqlite"))
+    index.write_bytes(body)
+    for _ in (1, 2):
+        corpus = Corpus(folder, cache)
+        assert titles(corpus, "refund") == ["Refund policy"]
+        corpus.close()
+
+
+def test_damage_in_the_middle_is_repaired_when_it_is_met(folder: Path, tmp_path: Path) -> None:
+    for i in range(300):
+        (folder / f"n{i}.md").write_text(f"# Note {i}\n\n" + f"filler word{i} text. " * 60)
+    cache = tmp_path / "cache"
+    Corpus(folder, cache).close()
+    index = next(cache.glob("*.sqlite"))
+    body = bytearray(index.read_bytes())
+    body[8192:-4096] = b"\xaa" * (len(body) - 12288)
+    index.write_bytes(body)
+    corpus = Corpus(folder, cache)
+    assert titles(corpus, "word250")[0] == "Note 250"
+
+
+def test_an_index_of_another_version_is_built_again(folder: Path, tmp_path: Path) -> None:
+    Corpus(folder, tmp_path).close()
+    index = next(tmp_path.glob("*.sqlite"))
+    with sqlite3.connect(index) as db:
+        db.execute("PRAGMA user_version = 999")
+    db.close()
+    assert titles(Corpus(folder, tmp_path), "refund") == ["Refund policy"]
+
+
+def test_works_where_no_cache_can_be_kept(folder: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("a file where the cache should be")
+    assert titles(Corpus(folder, blocked / "cache"), "refund") == ["Refund policy"]
+    assert titles(Corpus(folder, Path("/proc/none")), "refund") == ["Refund policy"]
+
+
+def test_two_processes_may_start_at_once(folder: Path, tmp_path: Path) -> None:
+    for i in range(200):
+        (folder / f"n{i}.md").write_text(f"# Note {i}\n\n" + f"filler word{i} text. " * 50)
+    code = (
+        "import sys; from pathlib import Path; from agent.search.corpus import Corpus\n"
+        "c = Corpus(Path(sys.argv[1]), Path(sys.argv[2]))\n"
+        "print(c.size, c.search('word150')[0].title)"
+    )
+    command = [sys.executable, "-c", code, str(folder), str(tmp_path / "cache")]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=DEMO.parents[2])
+        for _ in range(3)
+    ]
+    assert {process.communicate(timeout=60)[0] for process in running} == {"204 Note 150\n"}
+
+
+def test_threads_may_search_at_once(folder: Path) -> None:
+    corpus = Corpus(folder, None)
+    found: list[list[str]] = []
+
+    def look() -> None:
+        found.extend(titles(corpus, "refund period") for _ in range(20))
+
+    threads = [threading.Thread(target=look) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [["Refund policy"]] * 160
+
+
+def test_a_long_document_is_found_by_one_part_and_named_once(tmp_path: Path) -> None:
+    filler = "The manual speaks of many other things at length here. " * 400
+    (tmp_path / "manual.txt").write_text(
+        f"{filler}\nThe fuse of the pump is rated 16 amperes.\n{filler}"
+    )
+    hits = Corpus(tmp_path, None).search("pump fuse amperes manual")
+    assert [hit.title for hit in hits] == ["manual"]
+    assert hits[0].snippet == "The fuse of the pump is rated 16 amperes."
+
+
+HOSTILE = [
+    'refund" OR "x', "refund NEAR(period, 2)", "refund*", "(refund", "refund)", "title:refund",
+    "refund AND NOT", "-refund", "^refund", "refund\0period", "\x01refund\x1b", "{refund}",
+    "refund'; DROP TABLE words; --", "refund " * 150_000, "x" * 1_000_000, "refund \ud800",
+    "a:b:refund",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_syntax_comes_out_of_a_query(folder: Path, query: str) -> None:
+    corpus = Corpus(folder, None)
+    assert titles(corpus, query) == (["Refund policy"] if "refund" in query else [])
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(query=st.text(max_size=80))
+def test_any_query_is_answered(shared: Corpus, query: str) -> None:
+    for hit in shared.search(query):
+        assert shared.read(hit.url).text
+
+
+@pytest.fixture(scope="module")
+def shared() -> Corpus:
+    return Corpus(DEMO, None)
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=st.text(alphabet="ab .\n-#|`", max_size=400))
+def test_unwrapping_changes_nothing_but_blanks(text: str) -> None:
+    assert "".join(unwrap_paragraphs(text).split()) == "".join(text.split())
+
+
+def test_what_is_escaped_in_markdown_is_read_as_it_is_shown() -> None:
+    text = "5 \\* 3 &lt; 20 &amp; \\_so\\_ on \\\\ C:\\temp.\n\n"
+    text += "`a \\* b &amp; c`, ``x ` \\_``, ` \\*\n"
+    code = "\n    indented \\* &amp;\n\n```\nfenced \\* &amp;\n```\n- item \\#1"
+    assert plain_markdown(text + code).split("\n") == [
+        "5 * 3 < 20 & _so_ on \\ C:\\temp.",
+        "",
+        "`a \\* b &amp; c`, ``x ` \\_``, ` *",
+        "",
+        "    indented \\* &amp;",
+        "",
+        "```",
+        "fenced \\* &amp;",
+        "```",
+        "- item #1",
+    ]
+
+
+def test_unwraps_paragraphs_and_keeps_lists_and_code() -> None:
+    long = "A sentence that was broken into lines by an editor at column seventy"
+    text = f"{long}\nand goes on here.\n- item\n- item\n```\n{long}\ncode\n```"
+    assert unwrap_paragraphs(text).split("\n")[0] == f"{long} and goes on here."
+    assert unwrap_paragraphs(text).split("\n")[1:3] == ["- item", "- item"]
+    assert f"{long}\ncode" in unwrap_paragraphs(text)
+
+
+def test_nothing_heavy_is_imported() -> None:
+    code = (
+        "import sys, agent.search.corpus, agent.llm.extractive.engine\n"
+        "print([m for m in ('trafilatura', 'pypdfium2', 'google', 'lxml') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=DEMO.parents[2],
+        check=True,
+    )
+    assert done.stdout == "[]\n"
+
+
+# --- while it is used -----------------------------------------------------------------------------
+
+
+def test_an_open_corpus_follows_its_files(folder: Path, tmp_path: Path) -> None:
+    for cache in (None, tmp_path / "cache"):
+        corpus = Corpus(folder, cache, rescan_seconds=0)
+        (folder / "menu.csv").write_text("Day,Dish\nMonday,Soup\n")
+        assert titles(corpus, "soup") == ["menu"]
+        (folder / "menu.csv").write_text("Day,Dish\nMonday,Dumplings\n")
+        assert titles(corpus, "dumplings") == ["menu"] and not titles(corpus, "soup")
+        (folder / "menu.csv").unlink()
+        assert not titles(corpus, "dumplings") and titles(corpus, "refund")
+        (folder / "menu.docx").write_bytes(b"PK")
+        corpus.search("refund")
+        assert "menu.docx" in corpus.skipped_files[0]
+        (folder / "menu.docx").unlink()
+        corpus.close()
+
+
+def test_a_corpus_answers_while_it_is_read_and_goes_on_another_time(tmp_path: Path) -> None:
+    """The first process has no patience, and ends before it has read all files."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    count = 3000
+    for n in range(count):
+        (docs / f"n{n:05}.md").write_text(f"# Note {n}\n\nIt is of word{n}. " + "Filler. " * 200)
+    corpus = Corpus(docs, tmp_path / "cache", patience=0)
+    first = corpus.size
+    assert 0 < first < count and "The corpus is being indexed" in corpus.progress
+    assert titles(corpus, "word0") == ["Note 0"]
+    corpus.close()
+    with sqlite3.connect(next((tmp_path / "cache").glob("*.sqlite"))) as db:
+        (kept,) = db.execute("SELECT count(*) FROM documents").fetchone()
+    db.close()
+    assert first <= kept < count
+    whole = Corpus(docs, tmp_path / "cache")
+    assert (whole.size, whole.progress, whole.skipped_files) == (count, "", ())
+    assert titles(whole, f"word{count - 1}") == [f"Note {count - 1}"]
+    whole.close()
+
+
+def test_what_another_process_has_read_meanwhile_is_kept_and_not_mixed_up(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Two updates of one index, of which one finds half of the files done."""
+    for n in range(6):
+        (folder / f"n{n}.md").write_text(f"# Note {n}\n\nIt is of word{n}.\n")
+    scan = scan_files(folder)
+    names = sorted(scan.stamps)
+    half = scan._replace(stamps={name: scan.stamps[name] for name in names[::2]})
+    with sqlite3.connect(tmp_path / "i", isolation_level=None, check_same_thread=False) as db:
+        create_index(db)
+
+        class Rival(FileReader):
+            """Lets another update run before it gives the first file."""
+
+            def read_files(self, *arguments: Any) -> Any:
+                IndexUpdate(db, RLock(), FileReader(BodyReader()), half).run()
+                return super().read_files(*arguments)
+
+        assert IndexUpdate(db, RLock(), Rival(BodyReader()), scan).run()
+        rows = db.execute("SELECT path, title, text FROM documents WHERE path LIKE 'n%'").fetchall()
+    db.close()
+    assert sorted(rows) == [
+        (f"n{n}.md", f"Note {n}", f"# Note {n}\n\nIt is of word{n}.") for n in range(6)
+    ]
+
+
+def test_a_run_is_told_that_its_corpus_is_not_read_whole(folder: Path) -> None:
+    for n in range(3000):
+        (folder / f"n{n:05}.md").write_text(f"# Note {n}\n\n" + "Filler. " * 200)
+    changes = {"corpus": folder, "cache_dir": folder / ".cache"}
+    corpus = Corpus(folder, None, patience=0)
+    sources = open_sources(parse_settings({}).model_copy(update=changes), corpus=corpus)
+    assert sources.warnings()[-1].endswith("Ask again for the rest.")
+    sources.close()
+    corpus.close()

@@ -1,0 +1,399 @@
+"""Google Search with Gemini's key: what is sent, whose pages are hits, what it costs a run."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.errors import NOTHING_SPENT, SearchFailed, Spent
+from agent.outside.budget import Cost
+from agent.pages.guard import AddressGuard
+from agent.run import research
+from agent.run.estimate import estimate
+from agent.search import SearchChain, build_search_chain
+from agent.search.google_grounding import USD_PER_SEARCH, GoogleGrounding, is_redirector
+from agent.search.options import SearchOptions
+from agent.search.paid import PaidHits
+from agent.settings import Settings, parse_settings
+from agent.state import Hit, Outcome, SearchResults
+from tests.llm.test_gemini import REFUSALS, error
+from tests.steps.test_slots import TOPIC, ended
+from tests.support.catcher import Catcher
+from tests.support.services import GEMINI_KEY, Raw, Services
+
+TEXT = "Zürich ist schön. 東京は首都です。 Ende 🎉."
+SECOND = "東京は首都です。"
+PRICE = {"from": "2026-01-01", "input": 1.0, "output": 2.0}
+TOKENS_USD = (100 * 1.0 + 100 * 2.0) / 1e6  # of a grounded reply of the fake
+
+
+@pytest.fixture
+def google(services: Services, tmp_path: Path) -> Iterator[Settings]:
+    """Settings with which Google is the first search provider, and no other one has a key."""
+    prices = tmp_path / "own-prices.json"
+    rows = {name: [PRICE] for name in ("gemini-3.8-flash", "gemini-3.5-flash-lite")}
+    prices.write_text(json.dumps(rows))
+    more = {"SEARCH_PROVIDERS": "serpapi,google", "SERPAPI_API_KEY": "", "CACHE_TTL": "0"}
+    yield parse_settings(services.environment(tmp_path, PRICES_FILE=str(prices), **more))
+
+
+def search(
+    settings: Settings, query: str = "q", guard: AddressGuard | None = None, **options: Any
+) -> PaidHits:
+    provider = GoogleGrounding(settings, SearchOptions(**options), guard)
+    try:
+        return provider.search(query)
+    finally:
+        provider.close()
+
+
+def of_bytes(text: str, part: str) -> dict[str, int]:
+    """Where a part of a text stands, in bytes."""
+    begin = text.encode().index(part.encode())
+    return {"startIndex": begin, "endIndex": begin + len(part.encode())}
+
+
+def chunk(services: Services, name: str, title: str = "") -> dict[str, Any]:
+    return {"web": {"uri": services.redirect(name), "title": title or name}}
+
+
+# --- what is sent and read ------------------------------------------------------------------------
+
+
+def test_a_query_is_one_call_with_one_tool(services: Services, google: Settings) -> None:
+    services.default_hits = ["final", "other"]
+    found = search(google, "Who won?", allow_domains=("a.org",))
+    assert [hit.url for hit in found.hits] == [services.url("final"), services.url("other")]
+    assert services.grounded_queries == ["Who won? site:a.org"]
+    assert services.posted_paths == ["/gemini/v1beta/models/gemini-3.8-flash:generateContent"]
+    (body,) = services.bodies
+    assert body["tools"] == [{"googleSearch": {}}] and body["generationConfig"]["maxOutputTokens"]
+    assert services.page_requests == [], "a page is not asked for its address"
+
+
+def test_offsets_count_bytes(services: Services, google: Settings) -> None:
+    services.ground = lambda _: {
+        "parts": [{"text": TEXT}],
+        "groundingChunks": [chunk(services, "a"), chunk(services, "b"), {"other": {}}],
+        "groundingSupports": [
+            {"segment": of_bytes(TEXT, SECOND), "groundingChunkIndices": [0, 1, 7, -1]},
+            {"segment": {"text": "Zürich ist schön."}, "groundingChunkIndices": [1]},
+            {"segment": {"endIndex": 2}, "groundingChunkIndices": [0]},  # half of a letter
+            {"segment": {"startIndex": 9999}, "groundingChunkIndices": [0]},
+            {"segment": {"partIndex": 5, "endIndex": 3}, "groundingChunkIndices": [0]},
+            {"segment": {"endIndex": -4, "startIndex": -9}, "groundingChunkIndices": [0]},
+            {"groundingChunkIndices": [0]},
+            {"segment": {"text": SECOND}},
+        ],
+    }
+    a, b = search(google).hits
+    assert a.snippet == f"{SECOND} Z" and b.snippet == f"{SECOND} Zürich ist schön."
+    assert a.generated and b.generated
+
+
+NOTHING: dict[str, dict[str, Any]] = {
+    "no chunks": {"webSearchQueries": ["q"]},
+    "no metadata": {},
+    "no web": {"groundingChunks": [{"retrievedContext": {"uri": "gs://x"}}, {"web": {}}]},
+}
+
+
+@pytest.mark.parametrize("kind", NOTHING)
+def test_without_pages_there_are_no_hits_and_no_failure(
+    kind: str, services: Services, google: Settings
+) -> None:
+    services.ground = lambda _: dict(NOTHING[kind])
+    assert search(google).hits == ()
+    services.ground = lambda _: Raw(200, json.dumps({"candidates": []}))
+    assert search(google) == PaidHits((), NOTHING_SPENT)
+
+
+def test_a_blocked_search_fails_and_is_paid_for(services: Services, google: Settings) -> None:
+    body = {
+        "candidates": [{"finishReason": "SAFETY"}],
+        "usageMetadata": {"promptTokenCount": 1_000_000},
+    }
+    services.ground = lambda _: Raw(200, json.dumps(body))
+    with pytest.raises(SearchFailed, match="blocked") as told:
+        search(google)
+    assert told.value.outcome == "blocked" and told.value.spent == Spent(1_000_000, 0, 1.0)
+
+
+@pytest.mark.parametrize(("raw", "outcome", "waits"), REFUSALS)
+def test_refusals(
+    raw: Raw, outcome: Outcome, waits: list[float], services: Services, google: Settings
+) -> None:
+    services.ground = lambda _: raw
+    with pytest.raises(SearchFailed) as told:
+        search(google)
+    assert told.value.outcome == outcome and told.value.message
+    assert len(services.grounded_queries) == 1, "the SDK does not retry"
+
+
+def test_a_refused_key_is_not_told(services: Services, google: Settings) -> None:
+    wrong = google.model_copy(update={"gemini_api_key": type(google.gemini_api_key)("my-wrong")})
+    services.fault = lambda: error(403, "KEY my-wrong REFUSED")
+    with pytest.raises(SearchFailed) as told:
+        search(wrong)
+    assert told.value.outcome == "bad_key" and "my-wrong" not in str(told.value.args)
+
+
+def test_a_service_that_hangs_is_left_at_its_deadline(services: Services, google: Settings) -> None:
+    services.ground = lambda _: Raw(200, "{}", delay=3)
+    with pytest.raises(SearchFailed, match="no answer within"):
+        search(google.model_copy(update={"search_timeout": 0.3}))
+
+
+def test_no_redirect_is_followed_with_the_key(google: Settings) -> None:
+    with Catcher() as elsewhere, Catcher(302, f"http://{elsewhere.host}/") as gateway:
+        given = google.model_copy(update={"gemini_base_url": f"http://{gateway.host}"})
+        with pytest.raises(SearchFailed, match="302, a redirect"):
+            search(given)
+        assert GEMINI_KEY in gateway.text and elsewhere.requests == []
+
+
+# --- addresses ------------------------------------------------------------------------------------
+
+
+def guard_of(services: Services) -> AddressGuard:
+    """Allows the services alone; names have addresses of their own."""
+    port = int(services.base.rpartition(":")[2])
+    names = {"public.test": "93.184.216.34", "inside.test": "10.0.0.7"}
+    return AddressGuard(
+        allowed=frozenset({("127.0.0.1", port)}), resolver=lambda host, _: [names.get(host, host)]
+    )
+
+
+def test_only_addresses_of_public_pages_are_hits(services: Services, google: Settings) -> None:
+    services.default_hits = (
+        "public page literal name loop twice onwards nowhere file credentials".split()
+    )
+    services.redirects = {
+        "public": "https://public.test/a?b=1#c",
+        "literal": "http://169.254.169.254/latest/meta-data/",
+        "name": "https://inside.test/",
+        "loop": services.redirect("loop"),
+        "twice": services.redirect("public"),
+        "onwards": services.redirect("literal"),
+        "nowhere": "",
+        "file": "file:///etc/passwd",
+        "credentials": "https://a:b@public.test/",
+    }
+    hits = search(google, guard=guard_of(services)).hits
+    page = "https://public.test/a?b=1#c"
+    assert [hit.url for hit in hits] == [page, services.url("page"), page]
+    assert not any(is_redirector(hit.url) for hit in hits)
+    assert services.page_requests == []
+
+
+def test_private_addresses_are_refused_by_default(services: Services, google: Settings) -> None:
+    services.default_hits = ["final"]
+    found = search(google.model_copy(update={"allow_private_network": False}))
+    assert found.hits == () and found.spent.usd, "Google is paid all the same"
+
+
+def test_an_address_that_is_no_redirect_stands_as_it_is(
+    services: Services, google: Settings
+) -> None:
+    services.ground = lambda _: {"groundingChunks": [{"web": {"uri": "https://public.test/x"}}]}
+    (hit,) = search(google, guard=guard_of(services)).hits
+    assert hit.url == "https://public.test/x"
+
+
+def test_googles_host_is_never_a_page() -> None:
+    assert is_redirector("https://vertexaisearch.cloud.google.com/anything")
+    assert not is_redirector("https://cloud.google.com/vertex-ai")
+
+
+# --- cost -----------------------------------------------------------------------------------------
+
+
+def test_each_search_of_the_model_is_paid_for_once(services: Services, google: Settings) -> None:
+    services.ground = lambda _: {"webSearchQueries": ["a", "", "b", "a"]}
+    spent = search(google).spent
+    assert spent.input_tokens == 100 and spent.output_tokens == 100
+    assert spent.usd == pytest.approx(2 * USD_PER_SEARCH + TOKENS_USD)
+    unknown = google.model_copy(update={"gemini_model": "gemini-3.5-other"})
+    assert search(unknown).spent.usd is None
+
+
+class Payer:
+    """A provider that costs money."""
+
+    name = "google"
+
+    def __init__(self, provider: GoogleGrounding) -> None:
+        self.terms, self._provider = provider.terms, provider
+        self.queries: list[str] = []
+
+    def search(self, query: str) -> PaidHits:
+        self.queries.append(query)
+        return PaidHits((Hit(url="https://a.org/"),), Spent(1, 2, 0.5))
+
+
+class Free:
+    name = "wikipedia"
+
+    def search(self, query: str) -> tuple[Hit, ...]:
+        return (Hit(url="https://b.org/"),)
+
+
+class Purse:
+    """A budget with so many dollars."""
+
+    def __init__(self, usd: float) -> None:
+        self.usd = usd
+
+    def reserve_cost(self, cost: Cost | None) -> bool:
+        if cost is None or cost.usd > self.usd:
+            return False
+        self.usd -= cost.usd
+        return True
+
+    def release(self, cost: Cost) -> None:
+        self.usd += cost.usd
+
+
+def test_after_four_queries_the_next_provider_is_asked(
+    google: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    payer = Payer(GoogleGrounding(google, SearchOptions()))
+    chain = SearchChain([payer, Free()])
+    found = [chain(f"query {n}") for n in range(6)]
+    assert [one.provider for one in found] == ["google"] * 4 + ["wikipedia"] * 2
+    assert [one.usd for one in found] == [0.5] * 4 + [0.0] * 2
+    skipped, _ = found[-1].attempts
+    assert skipped.outcome == "skipped" and "GOOGLE_MAX_QUERIES" in skipped.detail
+    (notice,) = caplog.messages
+    assert "with the key of Gemini" in notice and "$0.014" in notice and "at most 4" in notice
+    assert caplog.records[0].levelno == logging.WARNING
+
+
+def test_the_budget_is_asked_before_each_query(google: Settings) -> None:
+    provider = GoogleGrounding(google, SearchOptions())
+    assert provider.terms and provider.terms.cost
+    for usd, asked in ((provider.terms.cost.usd, 4), (provider.terms.cost.usd - 1e-9, 0)):
+        payer = Payer(provider)
+        chain = SearchChain([payer, Free()])
+        purse = Purse(usd)
+        chain.limit_spending(purse)
+        for n in range(4):
+            chain(f"query {n}")
+        assert len(payer.queries) == asked and purse.usd == pytest.approx(usd)
+
+
+def test_what_empty_and_failed_searches_cost_is_kept(services: Services, google: Settings) -> None:
+    services.ground = lambda _: {"webSearchQueries": ["q"]}
+    chain = build_search_chain(google)
+    assert chain("q").usd == pytest.approx(USD_PER_SEARCH + TOKENS_USD)
+    body = {"candidates": [{"finishReason": "SAFETY"}], "usageMetadata": {"promptTokenCount": 9}}
+    services.ground = lambda _: Raw(200, json.dumps(body))
+    with pytest.raises(SearchFailed) as told:
+        chain("q")
+    assert told.value.spent.input_tokens == 9
+    chain.close()
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def test_a_run_with_geminis_key_alone(
+    world: Services, google: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    events, answer = ended(TOPIC, google)
+    assert answer.status == "complete" and not answer.degraded
+    assert [citation.url for citation in answer.citations] == [world.url("final")]
+    assert answer.run and answer.run.providers == ("google",)
+    searches = len(world.grounded_queries)
+    assert searches and [m for m in caplog.messages if "Search is by Google" in m] != []
+    models = sum(
+        (call["response"]["usd"] for call in journal_calls(answer.run.journal, "ask")), 0.0
+    )
+    assert answer.usage.usd == pytest.approx(models + searches * (USD_PER_SEARCH + TOKENS_USD))
+    replayed = research("", Settings(replay=Path(str(answer.run.journal)))).answer()
+    same = {"answer", "citations", "attempts", "status", "degraded"}
+    assert replayed.model_dump(include=same) == answer.model_dump(include=same)
+    assert replayed.usage.usd == answer.usage.usd
+    assert replayed.usage.input_tokens == answer.usage.input_tokens
+    assert len(world.grounded_queries) == searches, "a replay goes nowhere"
+
+
+def journal_calls(path: str | None, kind: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in Path(str(path)).read_text("utf-8").splitlines()]
+    assert "grounding-api-redirect" not in Path(str(path)).read_text("utf-8")
+    assert GEMINI_KEY not in Path(str(path)).read_text("utf-8")
+    return [line for line in lines if line.get("call") == kind]
+
+
+def test_a_run_that_goes_on_does_not_begin_to_count_anew(google: Settings) -> None:
+    provider = GoogleGrounding(google, SearchOptions())
+    earlier = SearchChain([Payer(provider), Free()])("query")
+    chain = SearchChain([Payer(provider), Free()])
+    for _ in range(3):
+        chain.count_earlier(earlier)
+        chain.count_earlier(earlier.model_copy(update={"usd": 0.0}))  # from the cache
+    assert [chain(f"query {n}").provider for n in range(2)] == ["google", "wikipedia"]
+
+
+def test_what_the_journal_answers_is_counted(world: Services, google: Settings) -> None:
+    named = google.model_copy(update={"resume": "one"})
+    _, answer = ended(TOPIC, named)
+    told: list[SearchResults] = []
+    again = research(TOPIC, named, wrap_sources=lambda s: s._replace(count_earlier=told.append))
+    assert again.answer().usage.usd == answer.usage.usd
+    assert sum(one.provider == "google" for one in told) == len(world.grounded_queries)
+
+
+def test_a_cap_in_dollars_leaves_no_paid_search(world: Services, google: Settings) -> None:
+    capped = google.model_copy(update={"max_usd": 0.03, "search": ("google", "searxng")})
+    _, answer = ended(TOPIC, capped)
+    assert world.grounded_queries == [] and (answer.usage.usd or 0) <= 0.03
+    assert any("budget leaves too little" in attempt.detail for attempt in answer.attempts)
+
+
+def test_an_estimate_has_the_searches_that_cost_money(google: Settings) -> None:
+    keyed = google.model_copy(update={"serpapi_api_key": type(google.serpapi_api_key)("k")})
+    paid, unpaid = (estimate(TOPIC, settings).usd for settings in (google, keyed))
+    provider = GoogleGrounding(google, SearchOptions())
+    assert paid and unpaid and provider.terms and provider.terms.cost
+    assert paid.max - unpaid.max == pytest.approx(4 * provider.terms.cost.usd, abs=1e-5)
+    assert paid.min == unpaid.min
+    assert (
+        estimate(TOPIC, google.model_copy(update={"offline": True})).usd
+        == estimate(TOPIC, keyed.model_copy(update={"offline": True})).usd
+    )
+
+
+def test_what_gemini_writes_is_no_source(world: Services, google: Settings) -> None:
+    """The snippet of a page that cannot be read would stand in for it, were it the page's words."""
+    world.pages = {}
+    world.ground = lambda query: {
+        "parts": [{"text": "Argentina won the 2022 FIFA World Cup."}],
+        "groundingChunks": [chunk(world, "final")],
+        "groundingSupports": [
+            {
+                "segment": {"text": "Argentina won the 2022 FIFA World Cup."},
+                "groundingChunkIndices": [0],
+            }
+        ],
+        "webSearchQueries": [query],
+    }
+    _, answer = ended(TOPIC, google)
+    assert answer.status == "insufficient" and not answer.citations
+    assert "Argentina" not in answer.answer
+    assert world.page_requests, "the page was asked for"
+
+
+def test_without_a_key_it_says_which_is_missing_and_tells_nothing_else(
+    google: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    bare = google.model_copy(update={"gemini_api_key": type(google.gemini_api_key)("")})
+    with pytest.raises(SearchFailed, match="GEMINI_API_KEY is not set") as told:
+        build_search_chain(bare)("q")
+    assert [attempt.outcome for attempt in told.value.attempts] == ["no_key", "no_key"]
+    assert caplog.messages == []

@@ -1,0 +1,372 @@
+"""The index of many files: while these change, while it is written, and after it was broken off."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from agent.documents.body_reader import BodyReader
+from agent.documents.worker_pool import WorkerPool
+from agent.documents.worker_process import Body, Countdown, ReaderProcess, WorkerEnded
+from agent.errors import UsageError
+from agent.run.sources import open_corpus, open_sources
+from agent.search.corpus import Corpus
+from agent.search.documents import FileReader
+from agent.search.files import scan_files
+from agent.search.open_indexes import OpenIndexes
+from agent.search.read_ahead import MAX_WEIGHT, read_ahead
+from agent.settings import parse_settings
+from tests.support.page_server import wait_for
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = Path(__file__).parents[1] / "documents/files"
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    (folder / "sub").mkdir(parents=True)
+    for n in range(5):
+        write_note(folder, n)
+        write_note(folder / "sub", n + 5)
+    return folder
+
+
+@pytest.fixture
+def corpus(docs: Path, tmp_path: Path) -> Iterator[Corpus]:
+    corpus = Corpus(docs, tmp_path / "cache", rescan_seconds=0)
+    yield corpus
+    corpus.close()
+
+
+def write_note(folder: Path, n: int, more: str = "") -> Path:
+    file = folder / f"n{n}.md"
+    file.write_text(f"# Note {n}\n\nIt is of word{n}{more}.\n")
+    return file
+
+
+def titles(corpus: Corpus, query: str) -> list[str]:
+    return [hit.title for hit in corpus.search(query)]
+
+
+def stored(cache: Path) -> dict[str, int]:
+    """The URL of each document in an index file, with its number, which a new one does not keep."""
+    with sqlite3.connect(next(cache.glob("*.sqlite"))) as db:
+        rows = dict(db.execute("SELECT url, id FROM documents"))
+    db.close()
+    return rows
+
+
+# --- files that come, change and go ---------------------------------------------------------------
+
+
+def test_an_open_corpus_sees_what_becomes_of_a_file(docs: Path, corpus: Corpus) -> None:
+    (docs / "n0.md").rename(docs / "sub/other.md")
+    (docs / "n1.md").unlink()
+    (docs / "n1.md").mkdir()
+    write_note(docs / "n1.md", 77)
+    (docs / "n2.md").unlink()
+    (docs / "n2.md").symlink_to(docs / "nowhere.md")
+    shutil.copy2(docs / "n4.md", docs / "n3.md")
+    (hit,) = corpus.search("word0")
+    assert hit.url.endswith("/sub/other.md")
+    assert titles(corpus, "word77") == ["Note 77"]
+    assert not titles(corpus, "word1") and not titles(corpus, "word2")
+    assert not titles(corpus, "word3") and len(corpus.search("word4")) == 2
+    assert corpus.size == 9 and corpus.unknown_files == ("n2.md",)
+
+
+def test_a_file_that_is_being_written_is_read_as_far_as_it_is(docs: Path, corpus: Corpus) -> None:
+    whole = (DOCUMENTS / "pandoc.docx").read_bytes()
+    with (docs / "late.docx").open("wb") as file:
+        file.write(whole[: len(whole) // 2])
+        file.flush()
+        assert titles(corpus, "word1") == ["Note 1"]
+        assert "late.docx: it is damaged" in corpus.skipped_files[0]
+        file.write(whole[len(whole) // 2 :])
+    corpus.search("word1")
+    assert corpus.skipped_files == () and corpus.size == 11
+
+
+def test_a_folder_that_is_away_finds_nothing_and_keeps_its_index(
+    docs: Path, corpus: Corpus, tmp_path: Path
+) -> None:
+    before = stored(tmp_path / "cache")
+    (url, *_) = before
+    for is_mount_point in (False, True):
+        docs.rename(tmp_path / "elsewhere")
+        if is_mount_point:
+            docs.mkdir()
+        assert titles(corpus, "word1") == [] and corpus.size == 0 and corpus.titles() == ()
+        assert "its index is kept" in corpus.skipped_files[-1]
+        with pytest.raises(UsageError, match="exist|its index is kept"):
+            Corpus(docs, tmp_path / "cache")
+        if is_mount_point:
+            docs.rmdir()
+        (tmp_path / "elsewhere").rename(docs)
+        assert titles(corpus, "word1") == ["Note 1"] and corpus.skipped_files == ()
+        assert corpus.read(url)
+    assert stored(tmp_path / "cache") == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_no_longer_be_read_is_no_longer_found(docs: Path, corpus: Corpus) -> None:
+    (docs / "n1.md").chmod(0)
+    (docs / "sub").chmod(0)
+    assert not titles(corpus, "word1") and not titles(corpus, "word7")
+    assert corpus.skipped_files == ("sub: Permission denied", "n1.md: Permission denied")
+    (docs / "n1.md").chmod(0o600)
+    (docs / "sub").chmod(0o700)
+    assert titles(corpus, "word1") and titles(corpus, "word7")
+
+
+def test_files_that_were_only_touched_keep_their_documents(
+    docs: Path, corpus: Corpus, tmp_path: Path
+) -> None:
+    before = stored(tmp_path / "cache")
+    for file in docs.glob("*.md"):
+        file.touch()
+    write_note(docs, 2, " and more")
+    assert titles(corpus, "more") == ["Note 2"]
+    corpus.close()
+    changed = dict(before.items() ^ stored(tmp_path / "cache").items())
+    assert [url[-5:] for url in changed] in ([], ["n2.md"])  # SQLite may give its number again
+    with sqlite3.connect(next((tmp_path / "cache").glob("*.sqlite"))) as db:
+        assert db.execute("SELECT count(*) FROM words WHERE words MATCH 'note'").fetchone() == (10,)
+        assert db.execute("SELECT count(*) FROM chunks").fetchone() == (10,)
+    db.close()
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def write_rows(file: Path, numbers: range, more: str = "") -> None:
+    with file.open("a") as out:
+        for n in numbers:
+            out.write(json.dumps({"id": n, "title": f"Row {n}", "text": f"Of word{n}{more}."}))
+            out.write("\n")
+
+
+def test_rows_that_are_added_do_not_cost_those_before(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    write_rows(file, range(200))
+    Corpus(file, tmp_path / "cache").close()
+    before = stored(tmp_path / "cache")
+    write_rows(file, range(200, 300))
+    Corpus(file, tmp_path / "cache").close()
+    after = stored(tmp_path / "cache")
+    assert len(after) == 300 and before.items() <= after.items()
+    file.unlink()
+    write_rows(file, range(5))
+    write_rows(file, range(5, 10), " anew")
+    corpus = Corpus(file, tmp_path / "cache")
+    assert corpus.size == 10 and len(corpus.search("anew")) == 5
+    assert titles(corpus, "word3") == ["Row 3"] and not titles(corpus, "word11")
+    corpus.close()
+    after = stored(tmp_path / "cache")
+    assert all(before[url] == number for url, number in after.items() if int(url[-1]) < 5)
+
+
+def test_an_update_that_was_killed_amid_a_file_goes_on_where_it_was(tmp_path: Path) -> None:
+    file, cache = tmp_path / "rows.jsonl", tmp_path / "cache"
+    write_rows(file, range(60_000))
+    code = (
+        "import sys; from pathlib import Path; from agent.search.corpus import Corpus\n"
+        "Corpus(Path(sys.argv[1]), Path(sys.argv[2]))"
+    )
+    command = [sys.executable, "-c", code, str(file), str(cache)]
+    with subprocess.Popen(command, cwd=ROOT) as process:
+
+        def count_rows() -> int:
+            try:
+                return len(stored(cache))
+            except (sqlite3.Error, StopIteration):
+                return 0
+
+        assert wait_for(lambda: count_rows() > 0, 30)
+        process.kill()
+    before = stored(cache)
+    corpus = Corpus(file, cache)
+    assert corpus.size == 60_000 and corpus.skipped_files == () == tuple(corpus.progress)
+    assert titles(corpus, "word59999") == ["Row 59999"]
+    corpus.close()
+    assert before.items() <= stored(cache).items()
+
+
+# --- the file of the index ------------------------------------------------------------------------
+
+
+def test_an_index_that_is_closed_is_one_file(docs: Path, tmp_path: Path) -> None:
+    """So it can be used where nothing can be written, as in an image of a container."""
+    cache = tmp_path / "cache"
+    corpus = Corpus(docs, cache)
+    other = Corpus(docs, cache)
+    corpus.close()
+    assert titles(other, "word3") == ["Note 3"]
+    other.close()
+    (file,) = cache.iterdir()
+    assert file.read_bytes()[18:20] == b"\1\1"  # not in the mode of a log beside it
+
+
+def test_another_process_searches_while_an_update_writes(docs: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    Corpus(docs, cache).close()
+    with sqlite3.connect(next(cache.glob("*.sqlite"))) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("INSERT INTO files VALUES ('x', '', '')")  # the other one is amid this
+        corpus = Corpus(docs, cache)
+        assert titles(corpus, "word3") == ["Note 3"] and list(cache.glob("*.sqlite*"))
+        corpus.close()
+        writer.rollback()
+    writer.close()
+
+
+def test_what_is_left_out_is_told_once_in_a_run(docs: Path) -> None:
+    corpus = Corpus(docs, None, rescan_seconds=0)
+    settings = parse_settings({}).model_copy(update={"corpus": docs})
+    sources = open_sources(settings, corpus=corpus)
+    assert sources.warnings() == ()
+    (docs / "broken.docx").write_bytes(b"PK")
+    sources.search("word1")
+    assert sources.warnings() == () and corpus.skipped_files
+    later = open_sources(settings, corpus=corpus)
+    assert "broken.docx" in later.warnings()[0]
+    corpus.close()
+
+
+def test_runs_of_a_process_share_an_index_that_is_read_on(docs: Path, tmp_path: Path) -> None:
+    """One run has ended before all is read; the server still holds the index."""
+    for n in range(3000):
+        write_note(docs, n, " and more" * 200)
+    settings = parse_settings({}).model_copy(update={"corpus": docs, "cache_dir": tmp_path / "c"})
+    indexes = OpenIndexes()
+    held = Corpus(docs, tmp_path / "c", patience=0, indexes=indexes)
+    run = Corpus(docs, tmp_path / "c", patience=0, indexes=indexes)
+    assert run.progress and held.size < 3005
+    run.close()
+    assert wait_for(lambda: not held.progress, 60) and held.size == 3005
+    write_note(docs, 1, " and herons")
+    run = Corpus(docs, tmp_path / "c", indexes=indexes)  # whoever opens it, looks at the files
+    assert titles(run, "herons") == ["Note 1"]
+    held.close()
+    assert titles(run, "herons") == ["Note 1"]
+    run.close()
+    with pytest.raises(sqlite3.ProgrammingError):
+        run.search("herons")
+    first, second = open_corpus(settings), open_corpus(settings)
+    first.close()
+    assert titles(second, "herons") == ["Note 1"]
+    second.close()
+
+
+# --- workers side by side -------------------------------------------------------------------------
+
+
+def test_files_are_read_by_several_workers_in_their_order(tmp_path: Path) -> None:
+    names = [f"f{n:03}.docx" for n in range(250)]
+    for name in names:
+        shutil.copy(DOCUMENTS / "libreoffice.docx", tmp_path / name)
+    scan = scan_files(tmp_path)
+    with closing(WorkerPool(size=3)) as pool:
+        read = FileReader(BodyReader(pool)).read_files(scan, names)
+        found = [(name, len(next(documents).text)) for name, documents in read]
+        assert 0 < len(pool._idle) <= 2  # one is left for pages
+    assert [name for name, _ in found] == names and len({size for _, size in found}) == 1
+
+
+def make_long_docx() -> bytes:
+    """A document of 400,000 characters in a few kilobytes."""
+    buffer = io.BytesIO()
+    with (
+        zipfile.ZipFile(DOCUMENTS / "pandoc.docx") as source,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as target,
+    ):
+        for part in source.infolist():
+            data = source.read(part)
+            if part.filename == "word/document.xml":
+                text = b"<w:p><w:r><w:t>" + b"words " * 70_000 + b"</w:t></w:r></w:p>"
+                data = data.replace(b"<w:body>", b"<w:body>" + text)
+            target.writestr(part.filename, data)
+    return buffer.getvalue()
+
+
+def test_each_of_many_documents_may_give_as_much_as_one() -> None:
+    process = ReaderProcess(min_answer=1_000_000)
+    body = Body(make_long_docx(), suffix=".docx")
+    answers = process.answer([body] * 4, Countdown(20))
+    read = (answer["done"] for answer in answers if "done" in answer)
+    sizes = [len(text) for _, text, *_ in islice(read, 4)]
+    assert sizes == [sizes[0]] * 4 and sizes[0] > 400_000
+    process.close()
+    process = ReaderProcess(min_answer=300_000)
+    with pytest.raises(WorkerEnded):
+        list(process.answer([body], Countdown(20)))
+    process.close()
+
+
+def test_batches_are_read_side_by_side_and_given_in_order() -> None:
+    both = threading.Barrier(2, timeout=20)
+
+    def read(batch: int) -> Iterator[int]:
+        if batch < 2:
+            both.wait()  # passes only where two are read at once
+        yield from range(10 * batch, 10 * batch + 3)
+
+    found = list(read_ahead(range(4), read, lambda _: 1, 2))
+    assert found == [10 * batch + n for batch in range(4) for n in range(3)]
+
+
+def test_no_batch_is_read_far_ahead_and_none_waits_for_ever() -> None:
+    read_items: list[int] = []
+
+    def read(batch: int) -> Iterator[int]:
+        for n in range(10):
+            read_items.append(batch)
+            yield n
+
+    found = read_ahead(range(3), read, lambda _: MAX_WEIGHT, 3)
+    assert next(found) == 0
+    assert wait_for(lambda: read_items.count(2) == 2)  # one is ready, one waits for room
+    time.sleep(0.05)
+    assert read_items.count(1) == read_items.count(2) == 2
+    assert list(found) == [*range(1, 10), *range(10), *range(10)]
+
+
+def test_what_reading_raises_comes_after_what_it_gave() -> None:
+    def read(batch: int) -> Iterator[int]:
+        yield batch
+        raise ValueError("broken")
+
+    found = read_ahead(range(2), read, lambda _: 1, 2)
+    assert next(found) == 0
+    with pytest.raises(ValueError, match="broken"):
+        next(found)
+
+
+def test_nothing_is_read_for_one_who_has_gone() -> None:
+    ended = threading.Event()
+
+    def read(_: int) -> Iterator[int]:
+        try:
+            yield from range(10**9)
+        finally:
+            ended.set()
+
+    found = read_ahead(range(1), read, lambda _: 1000, 2)
+    next(found)
+    found.close()
+    assert ended.wait(20)

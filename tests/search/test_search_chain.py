@@ -1,0 +1,255 @@
+"""The chain: who is asked, in which order, and what each refusal means for the rest of the run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from agent.errors import SearchFailed
+from agent.search import SearchChain
+from agent.search.circuit_breaker import CircuitBreaker, Cooldowns
+from agent.state import Attempt, Hit, Outcome, SearchResults
+
+HIT = Hit(url="https://example.org/a", title="A", snippet="about a")
+
+Answer = tuple[Hit, ...] | Exception
+Asked = list[tuple[str, str]]
+
+
+def refusal(outcome: Outcome, after: float | None = None) -> SearchFailed:
+    return SearchFailed(f"it said {outcome}", "a remedy", outcome=outcome, retry_after=after)
+
+
+class Clock:
+    """Time that passes only when somebody waits."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+        self.pauses: list[float] = []
+
+    def __call__(self) -> float:
+        return self.time
+
+    def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.time += seconds
+
+
+class Engine:
+    """A provider that answers as told, one answer a query; the last one is repeated."""
+
+    def __init__(self, name: str, asked: Asked, *answers: Answer) -> None:
+        self.name, self.asked, self.answers = name, asked, list(answers)
+        self._lock = threading.Lock()
+
+    def search(self, query: str) -> tuple[Hit, ...]:
+        with self._lock:
+            self.asked.append((self.name, query))
+            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class World:
+    """A chain of engines `a`, `b`, ... with a clock, and a record of who was asked."""
+
+    def __init__(self, *answers: list[Answer]) -> None:
+        self.asked: Asked = []
+        self.clock = Clock()
+        engines = [
+            Engine(name, self.asked, *given) for name, given in zip("abcdef", answers, strict=False)
+        ]
+        self.chain = SearchChain(engines, now=self.clock, pause=self.clock.pause)
+
+    def names(self) -> str:
+        return "".join(name for name, _ in self.asked)
+
+
+def outcomes(found: SearchResults | SearchFailed) -> list[str]:
+    return [f"{attempt.provider}:{attempt.outcome}" for attempt in found.attempts]
+
+
+def failure(ask: Callable[[], object]) -> SearchFailed:
+    with pytest.raises(SearchFailed) as caught:
+        ask()
+    return caught.value
+
+
+# --- order and what counts as an answer --------------------------------------------------------
+
+
+def test_the_first_that_has_hits_answers_and_nobody_else_is_asked() -> None:
+    world = World([(HIT,)], [(HIT,)])
+    found = world.chain("q")
+    assert (found.provider, found.hits, world.names()) == ("a", (HIT,), "a")
+    assert outcomes(found) == ["a:ok"] and found.attempts[0].detail == "hits: 1"
+
+
+def test_no_results_moves_on_and_is_told_apart_from_failure() -> None:
+    world = World([()], [refusal("unavailable")], [(HIT,)])
+    found = world.chain("q")
+    assert outcomes(found) == ["a:empty", "b:unavailable", "c:ok"] and found.provider == "c"
+
+
+def test_all_empty_is_an_answer_without_hits() -> None:
+    found = World([()], [()]).chain("q")
+    assert found.hits == () and found.provider == "b"
+    assert outcomes(found) == ["a:empty", "b:empty"]
+
+
+def test_some_empty_and_some_failed_is_an_answer_without_hits() -> None:
+    world = World([()], [refusal("timeout")])
+    found = world.chain("q")
+    assert found.hits == () and found.provider == "a"
+    assert outcomes(found) == ["a:empty", "b:timeout"] and world.names() == "ab"
+
+
+def test_all_failed_is_one_error_that_names_each_and_why() -> None:
+    world = World([refusal("no_key")], [refusal("timeout")], [refusal("bad_key")])
+    error = failure(lambda: world.chain("q"))
+    assert "a: it said no_key; b: it said timeout; c: it said bad_key" in error.message
+    assert error.remedy == "a remedy" and error.outcome == "timeout"
+    assert outcomes(error) == ["a:no_key", "b:timeout", "c:bad_key"]
+
+
+def test_no_providers_at_all() -> None:
+    assert "SEARCH_PROVIDERS" in failure(lambda: SearchChain([])("q")).remedy
+
+
+# --- what a refusal means ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("outcome", ["no_key", "bad_key", "no_credit"])
+def test_final_refusals_are_not_asked_again(outcome: Outcome) -> None:
+    world = World([refusal(outcome)], [(HIT,)])
+    first, second = world.chain("one"), world.chain("two")
+    assert world.asked == [("a", "one"), ("b", "one"), ("b", "two")]
+    assert outcomes(first) == outcomes(second) == [f"a:{outcome}", "b:ok"]
+    again = second.attempts[0]
+    assert again.seconds == 0 and again.remedy == "a remedy"
+    if outcome == "no_key":  # nobody was asked the first time either: the same row
+        assert again == first.attempts[0]
+    else:
+        assert again.detail == f"not asked again: it said {outcome}"
+
+
+def test_final_refusals_are_not_asked_even_when_nobody_else_answers() -> None:
+    world = World([refusal("bad_key")])
+    for _ in range(2):
+        assert failure(lambda: world.chain("q")).outcome == "bad_key"
+    assert world.names() == "a" and not world.clock.pauses
+
+
+def test_rate_limited_rests_as_long_as_it_says_while_the_next_is_asked() -> None:
+    world = World([refusal("rate_limited", 20), (HIT,)], [(HIT,)])
+    assert world.chain("one").provider == "b"
+    assert world.chain("two").attempts[0].detail == "not asked, it rests: it said rate_limited"
+    world.clock.time += 20
+    assert world.chain("three").provider == "a"
+    assert world.names() == "abba" and not world.clock.pauses
+
+
+def test_rate_limited_without_a_word_rests_for_the_usual_time() -> None:
+    world = World([refusal("rate_limited"), (HIT,)], [(HIT,)])
+    world.chain("one")
+    world.clock.time += Cooldowns().default - 1
+    assert world.chain("two").provider == "b"
+    world.clock.time += 1
+    assert world.chain("three").provider == "a"
+
+
+def test_an_endless_retry_after_is_bounded() -> None:
+    world = World([refusal("rate_limited", float("inf")), (HIT,)], [(HIT,)])
+    world.chain("one")
+    world.clock.time += Cooldowns().longest
+    assert world.chain("two").provider == "a"
+
+
+def test_a_short_rest_is_waited_for_when_nobody_else_answers() -> None:
+    world = World([refusal("rate_limited", 3), (HIT,)], [refusal("timeout")])
+    found = world.chain("q")
+    assert outcomes(found) == ["a:rate_limited", "b:timeout", "a:ok"]
+    assert world.clock.pauses == [3] and world.names() == "aba"
+
+
+def test_a_long_rest_is_not_waited_for() -> None:
+    world = World([refusal("rate_limited", 60)])
+    assert failure(lambda: world.chain("one")).outcome == "rate_limited"
+    assert failure(lambda: world.chain("two")).outcome == "rate_limited"
+    assert world.names() == "a" and not world.clock.pauses
+
+
+def test_a_lone_provider_that_only_said_429_is_asked_again_after_a_brief_wait() -> None:
+    world = World([refusal("rate_limited"), (HIT,)])
+    assert world.chain("q").hits and world.clock.pauses == [Cooldowns().brief]
+
+
+def test_the_waits_of_a_query_are_bounded_in_all() -> None:
+    world = World([refusal("rate_limited", 4)], [refusal("rate_limited", 5)])
+    assert failure(lambda: world.chain("q")).outcome == "rate_limited"
+    assert world.names() == "abab" and sum(world.clock.pauses) == Cooldowns().max_wait
+
+
+@pytest.mark.parametrize("outcome", ["timeout", "unavailable", "invalid", "rejected", "blocked"])
+def test_any_other_failure_moves_on_and_the_third_in_a_row_rests(outcome: Outcome) -> None:
+    world = World([refusal(outcome)], [(HIT,)])
+    for _ in range(4):
+        assert outcomes(world.chain("q")) == [f"a:{outcome}", "b:ok"]
+    assert world.names() == "ab" * 3 + "b"
+    world.clock.time += Cooldowns().default
+    world.chain("q")  # one try after the rest; it fails, so it rests again
+    world.chain("q")
+    assert world.names() == "ab" * 3 + "b" + "ab" + "b"
+
+
+def test_a_success_between_failures_starts_the_count_again() -> None:
+    bad = refusal("timeout")
+    world = World([bad, bad, (HIT,), bad, bad, (HIT,)], [(HIT,)])
+    assert [world.chain("q").provider for _ in range(6)] == list("bbabba")
+
+
+def test_one_that_keeps_failing_is_asked_all_the_same_when_nobody_else_answers() -> None:
+    bad = refusal("unavailable")
+    world = World([bad, bad, bad, (HIT,)])
+    for _ in range(3):
+        failure(lambda: world.chain("q"))
+    found = world.chain("q")
+    assert outcomes(found) == ["a:unavailable", "a:ok"] and not world.clock.pauses
+
+
+def test_a_success_does_not_end_a_rest_that_the_service_asked_for() -> None:
+    """Two queries at once: the one that was answered later must not undo the other's refusal."""
+    breaker = CircuitBreaker(Cooldowns(), Clock())
+    breaker.record(Attempt(what="search", provider="a", outcome="rate_limited"), 10)
+    breaker.record(Attempt(what="search", provider="a", outcome="ok"), None)
+    assert breaker.skipped_attempt("a")
+
+
+def test_nothing_that_a_provider_raises_leaves_the_chain() -> None:
+    world = World([KeyError("api_key=secret")], [RecursionError("secret")], [(HIT,)])
+    found = world.chain("q")
+    assert outcomes(found) == ["a:invalid", "b:invalid", "c:ok"]
+    assert "KeyError" in found.attempts[0].detail and "secret" not in str(found.attempts)
+
+
+def test_many_queries_at_once_are_each_answered_in_order() -> None:
+    world = World([refusal("no_key")], [refusal("rate_limited", 60)], [(HIT,)])
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(world.chain, [f"q{i}" for i in range(64)]))
+    assert {tuple(outcomes(f)) for f in found} == {("a:no_key", "b:rate_limited", "c:ok")}
+    assert [f.query for f in found] == [f"q{i}" for i in range(64)]
+    again = world.chain("after")
+    assert again.attempts[1].detail.startswith("not asked")
+
+
+def test_a_short_retry_after_counts_even_during_a_longer_rest() -> None:
+    """Failures of queries at once put it to rest for long; what it asks for itself is short."""
+    breaker = CircuitBreaker(Cooldowns(), Clock())
+    for _ in range(Cooldowns().max_failures):
+        breaker.record(Attempt(what="search", provider="a", outcome="timeout"), None)
+    breaker.record(Attempt(what="search", provider="a", outcome="rate_limited"), 1)
+    assert breaker.retry_delay("a", already_asked=False) == 1

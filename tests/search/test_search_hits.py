@@ -1,0 +1,128 @@
+"""Queries and hits: cleaned, bounded, each page once, and only what is wanted."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from agent.errors import SearchFailed
+from agent.search import SearchChain
+from agent.search.options import SearchOptions
+from agent.state import Hit, SearchResults
+
+HIT = Hit(url="https://example.org/a", title="A", snippet="about a")
+
+
+class Engine:
+    """A provider that always gives the same hits."""
+
+    name = "engine"
+
+    def __init__(self, hits: tuple[Hit, ...], local: bool = False) -> None:
+        self.hits = hits
+        self.local = local
+        self.asked: list[str] = []
+
+    def search(self, query: str) -> tuple[Hit, ...]:
+        self.asked.append(query)
+        return self.hits
+
+
+def search_hits(*hits: Hit, options: SearchOptions | None = None) -> SearchResults:
+    return SearchChain([Engine(hits)], options)("q")
+
+
+@pytest.mark.parametrize(
+    ("query", "sent"),
+    [
+        ("  who \x00won\n\tthe\u2028cup?\x7f ", "who won the cup?"),
+        ("word " * 200, ("word " * 100).strip()),
+        ("x" * 480 + " " + "y" * 100, "x" * 480),
+        ("足" * 600, "足" * 500),
+        ("\ud800broken", "broken"),
+        ("w " * 500_000, ("w " * 250).strip()),
+    ],
+)
+def test_queries_are_cleaned_and_cut_at_a_word(query: str, sent: str) -> None:
+    engine = Engine((HIT,))
+    assert SearchChain([engine])(query).query == sent
+    assert engine.asked == [sent] and len(sent) <= 500
+
+
+@pytest.mark.parametrize("query", ["", " \n\t", "\x00\x01"])
+def test_an_empty_query_is_refused_without_asking(query: str) -> None:
+    engine = Engine((HIT,))
+    with pytest.raises(SearchFailed) as caught:
+        SearchChain([engine])(query)
+    assert caught.value.outcome == "rejected" and not engine.asked
+
+
+def test_hits_are_bounded_and_cleaned() -> None:
+    dirty = Hit(
+        url="https://example.org/x",
+        title="<b>Bold</b> &amp; plain\x00 " + "t" * 400,
+        snippet="<!-- c --><span class='m'>1 &lt; 2</span>\n" + "word " * 500,
+    )
+    (hit,) = search_hits(dirty).hits
+    assert hit.title.startswith("Bold & plain") and len(hit.title) <= 300
+    assert hit.snippet.startswith("1 < 2 word") and len(hit.snippet) <= 1000
+    assert hit.snippet.endswith("word")
+
+
+def test_comparisons_are_no_tags() -> None:
+    said = "if a < b and c > d, then"
+    assert search_hits(HIT.model_copy(update={"snippet": said})).hits[0].snippet == said
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "javascript:alert(1)", "file:///etc/passwd", "ftp://example.org/", "example.org", "https://",
+        "http://[::1", "data:text/html,x", "https://example.org/" + "x" * 3000, "//example.org/x",
+        "https://exa mple.org/", "https://user@/x", "https://example.org:port/",
+    ],
+)  # fmt: skip
+def test_only_web_addresses_are_hits(url: str) -> None:
+    none = search_hits(HIT.model_copy(update={"url": url}))
+    assert none.hits == () and none.attempts[0].outcome == "empty"
+    assert none.attempts[0].detail == "results, but none that is usable and permitted"
+
+
+def test_a_page_is_a_hit_once() -> None:
+    spellings = "http://www.example.org/a/ https://example.org/a?utm_source=x https://example.org/b"
+    hits = search_hits(*(Hit(url=url) for url in spellings.split())).hits
+    assert [hit.url for hit in hits] == [spellings.split()[0], "https://example.org/b"]
+
+
+def test_hits_are_at_most_as_many_as_asked_for() -> None:
+    many = [Hit(url=f"https://example.org/{i}") for i in range(50)]
+    assert len(search_hits(*many).hits) == 10
+    assert len(search_hits(*many, options=SearchOptions(max_results=20)).hits) == 20
+
+
+def test_domains_are_enforced_by_suffix() -> None:
+    urls = [
+        "https://example.org/1", "https://en.example.org/2", "https://badexample.org/3",
+        "https://example.org.evil.com/4", "https://EXAMPLE.org./5",
+    ]  # fmt: skip
+
+    def kept(**domains: tuple[str, ...]) -> str:
+        hits = search_hits(*(Hit(url=url) for url in urls), options=SearchOptions(**domains)).hits
+        return "".join(hit.url[-1] for hit in hits)
+
+    assert kept(allow_domains=("https://www.Example.org/",)) == "125"
+    assert kept(block_domains=("example.org",)) == "34"
+    assert kept(allow_domains=("example.org",), block_domains=("en.example.org",)) == "15"
+
+
+def test_dates_are_enforced_where_they_are_known() -> None:
+    days = ["2023-01-28T10:00:00Z", "2023-01-29", "Jan 28, 2023", "Feb 3, 2023", "2 days ago", None]
+    hits = [Hit(url=f"https://example.org/{i}", date=day) for i, day in enumerate(days)]
+    kept = search_hits(*hits, options=SearchOptions(since=date(2023, 1, 29))).hits
+    assert "".join(hit.url[-1] for hit in kept) == "1345"
+
+
+def test_local_documents_are_taken_as_they_are() -> None:
+    hit = Hit(url="file:///notes/a.md", title="<T>", snippet="a\nb")
+    assert SearchChain([Engine((hit,), local=True)])("q").hits == (hit,)

@@ -1,0 +1,339 @@
+"""Each provider on the wire: what it is asked, and what it is taken to say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import responses
+import yaml
+
+from agent.search.chain import SearchChain
+from agent.search.exa import Exa
+from agent.search.options import SearchOptions
+from agent.search.wikipedia import Wikipedia
+from agent.state import SearchResults
+from tests.support.search_wire import (
+    BASE,
+    KEY,
+    SERVICES,
+    STRICT,
+    failure,
+    json_body,
+    only_request,
+    parameters,
+    search_through_chain,
+    service,
+    wire,
+)
+
+# --- what is asked, exactly --------------------------------------------------------------------
+
+
+def test_serpapi_asks() -> None:
+    with wire("serpapi", json=SERVICES["serpapi"].good) as asked:
+        service("serpapi").search("谁赢了")
+    assert parameters(only_request(asked)) == {
+        "engine": "google", "q": "谁赢了", "hl": "zh-cn", "gl": "cn", "api_key": KEY,
+        "output": "json", "source": "python",
+    }  # fmt: skip
+
+
+def test_serpapi_passes_options_on() -> None:
+    with wire("serpapi", json=SERVICES["serpapi"].good) as asked:
+        service("serpapi", options=STRICT).search("q")
+    told = parameters(only_request(asked))
+    assert told["q"] == "q (site:a.org OR site:b.org) -site:c.org"
+    assert (told["hl"], told["gl"], told["tbs"]) == ("de", "de", "cdr:1,cd_min:06/10/2026")
+    assert "num" not in told
+
+
+def test_exa_asks() -> None:
+    with wire("exa", json=SERVICES["exa"].good) as asked:
+        service("exa").search("who won")
+    assert only_request(asked).headers["x-api-key"] == KEY
+    assert json_body(only_request(asked)) == {
+        "query": "who won", "numResults": 10, "type": "auto",
+        "contents": {"highlights": True, "text": {"maxCharacters": 1000}},
+    }  # fmt: skip
+
+
+def test_exa_passes_options_on() -> None:
+    with wire("exa", json=SERVICES["exa"].good) as asked:
+        service("exa", options=STRICT).search("q")
+    told = json_body(only_request(asked))
+    assert told["query"] == "q" and told["startPublishedDate"] == "2026-06-10T00:00:00.000Z"
+    assert told["includeDomains"] == ["a.org", "b.org"] and told["excludeDomains"] == ["c.org"]
+
+
+def test_tavily_asks() -> None:
+    with wire("tavily", json=SERVICES["tavily"].good) as asked:
+        service("tavily", options=SearchOptions(max_results=20)).search("who won")
+    assert only_request(asked).headers["Authorization"] == f"Bearer {KEY}"
+    assert json_body(only_request(asked)) == {
+        "query": "who won",
+        "max_results": 20,
+        "search_depth": "basic",
+    }
+
+
+def test_tavily_passes_options_on() -> None:
+    with wire("tavily", json=SERVICES["tavily"].good) as asked:
+        service("tavily", options=STRICT).search("q")
+    told = json_body(only_request(asked))
+    assert told["start_date"] == "2026-06-10"
+    assert told["include_domains"] == ["a.org", "b.org"] and told["exclude_domains"] == ["c.org"]
+
+
+@pytest.mark.parametrize(
+    ("query", "hl", "gl"), [("who won", "en", "us"), ("谁赢了世界杯", "zh-cn", "cn")]
+)
+def test_serper_asks(query: str, hl: str, gl: str) -> None:
+    with wire("serper", json=SERVICES["serper"].good) as asked:
+        service("serper").search(query)
+    assert only_request(asked).headers["X-API-KEY"] == KEY
+    assert json_body(only_request(asked)) == {"q": query, "hl": hl, "gl": gl, "num": 10}
+
+
+def test_serper_passes_options_on() -> None:
+    with wire("serper", json=SERVICES["serper"].good) as asked:
+        service("serper", options=STRICT).search("q")
+    told = json_body(only_request(asked))
+    assert told["q"] == "q (site:a.org OR site:b.org) -site:c.org"
+    assert told["tbs"] == "cdr:1,cd_min:06/10/2026"
+
+
+def test_wikipedia_asks() -> None:
+    with wire("wikipedia", json=SERVICES["wikipedia"].good) as asked:
+        service("wikipedia").search("who won")
+    assert parameters(only_request(asked)) == {
+        "action": "query", "list": "search", "format": "json", "srsearch": "who won",
+        "srlimit": "10",
+    }  # fmt: skip
+    assert only_request(asked).headers["User-Agent"].startswith("llm-research-agent/")
+
+
+@pytest.mark.parametrize(
+    ("query", "host"),
+    [("who won", "en"), ("谁赢了世界杯", "zh"), ("ワールドカップ", "ja"), ("кто выиграл", "ru")],
+)
+def test_wikipedia_asks_in_the_language_of_the_query(query: str, host: str) -> None:
+    wiki = f"https://{host}.wikipedia.org"
+    with responses.RequestsMock() as mock:
+        mock.get(f"{wiki}/w/api.php", json={"query": {"search": [{"title": "AC/DC (a b)?"}]}})
+        (hit,) = Wikipedia().search(query)
+    assert hit.url == f"{wiki}/wiki/AC/DC_(a_b)%3F" and hit.title == "AC/DC (a b)?"
+
+
+def test_searxng_asks() -> None:
+    with wire("searxng", json=SERVICES["searxng"].good) as asked:
+        service("searxng").search("who won")
+    assert parameters(only_request(asked)) == {"q": "who won", "format": "json", "language": "en"}
+
+
+def test_searxng_passes_options_on() -> None:
+    with wire("searxng", json=SERVICES["searxng"].good) as asked:
+        service("searxng", options=STRICT).search("q")
+    told = parameters(only_request(asked))
+    assert told["time_range"] == "week" and told["language"] == "de"
+    assert told["q"] == "q (site:a.org OR site:b.org) -site:c.org"
+
+
+@pytest.mark.parametrize("name", [name for name in SERVICES if name != "wikipedia"])
+def test_a_day_in_the_query_is_sent_as_the_option_of_the_service(name: str) -> None:
+    with wire(name, json=SERVICES[name].good) as asked:
+        service(name).search("q after:2026-06-10")
+    request = only_request(asked)
+    told = parameters(request) if request.method == "GET" else json_body(request)
+    assert "q" in (told.get("q"), told.get("query"))
+    assert {"cdr:1,cd_min:06/10/2026", "2026-06-10T00:00:00.000Z", "2026-06-10", "week"} & {
+        value for value in told.values() if isinstance(value, str)
+    }
+
+
+def test_wikipedia_which_has_no_days_is_asked_without() -> None:
+    with wire("wikipedia", json=SERVICES["wikipedia"].good) as asked:
+        service("wikipedia").search("q after:2026-06-10")
+    assert parameters(only_request(asked))["srsearch"] == "q"
+
+
+def test_the_chain_leaves_out_older_hits() -> None:
+    rows = [{"url": f"https://a.org/{day}", "title": day, "text": "s", "publishedDate": day}
+            for day in ("2026-06-09", "2026-06-11")]  # fmt: skip
+    with wire("exa", json={"results": rows}):
+        found = SearchChain([service("exa")])("q after:2026-06-10")
+    assert [hit.title for hit in found.hits] == ["2026-06-11"]
+
+
+def test_a_slash_at_the_end_of_a_base_url_does_not_count() -> None:
+    with wire("exa", json=SERVICES["exa"].good):
+        assert Exa(KEY, BASE + "/").search("q")
+
+
+# --- recorded replies --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def recorded(data: Path) -> Callable[[str], Any]:
+    def read(name: str) -> Any:
+        text = (data / "search" / name).read_text(encoding="utf-8")
+        return yaml.safe_load(text) if name.endswith("yaml") else json.loads(text)
+
+    return read
+
+
+def test_recorded_serper(recorded: Callable[[str], Any]) -> None:
+    with wire("serper", json=recorded("serper_google.json")):
+        hits = service("serper").search("q")
+    assert len(hits) == 9 and hits[0].date == "Jan 29, 2023"
+    assert hits[0].url.startswith("https://pagesix.com/2023/01/29/") and "good terms" in (
+        hits[0].snippet
+    )
+
+
+def test_recorded_google_page_with_its_own_answers(recorded: Callable[[str], Any]) -> None:
+    with wire("serpapi", json=recorded("searchapi_google.json")):
+        found = search_through_chain(service("serpapi"))
+    assert isinstance(found, SearchResults) and len(found.hits) == 10
+    box, graph, first = found.hits[:3]
+    assert box.url.startswith("https://fortune.com/2023/11/21/")  # not the link to a search
+    assert box.snippet.startswith("Satya Nadella. Microsoft CEO Satya Nadella speaks")
+    assert graph.url == "https://en.wikipedia.org/wiki/Satya_Nadella"
+    assert "Indian-American business executive" in graph.snippet
+    assert first.url == "https://news.microsoft.com/exec/satya-nadella/"
+
+
+@pytest.mark.parametrize("name", ["basic_search", "search_with_include_domains"])
+def test_recorded_tavily(recorded: Callable[[str], Any], name: str) -> None:
+    (exchange,) = recorded(f"tavily_test_{name}.yaml")["interactions"]
+    recorded_body, reply = (exchange[side]["parsed_body"] for side in ("request", "response"))
+    options = SearchOptions(allow_domains=tuple(recorded_body.get("include_domains", ())))
+    with wire("tavily", json=reply) as asked:
+        found = search_through_chain(service("tavily", options=options))
+    assert isinstance(found, SearchResults) and len(found.hits) == len(reply["results"])
+    assert all(0 < len(hit.snippet) <= 1000 and hit.title for hit in found.hits)
+    told = json_body(only_request(asked)) | {"query": recorded_body["query"], "topic": "general"}
+    assert told == {**recorded_body, "max_results": 10}
+
+
+def test_recorded_wikipedia(recorded: Callable[[str], Any]) -> None:
+    exchange = recorded("mediawiki_TestVcrWikiSearch.test_default.json")["interactions"][0]
+    with wire("wikipedia", body=exchange["response"]["body"]["string"]):
+        found = search_through_chain(service("wikipedia"))
+    assert isinstance(found, SearchResults) and len(found.hits) == 10
+    first = found.hits[0]
+    assert first.url == f"{BASE}/wiki/Python_(programming_language)" and first.date is None
+    assert first.snippet.startswith("Python is a high-level, general-purpose programming language")
+
+
+@pytest.mark.parametrize("name", list(SERVICES))
+@pytest.mark.parametrize(
+    "page", ["google_search_captcha.html", "google_search_soft_block.html",
+             "duckduckgo_search_results.html"],
+)  # fmt: skip
+def test_recorded_html_instead_of_json(data: Path, name: str, page: str) -> None:
+    with wire(name, body=(data / "search" / page).read_bytes()):
+        error = failure(service(name))
+    assert (error.outcome, error.message) == ("invalid", "HTML instead of a JSON object")
+
+
+# --- what a result page itself answers ---------------------------------------------------------
+
+OVERVIEW = {
+    "text_blocks": [
+        {"type": "paragraph", "snippet": "It scales pods.", "reference_indexes": [1, 0]},
+        {"type": "heading", "snippet": "No source"},
+        {"type": "list", "list": [{"title": "One", "reference_indexes": [0]}, {"snippet": "Two"}]},
+    ],
+    "references": [
+        {"index": 0, "title": "Docs", "link": "https://docs.org/"},
+        {"index": 1, "title": "Blog", "link": "https://blog.org/"},
+    ],
+}
+
+
+def page_answers(name: str, **more: Any) -> list[tuple[str, str, str]]:
+    with wire(name, json={**SERVICES[name].good, **more}):
+        hits = service(name).search("q")
+    assert hits[-1].url == "https://a.org/1"
+    return [(hit.url, hit.title, hit.snippet) for hit in hits[:-1]]
+
+
+def test_ai_overview_is_a_hit_per_sourced_block() -> None:
+    assert page_answers("serpapi", ai_overview=OVERVIEW) == [
+        ("https://blog.org/", "AI overview: Blog", "It scales pods"),
+        ("https://docs.org/", "AI overview: Docs", "One. Two"),
+    ]
+
+
+def test_ai_overview_whose_blocks_name_no_source_stands_at_its_first() -> None:
+    blocks = [{"snippet": "A."}, {"snippet": "B."}]
+    overview = {"text_blocks": blocks, "references": OVERVIEW["references"]}
+    assert page_answers("serpapi", ai_overview=overview) == [
+        ("https://docs.org/", "AI overview: Docs", "A. B"),
+    ]
+    assert page_answers("serpapi", ai_overview={"text_blocks": blocks}) == []
+    assert page_answers("serpapi", ai_overview={"page_token": "later"}) == []
+
+
+def test_answer_boxes() -> None:
+    box = {"title": "T", "link": "https://b.org/", "snippet": "S.", "list": ["x", "y"]}
+    assert page_answers("serpapi", answer_box=box) == [("https://b.org/", "T", "S. x. y")]
+    assert page_answers("serper", answerBox={**box, "answer": "42", "list": None}) == [
+        ("https://b.org/", "T", "42. S"),
+    ]
+    assert page_answers("serpapi", answer_box={"type": "calculator_result", "result": "4"}) == []
+    search = {"answer": "4", "link": "https://www.google.com/search?q=4"}
+    assert page_answers("serper", answerBox=search) == []
+
+
+def test_knowledge_graphs() -> None:
+    source = {"source": {"name": "Wikipedia", "link": "https://w.org/"}}
+    graph = {"title": "T", "description": "D"}
+    assert page_answers("serpapi", knowledge_graph={**graph, **source}) == [
+        ("https://w.org/", "T", "D")
+    ]
+    assert page_answers(
+        "serper", knowledgeGraph={**graph, "descriptionLink": "https://w.org/"}
+    ) == [("https://w.org/", "T", "D")]
+    assert page_answers("serper", knowledgeGraph=graph) == []
+
+
+def test_the_website_of_a_knowledge_graph_helps_to_choose_and_is_no_source() -> None:
+    graph = {"title": "T", "type": "Firm", "description": "D.", "website": "https://t.example/"}
+    replies = {"serpapi": {"knowledge_graph": graph}, "serper": {"knowledgeGraph": graph}}
+    for name, more in replies.items():
+        with wire(name, json=SERVICES[name].good | more):
+            first, site = service(name).search("q")
+        assert first.url == "https://a.org/1" and not first.generated
+        assert (site.url, site.title, site.snippet) == ("https://t.example/", "T", "Firm. D")
+        assert site.generated
+        for wrong in (None, 7, "https://www.google.com/search?q=t", ["https://t.example/"]):
+            with wire(
+                name, json=SERVICES[name].good | {next(iter(more)): graph | {"website": wrong}}
+            ):
+                assert len(service(name).search("q")) == 1
+
+
+def test_searxng_answers_and_infoboxes() -> None:
+    infobox = {"infobox": "I", "content": "C", "urls": [{"title": "t", "url": "https://i.org/"}]}
+    answered = ["no source", {"answer": "42", "url": "https://x.org/"}, {"answer": "none"}]
+    assert page_answers("searxng", answers=answered, infoboxes=[infobox]) == [
+        ("https://x.org/", "", "42"),
+        ("https://i.org/", "I", "C"),
+    ]
+
+
+def test_exa_prefers_highlights() -> None:
+    row = {"url": "https://a.org/", "title": None, "text": "t", "publishedDate": "2026-01-01T0"}
+    with wire("exa", json={"results": [row | {"highlights": ["one", "two"]}, row]}):
+        first, second = service("exa").search("q")
+    assert (first.snippet, second.snippet) == ("one … two", "t")
+    assert first.title == "" and first.date == "2026-01-01T0"
+
+
+def test_the_answer_of_tavily_has_no_source_and_is_no_hit() -> None:
+    assert page_answers("tavily", answer="An answer without a source.") == []

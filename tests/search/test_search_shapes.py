@@ -1,0 +1,165 @@
+"""No reply of any shape raises past the chain."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agent.search import Provider, google
+from agent.state import SearchResults
+from tests.support.search_wire import (
+    SERVICES,
+    FakeDDGS,
+    fake_duckduckgo,
+    search_through_chain,
+    service,
+    wire,
+)
+
+WORDS = st.sampled_from(
+    "results organic organic_results query search error message detail link url title snippet "
+    "content text highlights answer_box answerBox knowledge_graph ai_overview text_blocks list "
+    "references reference_indexes index source infoboxes urls answers unresponsive_engines code "
+    "search_metadata publishedDate date".split()
+)
+ODD = ["https://a.org/", "http://[", "\ud800", "<b>x</b>", "javascript:1", "\x00", "&#x110000;"]
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=20)
+    | st.sampled_from(ODD)
+)
+JSON = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=6),
+    max_leaves=25,
+)
+MANY = settings(
+    max_examples=40,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+each = pytest.mark.parametrize("name", list(SERVICES))
+
+
+def ends_well(provider: Provider) -> None:
+    """The chain gives hits that can be written as JSON, or the one error that it has."""
+    found = search_through_chain(provider)
+    if isinstance(found, SearchResults):
+        found.model_dump_json().encode()
+        for hit in found.hits:
+            assert hit.url.startswith("http") and len(hit.title) <= 300 and len(hit.snippet) <= 1000
+    assert found.attempts
+    assert "could not be read" not in found.attempts[-1].detail  # the last net is not needed
+
+
+@each
+@MANY
+@given(value=JSON | st.dictionaries(WORDS, JSON, max_size=8), status=st.sampled_from([200, 400]))
+def test_any_json(name: str, value: Any, status: int) -> None:
+    with wire(name, status=status, body=json.dumps(value)):
+        ends_well(service(name))
+
+
+@each
+@MANY
+@given(reply=st.binary(max_size=60), status=st.integers(200, 599))
+def test_any_bytes(name: str, reply: bytes, status: int) -> None:
+    with wire(name, status=status, body=reply):
+        ends_well(service(name))
+
+
+@MANY
+@given(answer=JSON)
+def test_any_rows_of_ddgs(answer: Any) -> None:
+    ends_well(fake_duckduckgo(FakeDDGS(answer)))
+
+
+def mutate(value: Any, draw: st.DataObject) -> Any:
+    """The value with something, somewhere in it, put in place of what belongs there."""
+    inside = draw.draw(st.integers(0, 5)) > 0
+    if inside and isinstance(value, dict) and value:
+        key = draw.draw(st.sampled_from(sorted(value)))
+        return {**value, key: mutate(value[key], draw)}
+    if inside and isinstance(value, list) and value:
+        index = draw.draw(st.integers(0, len(value) - 1))
+        return [*value[:index], mutate(value[index], draw), *value[index + 1 :]]
+    return draw.draw(JSON)
+
+
+@each
+@MANY
+@given(draw=st.data())
+def test_mutated_replies(name: str, draw: st.DataObject) -> None:
+    value = mutate(SERVICES[name].good, draw)
+    with wire(name, body=json.dumps(value)):
+        ends_well(service(name))
+
+
+def recording(data: Path, file: str) -> Any:
+    text = (data / "search" / file).read_text(encoding="utf-8")
+    if file.endswith("yaml"):
+        return yaml.safe_load(text)["interactions"][0]["response"]["parsed_body"]
+    found = json.loads(text)
+    return (
+        json.loads(found["interactions"][0]["response"]["body"]["string"])
+        if ("interactions" in found)
+        else found
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("serpapi", "searchapi_google.json"),
+        ("serper", "serper_google.json"),
+        ("tavily", "tavily_test_basic_search.yaml"),
+        ("wikipedia", "mediawiki_TestVcrWikiSearch.test_default.json"),
+    ],
+)
+def test_mutated_recordings(data: Path, name: str, file: str) -> None:
+    original = recording(data, file)
+
+    @MANY
+    @given(draw=st.data())
+    def mutations_end_well(draw: st.DataObject) -> None:
+        value = original
+        for _ in range(3):
+            value = mutate(value, draw)
+        with wire(name, body=json.dumps(value)):
+            ends_well(service(name))
+
+    mutations_end_well()
+
+
+def test_what_people_also_ask_is_a_hit_where_it_has_a_page() -> None:
+    """Rows of SerpAPI and Serper, and those of which only a search of Google is known."""
+    search = "https://www.google.com/search?q=b"
+    rows = [
+        {
+            "question": "Who?",
+            "snippet": "Ann did.",
+            "title": "A page",
+            "link": "https://a.example/",
+        },
+        {"question": "When?", "answer": "In 1911.", "source": {"link": "https://b.example/"}},
+        {"question": "Why?", "snippet": "Nobody knows.", "link": search},
+        {"question": "How?", "link": "https://c.example/"},
+        "no row",
+    ]
+    for name in ("related_questions", "peopleAlsoAsk"):
+        hits = list(google.parse_questions({name: rows}))
+        assert [(hit.url, hit.title, hit.snippet) for hit in hits] == [
+            ("https://a.example/", "A page", "Ann did"),
+            ("https://b.example/", "When?", "In 1911"),
+        ]
+    assert not list(google.parse_questions({"peopleAlsoAsk": {"0": 1}}))

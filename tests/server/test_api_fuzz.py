@@ -1,0 +1,93 @@
+"""What OpenAPI tells is true: requests made from it, odd ones too, get what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import BaseSchema, Case, GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance as ACCEPTED
+
+from tests.support.web import Web, configure_from
+
+EXAMPLES = 8  # of each operation, good and bad ones
+OPERATIONS = [
+    ("GET", "/api/health"),
+    ("GET", "/api/status"),
+    ("GET", "/api/choices"),
+    ("GET", "/metrics"),
+    ("POST", "/api/research"),
+    ("POST", "/api/research/stream"),
+    ("POST", "/api/check"),
+    ("POST", "/api/check/stream"),
+    ("GET", "/api/runs"),
+    ("GET", "/api/runs/{name}"),
+    ("DELETE", "/api/runs/{name}"),
+    ("POST", "/api/runs/{name}/cancel"),
+    ("POST", "/api/runs/{name}/follow"),
+    ("GET", "/api/runs/{name}/events"),
+    ("GET", "/api/runs/{name}/answer"),
+]
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    folder = str(tmp_path_factory.mktemp("fuzz"))
+    environment = {"RUNS_DIR": f"{folder}/runs", "CACHE_DIR": f"{folder}/cache"}
+    with Web(configure_from(environment, offline=True)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def api(web: Web) -> BaseSchema:
+    return schemathesis.openapi.from_dict(web.client.get("/api/openapi.json").json())
+
+
+def takes_something(operation: Any) -> bool:
+    return bool(operation.body or operation.query or operation.path_parameters)
+
+
+def is_untold(body: Any) -> bool:
+    """Whether OpenAPI cannot tell if it is taken.
+
+    That is a question with blank ends, slots' schema, and a report, which needs sentences.
+    """
+    given = body if isinstance(body, dict) else {}
+    question = str(given.get("question", ""))
+    has_unknown = given.get("slots_schema") is not None or "report" in given
+    return has_unknown or question != question.strip()
+
+
+def test_every_operation_is_asked(api: BaseSchema) -> None:
+    told = {(one.ok().method.upper(), one.ok().path) for one in api.get_all_operations()}
+    assert told == set(OPERATIONS)
+
+
+@pytest.mark.parametrize(("method", "path"), OPERATIONS)
+def test_every_answer_is_as_openapi_tells(
+    api: BaseSchema, web: Web, method: str, path: str
+) -> None:
+    """Status, content type and schema of each answer are those of its description; no 500."""
+    operation = api[path][method]
+
+    def ask(case: Case) -> None:
+        response = case.call(base_url=web.base, timeout=20)
+        assert response.status_code < 500, case.as_curl_command()
+        assert response.headers["x-content-type-options"] == ["nosniff"]
+        case.validate_response(response, excluded_checks=[ACCEPTED] * is_untold(case.body))
+
+    modes = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
+    for mode in modes if takes_something(operation) else modes[:1]:
+        strategy = operation.as_strategy(generation_mode=mode)
+        rules = settings(
+            max_examples=EXAMPLES,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            phases=[Phase.generate],  # a failing case tells enough; making it smaller takes minutes
+            suppress_health_check=list(HealthCheck),
+        )
+        rules(given(case=strategy)(ask))()

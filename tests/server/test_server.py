@@ -1,0 +1,544 @@
+"""The HTTP API, status by status and frame by frame, asked by a real client."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jsonschema
+import pytest
+
+from agent.answer import answer_schema
+from agent.errors import UsageError
+from agent.outside.recording import read_journal
+from agent.serving.guard import make_policy
+from tests.support.services import Raw, Services
+from tests.support.web import TOPIC, Web, configure_from, parse_frames, wait_until
+from tests.support.worlds import one_hop
+
+ROOT = Path(__file__).parents[2]
+ONCE = ["start", "report", "answer", "end"]
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    """A server over the demo corpus."""
+    folder = str(tmp_path_factory.mktemp("web"))
+    environment = {"RUNS_DIR": f"{folder}/runs", "CACHE_DIR": f"{folder}/cache"}
+    with Web(configure_from(environment, offline=True)) as running:
+        yield running
+
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    """Services for a run that takes as long as a test wants."""
+    return one_hop().set_up(services)
+
+
+def online(world: Services, folder: Path, **more: str) -> Web:
+    return Web(configure_from(world.environment(folder, CACHE_TTL="0", **more)))
+
+
+def test_health_and_status(web: Web) -> None:
+    assert web.client.get("/api/health").json() == {"status": "ok"}
+    for path in ("/", "/api/health"):  # as a probe asks
+        head = web.client.head(path)
+        assert head.status_code == 200 and not head.content
+    told = {"ready": True, "provider": "extractive", "model": "extractive", "error": None}
+    assert web.client.get("/api/status").json() == {**told, "search": ["demo"], "follow": True}
+
+
+def test_an_answer_is_the_answer_object_with_report_and_question(web: Web) -> None:
+    response = web.ask()
+    assert response.status_code == 200 and response.headers["content-type"] == "application/json"
+    told = response.json()
+    assert told.pop("question") == TOPIC
+    report = told.pop("report")
+    assert report.startswith(f"# {TOPIC}\n\n") and "\nArgentina won" in report
+    jsonschema.validate(told, answer_schema())
+    assert told["status"] == "complete" and told["citations"]
+
+
+def test_frames_come_in_order_and_end_is_the_last(web: Web) -> None:
+    told = web.stream()
+    assert [frame["id"] for frame in told] == list(range(1, len(told) + 1))
+    types = [frame["type"] for frame in told]
+    assert [kind for kind in types if kind in ONCE] == ONCE
+    assert types.index("plan") < types.index("search") < types.index("fetch") < types.index("slot")
+    assert told[0]["detail"] == TOPIC and told[-1]["detail"] == "complete"
+    assert told[-2]["detail"]["citations"] and told[-3]["detail"].startswith(f"# {TOPIC}")
+
+
+@pytest.mark.parametrize("path", ["/api/research", "/api/research/stream"])
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ({"question": ""}, 400, "Question cannot be empty"),
+        ({"question": " \n\t "}, 400, "Question cannot be empty"),
+        ({"question": "\0\1\2\3"}, 400, "Question cannot be empty"),
+        ({"question": "\u200b\ufeff\u202e"}, 400, "Question cannot be empty"),
+        ({"question": "ab"}, 422, "at least 3"),
+        ({"question": "a" * 2001}, 422, "at most 2000"),
+        ({"question": 7}, 422, "valid string"),
+        ({}, 422, "required"),
+        ([], 422, "dictionary"),
+        ({"question": TOPIC, "colour": "red"}, 422, "not permitted"),
+        ({"question": TOPIC, "corpus": "/etc"}, 422, "not permitted"),
+        ({"question": TOPIC, "max_rounds": 11}, 422, "less than or equal to 10"),
+        ({"question": TOPIC, "strategy": "none"}, 422, "strategy"),
+        ({"question": TOPIC, "slots": ["s"] * 51}, 422, "at most 50"),
+        ({"question": TOPIC, "slots": ["s" * 254]}, 422, "at most 253"),
+        ({"question": TOPIC, "slots": [" "]}, 422, "at least 1"),
+        ({"question": TOPIC, "slots_schema": {"type": "array"}}, 422, "--slots-schema"),
+    ],
+)
+def test_what_cannot_be_asked(web: Web, path: str, body: Any, status: int, said: str) -> None:
+    response = web.client.post(path, json=body)
+    assert response.status_code == status and said in response.text
+    assert response.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("length", [3, 2000])
+def test_the_shortest_and_the_longest_question(web: Web, length: int) -> None:
+    assert web.ask("x" * length).json()["status"] == "insufficient"
+
+
+def test_no_json_is_malformed(web: Web) -> None:
+    kind = {"Content-Type": "application/json"}
+    for body in (b"{", b"\xff", b'{"question": "\\ud800 abc"}', b"[" * 60_000):
+        assert web.client.post("/api/research", content=body, headers=kind).status_code == 422
+    form = {"Content-Type": "text/plain"}  # what a page of another site may send unasked
+    body = json.dumps({"question": TOPIC}).encode()
+    refused = web.client.post("/api/research", content=body, headers=form)
+    assert refused.status_code == 422 and "Content-Type: application/json" in refused.text
+
+
+def test_without_a_key_nothing_is_opened(tmp_path: Path) -> None:
+    message = "GEMINI_API_KEY is not set. Add it to .env, or run with --offline"
+    with Web(configure_from({"RUNS_DIR": str(tmp_path)})) as web:
+        for path in ("/api/research", "/api/research/stream"):
+            response = web.client.post(path, json={"question": TOPIC})
+            assert response.status_code == 500 and "x-run-id" not in response.headers
+            told = response.json()
+            assert told["detail"] == told["error"]["message"] == message
+        status = web.client.get("/api/status")
+        assert status.status_code == 200
+        told = status.json()
+        assert told.pop("search")[-1] == "wikipedia"  # before it DuckDuckGo, where it is installed
+        assert told == {
+            "ready": False,
+            "provider": None,
+            "model": None,
+            "error": message,
+            "follow": True,
+        }
+    assert not list(tmp_path.iterdir())
+
+
+def test_services_that_all_fail_are_a_bad_gateway(world: Services, tmp_path: Path) -> None:
+    world.fault = lambda: Raw(403, '{"error": {"code": 403, "message": "no"}}')
+    with online(world, tmp_path) as web:
+        response = web.ask()
+        told = [frame["type"] for frame in web.stream()]
+    assert response.status_code == 502 and response.json()["error"]["kind"] == "model"
+    assert told[-2:] == ["error", "end"] and "answer" not in told
+
+
+def test_settings_pass_through_and_caps_are_the_servers(world: Services, tmp_path: Path) -> None:
+    with online(world, tmp_path, AGENT_MAX_CALLS="3") as web:
+        told = web.ask(slots=["winner"], max_calls=100, max_words=20, since="2020-01-01").json()
+        assert told["status"] == "insufficient" and "--max-calls 3" in " ".join(told["warnings"])
+        assert list(told["slots"]) == ["winner"]
+        header = read_journal(Path(told["run"]["journal"])).header
+    assert header["settings"]["max_words"] == 20
+
+
+def test_a_request_has_one_name_from_door_to_journal(web: Web) -> None:
+    headers = {"X-Request-ID": "monday-7"}
+    told = web.client.post("/api/research", json={"question": TOPIC}, headers=headers)
+    assert told.headers["x-request-id"] == "monday-7"
+    assert read_journal(Path(told.json()["run"]["journal"])).header["request"] == "monday-7"
+    run = web.client.get(f"/api/runs/{told.headers['x-run-id']}").json()
+    assert run["request_id"] == "monday-7"
+    strange = web.client.get("/api/health", headers={"X-Request-ID": "a b;c"})
+    assert re.fullmatch(r"[0-9a-f]{32}", strange.headers["x-request-id"])
+
+
+# --- runs ----------------------------------------------------------------------------------------
+
+
+def test_a_run_is_found_again_and_its_frames_from_where_they_were_left(web: Web) -> None:
+    told = web.ask()
+    path = f"/api/runs/{told.headers['x-run-id']}"
+    run = web.client.get(path).json()
+    assert run["answer"] == told.json() and run["state"] == "ended"
+    assert {name: run[name] for name in ("usage", "slots")}.items() <= told.json().items()
+    again = web.client.get(f"{path}/events", headers={"Last-Event-ID": str(run["frames"] - 2)})
+    assert [one["type"] for one in parse_frames(again.iter_lines())] == ["answer", "end"]
+    for last in (str(run["frames"]), "9" * 5000):
+        over = web.client.get(f"{path}/events", headers={"Last-Event-ID": last})
+        assert over.status_code == 204
+    listed = web.client.get("/api/runs", params={"limit": 1}).json()
+    assert [one["id"] for one in listed] == [run["id"]]
+
+
+def test_an_answer_is_downloaded_as_a_file(web: Web) -> None:
+    told = web.ask()
+    path = f"/api/runs/{told.headers['x-run-id']}/answer"
+    as_json = web.client.get(path)
+    assert as_json.headers["content-disposition"].endswith('.json"')
+    jsonschema.validate(as_json.json(), answer_schema())
+    text = web.client.get(path, params={"format": "markdown"})
+    assert text.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert text.text == told.json()["report"]
+    assert web.client.get(path, params={"format": "exe"}).status_code == 422
+
+
+def test_the_runs_of_an_earlier_server_are_read_from_their_journals(tmp_path: Path) -> None:
+    environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
+    with Web(configure_from(environment, offline=True)) as before:
+        told = before.ask()
+        first = before.client.get(f"/api/runs/{told.headers['x-run-id']}/events").text
+    (tmp_path / "runs" / "noise.jsonl").write_text("not a journal\n")
+    with Web(configure_from(environment)) as after:  # no key is set: nothing is needed
+        [run] = after.client.get("/api/runs").json()
+        assert run["state"] == "past" and run["question"] == TOPIC
+        again = after.client.get(f"/api/runs/{run['id']}").json()
+        assert again["answer"]["citations"] == told.json()["citations"]
+        types = [line for line in first.splitlines() if line.startswith("data")]
+        events = after.client.get(f"/api/runs/{run['id']}/events").text.splitlines()
+        assert [line[:60] for line in events if line.startswith("data")] == [t[:60] for t in types]
+        assert after.client.get("/api/runs/noise").status_code == 409
+
+
+def test_what_a_run_looked_for_and_read_is_told(web: Web) -> None:
+    told = web.ask("Who founded LEGO, and when?")
+    detail = web.client.get(f"/api/runs/{told.headers['x-run-id']}").json()
+    activity = detail["activity"]
+    assert activity["queries"][0]["query"] == "Who founded LEGO, and when?"
+    assert activity["queries"][0]["provider"] == "corpus" and activity["queries"][0]["results"] > 1
+    states = {page["url"]: page["state"] for page in activity["pages"]}
+    assert states["corpus:lego.md"] == "read" and set(states.values()) == {"read", "waiting"}
+    [context] = activity["contexts"]
+    assert context["before"].startswith("The LEGO Group is a Danish toy company")
+    assert context["after"].startswith("The founder's descendants") and not activity["found"]
+    assert activity["facts"] == {"who": 1, "when": 1} and detail["max_usd"] is None
+
+
+def test_runs_are_found_by_words_of_their_questions(web: Web) -> None:
+    web.ask("Who founded LEGO?")
+    web.ask(TOPIC)
+
+    def found(words: str) -> set[str]:
+        runs = web.client.get("/api/runs", params={"search": words}).json()
+        return {run["question"] for run in runs}
+
+    assert found("lego FOUNDED") == {q for q in found("lego") if "founded" in q}
+    assert "Who founded LEGO?" in found("lego") and TOPIC not in found("lego")
+    assert found("lego 2022") == set() and TOPIC in found("")
+
+
+def test_a_run_is_deleted_with_its_journal_once_it_has_ended(
+    world: Services, tmp_path: Path
+) -> None:
+    gate, think = threading.Event(), world.think
+    world.think = lambda asked: think(asked) if gate.wait(20) else Raw(500, "late")
+    with online(world, tmp_path) as web:
+        body = {"question": TOPIC, "detach": True}
+        with web.client.stream("POST", "/api/research/stream", json=body) as response:
+            path = f"/api/runs/{response.headers['x-run-id']}"
+        refused = web.client.delete(path)
+        assert refused.status_code == 409 and "not ended" in refused.json()["detail"]
+        gate.set()
+        wait_until(lambda: web.runs.load == (0, 0))
+        assert web.client.delete(path).status_code == 204
+        assert list((tmp_path / "runs").glob("*.jsonl")) == []
+        assert (
+            web.client.get(path).status_code == 404 and web.client.delete(path).status_code == 404
+        )
+        notes = tmp_path / "runs" / "notes.jsonl"
+        notes.write_text("mine")
+        assert web.client.delete("/api/runs/notes").status_code == 409 and notes.exists()
+
+
+@pytest.mark.parametrize("name", ["nobody", "..%2F..%2Fetc%2Fpasswd", "%2e%2e", "a" * 101, "%00"])
+def test_no_name_reaches_another_file(web: Web, name: str) -> None:
+    assert web.client.get(f"/api/runs/{name}").status_code in (404, 422)
+    assert web.client.delete(f"/api/runs/{name}").status_code in (404, 405, 422)
+    assert web.client.post(f"/api/runs/{name}/cancel").status_code in (404, 405, 422)
+
+
+def begun(web: Web, **more: Any) -> Any:
+    """A stream that a client is reading."""
+    return web.client.stream("POST", "/api/research/stream", json={"question": TOPIC, **more})
+
+
+def assert_little(world: Services) -> None:
+    """Nothing was asked but what was under way: the first task, the topic's own search."""
+    assert world.tasks() in ([], ["generate_queries"]) and not world.page_requests
+    assert world.search_queries in ([], [TOPIC])
+
+
+def held(world: Services, seconds: float = 0.4) -> None:
+    """Let every service take its time."""
+    world.latency = lambda: seconds
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_client_that_goes_away_stops_spending(
+    world: Services, tmp_path: Path, streams: bool
+) -> None:
+    held(world)
+    with online(world, tmp_path) as web:
+        if streams:
+            with begun(web) as response:
+                next(parse_frames(response.iter_lines()))
+        else:
+            with pytest.raises(httpx2.ReadTimeout):
+                web.client.post("/api/research", json={"question": TOPIC}, timeout=0.2)
+        wait_until(lambda: web.runs.load == (0, 0))
+        [run] = web.client.get("/api/runs").json()
+    assert run["cancelled"] and run["status"] in ("partial", "insufficient", "error")
+    assert_little(world)
+
+
+def test_cancel_ends_a_run_with_the_best_answer_so_far(world: Services, tmp_path: Path) -> None:
+    held(world)
+    with online(world, tmp_path) as web, begun(web) as response:
+        told = parse_frames(response.iter_lines())
+        next(told)
+        path = f"/api/runs/{response.headers['x-run-id']}"
+        summary = httpx2.post(f"{web.base}{path}/cancel", trust_env=False).json()
+        assert summary["cancelled"]
+        rest = [frame["type"] for frame in told]
+        assert rest[-1] == "end"
+        assert_little(world)
+        assert httpx2.get(f"{web.base}/metrics").text.count('outcome="cancelled"} 1.0') == 1
+
+
+def test_a_detached_run_goes_on_and_can_be_followed_again(world: Services, tmp_path: Path) -> None:
+    held(world, 0.2)
+    with online(world, tmp_path) as web:
+        with begun(web, detach=True) as response:
+            last = next(parse_frames(response.iter_lines()))["id"]
+            name = response.headers["x-run-id"]
+        headers = {"Last-Event-ID": str(last)}
+        path = f"/api/runs/{name}/events"
+        with web.client.stream("GET", path, headers=headers) as response:
+            rest = list(parse_frames(response.iter_lines()))
+    assert [one["id"] for one in rest] == list(range(last + 1, last + 1 + len(rest)))
+    assert rest[-1] == {"id": rest[-1]["id"], "type": "end", "detail": "complete"}
+
+
+def test_a_run_lingers_for_a_client_that_comes_back(world: Services, tmp_path: Path) -> None:
+    held(world, 0.2)
+    with online(world, tmp_path, API_LINGER="5") as web:
+        with begun(web) as response:
+            next(parse_frames(response.iter_lines()))
+            name = response.headers["x-run-id"]
+        with web.client.stream("GET", f"/api/runs/{name}/events") as response:
+            assert list(parse_frames(response.iter_lines()))[-1]["detail"] == "complete"
+
+
+def test_runs_wait_for_room_and_are_refused_beyond_it(world: Services, tmp_path: Path) -> None:
+    held(world)
+    with online(world, tmp_path, API_MAX_RUNS="1", API_MAX_QUEUE="1") as web:
+        with begun(web, detach=True) as first, begun(web, detach=True) as second:
+            full = web.ask()
+            waiting = second.headers["x-run-id"]
+            states = {run["id"]: run["state"] for run in web.client.get("/api/runs").json()}
+            assert full.status_code == 429 and int(full.headers["retry-after"]) > 0
+            assert states == {first.headers["x-run-id"]: "running", waiting: "queued"}
+            web.client.post(f"/api/runs/{waiting}/cancel")
+            told = [one["type"] for one in parse_frames(second.iter_lines())]
+            assert told == ["start", "error", "end"]
+            assert list(parse_frames(first.iter_lines()))[-1]["detail"] == "complete"
+        assert web.ask().status_code == 200
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_end_of_the_server_ends_runs_and_keeps_journals_whole(
+    world: Services, tmp_path: Path, number: signal.Signals
+) -> None:
+    held(world, 2)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "agent.server", "--port", str(port)]
+    environment = world.environment(tmp_path, CACHE_TTL="0", API_LOG="json", PYTHONPATH=str(ROOT))
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE)
+    assert process.stderr
+    while b"running on" not in process.stderr.readline():
+        assert process.poll() is None
+    url, body = f"http://127.0.0.1:{port}/api/research/stream", {"question": TOPIC, "detach": True}
+    with httpx2.stream("POST", url, json=body, trust_env=False, timeout=20) as response:
+        told = parse_frames(response.iter_lines())
+        next(told)
+        process.send_signal(number)
+        assert list(told)[-1]["type"] == "end"
+    logged = [json.loads(line) for line in process.communicate(timeout=20)[1].splitlines()]
+    assert process.returncode == 0
+    [ended] = [line for line in logged if line["message"] == "run ended"]
+    assert ended["request_id"] == response.headers["x-request-id"] and ended["cancelled"]
+    [journal] = (tmp_path / "runs").glob("*.jsonl")
+    assert journal.read_bytes().endswith(b"\n")
+    assert read_journal(journal).header["request"] == ended["request_id"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["--host", "0.0.0.0"], 2, "AGENT_API_TOKEN"),
+        (["--max-runs", "0"], 2, "--max-runs:"),
+        (["--corpus", "no/such/folder"], 2, "no/such/folder does not exist"),
+        (["--port", "{taken}"], 1, "already in use"),
+    ],
+)
+def test_what_cannot_be_served(
+    web: Web, tmp_path: Path, arguments: list[str], status: int, said: str
+) -> None:
+    given = [one.format(taken=web.port) for one in arguments]
+    command = [sys.executable, "-m", "agent.server", "--offline", *given]
+    environment = {"PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == status and not done.stdout and said in done.stderr
+
+
+def test_a_token_that_no_header_carries_is_refused() -> None:
+    for token in ("sésame", "two words"):
+        with pytest.raises(UsageError, match="AGENT_API_TOKEN"):
+            make_policy(token, "127.0.0.1", ())
+
+
+def test_many_clients_at_once_each_get_their_answer(web: Web) -> None:
+    """`benchmarks/server.py` asks with two hundred."""
+    questions = [f"Who won the 2022 FIFA World Cup? {n}" for n in range(16)]
+    with ThreadPoolExecutor(len(questions)) as pool:
+        streams = list(pool.map(web.stream, questions))
+    assert [told[-2]["detail"]["topic"] for told in streams] == questions
+    wait_until(lambda: web.runs.load == (0, 0))
+
+
+# --- who may ask ---------------------------------------------------------------------------------
+
+
+def test_a_token_is_asked_for_wherever_it_is_set(tmp_path: Path) -> None:
+    environment = {"RUNS_DIR": str(tmp_path), "AGENT_API_TOKEN": "s3cret"}
+    with Web(configure_from(environment, offline=True)) as web:
+        for path in ("/api/runs", "/metrics", "/api/openapi.json", "/api/runs/x"):
+            for given in ({}, {"Authorization": "Bearer s3cre"}, {"Authorization": "Basic s3cret"}):
+                refused = web.client.get(path, headers=given)
+                assert refused.status_code == 401, path
+                assert refused.headers["www-authenticate"] == "Bearer"
+        assert web.ask().status_code == 401
+        for path in ("/", "/api/health", "/api/status"):
+            assert web.client.get(path).status_code == 200
+        web.client.headers["Authorization"] = "Bearer s3cret"
+        assert web.client.get("/api/runs").json() == [] and web.ask().status_code == 200
+        assert "s3cret" not in web.client.get("/metrics").text
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[::2]", "a@localhost"],
+)
+def test_a_name_that_was_rebound_to_us_is_refused(web: Web, host: str) -> None:
+    assert web.client.get("/api/runs", headers={"Host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:9", "127.0.0.1", "[::1]:8000"])
+def test_our_own_names_are_answered(web: Web, host: str) -> None:
+    assert web.client.get("/api/runs", headers={"Host": host}).status_code == 200
+
+
+def test_pages_of_other_sites_may_not_ask(web: Web) -> None:
+    for origin in ("https://evil.example", "null", "http://localhost:1"):
+        response = web.client.post("/api/runs/x/cancel", headers={"Origin": origin})
+        assert response.status_code == 403
+        assert "access-control-allow-origin" not in response.headers
+    assert web.client.get("/api/runs", headers={"Origin": web.base}).status_code == 200
+
+
+def test_a_body_is_bounded(web: Web) -> None:
+    long = b'{"question": "' + b"a" * 100_000 + b'"}'
+    kind = {"Content-Type": "application/json"}
+    assert web.client.post("/api/research", content=long, headers=kind).status_code == 413
+    chunks = iter([long[:40_000], long[40_000:]])  # no Content-Length tells it beforehand
+    assert web.client.post("/api/research", content=chunks, headers=kind).status_code == 413
+
+
+def cut(connection: socket.socket) -> bool:
+    """Whether the server ends a connection that keeps still."""
+    connection.settimeout(10)
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_who_keeps_still_is_not_waited_for(tmp_path: Path) -> None:
+    """No request, half of a head, answers that are not read: each is cut."""
+    environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
+    head = b"POST /api/research HTTP/1.1\r\nHost: localhost\r\n"
+    with Web(configure_from(environment, offline=True), patience=0.3) as web:
+        for sent in (b"", head):
+            with socket.create_connection(("127.0.0.1", web.port)) as connection:
+                connection.sendall(sent)
+                assert cut(connection)
+        name = web.ask().headers["x-run-id"]
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect(("127.0.0.1", web.port))
+            connection.settimeout(1)
+            wanted = f"GET /api/runs/{name}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+            with suppress(OSError):
+                connection.sendall(2000 * wanted)  # their answers fill every buffer on the way
+            wait_until(lambda: web.connections <= 1)
+        assert web.client.get("/api/health").status_code == 200
+
+
+def test_markup_comes_back_as_what_it_is(web: Web) -> None:
+    markup = "<script>alert(1)</script> <img src=x onerror=alert(2)>"
+    for response in (
+        web.ask(markup),
+        web.ask("ab", **{markup: 1}),
+        web.client.get(f"/api/runs/{markup.replace('/', '%2F')}"),
+        web.client.get("/nowhere/<script>"),
+    ):
+        assert response.headers["content-type"] == "application/json"
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in response.headers["content-security-policy"]
+    assert "<" not in web.ask(markup).json()["report"].replace("\\<", "").replace("](<", "")
+
+
+def test_streams_pass_through_proxies(web: Web) -> None:
+    with begun(web) as response:
+        assert response.headers["cache-control"] == "no-store"
+        assert response.headers["x-accel-buffering"] == "no"
+        assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
+        response.read()
+
+
+def test_metrics_count_what_was_done(world: Services, tmp_path: Path) -> None:
+    with online(world, tmp_path) as web:
+        usage = web.ask().json()["usage"]
+        wait_until(lambda: 'outcome="complete"} 1.0' in web.client.get("/metrics").text)
+        told = web.client.get("/metrics").text
+    figures = dict(line.rsplit(" ", 1) for line in told.splitlines() if line[0] != "#")
+    assert figures['agent_runs_total{outcome="error"}'] == "0.0"
+    assert float(figures['agent_tokens_total{direction="input"}']) == usage["input_tokens"] > 0
+    assert float(figures["agent_usd_total"]) == pytest.approx(usage["usd"])
+    searched = 'agent_calls_total{outcome="ok",provider="serpapi",what="search"}'
+    assert float(figures[searched]) == usage["searches"] == 2
+    assert 'agent_step_seconds_total{step="searched"}' in figures
+    assert figures['agent_runs_in_progress{state="running"}'] == "0.0"

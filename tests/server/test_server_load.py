@@ -1,0 +1,260 @@
+"""The server under load and under attack: it goes on answering others. Asked over raw sockets."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from agent.outside.turns import Turns
+from tests.support.services import Services
+from tests.support.web import TOPIC, Web, configure_from, wait_until
+from tests.support.worlds import one_hop
+
+ROOT = Path(__file__).parents[2]
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    """A server over the demo corpus."""
+    folder = str(tmp_path_factory.mktemp("web"))
+    environment = {"RUNS_DIR": f"{folder}/runs", "CACHE_DIR": f"{folder}/cache"}
+    with Web(configure_from(environment, offline=True)) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server process over the demo corpus: it shares no lock with the tests."""
+    folder = tmp_path_factory.mktemp("process")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "agent.server", "--offline", "--port", str(port)]
+    environment = {"RUNS_DIR": f"{folder}/runs", "CACHE_DIR": f"{folder}/cache"}
+    environment |= {"PYTHONPATH": str(ROOT), "HOME": str(folder)}
+    process = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE)
+    assert process.stderr
+    while b"running on" not in process.stderr.readline():
+        assert process.poll() is None
+    with process.stderr, ThreadPoolExecutor(1) as pool:
+        pool.submit(process.stderr.read)  # else its log fills the pipe
+        yield f"http://127.0.0.1:{port}"
+        process.terminate()
+    assert process.wait(30) == 0
+
+
+def send_raw(web: Web, request: bytes) -> bytes:
+    """All that the server sends until it closes the connection."""
+    with socket.create_connection(("127.0.0.1", web.port), 10) as connection:
+        connection.sendall(request)
+        return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+# --- requests that another server could read differently ------------------------------------------
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("coding", ["chunked", "Chunked", "identity", "gzip, chunked"])
+def test_a_body_with_two_lengths_is_refused_and_nothing_after_it_is_read(
+    web: Web, coding: str, order: int
+) -> None:
+    """A proxy that takes the one length would hand us a second request inside the first."""
+    lengths = ["Content-Length: 4", f"Transfer-Encoding: {coding}"][::order]
+    head = "\r\n".join(["POST /api/research HTTP/1.1", "Host: localhost", *lengths, "", ""])
+    hidden = b"0\r\n\r\nGET /api/runs HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    told = send_raw(web, head.encode() + hidden)
+    assert told[9:12] in (b"400", b"501") and told.count(b"HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        ["Content-Length: 4", "Content-Length: 5"],
+        ["Content-Length: -1"],
+        ["Content-Length: " + "9" * 5000],
+        ["Content-Length: 1e3"],
+        ["Transfer-Encoding: gzip"],
+    ],
+)
+def test_a_length_that_is_none_is_refused(web: Web, lengths: list[str]) -> None:
+    head = "\r\n".join(["POST /api/research HTTP/1.1", "Host: localhost", *lengths, "", ""])
+    told = send_raw(web, head.encode() + b"0\r\n\r\n")
+    assert told[9:10] in (b"4", b"5") and told[9:12] != b"500"
+    assert web.client.get("/api/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.1:99999999999999999999", "127.0.0.1:65536", "localhost:", "localhost:x", "[::1]:1e3"],
+)
+def test_a_host_with_an_absurd_port_is_refused(web: Web, tmp_path: Path, host: str) -> None:
+    assert web.client.get("/api/runs", headers={"Host": host}).status_code == 421
+    environment = {"RUNS_DIR": str(tmp_path), "AGENT_API_TOKEN": "s3cret"}
+    with Web(configure_from(environment, offline=True)) as guarded:
+        assert guarded.client.get("/api/runs", headers={"Host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1:65535", "[::1]:80"])
+def test_a_host_with_a_port_is_answered(web: Web, host: str) -> None:
+    assert web.client.get("/api/runs", headers={"Host": host}).status_code == 200
+
+
+# --- bodies --------------------------------------------------------------------------------------
+
+
+def nest(depth: int, opened: str = '{"a":', closed: str = "}") -> str:
+    return opened * depth + "1" + closed * depth
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        nest(50_000, "[", "]"),  # more than the body may hold
+        nest(30_000, "[", "]"),
+        nest(9_000),
+        nest(500),
+        nest(101, '{"type":"object","properties":{"a":', "}}"),
+        '{"maxLength": ' + "9" * 400 + "}",
+        '{"maxLength": ' + "9" * 5000 + "}",
+        '{"maximum": 1e999}',
+        '{"maximum": NaN}',
+        '{"maximum": -Infinity}',
+    ],
+)
+def test_a_body_that_is_too_deep_or_too_large_a_number_is_refused(web: Web, schema: str) -> None:
+    body = f'{{"question": "{TOPIC}", "slots_schema": {schema}}}'
+    for path in ("/api/research", "/api/research/stream"):
+        told = web.client.post(path, content=body.encode(), headers=JSON)
+        assert told.status_code in (413, 422), told.text
+        assert told.json()["detail"] and len(told.content) < 1000
+    assert web.client.get("/api/health").status_code == 200
+
+
+@pytest.mark.parametrize("name", ["max_calls", "max_seconds", "max_usd", "max_tokens", "max_words"])
+@pytest.mark.parametrize("number", ["9" * 400, "-" + "9" * 400, "1e400", "0." + "1" * 5000])
+def test_a_setting_of_hundreds_of_digits_is_refused(web: Web, name: str, number: str) -> None:
+    body = f'{{"question": "{TOPIC}", "{name}": {number}}}'
+    told = web.client.post("/api/research", content=body.encode(), headers=JSON)
+    assert told.status_code == 422 and "too large or too long" in told.text
+
+
+# --- others go on being answered -----------------------------------------------------------------
+
+HOSTILE = [".*" * 12 + "X", "(a+)+$", "(a|a)*b", "(?:x?){60}x{60}", r"(\w+\s?)*!", "[a-z]*" * 30]
+
+
+@pytest.mark.parametrize("pattern", HOSTILE)
+def test_health_is_answered_while_a_hostile_pattern_is_matched(base: str, pattern: str) -> None:
+    """Each probe has a deadline far beyond its time; a lock that is held lets it pass."""
+    schema = {"type": "object", "properties": {"winner": {"type": "string", "pattern": pattern}}}
+    body = {"question": TOPIC, "slots_schema": schema}
+    with ThreadPoolExecutor(1) as pool, httpx2.Client(base_url=base, trust_env=False) as client:
+        asked = pool.submit(httpx2.post, f"{base}/api/research", json=body, timeout=60)
+        while not asked.done():
+            assert client.get("/api/health", timeout=15).json() == {"status": "ok"}
+        assert asked.result().status_code in (200, 422)
+
+
+def test_a_crowd_is_answered_or_refused_while_a_probe_is_answered(base: str) -> None:
+    """`benchmarks/server.py` measures it with a hundred clients."""
+    questions = [f"{TOPIC} {n}" for n in range(12)]
+    with ThreadPoolExecutor(13) as pool, httpx2.Client(base_url=base, trust_env=False) as client:
+        streams = [pool.submit(stream, base, question) for question in questions]
+        while not all(one.done() for one in streams):
+            assert client.get("/api/health", timeout=15).status_code == 200
+    assert [one.result()["topic"] for one in streams] == questions
+
+
+# --- turns at computing --------------------------------------------------------------------------
+
+
+def test_of_threads_that_compute_one_goes_at_a_time() -> None:
+    turns, busy, seen = Turns(seconds=60), [], []
+
+    def compute(n: int) -> None:
+        for _ in range(50):
+            with turns.take(), turns.take():
+                busy.append(n)
+                time.sleep(0)
+                seen.append(len(busy))
+                busy.remove(n)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(compute, range(8)))
+    assert seen == [1] * 400
+
+
+def test_who_waits_lets_others_compute_and_then_takes_its_turn_again() -> None:
+    turns, is_done, has_begun = Turns(seconds=60), threading.Event(), threading.Event()
+
+    def compute() -> None:
+        with turns.take():
+            is_done.set()
+
+    def compute_when_begun() -> None:
+        has_begun.wait()
+        with turns.take():
+            assert not busy
+
+    with ThreadPoolExecutor(2) as pool, turns.take():
+        with turns.give():
+            pool.submit(compute)
+            assert is_done.wait(10)
+        busy = ["this thread"]
+        other = pool.submit(compute_when_begun)
+        has_begun.set()
+        time.sleep(0.01)
+        busy.clear()
+        with turns.give():
+            other.result(10)
+
+
+def test_who_computes_too_long_keeps_nobody_waiting() -> None:
+    turns, is_over = Turns(seconds=0.01), threading.Event()
+
+    def compute_long() -> None:
+        with turns.take():
+            assert is_over.wait(10)
+            raise ValueError("it fails")
+
+    with ThreadPoolExecutor(9) as pool:
+        long = [pool.submit(compute_long) for _ in range(8)]
+        with turns.take():
+            is_over.set()
+            assert all(isinstance(one.exception(10), ValueError) for one in long)
+
+
+def stream(base: str, question: str) -> dict[str, Any]:
+    """The answer at the end of a stream."""
+    url, body = f"{base}/api/research/stream", {"question": question}
+    with httpx2.stream("POST", url, json=body, trust_env=False, timeout=60) as response:
+        lines = [line[6:] for line in response.iter_lines() if line.startswith("data: ")]
+    answer, end = map(json.loads, lines[-2:])
+    assert (answer["type"], end["type"]) == ("answer", "end")
+    return dict(answer["detail"])
+
+
+def test_of_many_at_once_some_run_some_wait_and_the_rest_are_refused(
+    services: Services, tmp_path: Path
+) -> None:
+    world = one_hop().set_up(services)
+    world.latency = lambda: 0.2
+    environment = world.environment(tmp_path, CACHE_TTL="0", API_MAX_RUNS="3", API_MAX_QUEUE="4")
+    with Web(configure_from(environment)) as web, ThreadPoolExecutor(12) as pool:
+        asked = [pool.submit(web.ask, f"{TOPIC} {n}", max_calls=4) for n in range(12)]
+        statuses = sorted(one.result().status_code for one in asked)
+        wait_until(lambda: web.runs.load == (0, 0))
+        refused = web.client.get("/metrics").text
+    assert statuses == [200] * 7 + [429] * 5
+    assert "agent_refused_total 5.0" in refused

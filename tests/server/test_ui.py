@@ -1,0 +1,674 @@
+"""The page of the HTTP server in a real browser: ask, watch, cancel, come back, read, check."""
+
+from __future__ import annotations
+
+import html
+import json
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.browser import Browser, Tab
+from tests.support.services import ModelRequest, Raw, Reply, Services
+from tests.support.web import Web, configure_from, wait_until
+from tests.support.worlds import World, conflict, insufficient, one_hop, report_world, two_rounds
+
+AXE = "axe-core@4.14.1"
+ENDED = "document.querySelector('.run:last-child .state strong:not(.live)')?.textContent"
+EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+#: What reaches out of the page to the right.
+WIDE = """[...document.querySelectorAll('body *')]
+  .filter(e => e.checkVisibility() && e.getBoundingClientRect().right > innerWidth + 1)
+  .map(e => e.outerHTML)"""
+#: Buttons and fields that a finger misses; numbers stand in running text, and are widened there.
+SMALL = """[...document.querySelectorAll('button:not(.marker), input, select, textarea, summary')]
+  .filter(e => e.offsetParent && e.type !== 'radio' && e.getBoundingClientRect().height < 44)
+  .map(e => e.outerHTML)"""
+FOCUSED = "document.activeElement"
+
+
+class Page:
+    """The page in a tab, and the world that it asks about."""
+
+    def __init__(self, tab: Tab, web: Web, services: Services) -> None:
+        self.tab, self.web, self.services = tab, web, services
+
+    def home(self, path: str = "/") -> None:
+        self.tab.open(self.web.base + path)
+        assert self.tab.wait("document.querySelector('#order').options.length > 1")
+        assert self.tab.wait("document.querySelector('#examples li') !== null")
+
+    def ask(self, question: str, way: str = "quick", slots: str = "") -> None:
+        self.tab.run(f"document.querySelector('input[value={way}]').click()")
+        for name, value in {"question": "", "slots": slots}.items():
+            self.tab.run(f"document.getElementById({name!r}).value = {json.dumps(value)}")
+        self.tab.click("#question")
+        self.tab.type(question)
+        self.tab.press("Enter")
+
+    def finish(self, world: World, way: str = "quick") -> str:
+        """Ask about a world, and wait for its end: how it ended, in words."""
+        world.set_up(self.services)
+        self.home()
+        self.ask(world.topic, way)
+        return str(self.tab.wait(ENDED))
+
+    def text(self, selector: str = "body") -> str:
+        return str(self.tab.run(f"document.querySelector({json.dumps(selector)}).innerText"))
+
+    def there(self, selector: str) -> bool:
+        return bool(self.tab.wait(f"document.querySelector({json.dumps(selector)}) !== null"))
+
+    def shown(self, selector: str) -> bool:
+        """Whether an element is there and can be seen."""
+        found = f"document.querySelector({json.dumps(selector)})"
+        return bool(self.tab.run(f"Boolean({found}?.checkVisibility())"))
+
+    def press_key(self, key: str) -> None:
+        """Press a key that types a character, where no field has the focus."""
+        for kind in ("keyDown", "keyUp"):
+            self.tab.call("Input.dispatchKeyEvent", type=kind, key=key)
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[Services]:
+    with Services() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def web(world: Services, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    environment = world.environment(tmp_path_factory.mktemp("ui"), CACHE_TTL="0")
+    with Web(configure_from(environment)) as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, web: Web, world: Services) -> Iterator[Page]:
+    """A tab that has asked nothing yet; at its end, nothing asked elsewhere, no script failed."""
+    world.fault = lambda: None
+    with browser.tab(1280, 900) as tab:
+        yield Page(tab, web, world)
+        assert tab.foreign_requests() == [] and tab.errors == []
+
+
+@pytest.fixture
+def gate(world: Services) -> Iterator[threading.Event]:
+    """Whoever calls `held` finds the last answer of the model waiting for this."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def held(services: Services, gate: threading.Event, task: str = "verify") -> threading.Event:
+    """The model waits with a task until the gate opens; set when it is asked."""
+    think, reached = services.think, threading.Event()
+
+    def slow(asked: ModelRequest) -> Reply:
+        if asked.task == task:
+            reached.set()
+            gate.wait(20)
+        return think(asked)
+
+    services.think = slow
+    return reached
+
+
+# --- the first page ------------------------------------------------------------------------------
+
+
+def test_the_first_page_says_what_it_is_and_offers_what_works(page: Page) -> None:
+    page.home()
+    assert page.text("h1") == "Answers you can check"
+    assert page.text("#model") == "gemini-3.8-flash · Google through SerpAPI"
+    ways = page.tab.run("[...document.querySelectorAll('.ways strong')].map(e => e.textContent)")
+    assert ways == ["Quick answer", "Facts", "Report"] and "Default" not in page.text()
+    assert page.tab.run("document.querySelectorAll('#examples li').length") == 4
+    quick = page.text("#price")
+    assert "min, at most $" in quick
+    page.tab.run("document.querySelector('input[value=report]').click()")
+    assert page.text("#price") != quick and not page.shown("#slots")
+    page.tab.run("document.querySelector('input[value=facts]').click()")
+    assert page.shown("#slots")
+
+
+def test_an_example_is_asked_as_it_says(page: Page) -> None:
+    one_hop().set_up(page.services)
+    page.home()
+    example = "document.querySelectorAll('#examples button')[1]"
+    assert page.tab.run(f"{example}.innerText").endswith("Facts")
+    page.tab.run(f"{example}.click()")
+    assert page.tab.wait("document.querySelector('.run h1')?.textContent.includes('Nokia')")
+    assert page.tab.wait(ENDED) and "Head office\nNot found" in page.text(".facts")
+
+
+def test_facts_limits_and_sites_reach_the_run(page: Page) -> None:
+    one_hop().set_up(page.services)
+    page.home()
+    page.tab.run("document.querySelector('.more').open = true")
+    page.tab.run("document.getElementById('cap').value = '$0,05'")
+    page.tab.run("document.getElementById('sites').value = 'a.example, b.example'")
+    page.tab.run("document.getElementById('depth').value = 'quick'")
+    page.ask(one_hop().topic, "facts", "winner; score")
+    assert page.tab.wait(ENDED)
+    live = page.web.runs.find(page.web.runs.list_newest(1)[0].id)
+    assert live and live.answer and list(live.answer.slots) == ["winner", "score"]
+    assert live.max_usd == 0.05
+    assert page.tab.run("document.documentElement.scrollTop") == 0
+    page.home()
+    page.tab.run("document.getElementById('cap').value = 'much'")
+    page.ask("How much is it?")
+    assert "no amount of dollars" in page.text("#problem")
+
+
+# --- while it runs -------------------------------------------------------------------------------
+
+
+def test_a_run_is_watched_then_found_again_after_a_reload(
+    page: Page, gate: threading.Event
+) -> None:
+    world = two_rounds()
+    reached = held(world.set_up(page.services), gate)
+    page.home()
+    page.ask(world.topic)
+    assert reached.wait(10) and page.tab.wait(
+        "document.querySelectorAll('.pages .read').length > 3"
+    )
+    assert not page.shown("#home") and page.text("h1") != page.text("h2")
+    assert page.tab.wait("document.querySelector('.facts')?.innerText.includes('Uppsala')")
+    assert "On 1 page, not checked yet" in page.text(".facts")
+    assert "Ada Lindqvist born in city\n1 page read" in page.text(".plan")
+    assert "could not be searched" in page.text(".plan")
+    assert f"Ada Lindqvist was born in Uppsala.\n{page.web.base[7:16]}" in page.text(".found")
+    assert "excerpt was read: there is no such page" in page.text(".searches")
+    assert page.tab.wait("document.querySelector('.state').textContent.includes('$')")
+    assert page.shown(".state .live") and not page.shown(".state .ok")
+    address = page.tab.run("location.href")
+    page.tab.open(address)
+    assert page.tab.wait("document.querySelectorAll('.pages .read').length > 3")
+    assert page.text(".run h1") == world.topic and page.there(".state .live")
+    gate.set()
+    assert page.tab.wait(ENDED) == "Answered" and "Uppsala.3" in page.text(".answer")
+    assert len([task for task in page.services.tasks() if task == "generate_queries"]) == 1
+
+
+def test_nothing_is_called_missing_while_it_is_looked_for(
+    page: Page, gate: threading.Event
+) -> None:
+    world = one_hop()
+    reached = held(world.set_up(page.services), gate, "reflect")
+    page.home()
+    page.ask(world.topic)
+    assert reached.wait(10) and page.tab.wait("document.querySelector('.facts') !== null")
+    assert page.text(".facts").split("\n") == ["Facts", "Winner", "Looking", "Score", "Looking"]
+    assert "Argentina won the cup." in page.text(".found")
+    assert page.tab.run("document.querySelectorAll('.run .check, .run .ok').length") == 0
+    gate.set()
+    assert page.tab.wait(ENDED) == "Answered"
+
+
+def test_cancel_stops_the_run_and_says_what_is_kept(page: Page, gate: threading.Event) -> None:
+    world = two_rounds()
+    reached = held(world.set_up(page.services), gate, "reflect")
+    page.home()
+    page.ask(world.topic)
+    assert reached.wait(10) and page.there(".cancel")
+    page.tab.click(".cancel")
+    assert page.tab.wait("document.querySelector('.live').textContent.startsWith('Cancelling')")
+    live = page.web.runs.list_newest(1)[0]
+    wait_until(lambda: page.web.runs.list_newest(1)[0].cancelled)
+    gate.set()
+    assert page.tab.wait(ENDED) == "Stopped by you"
+    assert "Nothing more is searched" in page.text(".note") and "is kept" in page.text(".note")
+    assert "synthesize" not in page.services.tasks() and page.web.runs.load == (0, 0)
+    assert live.id in page.tab.run("location.search")
+    assert page.tab.run(f"{FOCUSED}.localName") == "h1"
+    page.tab.click(".bar nav a")
+    assert page.tab.wait("document.querySelector('#earlier li').innerText.includes('Stopped by')")
+
+
+# --- the answer, and its quotes ------------------------------------------------------------------
+
+
+def test_the_first_quote_stands_beside_its_sentence(page: Page) -> None:
+    assert page.finish(one_hop()) == "Answered"
+    assert page.text(".answer") == "The winner is Argentina.1 The score is 4-2.1"
+    assert page.text(".state").split("\n")[:2] == ["Answered", "all 2 sentences confirmed"]
+    assert page.tab.run(f"{FOCUSED}.textContent") == one_hop().topic
+    quote, sentence = page.text(".quote blockquote"), ".sentence.open"
+    assert quote.startswith("The final was played in Lusail. Argentina won the cup. The score")
+    assert page.text(".quote mark") == "Argentina won the cup."
+    assert "Confirmed: gemini-3.8-flash found" in page.text(".quote .why")
+    tops = page.tab.run(
+        f"['.quote', '{sentence}'].map(s => document.querySelector(s).getBoundingClientRect().top)"
+    )
+    assert abs(tops[0] - tops[1]) < 4
+    same = "getComputedStyle(document.querySelector('{}')).backgroundColor"
+    assert page.tab.run(same.format(sentence)) == page.tab.run(same.format(".quote mark"))
+    link = "document.querySelector('.quote .there')"
+    assert page.tab.run(f"{link}.href").startswith(page.services.url("final") + "#:~:text=")
+    assert page.tab.run(f"[{link}.rel, {link}.target]") == ["noopener noreferrer", "_blank"]
+
+
+def test_quotes_are_walked_through_by_keys(page: Page) -> None:
+    page.finish(one_hop())
+    second = "document.querySelectorAll('.marker')[1]"
+    page.press_key("n")
+    assert page.tab.wait(f"{second}.getAttribute('aria-expanded') === 'true'")
+    assert page.text(".quote mark") == "The score was 3-3, then 4-2."
+    assert page.tab.run(f"{FOCUSED}.className") == "quote"
+    assert page.tab.run(f"{FOCUSED}.getAttribute('aria-label')").startswith("Quote 1: ")
+    page.tab.press("Tab")
+    assert page.tab.run(f"{FOCUSED}.className") == "there"
+    page.tab.press("Escape")
+    assert not page.shown(".quote") and page.tab.run(f"{FOCUSED} === {second}")
+    page.press_key("p")
+    assert page.tab.wait("document.querySelector('.marker').ariaExpanded === 'true'")
+    page.home()
+    page.tab.run(f"{FOCUSED}.blur()")
+    page.press_key("/")
+    assert page.tab.wait(f"{FOCUSED}.id === 'question'")
+
+
+@pytest.mark.parametrize("height", [844, 560])
+def test_on_a_phone_the_quote_is_a_sheet_below_its_sentence(page: Page, height: int) -> None:
+    page.tab.set_viewport(390, height, motion=False)
+    page.finish(one_hop())
+    answer = "document.querySelector('.answer').getBoundingClientRect()"
+    assert page.tab.run(f"{answer}.top") < height / 2 and not page.shown(".quote")
+    page.tab.run("document.querySelector('.answer').style.paddingTop = '30rem'")  # a long one
+    page.tab.run("scrollTo(0, 0)")
+    page.tab.run("document.querySelectorAll('.answer .marker')[1].click()")
+    assert page.shown(".quote .close")
+    page.tab.settle()
+    ends = page.tab.run(
+        "[document.querySelector('.sentence.open').getBoundingClientRect().bottom,"
+        " document.querySelector('.quote').getBoundingClientRect().top]"
+    )
+    assert ends[0] <= ends[1] and page.tab.run(WIDE) == []
+    page.tab.click(".quote .close")
+    assert not page.shown(".quote") and page.tab.run(f"{FOCUSED}.className") == "marker"
+
+
+def test_a_long_question_leaves_room_for_its_answer(page: Page) -> None:
+    one_hop().set_up(page.services)
+    page.tab.set_viewport(390, 844)
+    page.home()
+    page.ask(f"{one_hop().topic} {'من ربح؟ ' * 100} {'x' * 900}")
+    assert page.tab.wait(ENDED)
+    below = "document.querySelector('.state').getBoundingClientRect().bottom"
+    assert page.tab.run(below) < 844 / 2 and page.tab.run(WIDE) == []
+    assert page.tab.run("document.querySelector('.run h1').tabIndex") == 0
+
+
+def test_sources_are_told_in_words(page: Page) -> None:
+    page.finish(one_hop())
+    assert "1 cited, 1 read and not cited" in page.text(".sources")
+    assert "Not rated: a general site" in page.text(".tiles")
+    assert "Read and not cited: 1 page" in page.text(".sources")
+    assert "1 source, nobody else" in page.text(".facts")
+    for word in ("filled", "confidence", "weight", "credibility"):
+        assert word not in page.text()
+    checked = page.text(".checked")
+    assert "2 quotes stand on their pages, letter by letter." in checked
+    assert "Sources were not compared" not in checked and "nothing to compare it with" in checked
+
+
+def test_sources_that_disagree_come_before_the_answer_and_fit_a_phone(page: Page) -> None:
+    assert page.finish(conflict()) == "Sources disagree"
+    sides = page.text(".dispute").split("\n")
+    assert sides[0] == "Winner: sources give two values"
+    assert [sides.index("Argentina"), sides.index("France")] == sorted(
+        [sides.index("Argentina"), sides.index("France")]
+    )
+    sizes = page.tab.run(
+        "[...document.querySelectorAll('.side')].map(e => getComputedStyle(e).fontSize)"
+    )
+    assert len(sizes) == 2 and len(set(sizes)) == 1
+    before = "document.querySelector('.dispute').compareDocumentPosition({}) & 4"
+    assert page.tab.run(before.format("document.querySelector('.answer')")) == 4
+    assert "Argentina1 or France2" in page.text(".facts").replace("\n", "")
+    assert "none was preferred" in page.text(".facts")
+    page.tab.set_viewport(320, 640)
+    page.tab.settle()
+    assert page.tab.run(f"[{SMALL}, document.documentElement.scrollWidth]") == [[], 320]
+    page.tab.run("[...document.querySelectorAll('.answer .marker')].at(-1).click()")
+    assert page.shown(".quote") and page.tab.run(WIDE) == []
+
+
+def test_where_nothing_is_found_the_closest_words_and_what_to_try_are_told(page: Page) -> None:
+    assert page.finish(insufficient()) == "Not found"
+    assert "No page that was read answers this." in page.text(".missing")
+    assert "Searched for" not in page.text(".column")
+    assert "What was looked for" in page.text(".margin")
+    assert "Velmora Works shoes" in page.text(".looked")
+    tries = page.text(".tries").split("\n")
+    assert tries[1].startswith("Search deeper") and "at most $" in tries[2]
+    address = page.tab.run("location.href")
+    page.tab.run("document.querySelector('.tries button').click()")
+    assert page.tab.wait(f"location.href !== {json.dumps(address)}")
+    wait_until(lambda: page.web.runs.list_newest(1)[0].state == "ended")
+    assert page.there(".tries") and page.tab.wait(ENDED) == "Not found"
+    page.tab.run("document.querySelectorAll('.tries button')[1].click()")
+    assert page.tab.run("document.getElementById('question').value") == insufficient().topic
+
+
+def test_a_report_is_read_from_its_summary_on(page: Page) -> None:
+    assert page.finish(report_world(), "report") == "Answered"
+    assert "The founder is Ada Lindqvist.1" in page.text(".answer")
+    assert "The facts" in page.text(".theme h2")
+    assert "there is no such page" in page.tab.run("document.querySelector('.noted').textContent")
+    assert "Sources were not compared" in page.text(".checked")
+    assert "Medium" not in page.text()  # a model's word for its own work
+
+
+# --- asking on, and taking along -----------------------------------------------------------------
+
+
+def test_a_follow_up_is_asked_below_the_answer(
+    browser: Browser, world: Services, tmp_path: Path
+) -> None:
+    environment = world.environment(tmp_path, CACHE_TTL="0")
+    with Web(configure_from(environment)) as web, browser.tab() as tab:
+        page = Page(tab, web, world)
+        assert page.finish(one_hop()) == "Answered"
+        tab.run("document.querySelector('.on').requestSubmit()")
+        assert "Write a question first." in page.text("#problem")
+        tab.run(f"{FOCUSED}.blur()")
+        page.press_key("/")
+        tab.type("What was the score?")
+        tab.press("Enter")
+        assert tab.wait("document.querySelectorAll('.run').length === 2")
+        assert tab.wait(ENDED) and page.text("#problem") == ""
+        first, second = web.runs.list_newest(2)[::-1]
+        assert second.question == "What was the score?"
+        follows = web.client.get(f"/api/runs/{second.id}/answer").json()["run"]["follows"]
+        assert follows["run"] == first.id
+        titles = "[...document.querySelectorAll('.run h1')].map(e => e.textContent)"
+        assert tab.run(titles) == [one_hop().topic, "What was the score?"]
+        assert tab.run("document.querySelectorAll('.on').length") == 1
+        assert second.id in tab.run("location.search")
+        tab.run("history.back()")
+        assert tab.wait(f"{titles}.length === 1") and first.id in tab.run("location.search")
+        assert tab.foreign_requests() == [] and tab.errors == []
+
+
+def test_an_answer_is_taken_along(page: Page, tmp_path: Path) -> None:
+    page.finish(one_hop())
+    press = "[...document.querySelectorAll('.tools button')].find(b => b.textContent === {!r})"
+    page.tab.run("navigator.clipboard.writeText = async (text) => { window.taken = text; }")
+    link = page.tab.run(f"window.pressed = {press.format('Copy link')}; pressed.click()")
+    assert page.tab.wait("window.taken") == page.tab.run("location.href") and link is None
+    assert page.tab.wait("pressed.textContent === 'Copied'")
+    assert page.tab.wait("pressed.textContent === 'Copy link'")
+    page.tab.run(f"{press.format('Copy Markdown')}.click()")
+    assert page.tab.wait("window.taken.startsWith('# Who won')")
+    page.tab.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    for label, suffix in (("HTML page", "html"), ("Markdown", "md"), ("JSON", "json")):
+        page.tab.click(".menu summary")
+        page.tab.run(f"{press.format(label)}.click()")
+        wait_until(lambda suffix=suffix: list(tmp_path.glob(f"*.{suffix}")))
+        page.tab.press("Escape")
+        assert not page.tab.run("document.querySelector('.menu').open")
+    saved = [file.read_text("utf-8") for file in tmp_path.iterdir()]
+    assert len(saved) == 3 and not any("/runs/" in text for text in saved)
+
+
+def test_on_paper_there_are_the_answer_and_its_quotes(page: Page) -> None:
+    page.finish(one_hop())
+    page.tab.call("Emulation.setEmulatedMedia", media="print")
+    assert page.services.url("final") in page.text(".printed")
+    assert "Argentina won the cup." in page.text(".printed")
+    for gone in (".bar", ".tools", ".margin", ".tiles"):
+        assert not page.shown(gone), gone
+    page.tab.call("Emulation.setEmulatedMedia", media="")
+
+
+# --- earlier questions ---------------------------------------------------------------------------
+
+
+def test_earlier_questions_are_opened_searched_and_deleted(
+    browser: Browser, tmp_path: Path
+) -> None:
+    environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
+    with Web(configure_from(environment, offline=True)) as other, browser.tab() as tab:
+        page = Page(tab, other, None)  # type: ignore[arg-type]
+        told = other.ask()
+        [journal] = (tmp_path / "runs").iterdir()
+        for n in range(31):
+            shutil.copy(journal, journal.with_name(f"{n}.jsonl"))
+        other.ask("Who founded LEGO?")
+        rows = "document.querySelectorAll('#earlier .earlier').length"
+        tab.open(other.base)
+        assert tab.wait(f"{rows} === 10")
+        tab.run("[...document.querySelectorAll('#earlier button')].at(-1).click()")
+        assert tab.run(f"[{rows}, {FOCUSED}.localName]") == [33, "a"]
+        tab.click("#search")
+        tab.type("lego FOUNDED")
+        assert tab.wait(f"{rows} === 1") and "Who founded LEGO?" in page.text("#earlier")
+        tab.run("document.querySelector('.delete').click()")
+        assert tab.run(f"{FOCUSED}.textContent") == "Undo" and len(other.runs.list_newest(99)) == 33
+        tab.press("Enter")
+        assert tab.run(f"{FOCUSED}.localName") == "a"
+        tab.run("document.querySelector('.delete').click()")
+        tab.open(f"{other.base}/?run={told.headers['x-run-id']}")  # leaving the page ends the wait
+        wait_until(lambda: len(other.runs.list_newest(99)) == 32)
+        assert len(list((tmp_path / "runs").iterdir())) == 32
+        assert tab.wait(ENDED) and tab.errors == []
+
+
+# --- what can go wrong ---------------------------------------------------------------------------
+
+
+def test_what_others_write_is_text(page: Page) -> None:
+    """Of the question, pages, their titles and addresses, quotes, slots and errors."""
+    winner = f"Ada {EVIL}"
+    said = f"The winner is {winner}."
+    page.services.think = lambda asked: {
+        "generate_queries": {"queries": ["a"], "slots": [{"name": EVIL, "description": EVIL}]},
+        "reflect": {
+            "slots": [{"name": EVIL, "value": winner, "source": 1, "quote": said}],
+            "need_more": False,
+            "new_queries": [],
+        },
+        "synthesize": {"answer": f"{said[:-1]} [1].", "citations": [{"source": 1, "quote": said}]},
+        "verify": {"verdicts": [{"claim": 1, "verdict": "supported", "source": 1}]},
+    }[asked.task]
+    body = f"<title>{html.escape(EVIL)}</title><p>{html.escape(said)}</p>"
+    page.services.pages = {"evil": Raw(200, body, {"Content-Type": "text/html"})}
+    page.services.hits = lambda query: ["evil", "gone"]
+    page.home()
+    page.ask(f"Who is {EVIL}?")
+    assert page.tab.wait(ENDED) == "Answered"
+    assert EVIL in page.text(".quote") and EVIL in page.text("h1:focus")
+    assert f"{EVIL}\n{winner}1" in page.text(".facts")
+    strange = "document.querySelectorAll('.run img, .run script, #earlier img').length"
+    assert page.tab.run(strange) == 0
+    script = "import('/ui/element.js').then(m => [{}].map(u => m.link(u, 'x').localName))"
+    for url in ("javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//x", "x"):
+        assert page.tab.run(script.format(json.dumps(url))) == ["span"]
+    assert page.tab.run(script.format('"https://example.org/"')) == ["a"]
+
+
+def test_errors_are_told_in_plain_words_with_the_remedy(
+    browser: Browser, page: Page, tmp_path: Path
+) -> None:
+    page.home()
+    page.ask("ab")
+    assert "at least three characters" in page.text("#problem")
+    page.services.fault = lambda: Raw(403, '{"error": {"code": 403, "message": "no"}}')
+    page.ask("Why does all of this fail?")
+    assert page.tab.wait(ENDED) == "No answer"
+    assert "GEMINI_API_KEY" in page.text(".run .trouble")
+    given = {"RUNS_DIR": str(tmp_path), "AGENT_API_TOKEN": "sesame-open"}
+    with Web(configure_from(given)) as other, browser.tab() as tab:
+        locked = Page(tab, other, page.services)
+        tab.open(other.base)
+        assert locked.there("#token")
+        tab.click("#token")
+        tab.type("open\N{NON-BREAKING HYPHEN}sesame")  # no header carries it
+        tab.press("Enter")
+        assert tab.wait(
+            "document.querySelector('#problem').innerText.includes('is not the server')"
+        )
+        assert tab.run("document.activeElement.id") == "token"
+        tab.type("sesame-open")
+        tab.press("Enter")
+        assert tab.wait("document.querySelector('#problem').innerText.includes('GEMINI_API_KEY')")
+        tab.open(f"{other.base}/?run=nothing")
+        assert tab.wait("document.querySelector('#problem').innerText.includes('no run')")
+        tab.click(".bar nav a")
+        assert tab.wait("document.querySelector('#home').checkVisibility()")
+        other.stop()
+        locked.ask("Is anybody there?")
+        assert tab.wait("document.querySelector('#problem').innerText.includes('not answer')")
+
+
+def test_an_answer_that_cannot_be_fetched_is_asked_for_again(
+    browser: Browser, web: Web, world: Services
+) -> None:
+    world.fault = lambda: None
+    one_hop().set_up(world)
+    with browser.tab() as tab:
+        left = Page(tab, web, world)
+        left.home()
+        tab.call("Network.setBlockedURLs", urls=["*/answer"])
+        left.ask(one_hop().topic)
+        assert tab.wait(
+            "document.querySelector('.note')?.innerText.includes('connection was lost')"
+        )
+        assert left.there(".state .live")
+        tab.call("Network.setBlockedURLs", urls=[])
+        assert tab.wait(ENDED) == "Answered" and left.text(".note") == ""
+
+
+def test_facts_of_a_schema_and_what_was_left_out_are_told_in_words(page: Page) -> None:
+    answer = {
+        "warnings": ["Left out, nothing read supports it (too far): A.", "2 more were left out."],
+        "slots": {"goals[0].own_goal": {"value": None, "status": "missing"}},
+        "sources": {"read": 1},
+        "citations": [{"id": 1, "match": "exact", "url": "", "quote": ""}],
+        "claims": [],
+    }
+    page.home()
+    show = "document.body.replaceChildren(f.factSection(a, null, {{}}), c.checkSection(a))"
+    page.tab.run(
+        "Promise.all([import('/ui/facts.js'), import('/ui/checks.js')])"
+        f".then(([f, c]) => {{ const a = {json.dumps(answer)}; {show.format()}; }})"
+    )
+    assert "Goals 1 own goal\nNot found\n1 page read" in page.text(".facts")
+    assert "Left out: nothing read supports it (too far): A." in page.text(".checked")
+    assert "2 more were left out." in page.text(".checked")
+
+
+def test_lists_tables_and_verdicts_are_shown_as_such(page: Page) -> None:
+    """What is not confirmed has a mark; each item and row has its own numbers."""
+    head = "The scores:\n| Year | Score \\| goals |\n| --- | --- |"
+    shown = [
+        ("He said “no.”", "sentence", "", "supported"),
+        ("It rained.", "sentence", "", "partial"),
+        ("Ada <b>L</b>", "item", "Founders:", "supported"),
+        ("Bo.", "item", "Founders:", "contradicted"),
+        ("| 1930 | 4-2 |", "row", head, "supported"),
+        ("| 1934 | 2 \\| 1 |", "row", head, "unchecked"),
+        ("龙是工程师设计的。", "sentence", "", "supported"),
+        ("他来了。", "sentence", "", "unsupported"),
+    ]
+    claims = [
+        {"text": text, "form": form, "intro": intro, "verdict": verdict, "citations": [1]}
+        for text, form, intro, verdict in shown
+    ]
+    cited = {"id": 1, "title": "A page", "url": "", "quote": "", "credibility": {"score": 0.5}}
+    made = {"citations": [cited], "claims": claims}
+    page.home()
+    page.tab.run(
+        "Promise.all([import('/ui/claims.js'), import('/ui/quote.js')]).then(([c, q]) => {"
+        f" const made = {json.dumps(made)};"
+        " const evidence = new q.Evidence(made, { contexts: [], pages: [] }, document.body);"
+        " document.body.replaceChildren(...c.claimElements(made.claims, evidence).flat()); })"
+    )
+    assert [line for line in page.text().split("\n") if line] == [
+        "He said “no.”1 It rained.1 partly confirmed",
+        "Founders:",
+        "Ada <b>L</b>1",
+        "Bo.1 contradicted by its source",
+        "The scores:",
+        "The scores:",  # the caption, which is read out alone
+        "Year\tScore | goals",
+        "1930\t4-21",
+        "1934\t2 | 11 not checked",
+        "龙是工程师设计的。1他来了。1 not confirmed",
+    ]
+    listed = "['p', 'ul', 'li', 'table', 'tbody tr', '.marker'].map"
+    counted = page.tab.run(f"{listed}(s => document.querySelectorAll(s).length)")
+    assert counted == [4, 1, 2, 1, 2, 8]
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The script of axe-core, from npm."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed: accessibility is not checked with axe-core")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", folder, AXE]
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    if done.returncode:
+        pytest.skip("axe-core could not be had from npm: accessibility is not checked with it")
+    return (folder / "node_modules/axe-core/axe.min.js").read_text("utf-8")
+
+
+def test_axe_finds_no_fault(page: Page, axe: str, gate: threading.Event) -> None:
+    """In each state, on a desk and a phone, in light and dark."""
+    found = {}
+
+    def look(state: str) -> None:
+        for width, dark in ((1280, False), (1280, True), (390, False), (390, True)):
+            page.tab.set_viewport(width, 900, dark=dark, motion=False)
+            page.tab.settle()
+            told = "axe.run().then(done => done.violations.map(v => [v.id, v.nodes[0].html]))"
+            found[state, width, dark] = page.tab.run(
+                f"window.axe ?? eval({json.dumps(axe)}); {told}"
+            )
+        page.tab.set_viewport(1280, 900, motion=False)
+
+    page.home()
+    page.tab.run("document.querySelector('.more').open = true")
+    look("nothing")
+    world = report_world()
+    reached = held(world.set_up(page.services), gate, "draft")
+    page.ask(world.topic, "report")
+    assert reached.wait(10) and page.there(".pages li")
+    look("running")
+    gate.set()
+    assert page.tab.wait(ENDED) == "Answered"
+    page.tab.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    page.tab.run("document.querySelector('.marker').click()")
+    look("report")
+    page.finish(conflict())
+    look("disagreement")
+    page.finish(insufficient())
+    look("not found")
+    page.services.fault = lambda: Raw(403, '{"error": {"code": 403, "message": "no"}}')
+    page.home()
+    page.ask("Why does all of this fail?")
+    assert page.tab.wait("document.querySelector('.state .bad') !== null")
+    look("error")
+    assert found == dict.fromkeys(found, [])
+
+
+def test_motion_is_left_out_where_it_is_not_wanted(page: Page, gate: threading.Event) -> None:
+    world = one_hop()
+    held(world.set_up(page.services), gate)
+    page.home()
+    page.ask(world.topic)
+    assert page.there(".live .turn")
+    moving = "document.getAnimations().filter(a => a.playState === 'running').length"
+    assert page.tab.run(moving) > 0
+    page.tab.set_viewport(1280, 900, motion=False)
+    page.tab.settle()
+    assert page.tab.run(moving) == 0

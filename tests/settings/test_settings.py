@@ -1,0 +1,408 @@
+"""Who may set what: the shell, the user's own file, and a `.env` that anybody may have written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from agent.errors import NotConfigured, UsageError
+from agent.settings import (
+    ENVIRONMENT,
+    KNOWN_VARIABLES,
+    LIBRARY_VARIABLES,
+    MAX_FILE,
+    OFFLINE_RISKS,
+    OWN_PREFIX,
+    RISKS,
+    Settings,
+    full_name,
+    make_settings,
+    parse_settings,
+    read_env_file,
+    read_variables,
+    user_file,
+)
+from tests.support.catcher import Catcher
+from tests.support.processes import RunProcess, start_command, start_run
+from tests.support.services import GEMINI_KEY, SERPAPI_KEY, Services
+from tests.support.thinker import Fact, Thinker
+
+ROOT = Path(__file__).parents[2]
+TOPIC = "Who won the cup?"
+KEYS = {
+    "GEMINI_API_KEY": "shell-key-gemini",
+    "OPENAI_API_KEY": "shell-key-openai",
+    "ANTHROPIC_API_KEY": "shell-key-anthropic",
+    "SERPAPI_API_KEY": "shell-key-serpapi",
+    "EXA_API_KEY": "shell-key-exa",
+    "TAVILY_API_KEY": "shell-key-tavily",
+    "SERPER_API_KEY": "shell-key-serper",
+}
+SECRET = "any-secret-of-the-shell"
+PROXIES = [name for name in LIBRARY_VARIABLES if name.lower().endswith("_proxy")]
+ADDRESSES = [name for name in ENVIRONMENT if name.endswith(("_BASE_URL", "_URL", "ENDPOINT"))]
+
+
+@pytest.fixture
+def catcher() -> Iterator[Catcher]:
+    with Catcher() as running:
+        yield running
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The working directory of a run, below which is what `.env` may name."""
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+def write_env(file: Path, *lines: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(lines), encoding="utf-8")
+    file.chmod(0o600)
+
+
+def run(folder: Path, *options: str, **variables: str) -> RunProcess:
+    """A finished run in a folder; its shell has no key but those that are given."""
+    home = {"HOME": str(folder.parent), "XDG_CONFIG_HOME": str(folder.parent / "config")}
+    environment = {**home, "LLM_RETRY_WAITS": "", "GITHUB_TOKEN": SECRET, **variables}
+    process = start_run(TOPIC, *options, cwd=folder, environment=environment)
+    process.wait()
+    return process
+
+
+def settings_of(folder: Path, shell: dict[str, str], **overrides: object) -> Settings:
+    return make_settings(read_variables(shell, folder), folder, **overrides)
+
+
+# --- a hostile folder, with real processes -------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*ADDRESSES, *PROXIES])
+def test_no_address_of_a_folder_gets_a_key_of_the_shell(
+    name: str, folder: Path, catcher: Catcher
+) -> None:
+    scheme = "redis" if name == "CACHE_URL" else "http"
+    write_env(folder / ".env", f"{name}={scheme}://{catcher.host}", "LLM=gemini,openai:x")
+    with run(folder, **KEYS) as done:
+        error = done.answer["error"]
+    assert (done.status, error["kind"]) == (1, "not_configured")
+    assert name in error["message"] and "GEMINI_API_KEY" in error["message"]
+    assert "--trust-env" in error["remedy"] and "RESEARCH_AGENT_TRUST_ENV=1" in error["remedy"]
+    assert catcher.requests == []
+
+
+def test_nothing_of_the_shell_is_interpolated(folder: Path, catcher: Catcher) -> None:
+    write_env(
+        folder / ".env",
+        f"WIKIPEDIA_BASE_URL=http://{catcher.host}/${{GITHUB_TOKEN}}/$GITHUB_TOKEN",
+        "USER_AGENT=${GITHUB_TOKEN} ${GITHUB_TOKEN:-x}",
+        "SEARCH_PROVIDERS=wikipedia",
+        "LLM=extractive",
+    )
+    with run(folder, "--max-rounds", "1") as done:  # no key: the address may be used
+        assert done.answer["attempts"]
+    assert "GITHUB_TOKEN" in catcher.text and SECRET not in catcher.text
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "large", "latin", "nul"])
+def test_what_is_no_text_file_is_refused(kind: str, folder: Path) -> None:
+    file = folder / ".env"
+    if kind == "fifo":
+        os.mkfifo(file)
+    elif kind == "device":
+        file.symlink_to("/dev/zero")
+    else:
+        bodies = {"large": b"#" * (MAX_FILE + 1), "latin": b"LLM=\xe9", "nul": b"LLM=a\0b"}
+        file.write_bytes(bodies[kind])
+    with run(folder, "--offline") as done:
+        error = done.answer["error"]
+    assert done.status == 2 and ".env cannot be read" in error["message"] and error["remedy"]
+
+
+def test_only_known_names_reach_the_process(folder: Path, tmp_path: Path) -> None:
+    names = "SSLKEYLOGFILE PYTHONSTARTUP OTEL_EXPORTER_OTLP_HEADERS AWS_ENDPOINT_URL"
+    names += " RESEARCH_AGENT_TRUST_ENV GOOGLE_API_KEY GEMINI_API_KEY"
+    lines = [f"{name}=1" for name in names.split()]
+    write_env(folder / ".env", *lines, "https_proxy=http://127.0.0.1:9")
+    code = (
+        "import os; before = dict(os.environ); from agent.settings import load_settings; "
+        "load_settings(); print(sorted(set(os.environ.items()) - set(before.items())))"
+    )
+    shell = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=folder, env=shell, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[('https_proxy', 'http://127.0.0.1:9')]"
+
+
+DOORS = {
+    "server": ["--port", "0"],
+    "mcp_server": [],
+    "batch": ["topics.txt", "--out", "out.jsonl"],
+    "evaluate": ["set.json"],
+    "doctor": [],
+    "trace": ["some-run"],
+}
+
+
+def test_every_door_refuses_what_the_command_line_refuses(folder: Path, catcher: Catcher) -> None:
+    write_env(folder / ".env", f"GOOGLE_GEMINI_BASE_URL=http://{catcher.host}")
+    (folder / "topics.txt").write_text(TOPIC)
+    (folder / "set.json").write_text(json.dumps([{"prompt": TOPIC, "answer": "France"}]))
+    shell = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(folder.parent)}
+    processes = {
+        door: start_command(
+            *("-m", f"agent.{door}", *arguments),
+            cwd=folder,
+            env={**shell, "GEMINI_API_KEY": KEYS["GEMINI_API_KEY"], "SEARCH_PROVIDERS": "serpapi"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for door, arguments in DOORS.items()
+    }
+    for door, process in processes.items():
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == 1, (door, output)
+        assert "GOOGLE_GEMINI_BASE_URL" in output and "Traceback" not in output, (door, output)
+    assert catcher.requests == []
+
+
+# --- what is allowed -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trust", ["option", "shell", "same file", "user's file"])
+def test_an_address_is_used_where_the_user_says_so(
+    trust: str, services: Services, folder: Path
+) -> None:
+    services.pages = {"final": "Argentina won the cup."}
+    services.default_hits = ["final"]
+    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
+    given = services.environment(folder)
+    keys = {"GEMINI_API_KEY": GEMINI_KEY, "SERPAPI_API_KEY": SERPAPI_KEY}
+    others = [f"{name}={value}" for name, value in given.items() if name not in keys]
+    lines = [f"{name}={value}" for name, value in keys.items()]
+    if trust == "user's file":
+        write_env(folder.parent / "config" / "research-agent" / "env", *lines, *others)
+    else:
+        write_env(folder / ".env", *others, *(lines if trust == "same file" else []))
+    if trust in ("option", "shell"):
+        given = keys | ({"RESEARCH_AGENT_TRUST_ENV": "1"} if trust == "shell" else {})
+    else:
+        given = {}
+    with run(folder, *(["--trust-env"] if trust == "option" else []), **given) as done:
+        assert done.status == 0 and "Argentina" in done.answer["answer"], done.stderr
+    assert list((folder / "runs").glob("*.jsonl"))
+
+
+def test_the_shell_wins_over_the_users_file_and_that_one_over_the_folder(folder: Path) -> None:
+    write_env(user_file(), "GEMINI_MODEL=user", "EXA_API_KEY=user", "PAGE_TIMEOUT=")
+    write_env(folder / ".env", "GEMINI_MODEL=f", "EXA_API_KEY=f", "PAGE_TIMEOUT=7", "LLM=gemini")
+    variables = read_variables({"GEMINI_MODEL": "shell", "OPENAI_MODEL": ""}, folder)
+    assert variables["GEMINI_MODEL"] == ("shell", "shell")
+    assert variables["EXA_API_KEY"] == ("user", "user")
+    assert variables["PAGE_TIMEOUT"] == ("7", "folder"), "nothing is set by an empty line of a file"
+    assert settings_of(folder, {"PAGE_TIMEOUT": ""}).page_timeout == 15, "but by the shell"
+
+
+def test_two_names_of_one_key_count_as_one(folder: Path) -> None:
+    write_env(folder / ".env", "SERPER_API_KEY=theirs", "SERPER_BASE_URL=http://theirs.test")
+    with pytest.raises(NotConfigured, match="SERPER_BASE_URL"):
+        settings_of(folder, {"SERPER_KEY_ID": "mine"})
+    write_env(folder / ".env", "https_proxy=http://theirs.test")
+    variables = read_variables({"HTTPS_PROXY": "http://mine.test"}, folder)
+    assert "https_proxy" not in variables
+
+
+def test_a_key_in_the_file_is_no_excuse_where_the_shell_has_it_too(folder: Path) -> None:
+    write_env(folder / ".env", "EXA_API_KEY=bait", "EXA_BASE_URL=http://theirs.test")
+    assert settings_of(folder, {"SERPAPI_API_KEY": "mine"}).exa_base_url == "http://theirs.test"
+    for shell in ({"EXA_API_KEY": "mine"}, {"EXA_API_KEY": ""}):
+        if shell["EXA_API_KEY"]:
+            with pytest.raises(NotConfigured, match="EXA_BASE_URL"):
+                settings_of(folder, shell)
+        else:
+            assert settings_of(folder, shell).exa_api_key.get_secret_value() == ""
+
+
+@pytest.mark.parametrize("name", ["RUNS_DIR", "CACHE_DIR", "PRICES_FILE"])
+def test_a_path_of_a_folder_stays_in_it(name: str, folder: Path, tmp_path: Path) -> None:
+    (folder / "link").symlink_to(tmp_path)
+    inside = ["runs", "./a/b", str(folder / "x"), "a/../b", "."]
+    outside = ["..", str(tmp_path), "/dev", "a/../../b", "link", "link/a/../x", f"{folder}2"]
+    for path in inside:
+        write_env(folder / ".env", f"{name}={path}")
+        assert settings_of(folder, KEYS)
+    for path in outside:
+        write_env(folder / ".env", f"{name}={path}")
+        for offline in (True, False):
+            with pytest.raises(NotConfigured, match=name):
+                settings_of(folder, KEYS, offline=offline)
+        assert settings_of(folder, {}), "there is no key"
+        assert settings_of(folder, KEYS, trust_env=True)
+
+
+RISKY = {"ALLOW_PRIVATE_NETWORK": "1", "FETCH_THROUGH_PROXY": "yes", "API_HOSTS": "a.test"}
+RISKY |= {"GOOGLE_GENAI_USE_VERTEXAI": "true", "OPENAI_SERVERS": "a=http://theirs.test"}
+
+
+@pytest.mark.parametrize("field", RISKS)
+def test_every_risk_is_refused_beside_a_key(field: str, folder: Path) -> None:
+    for name in [name for name, known in KNOWN_VARIABLES.items() if known == field]:
+        short = name.removeprefix(OWN_PREFIX)
+        write_env(folder / ".env", f"{name}={RISKY.get(short, 'http:/theirs.test')}")
+        if short in ("RUNS_DIR", "CACHE_DIR", "PRICES_FILE"):
+            write_env(folder / ".env", f"{name}=/theirs")
+        for keys in ({"EXA_API_KEY": "k"}, {"OTEL_EXPORTER_OTLP_HEADERS": "api-key=k"}):
+            with pytest.raises(NotConfigured, match=name):
+                settings_of(folder, keys)
+        if field not in OFFLINE_RISKS:
+            assert settings_of(folder, KEYS, offline=True), "nothing of it is used"
+
+
+def test_every_address_path_and_switch_of_security_is_among_the_risks() -> None:
+    """A new setting of this kind has to be decided on."""
+    fields = Settings.model_fields
+    kinds = {name for name in fields if name.endswith(("_url", "_dir", "_file", "_endpoint"))}
+    words = ("proxy", "private", "hosts", "vertexai", "project", "servers")
+    kinds |= {name for name in fields if any(word in name for word in words)}
+    assert kinds == {field for field in RISKS if field in fields}
+
+
+def test_what_changes_nothing_is_no_risk(folder: Path) -> None:
+    defaults = ["OPENAI_BASE_URL=https://api.openai.com/v1", "ALLOW_PRIVATE_NETWORK=0"]
+    write_env(folder / ".env", *defaults, "FETCH_THROUGH_PROXY=false", "WIKIPEDIA_BASE_URL=")
+    assert settings_of(folder, KEYS)
+    write_env(folder / ".env", "RUNS_DIR=/theirs", "CACHE_DIR=/theirs")
+    assert settings_of(folder, KEYS, runs_dir="mine", cache_dir="mine"), "the options win"
+
+
+def test_the_users_word_is_not_taken_from_a_file(folder: Path) -> None:
+    write_env(folder / ".env", "EXA_BASE_URL=http://theirs.test", "RESEARCH_AGENT_TRUST_ENV=1")
+    with pytest.raises(NotConfigured):
+        settings_of(folder, KEYS)
+    with pytest.raises(NotConfigured):
+        settings_of(folder, {**KEYS, "RESEARCH_AGENT_TRUST_ENV": "0"})
+    with pytest.raises(UsageError, match="RESEARCH_AGENT_TRUST_ENV"):
+        settings_of(folder, {**KEYS, "RESEARCH_AGENT_TRUST_ENV": "perhaps"})
+
+
+def test_a_users_file_that_others_can_read_is_told(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_env(user_file(), "EXA_API_KEY=mine")
+    read_variables({}, folder)
+    assert not caplog.records
+    user_file().chmod(0o644)
+    read_variables({}, folder)
+    read_variables({}, folder)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{user_file()} can be read or changed by others: chmod 600 it."
+    ]
+
+
+def test_without_a_home_no_folder_passes_for_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", "config")
+    monkeypatch.chdir(folder)
+    write_env(folder / "config" / "research-agent" / "env", "EXA_API_KEY=theirs")
+    assert read_variables({}, Path()) == {}
+
+
+# --- the format ----------------------------------------------------------------------------------
+
+
+def test_a_directory_is_no_file(folder: Path) -> None:
+    (folder / ".env").mkdir()  # a virtual environment
+    assert read_env_file(folder / ".env") == {}
+
+
+def test_the_forms_that_people_write(folder: Path) -> None:
+    text = "\ufeffA=1\r\nexport B = 'two words' # why\r\nC=\"x\\ny\"\nD=$A ${A} #x\nE\nF=\n=\n"
+    (folder / ".env").write_text(text, encoding="utf-8")
+    found = {"A": "1", "B": "two words", "C": "x\ny", "D": "$A ${A}"}
+    assert read_env_file(folder / ".env") == found
+
+
+def test_a_line_of_blanks_takes_no_time(folder: Path) -> None:
+    """python-dotenv needs hours for a megabyte of it, and 15 seconds for 64 kB."""
+    blanks = " " * (MAX_FILE - 20)
+    (folder / ".env").write_text(f"A=b{blanks}c\nB=1\n", encoding="utf-8")
+    assert read_env_file(folder / ".env") == {"B": "1"}
+
+
+@given(st.binary(max_size=300))
+@example(b"A='\\")
+@example(b'A="${HOME}"')
+def test_any_bytes_are_variables_or_refused(body: bytes) -> None:
+    file = Path(os.environ["CACHE_DIR"]) / "any"
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(body)
+    try:
+        found = read_env_file(file)
+    except UsageError:
+        return
+    assert all(name and value for name, value in found.items())
+
+
+@given(
+    st.text(st.characters(codec="utf-8", exclude_characters="\"'#\\", categories=["L", "P", "S"]))
+)
+@example("${PATH}$PATH${PATH:-x}%PATH%$(id)`id`")
+def test_a_value_is_what_stands_there(value: str) -> None:
+    file = Path(os.environ["CACHE_DIR"]) / "value"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"A={value}\n", encoding="utf-8")
+    assert read_env_file(file) == ({"A": value} if value else {})
+
+
+@pytest.mark.parametrize(
+    ("fields", "claims"),
+    [
+        ({}, 8),
+        ({"llm": ("openai:gpt-x",)}, 8),
+        ({"llm": ("openai:qwen",), "openai_base_url": "http://localhost:8080/v1"}, 1),
+        ({"openai_model": "qwen", "openai_base_url": "http://localhost:8080/v1"}, 1),
+        ({"llm": ("gemini", "openai"), "openai_base_url": "http://localhost:8080/v1"}, 8),
+        ({"llm": ("openai:qwen",), "openai_base_url": "http://localhost/", "verify_batch": 4}, 4),
+    ],
+)
+def test_a_model_of_unknown_strength_judges_claims_one_by_one(
+    fields: dict[str, Any], claims: int
+) -> None:
+    assert Settings(**fields).claims_per_call == claims
+
+
+@pytest.mark.parametrize("depth", ["quick", "normal", "deep"])
+def test_a_model_judges_at_every_depth(depth: str) -> None:
+    assert Settings.model_validate({"depth": depth}).verify == "model"
+
+
+def test_names_of_our_own_have_one_prefix_and_go_without_it_too() -> None:
+    """The full name wins; names of services stay as other programs know them."""
+    own = [name for name in ENVIRONMENT if name.startswith(OWN_PREFIX)]
+    assert len(own) > 30 and not [name for name in own if "AGENT_AGENT" in name]
+    assert parse_settings({"AGENT_MAX_USD": "1"}).max_usd == 1
+    assert parse_settings({"RESEARCH_AGENT_MAX_USD": "2", "AGENT_MAX_USD": "1"}).max_usd == 2
+    assert parse_settings({"RESEARCH_AGENT_LLM": "extractive"}).llm == ("extractive",)
+    kept = {name for name in ENVIRONMENT if full_name(name) == name and name not in own}
+    assert {"GEMINI_API_KEY", "OPENAI_MODEL", "SEARXNG_URL"} <= kept
+    assert all(ENVIRONMENT[full_name(name)] == field for name, field in ENVIRONMENT.items())
+
+
+def test_a_file_does_not_take_back_what_the_shell_says_by_the_old_name(folder: Path) -> None:
+    write_env(folder / ".env", "RESEARCH_AGENT_MAX_USD=9")
+    assert settings_of(folder, {"AGENT_MAX_USD": "1"}).max_usd == 1

@@ -1,0 +1,198 @@
+"""Things of one name told apart, and sources that disagree about one thing, which are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.answer.html_format import to_html
+from agent.answer.markdown_format import to_markdown
+from agent.answer.text_format import to_text
+from agent.slots.grounding import ground_rows
+from agent.slots.namesakes import has_other_qualifier
+from agent.slots.rows import SlotValue
+from agent.slots.weighing import make_findings
+from agent.state import Finding, Page, Slot, Source
+from evals.namesakes import READERS, Case, StatedPage, load_cases, run_case
+from tests.support.services import Services
+from tests.support.typed_slots import build_source
+
+TOPIC = "When was Ida Morn born?"
+SINGER = (
+    "Ida Morn is a Danish singer with four albums on a label in Aarhus. Ida Morn was born in {}."
+)
+JUDGE = "Ida Morn sat in the high court at Leeds for twenty winters. Ida Morn was born in {}."
+
+
+def titled(n: int, title: str, text: str, host: str = "") -> Source:
+    source = build_source(n, text)
+    page = source.page
+    moved = Page.from_text(f"https://{host or f's{n}.com'}/{n}", title, text, page.retrieved_at)
+    return source.model_copy(update={"page": moved})
+
+
+def find(
+    topic: str, *sources: Source, values: tuple[str, ...], of: tuple[str, ...] = ()
+) -> Finding:
+    """The finding of a slot of which each source states a value in its last sentence."""
+    rows = [
+        SlotValue(name="born", value=value, source=source.n, quote=value, of=told)
+        for source, value, told in zip(sources, values, of or ("",) * len(values), strict=True)
+    ]
+    slots = (Slot(name="born"),)
+    said, _ = ground_rows(rows, slots, sources)
+    return make_findings(slots, said, sources, topic)[0]
+
+
+def things(finding: Finding) -> list[str]:
+    return [finding.of, *(other.of for other in finding.alternatives)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_two"),
+    [
+        ("Ida Morn (singer)", "Ida Morn (judge)", True),
+        ("Ida Morn (singer) - Site", "Ida Morn, the judge | Other", True),
+        ("Ida Morn", "Ida Morn", True),  # their pages have no word in common
+        ("Ida Morn junior", "Ida Morn", True),
+        ("Ida B. Morn", "Ida Morn", True),
+        ("Ida Morn (1931)", "Ida Morn (1990)", True),  # no words: the pages tell
+        ("Ida Morn (singer)", "A page about courts", False),
+        ("Ida Morn", "Answer 3", False),
+    ],
+)
+def test_titles_tell_things_apart(one: str, other: str, are_two: bool) -> None:
+    sources = titled(1, one, SINGER.format(1990)), titled(2, other, JUDGE.format(1931))
+    finding = find(TOPIC, *sources, values=("1990", "1931"))
+    assert finding.status == ("filled" if are_two else "conflict")
+    assert all(things(finding)) is are_two and len({*things(finding)}) == 1 + are_two
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "value"),
+    [
+        (
+            "Ida Morn",
+            "The Danish singer Ida Morn of Aarhus has four albums. She was born in {}.",
+            "1931",
+        ),
+        (
+            "Ida Morn (musician)",
+            "Ida Morn is a Danish singer of Aarhus with albums. Born: {}.",
+            "1931",
+        ),
+        ("Ida Morn", f"{TOPIC} {JUDGE}", "1931"),  # a page that begins with something else
+        ("Ida Morn", JUDGE, "1988"),  # near the other value: two readings of one
+    ],
+)
+def test_one_person_in_other_words_is_no_namesake(title: str, text: str, value: str) -> None:
+    sources = titled(1, "Ida Morn", SINGER.format(1990)), titled(2, title, text.format(value))
+    finding = find(TOPIC, *sources, values=("1990", value))
+    assert finding.status == "conflict" and not any(things(finding))
+
+
+def test_a_reference_work_has_one_page_for_each_thing() -> None:
+    texts = ("Marl is a town on the river Ell. It has 900 people.", "Marl has 70 people.")
+    pair = [
+        titled(n, title, text, "en.wikipedia.org")
+        for n, (title, text) in enumerate(zip(("Marl", "Marl, Ohio"), texts, strict=True), 1)
+    ]
+    finding = find("How many people has Marl?", *pair, values=("900", "70"))
+    assert finding.status == "filled" and finding.alternatives[0].of == "Marl, Ohio"
+
+
+def test_a_topic_that_says_which_one_gets_that_one() -> None:
+    sources = (
+        titled(1, "Ida Morn (singer)", SINGER.format(1990)),
+        titled(2, "Ida Morn (judge)", JUDGE.format(1931)),
+    )
+    finding = find("When was the judge Ida Morn born?", *sources, values=("1990", "1931"))
+    assert (finding.value, finding.status, finding.alternatives) == ("1931", "filled", ())
+
+
+def test_within_one_thing_sources_may_still_disagree() -> None:
+    sources = (
+        titled(1, "Ida Morn (singer)", SINGER.format(1990)),
+        titled(2, "Ida Morn (judge)", JUDGE.format(1931)),
+        titled(3, "Ida Morn (judge)", "At Leeds sat Ida Morn. It is said she was born in 1940."),
+    )
+    finding = find(TOPIC, *sources, values=("1990", "1931", "1940"))
+    assert finding.status == "conflict" and len({*things(finding)}) == 2
+
+
+def test_what_a_reader_says_counts_if_its_source_has_the_words() -> None:
+    page = "Ida Morn may be a singer, born in 1990, or a judge, who was born in 1931."
+    for told, are_two in ((("singer", "judge"), True), (("dancer", "pilot"), False)):
+        source = titled(1, "Names", page)
+        finding = find(TOPIC, source, source, values=("1990", "1931"), of=told)
+        assert (finding.status == "filled") is are_two
+        assert things(finding) == ([*told] if are_two else ["", ""])
+    names = ("Ida Morn the singer", "Ida Morn the judge")  # what is said of both tells nothing
+    both = (
+        titled(1, "Ida Morn", SINGER.format(1990)),
+        titled(2, "Court", f"The judge {JUDGE.format(1931)}"),
+    )
+    assert things(find(TOPIC, *both, values=("1990", "1931"), of=names)) == [*names]
+    meant = find("When was the judge Ida Morn born?", *both, values=("1990", "1931"), of=names)
+    assert (meant.value, meant.alternatives) == ("1931", ())
+    held = "judge " * 200  # bounded
+    finding = find(TOPIC, titled(1, "x", SINGER.format(1990)), values=("1990",), of=(held,))
+    assert finding.of == ""
+
+
+def test_has_other_qualifier() -> None:
+    assert has_other_qualifier("Mercury (planet)", "Mercury")
+    assert has_other_qualifier("Mercury（行星）", "Mercury (god)")
+    assert not has_other_qualifier("Mercury (planet)", "Mercury (planet)")
+    assert not has_other_qualifier("Mercury (planet)", "Venus (planet)")
+    assert not has_other_qualifier("", "")
+
+
+# --- through the product -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_each_thing_is_told_with_what_it_is(
+    reader: str, services: Services, tmp_path: Path
+) -> None:
+    [case] = [c for c in load_cases("tune") if c.question.startswith("When was Winter Orchard")]
+    answer = run_case(case, reader, tmp_path, services).answer
+    slot = next(iter(answer.slots.values()))
+    assert (answer.status, slot.status) == ("complete", "filled")
+    assert {slot.of and slot.value, slot.alternatives[0].value} == {"1938", "2009"}
+    for shown in (answer.answer, to_text(answer), to_markdown(answer), to_html(answer)):
+        for word in ("1938", "2009", "novel", "album"):
+            assert word in shown
+        assert "but also" not in shown and "sources disagree" not in shown
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_sentences_alike_but_for_a_number_are_of_two_things(
+    reader: str, services: Services, tmp_path: Path
+) -> None:
+    pages = tuple(
+        StatedPage(f"Ida Morn ({of})", f"{of}.com", year, of, f"A {of}. {text.format(year)}")
+        for of, year, text in (("singer", "1990", SINGER), ("judge", "1931", JUDGE))
+    )
+    answer = run_case(Case("people", 2, TOPIC, pages), reader, tmp_path, services).answer
+    assert answer.status == "complete" and not any("disagree" in one for one in answer.warnings)
+    years = {claim.intro.split(": ")[1] for claim in answer.claims if claim.intro}
+    assert years == {"1990", "1931"}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_two_dates_of_one_person_are_a_disagreement(
+    reader: str, services: Services, tmp_path: Path
+) -> None:
+    [case] = [c for c in load_cases("tune") if c.question.startswith("When was Lena Corvath")]
+    answer = run_case(case, reader, tmp_path, services).answer
+    slot = next(iter(answer.slots.values()))
+    assert (answer.status, slot.status, slot.of) == ("partial", "conflict", "")
+    assert "of" not in slot.model_dump() and "of" not in slot.alternatives[0].model_dump()
+    for shown in (to_text(answer), to_markdown(answer), to_html(answer)):
+        sides = [
+            shown.index(text) for text in ("3 May 1871", "5 May 1873", "Lena Corvath was born")
+        ]
+        assert "The sources disagree" in shown[: sides[0]]
+        assert max(sides[:2]) < sides[2]  # both values, with their sources, before any sentence

@@ -1,0 +1,248 @@
+"""Slots with a schema in whole runs: prompts, conflicts, replay, audit, and without a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from agent.answer import Answer, answer_schema, to_json
+from agent.audit.changes import compare_answers
+from agent.errors import UsageError
+from agent.run import Run, research
+from agent.run.audit import audit_answer
+from agent.settings import Settings, parse_settings
+from agent.state.json_data import Json
+from tests.support.services import ModelRequest, Reply, Services
+from tests.support.thinker import support_all
+from tests.support.typed_slots import SCHEMA, TEXT, TOPIC, object_schema
+
+
+def run_audited(settings: Settings, topic: str = TOPIC) -> tuple[Run, Answer, Json]:
+    """Run to the end and audit; return the run, its answer, and the answer as the user gets it."""
+    run = research(topic, settings)
+    for _ in run:
+        pass
+    answer = run.answer()
+    shown: Json = json.loads(to_json(answer))
+    assert audit_answer(shown)["failures"] == []
+    return run, answer, shown
+
+
+def slot_row(name: str, value: Any, n: int, quote: str) -> Json:
+    return {"name": name, "value": value, "source": n, "quote": quote}
+
+
+def script_reflection(
+    reflect: Callable[[ModelRequest], list[Json]],
+) -> Callable[[ModelRequest], Reply]:
+    """Return a model whose reflection is scripted; it writes its answer from the first source."""
+
+    def think(asked: ModelRequest) -> Reply:
+        if asked.task == "generate_queries":
+            return {"queries": ["cup 1987"], "slots": []}
+        if asked.task == "reflect":
+            return {"slots": reflect(asked), "need_more": False, "new_queries": []}
+        if asked.task == "verify":
+            return support_all(asked)
+        cited = [{"source": 1, "quote": "Argentina won the cup."}]
+        return {"answer": "Argentina won the cup [1].", "citations": cited}
+
+    return think
+
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    services.pages = {"ours": TEXT}
+    services.hits = {TOPIC: ["ours"]}
+    goals = [{"player": "Messi", "minute": "23rd minute"}, {"player": "Di Maria", "minute": 236}]
+    services.think = script_reflection(
+        lambda asked: [
+            slot_row("winner", "Argentina", 1, "Argentina won the cup."),
+            slot_row("day", "29 June 1987", 1, "The final was on 29 June 1987"),
+            slot_row(
+                "venue", {"capacity": "114,600"}, 1, "before 114,600 people, the whole capacity"
+            ),
+            slot_row("goalscorers", goals, 1, TEXT[-80:]),
+            slot_row("stage", "The last match", 1, "The final"),
+        ]
+    )
+    return services
+
+
+def test_a_schema_is_asked_filled_and_told_as_one_object(
+    world: Services, settings: Settings
+) -> None:
+    run, answer, shown = run_audited(settings.model_copy(update={"slots_schema": SCHEMA}))
+    assert (
+        "- goalscorers[].minute (integer, digits alone, maximum 130, minimum 1):"
+        in world.model_requests[1].prompt
+    )
+    assert '- stage (one of ["Final", "Group"]):' in world.model_requests[1].prompt
+    assert shown["data"] == {
+        "winner": "Argentina",
+        "day": "1987-06-29",
+        "stage": None,
+        "venue": {"capacity": 114600},
+        "goalscorers": [{"player": "Messi", "minute": 23}, {"player": "Di Maria", "minute": None}],
+    }
+    assert answer.slots["goalscorers[0].minute"].citations == (1,)
+    assert answer.slots["goalscorers[1].minute"].status == "missing"
+    assert any(
+        "'236' is not a value of type integer within its limits" in w for w in answer.warnings
+    )
+    assert any("'The last match' is not one of its options" in w for w in answer.warnings)
+    assert run.research.round == 2  # a leaf was missing: more was searched
+    assert f"{TOPIC} stage" in run.research.queries
+    Draft202012Validator(answer_schema()).validate(shown)
+
+
+def test_a_replay_and_a_resume_repeat_the_schema(world: Services, settings: Settings) -> None:
+    with_schema = settings.model_copy(update={"slots_schema": SCHEMA, "resume": "typed"})
+    _, answer, shown = run_audited(with_schema)
+    assert answer.run and answer.run.journal
+    asked = len(world.model_requests)
+    _, _, again = run_audited(settings.model_copy(update={"resume": "typed"}), "")
+    _, _, replayed = run_audited(Settings(replay=Path(answer.run.journal)), "")
+    assert shown["data"] == again["data"] == replayed["data"] and len(world.model_requests) == asked
+
+
+def test_without_a_schema_there_is_no_data(world: Services, settings: Settings) -> None:
+    named = settings.model_copy(update={"slots": ("winner",)})
+    _, _, shown = run_audited(named)
+    assert "data" not in shown and shown["slots"]["winner"]["value"] == "Argentina"
+    assert "data" in answer_schema()["properties"] and "data" not in answer_schema()["required"]
+    with pytest.raises(UsageError, match="Slots and a schema"):
+        research(TOPIC, named.model_copy(update={"slots_schema": SCHEMA}))
+
+
+WINNER = object_schema(winner={"type": "string"})
+RIVALS = {"ours": "Argentina won the cup.", "theirs": "France won the cup, said a paper."}
+THIRD = "It is well known in Rosario that Argentina won the cup then."
+
+
+def report_rivals(asked: ModelRequest) -> list[Json]:
+    """Report each source's value; in the second round only the new one, as some models do."""
+    statements = [("Argentina", RIVALS["ours"]), ("France", RIVALS["theirs"]), ("Argentina", THIRD)]
+    shown = [(n, v, q) for n, (v, q) in enumerate(statements, 1) if q in asked.prompt]
+    return [slot_row("winner", v, n, q) for n, v, q in (shown[2:] or shown)]
+
+
+def test_a_conflict_is_searched_for_and_settled_by_a_third_source(
+    services: Services, settings: Settings
+) -> None:
+    query = f"{TOPIC} winner Argentina or France"
+    services.pages = {**RIVALS, "third": THIRD}
+    services.hits = {TOPIC: ["ours", "theirs"], query: ["third"]}
+    services.think = script_reflection(report_rivals)
+    run, answer, shown = run_audited(settings.model_copy(update={"slots_schema": WINNER}))
+    assert services.tasks() == ["generate_queries", "reflect", "reflect", "verify"]
+    assert services.search_queries[-1] == query
+    winner = answer.slots["winner"]
+    assert (winner.value, winner.status, winner.weight) == ("Argentina", "filled", 0.7)
+    assert winner.citations == (1, 2, 3)
+    assert [(a.value, a.citations) for a in winner.alternatives] == [("France", (2,))]
+    assert RIVALS["theirs"].rstrip(".") in answer.answer  # both sides are told, though settled
+    assert any("disagree" in warning for warning in answer.warnings)
+    assert shown["data"] == {"winner": "Argentina"}
+
+
+def test_a_conflict_that_stays_is_told_with_both_sides(
+    services: Services, settings: Settings
+) -> None:
+    services.pages, services.hits = dict(RIVALS), {TOPIC: ["ours", "theirs"]}
+    services.think = script_reflection(report_rivals)
+    _, answer, shown = run_audited(settings.model_copy(update={"slots_schema": WINNER}))
+    winner = answer.slots["winner"]
+    assert (winner.status, winner.value, winner.citations) == ("conflict", "Argentina", (1, 2))
+    assert [(a.value, a.citations) for a in winner.alternatives] == [("France", (2,))]
+    assert {c.id: c.quote for c in answer.citations if c.id == 2} == {2: RIVALS["theirs"]}
+    settled = json.loads(json.dumps(shown))
+    settled["slots"]["winner"] |= {"status": "filled", "confidence": 0.6}
+    change = compare_answers(shown, settled)["slots"]["winner"]
+    assert change["old"]["alternatives"][0]["weight"] == 0.4 and change["new"]["confidence"] == 0.6
+
+
+MINUTE = "goalscorers[0].minute"
+TAMPERED: list[tuple[str, Callable[[Json], Any]]] = [
+    ("slots.winner.value", lambda a: a["slots"]["winner"].update(value="Brazil")),
+    (f"slots.{MINUTE}.value", lambda a: a["slots"][MINUTE].update(value=24)),
+    ("slots.stage.status", lambda a: a["slots"]["stage"].update(status="filled")),
+    ("slots.winner", lambda a: a["slots"]["winner"].update(citations=[9])),
+    ("data.winner", lambda a: a["data"].update(winner="Brazil")),
+    ("data.goalscorers[0].minute", lambda a: a["data"]["goalscorers"][0].update(minute=23.0)),
+    ("data.goalscorers[2].player", lambda a: a["data"]["goalscorers"].append({"player": "X"})),
+    ("data.more", lambda a: a["data"].update(more=1)),
+    ("data", lambda a: a.pop("data")),
+]  # fmt: skip
+
+
+def test_tampering_with_slots_or_data_is_told_where(world: Services, settings: Settings) -> None:
+    _, _, shown = run_audited(settings.model_copy(update={"slots_schema": SCHEMA}))
+    for where, tamper in TAMPERED:
+        changed = json.loads(json.dumps(shown))
+        tamper(changed)
+        assert where in [fault["where"] for fault in audit_answer(changed)["failures"]], where
+
+
+def test_offline_the_demo_fills_a_schema(tmp_path: Path) -> None:
+    goals = SCHEMA["properties"]["goalscorers"]
+    wanted = object_schema(
+        winner={"type": "string"},
+        date={"type": "string", "format": "date", "description": "day of the final"},
+        goalscorers=goals,
+        referee={"type": "string"},
+        mascot={"type": "string"},
+    )
+    kept = {"runs_dir": tmp_path / "runs", "cache_dir": tmp_path / "cache"}
+    offline = parse_settings({}, offline=True, slots_schema=wanted, **kept)
+    _, answer, shown = run_audited(offline, "Who won the 2022 FIFA World Cup?")
+    names = ["Lionel Messi"] * 2 + ["Ángel Di María"] + ["Kylian Mbappé"] * 3
+    minutes = [23, 108, 36, 80, 81, 118]
+    assert shown["data"] == {
+        "winner": "Argentina",
+        "date": "2022-12-18",
+        "goalscorers": [
+            {"player": name, "minute": minute} for name, minute in zip(names, minutes, strict=True)
+        ],
+        "referee": "Szymon Marciniak",
+        "mascot": None,
+    }
+
+
+def test_offline_pages_that_disagree_are_both_heard(tmp_path: Path) -> None:
+    rows = [
+        ("a", "Report", "Chile | 2–1 | Peru\nRojas 3' | Report | Vega 9'\nArena | Referee: Al Pay"),
+        ("b", "File", "Chile | 3–1 | Peru\nSoto 8' | Report | Vega 9'\nGround | Referee: Al Pay"),
+    ]
+    corpus = tmp_path / "c.jsonl"
+    text = "{0} of the 1999 Copa America, Chile against Peru.\n\n4 May 1999 | 18:00\n{1}\n"
+    corpus.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "title": f"1999 Copa America {kind}",
+                    "text": text.format(kind, body),
+                    "url": f"https://{host}.example/",
+                }
+            )
+            + "\n"
+            for host, kind, body in rows
+        )
+    )
+    kept = {"runs_dir": tmp_path / "runs", "cache_dir": tmp_path / "cache", "corpus": corpus}
+    offline = parse_settings({}, offline=True, slots=("score", "referee"), **kept)
+    run, answer, _ = run_audited(
+        offline, "What was the score of Chile against Peru at the 1999 Copa America?"
+    )
+    score = answer.slots["score"]
+    assert score.status == "conflict" and {score.value, score.alternatives[0].value} == {
+        "2–1",
+        "3–1",
+    }
+    assert answer.slots["referee"].status == "filled"
+    assert any("2–1" in query and "3–1" in query for query in run.research.queries)

@@ -1,0 +1,242 @@
+"""Which pages are read: in the first round by rank, later further ones, for what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from agent.settings import Settings
+from agent.state import Event, Hit, Page, PageRead, Queried, Research, Searched, SearchResults
+from agent.steps.page_choice import best_hits, choose_pages
+from tests.support.services import Raw, Services, as_html
+from tests.support.thinker import Fact, Thinker
+from tests.support.worlds import comparable_events, run_to_end
+
+TOPIC = "Where was the founder of Velmora Works born?"
+
+
+def hits_of(*urls: str) -> tuple[Hit, ...]:
+    return tuple(Hit(url=f"https://{url}") for url in urls)
+
+
+def names(hits: list[Hit]) -> list[str]:
+    return [hit.url.removeprefix("https://") for hit in hits]
+
+
+def searched(round: int, query: str, hits: tuple[Hit, ...]) -> Searched:
+    return Searched(round=round, found=SearchResults(query=query, hits=hits, provider="x"))
+
+
+def read(hit: Hit) -> PageRead:
+    page = Page.from_text(hit.url, hit.title, "It says so.", "2026-01-01T00:00:00Z")
+    return PageRead(page=page, hit=hit)
+
+
+def research_with(*events: Event) -> Research:
+    research = Research(TOPIC)
+    for event in events:
+        research.grow(event)
+    return research
+
+
+# --- the hits of one search --------------------------------------------------------------------
+
+
+def test_one_page_of_each_owner_comes_before_a_second_one() -> None:
+    found = hits_of("a.news.com/1", "b.news.com/2", "news.com/3", "one.co.uk/a", "two.co.uk/b")
+    assert names(best_hits(found, 3)) == ["a.news.com/1", "one.co.uk/a", "two.co.uk/b"]
+    few = found[:3]  # nothing else is left
+    assert names(best_hits(few, 2)) == ["a.news.com/1", "b.news.com/2"]
+
+
+def test_free_hosts_have_many_owners_and_a_reference_work_many_subjects() -> None:
+    blogs = hits_of("ann.wordpress.com/", "bob.wordpress.com/", "cy.net/")
+    assert names(best_hits(blogs, 2)) == ["ann.wordpress.com/", "bob.wordpress.com/"]
+    town = hits_of("en.wikipedia.org/wiki/Town", "en.wikipedia.org/wiki/Mayor", "cy.net/")
+    assert names(best_hits(town, 2)) == names(list(town[:2]))
+
+
+def test_a_near_copy_waits_unless_it_differs_in_a_number() -> None:
+    text = "The old bridge over the river Vels was opened on a rainy day in {} by the mayor himself"
+    first, copy, other = (
+        Hit(url=f"https://{name}.com/", title="The bridge", snippet=text.format(year))
+        for name, year in (("a", 1904), ("b", 1904), ("c", 1905))
+    )
+    plain = Hit(url="https://d.com/", title="Bridges", snippet="They cross rivers.")
+    assert best_hits([first, copy, other, plain], 3) == [first, other, plain]
+
+
+QUESTION = "In which town was the founder of Velmora Works born?"
+
+
+@pytest.mark.parametrize("topic", [QUESTION, "维尔莫拉工厂的创始人出生在哪里？"])
+def test_of_pages_that_repeat_the_question_one_is_read_first(topic: str) -> None:
+    asking = [
+        Hit(url=f"https://lies{n}.com/", title=title, snippet=snippet)
+        for n, (title, snippet) in enumerate([("A", f"… {topic}"), (topic, "B"), ("C", topic)])
+    ]
+    honest = hits_of("one.com/", "two.com/")
+    found = [*asking, *honest]
+    assert best_hits(found, 4, topic) == [asking[0], *honest, asking[1]]
+
+
+@pytest.mark.parametrize("topic", ["The Long Road to the Velmora Works", "Velmora?", ""])
+def test_what_is_no_long_question_stands_on_many_pages(topic: str) -> None:
+    named = [Hit(url=f"https://{host}.com/", title=f"{topic} {host}") for host in ("a", "b")]
+    assert best_hits([*named, *hits_of("one.com/")], 2, topic) == named
+
+
+def test_pages_that_say_the_same_give_way_to_reference_works() -> None:
+    said = "The founder of Velmora Works was born in {}, as {} know."
+    alike = [
+        Hit(url=f"https://lies{n}.com/", snippet=said.format("Ulm", who))
+        for n, who in enumerate(("locals", "experts", "people"))
+    ]
+    other = Hit(url="https://one.com/", snippet="Velmora makes pumps for mines near the sea.")
+    works = hits_of("en.wikipedia.org/wiki/Velmora", "britannica.com/velmora")
+    assert best_hits([*alike, *works], 3) == [alike[0], works[1], works[0]]
+    assert best_hits([alike[0], other, alike[1], *works], 3) == [alike[0], other, works[0]]
+    assert best_hits([alike[0], other, alike[1], works[0]], 3) == [alike[0], other, works[0]]
+    assert best_hits([*works, *alike], 3) == [*works, alike[0]]
+
+
+def test_five_planted_pages_leave_a_place_for_the_reference_work() -> None:
+    planted = hits_of(*(f"lies{n}.com/" for n in range(5)))
+    honest = hits_of("en.wikipedia.org/wiki/It")
+    assert names(best_hits(planted + honest, 3)) == [
+        "lies0.com/",
+        "lies1.com/",
+        "en.wikipedia.org/wiki/It",
+    ]
+    assert names(best_hits(planted + honest, 1)) == ["lies0.com/"]
+
+
+@pytest.mark.parametrize(
+    ("title", "topic"),
+    [
+        ("Ada Lund", "What do Bo Ek and Ada Lund have in common?"),
+        ("Ada Lund - Wikipedia", "Where was Ada Lund born?"),
+        ("Ada Lund (painter)", "Where was Ada Lund born?"),
+        ("维尔莫拉", "维尔莫拉工厂的创始人出生在哪里？"),
+    ],
+)
+def test_a_page_that_the_topic_names_comes_first(title: str, topic: str) -> None:
+    named = Hit(url="https://named.com/", title=title)
+    assert best_hits([*hits_of("a.com/", "b.com/"), named], 2, topic)[0] == named
+
+
+@pytest.mark.parametrize("title", ["", "A", "Born", "Ada", "Lund", "Ada Lund's house", "in"])
+def test_a_title_of_other_words_changes_no_order(title: str) -> None:
+    found = [*hits_of("a.com/"), Hit(url="https://other.com/", title=title)]
+    assert best_hits(found, 2, "Where was Adam Lunden born in?") == found
+
+
+# --- the pages of a round ----------------------------------------------------------------------
+
+
+def test_overlapping_queries_add_no_page_in_the_first_round_and_further_ones_later() -> None:
+    found = hits_of(*(f"{name}.com/" for name in "abcdefghijklm"))
+    first = research_with(
+        Queried(round=1, queries=("one", "two")),
+        searched(1, "one", found),
+        searched(1, "two", found),
+    )
+    assert choose_pages(first, 2) == list(found[:2])
+    for hit in found[:2]:
+        first.grow(read(hit))
+    for event in (
+        Queried(round=2, queries=("three", "four")),
+        searched(2, "three", found),
+        searched(2, "four", found),
+    ):
+        first.grow(event)
+    assert choose_pages(first, 2) == list(found[2:10]), "one for each query, and six more"
+    first.grow(read(found[2]))
+    assert choose_pages(first, 2) == list(found[3:10]), (
+        "what a round reads stays the same while it reads"
+    )
+
+
+def test_a_later_round_tops_up_with_what_fits_the_topic_and_what_is_missing() -> None:
+    found = hits_of("a.com/", "b.com/", "c.com/")
+    person = Hit(url="https://person.com/", title="A founder", snippet="She was born in Lund.")
+    cats = Hit(url="https://cats.com/", title="Cats", snippet="They sleep.")
+    research = research_with(
+        Queried(round=1, queries=(TOPIC,)),
+        searched(1, TOPIC, (*found, cats, person)),
+        *map(read, found),
+        Queried(round=2, queries=("nothing of use",)),
+        searched(2, "nothing of use", ()),
+    )
+    assert choose_pages(research, 3) == [person]
+    assert choose_pages(research, 0) == []
+
+
+def test_what_several_searches_found_comes_before_what_one_found_further_below() -> None:
+    told = "The founder was born in Lund."
+    often, once = (Hit(url=f"https://{n}.com/", title=n, snippet=told) for n in ("often", "once"))
+    research = research_with(
+        Queried(round=1, queries=("one", "two")),
+        searched(1, "one", (once, often)),
+        searched(1, "two", (often,)),
+        Queried(round=2, queries=("nothing of use",)),
+        searched(2, "nothing of use", ()),
+    )
+    assert choose_pages(research, 1) == [often, once]
+
+
+WORLD = {name: f"{name} tells nothing of the matter." for name in "abcdefgh"}
+
+
+@pytest.fixture
+def world(services: Services) -> Services:
+    """Pages of which none answers; queries of the second round overlap with those of the first."""
+    services.pages = {**WORLD, "founder": "Ada Lindqvist was born in Uppsala."}
+    first, later = ["a", "b", "c", "d", "founder"], ["a", "b", "e", "f"]
+    services.hits = {TOPIC: first, "Velmora": first[::-1][1:], "Ada born": later, "Ada": later}
+    facts = [Fact("city", "Uppsala", "Ada Lindqvist was born")]
+    services.think = Thinker(facts, ["Velmora"], {"city": "Ada born"})
+    return services
+
+
+def test_the_second_round_reads_on_and_never_a_page_that_it_does_not_use(
+    world: Services, settings: Settings
+) -> None:
+    run, answer = run_to_end(TOPIC, settings.model_copy(update={"pages_per_query": 3}))
+    titles = [source.page.title for source in run.research.sources]
+    assert titles == ["a", "b", "c", "d", "e", "f", "founder"]
+    assert sorted(world.page_requests) == sorted(titles)
+    assert answer.answer.startswith("The city is Uppsala")
+
+
+def test_which_pages_are_read_does_not_depend_on_who_answers_first(
+    world: Services, settings: Settings
+) -> None:
+    seen = []
+    for seed in range(3):
+        chance = Random(seed)
+        world.latency = lambda chance=chance: chance.random() / 20
+        run, _ = run_to_end(TOPIC, settings.model_copy(update={"cache": False}))
+        seen.append([event for event in comparable_events(run) if event["type"] != "asked"])
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_reading_begins_without_the_page_that_hangs_and_a_replay_does_too(
+    world: Services, settings: Settings
+) -> None:
+    world.pages["c"] = Raw(200, as_html("c", "late"), {"Content-Type": "text/html"}, delay=3)
+    eager = settings.model_copy(update={"patience": 0.2, "max_rounds": 1})
+    run, answer = run_to_end(TOPIC, eager)
+    failed = [(e.subject, e.outcome) for e in run.research.events if e.type == "failed"]
+    assert failed == [(world.url("c"), "missed")] and answer.run and answer.run.journal
+    replayed, _ = run_to_end(TOPIC, eager.model_copy(update={"replay": Path(answer.run.journal)}))
+    assert comparable_events(replayed) == comparable_events(run)
+
+
+def test_a_page_is_of_the_query_that_found_it_first() -> None:
+    found, other, unknown = hits_of("a.example/x", "b.example", "c.example")
+    research = research_with(searched(1, "first", (found,)), searched(1, "second", (found, other)))
+    queries = [research.query_that_found(hit) for hit in (found, other, unknown)]
+    assert queries == ["first", "second", TOPIC]

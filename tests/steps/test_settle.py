@@ -1,0 +1,347 @@
+"""What an answer is beside its draft: both sides of a conflict, facts, numbers, and the status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.answer import Answer, RunInfo, Usage, build_answer
+from agent.answer.event_format import format_event_json, format_event_line
+from agent.evidence import anchor_quote
+from agent.evidence.copies import find_rivals
+from agent.slots.forms import holds_value, is_echo
+from agent.slots.grounding import ground_rows
+from agent.slots.rows import SlotValue
+from agent.slots.weighing import make_findings
+from agent.state import (
+    Answered,
+    Asked,
+    Attempt,
+    Claim,
+    Finding,
+    Hit,
+    PageRead,
+    Quote,
+    Reflected,
+    Research,
+    Searched,
+    SearchResults,
+    Slot,
+    Source,
+    Verified,
+)
+from agent.steps.settle import settle
+from tests.support.typed_slots import build_source
+
+RUN = RunInfo(id="monday", strategy="slots", started_at="2026-01-02T03:04:05Z")
+STAFF = ("Acme Pumps has 4,200 employees in Ulm.", "Acme Pumps has 3,850 employees in Ulm.")
+
+
+def read(*texts: str, slots: tuple[Slot, ...] = ()) -> Research:
+    """A research that has read these pages."""
+    research = Research("How many employees does Acme Pumps have?", slots)
+    for n, text in enumerate(texts, 1):
+        page = build_source(n, text).page
+        research.grow(PageRead(page=page, hit=Hit(url=page.url)))
+    return research
+
+
+def quote(source: Source, text: str) -> Quote:
+    found = anchor_quote(text, source)
+    assert found
+    return found
+
+
+def reflect(research: Research, *rows: dict[str, Any], answerable: bool = True) -> None:
+    values = [SlotValue.model_validate(row) for row in rows]
+    said, _ = ground_rows(values, research.slots, research.sources)
+    findings = make_findings(research.slots, said, research.sources)
+    research.grow(
+        Reflected(round=1, findings=findings, said=said, answerable=answerable, need_more=False)
+    )
+
+
+def row(value: str, source: int, text: str, name: str = "employees") -> dict[str, Any]:
+    return {"name": name, "value": value, "source": source, "quote": text}
+
+
+def end(research: Research, text: str = "", **draft: Any) -> Answer:
+    """The answer of a run whose draft, or none, was checked."""
+    research.grow(
+        Answered(text=text, quotes=draft.get("quotes", ()), claims=draft.get("claims", ()))
+    )
+    checked = {"text": text, "quotes": (), "claims": (), **draft}
+    research.grow(settle(Verified(**checked), research))
+    return build_answer(research, usage=Usage(), run=RUN)
+
+
+EMPLOYEES = (Slot(name="employees", description="how many people work there"),)
+
+
+def test_both_sides_of_a_slot_in_conflict_are_said() -> None:
+    research = read(*STAFF, slots=EMPLOYEES)
+    reflect(research, row("4,200", 1, STAFF[0]), row("3,850", 2, STAFF[1]))
+    answer = end(research)
+    assert answer.slots["employees"].status == "conflict" and answer.status == "partial"
+    assert [(c.text, c.citations, c.form, c.by) for c in answer.claims] == [
+        (STAFF[0], (1,), "item", "rule"),
+        (STAFF[1], (2,), "item", "rule"),
+    ]
+    assert {claim.intro for claim in answer.claims} == {"employees: 4,200 / 3,850"}
+
+
+def test_both_sides_of_a_settled_slot_are_told_if_the_other_weighs_enough() -> None:
+    told = (*STAFF, "In Ulm, 4,200 employees work at Acme Pumps, says a paper.")
+    research = read(*told, slots=EMPLOYEES)
+    reflect(research, row("4,200", 1, told[0]), row("3,850", 2, told[1]), row("4,200", 3, told[2]))
+    claim = Claim(text=told[2], citations=(3,), verdict="supported", by="rule")
+    answer = end(research, text="x", claims=(claim,), quotes=(quote(research.sources[2], told[2]),))
+    assert answer.slots["employees"].status == "filled"
+    assert [claim.text for claim in answer.claims] == [told[2], STAFF[0], STAFF[1]]
+    assert {claim.intro for claim in answer.claims[1:]} == {"employees: 4,200 / 3,850"}
+    assert any("The value that weighs most is given." in warning for warning in answer.warnings)
+
+
+def test_what_the_answer_needs_comes_before_the_draft_and_the_rest_behind_it() -> None:
+    founded = ("Acme Pumps was founded in 1921.", "Acme Pumps was founded in 1908 as a forge.")
+    slots = (*EMPLOYEES, Slot(name="founded", needed=False))
+    draft = "Acme Pumps makes pumps for mines."
+    research = read(STAFF[0], f"{founded[0]} {draft}", f"{STAFF[1]} {founded[1]}", slots=slots)
+    reflect(
+        research,
+        row("4,200", 1, STAFF[0]),
+        row("3,850", 3, STAFF[1]),
+        row("1921", 2, founded[0], "founded"),
+        row("1908", 3, founded[1], "founded"),
+    )
+    claim = Claim(text=draft, citations=(2,), verdict="supported", by="rule")
+    answer = end(research, text="x", claims=(claim,), quotes=(quote(research.sources[1], draft),))
+    assert [claim.text for claim in answer.claims] == [*STAFF, draft, *founded]
+
+
+def test_a_side_that_opens_with_a_pronoun_has_the_sentence_before_it() -> None:
+    texts = ("Ida Morn is a singer. She was born in 1931.", "Ida Morn, a singer, was born in 1935.")
+    research = read(*texts, slots=(Slot(name="born"),))
+    reflect(
+        research,
+        row("1931", 1, "She was born in 1931.", "born"),
+        row("1935", 2, texts[1], "born"),
+    )
+    draft = Claim(text="She was born in 1931.", citations=(1,), verdict="supported", by="m")
+    answer = end(
+        research, text="x", claims=(draft,), quotes=(quote(research.sources[0], draft.text),)
+    )
+    assert [(claim.text, claim.by) for claim in answer.claims] == [(t, "rule") for t in texts]
+
+
+def test_a_page_with_another_number_is_heard_though_the_reader_passed_it_over() -> None:
+    research = read(*STAFF, slots=EMPLOYEES)
+    reflect(research, row("4,200", 1, STAFF[0]))
+    finding = research.findings["employees"]
+    assert finding.status == "conflict" and finding.alternatives[0].value == "3,850"
+
+
+def test_both_sides_are_said_without_slots_too() -> None:
+    research = read(*STAFF)
+    source = research.sources[1]
+    claim = Claim(text=STAFF[1], citations=(2,), verdict="supported", by="rule")
+    answer = end(research, text="x", claims=(claim,), quotes=(quote(source, STAFF[1]),))
+    assert answer.status == "partial" and {c.text for c in answer.claims} == set(STAFF)
+    assert {claim.intro for claim in answer.claims} == {"3,850 / 4,200"}
+    assert {citation.id for citation in answer.citations} == {1, 2}
+    assert any("disagree" in warning for warning in answer.warnings)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        STAFF[0],
+        "Acme Pumps has 3,850 employees in Rome.",  # of another place
+        "It has 4,200 employees in Ulm.",
+        "Acme Pumps had 4,300 of its 9,000 employees in Ulm.",
+    ],
+)
+def test_other_sentences_are_no_disagreement(other: str) -> None:
+    sources = read(STAFF[0], other).sources
+    assert find_rivals([quote(sources[0], STAFF[0])], sources) == []
+
+
+def test_pages_about_two_years_do_not_disagree() -> None:
+    sources = [build_source(n, text) for n, text in enumerate(STAFF, 1)]
+    titled = [
+        source.model_copy(update={"page": source.page.model_copy(update={"title": f"Acme {year}"})})
+        for source, year in zip(sources, (2019, 2020), strict=True)
+    ]
+    assert find_rivals([quote(sources[0], STAFF[0])], sources)
+    assert find_rivals([quote(titled[0], STAFF[0])], titled) == []
+
+
+def test_the_quotes_of_the_slots_are_the_answer_where_no_draft_is_left() -> None:
+    research = read(f"Pumps are fine. {STAFF[0]}", slots=EMPLOYEES)
+    reflect(research, row("4,200", 1, "4,200 employees"))
+    answer = end(research)
+    assert answer.answer == "Acme Pumps has 4,200 employees in Ulm [1]."
+    assert answer.status == "partial" and "draft" in " ".join(answer.warnings)
+
+
+def test_without_a_draft_and_a_slot_the_run_says_that_it_found_nothing() -> None:
+    research = read("Pumps are fine.", slots=EMPLOYEES)
+    reflect(research, answerable=False)
+    answer = end(research)
+    assert (
+        answer.status == "insufficient" and not answer.claims and "do not answer" in answer.answer
+    )
+
+
+# --- the status ----------------------------------------------------------------------------------
+
+
+def supported(research: Research, **changed: Any) -> Answer:
+    claim = Claim(text=STAFF[0], citations=(1,), verdict="supported", by="rule")
+    return end(
+        research,
+        text="x",
+        claims=(claim.model_copy(update=changed),),
+        quotes=(quote(research.sources[0], STAFF[0]),),
+    )
+
+
+def test_an_answer_is_complete_only_where_nothing_is_missing() -> None:
+    assert supported(read(STAFF[0])).status == "complete"
+    assert supported(read(STAFF[0]), verdict="unchecked", by="").status == "partial"
+    assert supported(read(STAFF[0]), verdict="partial", by="m").status == "partial"
+    needed = supported(read(STAFF[0], slots=EMPLOYEES))
+    assert needed.status == "partial" and "Not found: employees." in needed.warnings
+    optional = tuple(slot.model_copy(update={"needed": False}) for slot in EMPLOYEES)
+    assert supported(read(STAFF[0], slots=optional)).status == "complete"
+
+
+def attempt(provider: str, outcome: str, what: str = "llm") -> Attempt:
+    return Attempt.model_validate({"what": what, "provider": provider, "outcome": outcome})
+
+
+@pytest.mark.parametrize(
+    ("attempts", "is_degraded"),
+    [
+        (["a ok"], False),
+        (["a unavailable", "a ok"], False),  # the same one, asked again
+        (["a unavailable", "b ok"], True),
+    ],
+)
+def test_what_stands_in_for_a_model_degrades(attempts: list[str], is_degraded: bool) -> None:
+    research = read(STAFF[0])
+    tried = tuple(attempt(*one.split()) for one in attempts)
+    research.grow(Asked(task="synthesize", model=tried[-1].provider, attempts=tried))
+    assert supported(research).degraded is is_degraded
+
+
+@pytest.mark.parametrize(
+    ("outcome", "is_degraded"), [("no_key", False), ("empty", False), ("rate_limited", True)]
+)
+def test_what_stands_in_for_a_search_degrades(outcome: str, is_degraded: bool) -> None:
+    research = read(STAFF[0])
+    tried = (attempt("exa", outcome, "search"), attempt("serper", "ok", "search"))
+    found = SearchResults(query="q", hits=(), provider="serper", attempts=tried)
+    research.grow(Searched(round=1, found=found))
+    assert supported(research).degraded is is_degraded
+
+
+def test_what_the_user_chose_does_not_degrade() -> None:
+    research = read(STAFF[0])
+    research.grow(Asked(task="synthesize", model="extractive"))
+    assert not supported(research).degraded
+    research.grow(Asked(task="verify", model="some-model"))
+    assert supported(research).degraded  # a model was asked for, and the engine stood in
+
+
+# --- the numbers ---------------------------------------------------------------------------------
+
+
+@given(st.lists(st.lists(st.integers(1, 6), max_size=3, unique=True), max_size=6))
+def test_sources_are_numbered_by_first_use(cited: list[list[int]]) -> None:
+    research = read(*(f"Page {'abcdef'[n]} says what it says of pumps." for n in range(6)))
+    sources = research.sources
+    claims = tuple(
+        Claim(text=f"Pump {'abcdef'[i]} works well.", citations=tuple(numbers))
+        for i, numbers in enumerate(cited)
+    )
+    quotes = tuple(quote(source, source.page.text) for source in sources)
+    research.grow(Answered(text="x", claims=claims, quotes=quotes))
+    answer = build_answer(research, usage=Usage(), run=RUN)
+    used = [n for claim in answer.claims for n in claim.citations]
+    assert list(dict.fromkeys(used)) == list(range(1, len(set(used)) + 1))
+    urls = {citation.id: citation.url for citation in answer.citations}
+    for before, after in zip(claims, answer.claims, strict=True):
+        pages = [sources[n - 1].page.url for n in before.citations]
+        assert [urls[n] for n in after.citations] == pages
+
+
+def test_events_show_no_numbers_of_sources() -> None:
+    research = read(STAFF[0], slots=EMPLOYEES)
+    reflect(research, row("4,200", 1, STAFF[0]))
+    text = "Acme Pumps has 4,200 employees in Ulm [1]."
+    claim = Claim(text=STAFF[0], citations=(1,))
+    written = Answered(text=text, claims=(claim,), quotes=(quote(research.sources[0], STAFF[0]),))
+    for event in (*research.events, written):
+        shown = format_event_line(event) + format_event_json(event)
+        assert "[1]" not in shown and '"source"' not in shown and '"citations"' not in shown
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+def test_a_value_stands_in_its_own_quote() -> None:
+    text = "Fredrik Idestam founded Nokia. Its head office is in Espoo. Pekka Lundmark leads it."
+    research = read(text, slots=(Slot(name="chief executive", description="who leads Nokia"),))
+    told = {"name": "chief executive", "source": 1}
+    rows = [
+        {**told, "value": "Fredrik Idestam", "quote": "Its head office is in Espoo."},
+        {**told, "value": "who leads Nokia", "quote": text},
+        {**told, "value": "Pekka Larsson", "quote": "Pekka Lundmark leads it."},
+    ]
+    for one in rows:
+        reflect(research, one)
+        assert research.events_of(Reflected)[-1].said == (), one
+    reflect(research, {**told, "value": "Pekka Lundmark", "quote": "Pekka Lundmark leads"})
+    assert research.findings["chief executive"].value == "Pekka Lundmark"
+
+
+def test_a_quote_of_another_page_counts_only_if_it_is_the_only_one() -> None:
+    research = read("It rained.", STAFF[0], slots=EMPLOYEES)
+    reflect(research, row("4,200", 1, STAFF[0]))
+    assert research.findings["employees"].quotes[0].source == 2
+    research = read("It rained.", STAFF[0], f"{STAFF[0]} Indeed.", slots=EMPLOYEES)
+    reflect(research, row("4,200", 1, STAFF[0]))
+    assert research.findings["employees"].status == "missing"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("4.2 million", "It has 4,200,000 users."),
+        ("three", "It has 3 plants."),
+        ("1932", "It was founded in 1932."),
+        ("4-2 in a shoot-out", "Argentina won 4–2 in the shoot-out."),
+        ("乌拉圭", "1930年乌拉圭队夺得冠军。"),
+    ],
+)
+def test_a_value_may_be_in_another_notation(value: str, text: str) -> None:
+    assert holds_value(text, value)
+
+
+def test_an_echo_of_the_slot_is_no_value() -> None:
+    slot = Slot(name="winner", description="Did Uruguay or Brazil win the final of 1950?")
+    assert is_echo("winner", slot) and is_echo("Uruguay or Brazil win the final", slot)
+    assert not is_echo("Uruguay", slot)
+    assert not is_echo(1950, slot)
+
+
+def test_missing_findings_have_no_sentence() -> None:
+    research = read("It rained.")
+    verified = Verified(
+        text="", quotes=(), claims=(), findings=(Finding(slot="a", status="missing"),)
+    )
+    assert settle(verified, research).claims == ()

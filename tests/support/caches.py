@@ -1,0 +1,116 @@
+"""Caches on disk and on a Redis server, and the web behind them, for the tests of the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.outside.cache import Cache, open_cache
+from agent.state import Attempt, Hit, Page, SearchResults
+
+ROOT = Path(__file__).parents[2]
+DAY = 86_400.0
+URL = "https://example.org/page"
+
+
+def utc_text(at: float | None = None) -> str:
+    return datetime.fromtimestamp(at or time.time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def make_page(url: str = URL, text: str = "Lego was founded in 1932.", **other: Any) -> Page:
+    sha256 = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    known = {"title": "Lego", "sha256": sha256, "retrieved_at": utc_text()}
+    return Page.model_validate({"url": url, "text": text, **known, **other})
+
+
+def make_results(query: str = "lego", url: str = URL, **other: Any) -> SearchResults:
+    tried = (Attempt(what="search", provider="exa", outcome="no_key"),)
+    known = {"hits": (Hit(url=url, title="Lego"),), "provider": "wikipedia", "attempts": tried}
+    return SearchResults.model_validate({"query": query, "at": utc_text(), **known, **other})
+
+
+class FakeWeb:
+    """Answers every request with what it was given, or made of the request, and counts."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.asked: list[str] = []
+
+    def __call__(self, request: str) -> Any:
+        self.asked.append(request)
+        answer = self.answer(request) if callable(self.answer) else self.answer
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def new_cache(folder: Path) -> Cache:
+    """The cache in a folder, as another run would open it."""
+    return open_cache("", folder, DAY)
+
+
+def check_failing_cache(cache: Cache) -> str:
+    """The problem of a cache that fails, once it is sure that the web answers all the same."""
+    web = FakeWeb(lambda url: make_page(url))
+    read = cache.wrap_read(web)
+    for n in range(5):
+        assert read(f"{URL}/{n}").url == f"{URL}/{n}"
+    assert len(web.asked) == 5
+    cache.close()
+    assert cache.problem.endswith(".")
+    return cache.problem
+
+
+class RedisServer:
+    """A Redis server of the test's own."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        with closing(socket.create_server(("127.0.0.1", 0))) as free:
+            self.port = free.getsockname()[1]
+        command = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port)]
+        command += ["--save", "", "--appendonly", "no", "--dir", str(folder), *arguments]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._wait()
+
+    def _wait(self) -> None:
+        for _ in range(200):
+            try:
+                return socket.create_connection(("127.0.0.1", self.port), 1).close()
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError("redis-server does not answer")
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def run_redis(folder: Path, *arguments: str) -> Iterator[RedisServer]:
+    if shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not installed: apt-get install redis-server")
+    server = RedisServer(folder, *arguments)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def open_server_cache(url: str) -> Iterator[Cache]:
+    cache = open_cache(url, Path("unused"), DAY)
+    try:
+        yield cache
+    finally:
+        cache.close()

@@ -1,0 +1,102 @@
+"""A scripted model that researches with tools and knows its prompt alone.
+
+It searches the queries of its prompt, reads every page of the results, and ends. It drafts what
+the sources of its prompt state.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from tests.support.services import ModelRequest, Reply, source_ids
+from tests.support.thinker import Fact, Thinker, find_sentence
+
+Calls = list[dict[str, Any]]
+
+
+def search_calls(*queries: str) -> Calls:
+    return [{"name": "search_web", "arguments": {"query": query}} for query in queries]
+
+
+def fetch_calls(*urls: str) -> Calls:
+    return [{"name": "fetch_page", "arguments": {"url": url}} for url in urls]
+
+
+def hit_urls(told: str) -> list[str]:
+    """Return the URLs in a search result."""
+    return [html.unescape(url) for url in re.findall(r'<hit url="([^"]*)"', told)]
+
+
+def round_queries(asked: ModelRequest) -> list[str]:
+    """Return the queries in the prompt of a round."""
+    listed = asked.prompt.partition("\nQueries:\n")[2].partition("\nSearched before:")[0]
+    return [
+        html.unescape(row) for row in re.findall(r"^- \[\w+\] (.*?)(?: \(.*\))?$", listed, re.M)
+    ]
+
+
+class Reporter:
+    """`queries` are its plan; `follow` maps a missing fact to the query that finds it."""
+
+    def __init__(
+        self, facts: list[Fact], queries: list[str], follow: dict[str, str] | None = None
+    ) -> None:
+        self._facts = facts
+        self._queries = queries
+        self._follow = follow or {}
+
+    def __call__(self, asked: ModelRequest) -> Reply:
+        return {
+            "plan": self.plan,
+            "gather": self.gather,
+            "gaps": self.gaps,
+            "draft": self.draft,
+            "verify": Thinker(self._facts, []),
+            "reflect": Thinker(self._facts, []),
+        }[asked.task](asked)
+
+    def plan(self, asked: ModelRequest) -> dict[str, Any]:
+        rows = [
+            {"query": query, "priority": "Medium", "reasoning": "needed"} for query in self._queries
+        ]
+        return {
+            "question_type": "factual",
+            "search_strategy": "breadth-first",
+            "prioritized_sub_queries": rows,
+        }
+
+    def gather(self, asked: ModelRequest) -> dict[str, Any]:
+        if not asked.results:
+            return {"calls": search_calls(*round_queries(asked))}
+        if len(asked.results) > 1:
+            return {"text": "That is enough."}
+        found = [url for told in asked.results[0] for url in hit_urls(told)]
+        return {"calls": fetch_calls(*dict.fromkeys(found))}
+
+    def gaps(self, asked: ModelRequest) -> dict[str, Any]:
+        shown = source_ids(asked.prompt)
+        missing = [fact.slot for fact in self._facts if not find_sentence(fact.said, shown)[0]]
+        follow = [self._follow[slot] for slot in missing if slot in self._follow]
+        return {"gaps": [f"the {slot}" for slot in missing], "follow_up_queries": follow}
+
+    def draft(self, asked: ModelRequest) -> dict[str, Any]:
+        shown = source_ids(asked.prompt)
+        told = [
+            {
+                "text": f"The {fact.slot} is {fact.value}.",
+                "citations": [{"source": n, "quote": quote}],
+            }
+            for fact in self._facts
+            for n, quote in [find_sentence(fact.said, shown)]
+            if n
+        ]
+        return {
+            "title": "What was found",
+            "summary": told[:3],
+            "themes": [{"heading": "The facts", "sentences": told}] if told else [],
+            "conflicts": [],
+            "confidence": "Medium",
+            "rationale": "Few sources.",
+        }

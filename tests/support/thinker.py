@@ -1,0 +1,98 @@
+"""A scripted model that answers from its prompt alone.
+
+It knows which words state which fact. It finds a fact only if a sentence with these words stands
+in a source of the prompt.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from agent.evidence import split_sentences
+from tests.support.services import ModelRequest, parse_claims, source_ids
+
+FINAL = "The final was played in Lusail. Argentina won the cup. The score was 3-3, then 4-2."
+
+
+class Fact(NamedTuple):
+    """A slot, its value, and words of the sentence that states it."""
+
+    slot: str
+    value: str
+    said: str
+
+
+class Thinker:
+    """`queries` for the first round; `follow` maps a missing slot to the query that finds it.
+
+    Where a reading asks for an answer too, `Services` adds the one of the task `synthesize`.
+    """
+
+    def __init__(
+        self, facts: list[Fact], queries: list[str], follow: dict[str, str] | None = None
+    ) -> None:
+        self._facts = facts
+        self._queries = queries
+        self._follow = follow or {}
+
+    def __call__(self, asked: ModelRequest) -> dict[str, Any]:
+        shown = source_ids(asked.prompt)
+        if asked.task == "verify":
+            return self._judge(parse_claims(asked.prompt), shown)
+        return {
+            "generate_queries": self._plan,
+            "reflect": self._reflect,
+            "synthesize": self._write,
+        }[asked.task](shown)
+
+    def _plan(self, _: dict[int, str]) -> dict[str, Any]:
+        slots = [{"name": fact.slot, "description": f"the {fact.slot}"} for fact in self._facts]
+        return {"queries": self._queries, "slots": slots}
+
+    def _reflect(self, shown: dict[int, str]) -> dict[str, Any]:
+        rows: list[dict[str, Any]] = []
+        queries: list[str] = []
+        for fact in self._facts:
+            n, sentence = find_sentence(fact.said, shown)
+            value = fact.value if n else None
+            rows.append({"name": fact.slot, "value": value, "source": n, "quote": sentence})
+            if not n and fact.slot in self._follow:
+                queries.append(self._follow[fact.slot])
+        is_open = any(row["source"] is None for row in rows)
+        return {"slots": rows, "need_more": is_open, "new_queries": queries}
+
+    def _write(self, shown: dict[int, str]) -> dict[str, Any]:
+        found = [(fact, *find_sentence(fact.said, shown)) for fact in self._facts]
+        known = [(fact, n, sentence) for fact, n, sentence in found if n]
+        text = " ".join(f"The {fact.slot} is {fact.value} [{n}]." for fact, n, _ in known)
+        return {
+            "answer": text,
+            "citations": [{"source": n, "quote": sentence} for _, n, sentence in known],
+        }
+
+    def _judge(self, claims: dict[int, tuple[list[int], str]], shown: dict[int, str]) -> Any:
+        """Support a claim if a source that it cites has the sentence of its fact."""
+        verdicts = []
+        for n, (cites, text) in claims.items():
+            facts = [f for f in self._facts if f.value in text and f.slot in text]
+            holds = [f for f in facts if any(f.said in shown.get(c, "") for c in cites)]
+            verdict = "supported" if holds else "unsupported"
+            verdicts.append({"claim": n, "verdict": verdict, "source": cites[0] if holds else None})
+        return {"verdicts": verdicts}
+
+
+def support_all(asked: ModelRequest) -> dict[str, Any]:
+    """The reply of a judge who takes every claim for supported."""
+    return {
+        "verdicts": [
+            {"claim": n, "verdict": "supported", "source": None} for n in parse_claims(asked.prompt)
+        ]
+    }
+
+
+def find_sentence(said: str, shown: dict[int, str]) -> tuple[int | None, str]:
+    for n, text in shown.items():
+        for start, end in split_sentences(text):
+            if said in text[start:end]:
+                return n, text[start:end]
+    return None, ""

@@ -1,0 +1,108 @@
+"""Records the golden runs again: `python -m tests.whole.golden [NAME ...]`.
+
+A golden run is a journal recorded against loopback services, with its answer object beside it.
+Record again only when a prompt, a step or the form of the answer was meant to change, and review
+the difference. Ports, times and durations are replaced by constants, so that two recordings of the
+same program are equal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from agent.answer import Answer
+from agent.outside.journal import call_key
+from agent.settings import Settings, parse_settings
+from tests.support.services import Services
+from tests.support.worlds import WORLDS, World, read_journal_lines, run_to_end
+
+FOLDER = Path(__file__).parent
+NAMES = (*WORLDS, "offline")
+ADDRESS = "http://127.0.0.1:8000"  # nobody listens there
+TIME = "2026-01-02T03:04:05Z"
+CORPUS = [
+    {
+        "title": "Velmora Works",
+        "url": "https://example.org/velmora",
+        "text": "Velmora Works is a firm in Sweden. Velmora Works was founded by Ada Lindqvist in "
+        "1931. It makes pumps and ships spare parts to forty countries.",
+    },
+    {
+        "title": "Cats",
+        "url": "https://example.org/cats",
+        "text": "Cats sleep most of the day. They hunt at dawn and at dusk.",
+    },
+]
+
+
+def comparable(answer: Answer) -> Any:
+    """Return an answer without what a replay does not repeat: its duration and its file name."""
+    value = json.loads(answer.model_dump_json())
+    del value["usage"]["seconds"], value["run"]["journal"]
+    return value
+
+
+def record(name: str) -> None:
+    """Record a run: write its journal and its answer, which a replay must give again."""
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        text, recorded = _record_offline(work) if name == "offline" else _record_online(name, work)
+    journal = FOLDER / f"{name}.jsonl"
+    journal.write_text(text, encoding="utf-8")
+    _, answer = run_to_end("", Settings(replay=journal))
+    assert comparable(answer) == recorded, name
+    shown = json.dumps(recorded, ensure_ascii=False, indent=1)
+    (FOLDER / f"{name}.json").write_text(f"{shown}\n", encoding="utf-8")
+
+
+def _record_online(name: str, folder: Path) -> tuple[str, Any]:
+    with Services() as services:
+        world = WORLDS[name]()
+        settings = parse_settings(
+            world.set_up(services).environment(folder, CACHE_TTL="0"), resume=name
+        )
+        return _record_world(world, settings, services.base)
+
+
+def _record_offline(folder: Path) -> tuple[str, Any]:
+    corpus = folder / "corpus.jsonl"
+    corpus.write_text("".join(f"{json.dumps(row)}\n" for row in CORPUS), encoding="utf-8")
+    kept = {"runs_dir": folder / "runs", "cache_dir": folder / "cache"}
+    settings = parse_settings({}, resume="offline", offline=True, corpus=corpus, **kept)
+    world = World("Who founded Velmora Works, and when?", {}, {}, lambda _: {})
+    return _record_world(world, settings, str(folder))
+
+
+def _record_world(world: World, settings: Settings, base: str) -> tuple[str, Any]:
+    """Run a world; return journal and answer without ports, times and durations."""
+    _, answer = run_to_end(world.topic, settings)
+    assert answer.run and answer.run.journal, answer
+    return _normalize_journal(Path(answer.run.journal), base), _normalize(comparable(answer), base)
+
+
+def _normalize_journal(path: Path, base: str) -> str:
+    """Return a journal without ports and times, with its calls sorted."""
+    header, *calls = (_normalize(line, base) for line in read_journal_lines(path))
+    for call in calls:
+        call["key"] = call_key(call["call"], call["request"])
+    calls.sort(key=lambda call: (call["call"], json.dumps(call["request"])))
+    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in (header, *calls))
+
+
+def _normalize(line: Any, base: str) -> Any:
+    text = json.dumps(line, ensure_ascii=False)
+    for scheme in ("http", "https"):  # the key of a page is its address with https
+        text = text.replace(base.replace("http", scheme), ADDRESS.replace("http", scheme))
+    text = re.sub(r'today=\\"[\d-]+', rf'today=\\"{TIME[:10]}', text)
+    text = re.sub(r'"(at|retrieved_at|started_at)": "2[^"]*"', rf'"\1": "{TIME}"', text)
+    return json.loads(re.sub(r'"(seconds|began)": [\d.e-]+', r'"\1": 0.25', text))
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or NAMES:
+        record(wanted)

@@ -1,0 +1,145 @@
+"""On a system as Windows is: without fcntl and resource, without polls, positional reads and the
+like. What is taken away here is taken from our own code and from the library of locks; the rest of
+Python needs its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_people import environment_for
+from tests.support.services import Raw, Services
+from tests.support.thinker import Fact, Thinker
+
+TOPIC = "Who won the 2022 FIFA World Cup?"
+ABSENT = """
+import builtins, os, select, sys, warnings
+warnings.filterwarnings("ignore", "only soft file lock")
+OF_OS = "pread pwrite posix_fallocate fchmod O_NONBLOCK O_NOCTTY"
+for module, names in ((os, OF_OS), (select, "poll")):
+    for name in names.split():
+        delattr(module, name)
+real = builtins.__import__
+def bare_import(name, globals=None, *rest, **more):
+    importer = (globals or {}).get("__name__") or ""
+    if importer.split(".")[0] in ("agent", "filelock", "__main__"):
+        if name in ("fcntl", "resource", "termios", "pwd", "grp"):
+            raise ImportError(f"no {name} here")
+    return real(name, globals, *rest, **more)
+builtins.__import__ = bare_import
+"""
+
+
+def run(*arguments: str, home: Path, module: str = "agent.cli", **more: str) -> list[str]:
+    code = f"{ABSENT}\nimport runpy; sys.argv = ['x', *sys.argv[1:]]\n"
+    code += f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    return [sys.executable, "-c", code, *arguments]
+
+
+def finish(*arguments: str, home: Path, module: str = "agent.cli", **more: str) -> str:
+    done = subprocess.run(
+        run(*arguments, home=home, module=module),
+        cwd=home,
+        env=environment_for(home, more),
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "module", "cli batch config doctor evaluate audit trace server mcp_server".split()
+)
+def test_every_door_starts(module: str, tmp_path: Path) -> None:
+    assert "Usage: " in finish("--help", home=tmp_path, module=f"agent.{module}")
+
+
+def test_a_question_is_answered_from_files_of_every_kind(tmp_path: Path) -> None:
+    """The worker that reads HTML and PDF is reached by threads instead of polls."""
+    corpus = tmp_path / "c"
+    corpus.mkdir()
+    for n in range(5):
+        text = f"<p>The mayor of Talmar {n} is Ondra Velk, who was chosen in 198{n}.</p>" * 400
+        (corpus / f"{n}.html").write_text(f"<html><title>{n}</title><body>{text}</body></html>")
+    (corpus / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
+    out = finish(
+        *("--offline", "--corpus", "c", "--out", "a.json", "Who is the mayor of Talmar 3?"),
+        home=tmp_path,
+    )
+    answer = json.loads(out)
+    assert "Ondra Velk" in answer["answer"] and answer["citations"]
+    assert any("broken.pdf" in warning for warning in answer["warnings"])
+    assert (tmp_path / "a.json").read_text("utf-8") == out
+    assert json.loads(finish("a.json", home=tmp_path, module="agent.audit"))["ok"] is True
+
+
+def test_a_run_over_the_wire_with_limits_and_its_journal(
+    services: Services, tmp_path: Path
+) -> None:
+    services.pages = {"final": "Argentina won the cup. The score was 4-2."}
+    services.default_hits = ["final"]
+    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
+    environment = services.environment(tmp_path, RATE_LIMITS="gemini=300,serpapi=300")
+    first = finish(TOPIC, "--resume", "monday", home=tmp_path, **environment)
+    assert json.loads(first)["status"] == "complete"
+    asked = len(services.model_requests)
+    again = finish("--resume", "monday", home=tmp_path, **environment)
+    assert json.loads(again)["answer"] == json.loads(first)["answer"]
+    assert len(services.model_requests) == asked
+    shown = finish("monday", home=tmp_path, module="agent.trace", **environment)
+    assert TOPIC in shown
+
+
+def test_one_process_writes_a_journal(services: Services, tmp_path: Path) -> None:
+    """A second one is told; after the first was killed it goes on."""
+    services.think = lambda asked: Raw(200, "{}", delay=60)
+    environment = services.environment(tmp_path)
+    held = subprocess.Popen(
+        run(TOPIC, "--resume", "busy", home=tmp_path),
+        cwd=tmp_path,
+        env=environment_for(tmp_path, environment),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: bool(services.model_requests))
+        assert list(tmp_path.rglob("busy.jsonl.lock")), "not locked as where fcntl is absent"
+        second = subprocess.run(
+            run("--resume", "busy", home=tmp_path),
+            cwd=tmp_path,
+            env=environment_for(tmp_path, environment),
+            capture_output=True,
+            timeout=100,
+        )
+        assert "another run" in json.loads(second.stdout)["error"]["message"]
+    finally:
+        held.send_signal(signal.SIGKILL)
+        held.wait()
+    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
+    services.pages = {"final": "Argentina won the cup. The score was 4-2."}
+    services.default_hits = ["final"]
+    resumed = finish("--resume", "busy", home=tmp_path, **environment)
+    assert json.loads(resumed)["error"] is None
+
+
+def test_a_batch_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text(f"{TOPIC}\nWho founded LEGO?\n")
+    for _ in range(2):
+        out = finish("t.txt", "--out", "o.jsonl", "--offline", home=tmp_path, module="agent.batch")
+        assert json.loads(out)["failed"] == 0
+    assert len((tmp_path / "o.jsonl").read_text().splitlines()) == 2
+
+
+def wait_until(condition: object) -> None:
+    end = time.monotonic() + 60
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)

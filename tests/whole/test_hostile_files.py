@@ -1,0 +1,584 @@
+"""Files that somebody else made: whatever is in them, a door ends in a clear error of its own."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import socket
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent import __version__
+from agent.answer import Answer, to_json
+from agent.audit.__main__ import command as audit_command
+from agent.batch.output import OutputFile
+from agent.batch.topics import read_topics
+from agent.characters import strip_controls
+from agent.cli.command_line import command as cli_command
+from agent.errors import AgentError, JournalError, UsageError
+from agent.evaluate.judge import load_sample
+from agent.evaluate.questions import load_questions
+from agent.llm.model import Generation
+from agent.llm.replies import parse_reply
+from agent.outside.input_file import open_regular, read_bytes, read_json, read_lines
+from agent.outside.prices import load_prices
+from agent.outside.recording import read_header, read_journal
+from agent.run import research
+from agent.run.audit import audit_answer
+from agent.search.hits import clean_hits, parse_hit
+from agent.search.options import SearchOptions
+from agent.serving.runs import Runs
+from agent.settings import Settings
+from agent.state.json_data import MAX_DEPTH, InvalidJson, Json, parse_json
+from agent.state.sanitizing import sanitize_line
+from agent.steps.synthesize import WriteAnswer
+from agent.strategies.report.gather import Explore
+from agent.trace.__main__ import load_trace
+from agent.trace.lines import render_lines
+from agent.trace.page import render_trace
+from agent.trace.tree import build_tree
+from tests.whole.golden.__main__ import FOLDER
+
+EXAMPLES = int(os.environ.get("HOSTILE_EXAMPLES", "20"))
+GOLDEN = FOLDER / "two-round.jsonl"
+DEEP = "[" * 200_000 + "]" * 200_000
+LONG = "9" * 400
+
+
+# --- the parser of JSON ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [DEEP, "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), '{"a":' * 5000, LONG, "1e999", "-1e999"]
+    + ["NaN", "[Infinity]", "-Infinity", "0." + "0" * 500, "", "[1", b"\xff", b'"\xe2"', "1 2"],
+)
+def test_what_is_no_json_of_ours_is_one_error(text: str | bytes) -> None:
+    with pytest.raises(InvalidJson) as caught:
+        parse_json(text)
+    assert 0 < len(str(caught.value)) < 200
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20),
+    lambda children: (
+        st.lists(children, max_size=4) | st.dictionaries(st.text(max_size=8), children, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(json_values)
+def test_other_json_is_as_json_has_it(value: Any) -> None:
+    assert parse_json(json.dumps(value)) == value
+    assert parse_json(f'{{"a": 1, "a": {json.dumps(value)}}}') == {"a": value}
+
+
+@given(st.text() | st.binary())
+def test_any_text_is_a_value_or_one_error(text: str | bytes) -> None:
+    with suppress(InvalidJson):
+        parse_json(text)
+
+
+# --- what is opened -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def odd_paths() -> Iterator[list[str]]:
+    """Paths of what is no regular file, or holds no end."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
+        os.mkfifo(f"{folder}/pipe")
+        listener.bind(f"{folder}/socket")
+        Path(folder, "link").symlink_to("/dev/zero")
+        yield [
+            "/dev/zero",
+            "/dev/stdin",
+            "/proc/self/fd/0",
+            "/proc/self/mem",
+            "/proc/self/environ",
+            folder,
+            *(f"{folder}/{name}" for name in ("pipe", "socket", "link", "missing", "pipe/x")),
+            "a\0b",
+            "a\ud800b",
+            "x" * 5000,
+        ]
+
+
+def test_only_regular_files_are_read(odd_paths: list[str]) -> None:
+    for name in odd_paths:
+        for read in (read_header, read_journal):
+            with pytest.raises(JournalError) as caught:
+                read(Path(name))
+            assert caught.value.remedy and "\0" not in caught.value.message
+        for load in (read_topics, load_questions, load_prices, _read_prices):
+            with pytest.raises(UsageError):
+                load(Path(name))
+
+
+def _read_prices(path: Path) -> Any:
+    return read_json(path, "Name another file.")
+
+
+def test_a_file_is_read_within_its_limits(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"12345\n" + b"6" * 50)
+    assert read_bytes(path, 56) == path.read_bytes()
+    with pytest.raises(OSError, match="more than 55 bytes"):
+        read_bytes(path, 55)
+    with open_regular(path) as file:
+        assert list(read_lines(file, 50)) == [b"12345\n", b"6" * 50]
+        file.seek(0)
+        with pytest.raises(OSError, match="line of more than 49"):
+            list(read_lines(file, 49))
+
+
+def test_what_is_appended_meanwhile_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"a\n")
+    with open_regular(path) as file, path.open("ab") as other:
+        lines = read_lines(file)
+        other.write(b"b\n")
+        other.flush()
+        read = [next(lines)]
+        other.write(b"c\n" * 10_000)
+        other.flush()
+        assert len(read + list(lines)) <= 2
+
+
+# --- the doors ------------------------------------------------------------------------------------
+
+Door = Callable[[Path], None]
+
+
+def trace(path: Path) -> None:
+    shown = load_trace(Settings(), str(path))
+    list(render_lines(build_tree(shown), 80))
+    render_trace(shown)
+
+
+def replay(path: Path) -> None:
+    assert_told(research("", Settings(replay=path)).answer())
+
+
+def resume(path: Path) -> None:
+    """The corpus is tiny, so that going on costs nothing."""
+    corpus = path.parent / "corpus"
+    corpus.mkdir()
+    (corpus / "cats.md").write_text("# Cats\nCats sleep most of the day.")
+    caps: Json = {"max_calls": 30, "max_seconds": 20}
+    options: Json = {"corpus": corpus, "offline": True, "cache": False, "cache_dir": corpus}
+    assert_told(research("", Settings(resume=str(path), **options, **caps)).answer())
+
+
+def assert_told(answer: Answer) -> None:
+    to_json(answer)
+    assert not answer.error or (answer.error.kind != "internal" and answer.error.remedy)
+
+
+def server(path: Path) -> None:
+    runs = Runs(Settings(runs_dir=path.parent))
+    runs.list_newest(10)
+    live = runs.find(path.stem)
+    assert live is None or live.frames[-1].type == "end"
+
+
+def audit(path: Path) -> None:
+    report = audit_answer(golden_answer(), path)
+    assert report["ok"] == (not report["failures"])
+
+
+DOORS: list[Door] = [trace, replay, resume, server, audit]
+
+
+@cache
+def golden_lines() -> tuple[str, ...]:
+    """The lines of a golden journal, as if this version had written it: then an audit replays."""
+    header, *calls = GOLDEN.read_text("utf-8").splitlines()
+    return json.dumps(json.loads(header) | {"version": __version__}), *calls
+
+
+@cache
+def golden_answer() -> Json:
+    return dict(research("", Settings(replay=GOLDEN)).answer().model_dump(mode="json"))
+
+
+def as_journal(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
+
+
+@contextmanager
+def stored(content: bytes) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.jsonl"
+        path.write_bytes(content)
+        yield path
+
+
+def assert_doors_hold(content: bytes) -> None:
+    """Each door shows what it can, or raises an error of ours that says what to do."""
+    for door in DOORS:
+        with stored(content) as path:
+            try:
+                door(path)
+            except AgentError as error:
+                assert error.kind in ("journal", "damaged") and error.remedy, (door, error)
+                assert len(error.message) < 1000
+
+
+def test_the_golden_journal_passes_every_door() -> None:
+    with stored(as_journal(golden_lines())) as path:
+        for door in DOORS:
+            door(path)
+        assert audit_answer(golden_answer(), path)["replayed"]
+
+
+def put(line: int, place: str, text: str) -> list[str]:
+    """The lines of the golden journal with one value replaced by a JSON text."""
+    lines = list(golden_lines())
+    value: Any = json.loads(lines[line])
+    *parents, last = place.split(".")
+    node = value
+    for key in parents:
+        node = node.setdefault(key, {})
+    node[last] = "@here@"
+    lines[line] = json.dumps(value).replace('"@here@"', text)
+    return lines
+
+
+ODD = [DEEP, LONG, "NaN", "[]", "[[1]]", "7", "-1", "null", '"\\ud800"', '"http://["', "true", "{}"]
+PLACES = ["settings", "topic", "at", "run", "strategy", "reason", "version", "journal", "request"]
+PLACES += ["settings.slots_schema", "settings.depth", "settings.max_rounds", "settings.slots"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_odd_values_in_the_header(place: str) -> None:
+    for text in ODD:
+        assert_doors_hold(as_journal(put(0, place, text)))
+
+
+CALL_PLACES = ["began", "seconds", "call", "key", "request", "response", "error", "late", "halt"]
+
+
+@pytest.mark.parametrize("place", CALL_PLACES)
+def test_odd_values_in_a_call(place: str) -> None:
+    for text in ODD:
+        assert_doors_hold(as_journal(put(2, place, text)))
+
+
+def paths_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places in a JSON value."""
+    yield path
+    items = value.items() if isinstance(value, dict) else ()
+    items = enumerate(value) if isinstance(value, list) else items
+    for key, child in items:
+        yield from paths_of(child, (*path, key))
+
+
+odd_values = json_values | st.sampled_from(
+    [
+        -1,
+        2**70,
+        10**300,
+        1e308,
+        "http://[",
+        "\ud800",
+        "\x1b]0;x\x07",
+        "9" * 400,
+        [[]] * 50,
+        "x" * 9999,
+    ]
+)
+
+
+def replace(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    if not path:
+        return new
+    node = value
+    for key in path[:-1]:
+        node = node[key]
+    node[path[-1]] = new
+    return value
+
+
+@st.composite
+def mutated_journals(draw: st.DrawFn) -> bytes:
+    """The golden journal with values replaced, lines cut, repeated, moved; then bytes changed."""
+    lines = list(golden_lines())
+    for _ in range(draw(st.integers(1, 3))):
+        n = draw(st.integers(0, len(lines) - 1))
+        how = draw(st.sampled_from(["replace", "replace", "replace", "cut", "repeat", "drop"]))
+        if how == "cut":
+            lines[n] = lines[n][: draw(st.integers(0, len(lines[n])))]
+        elif how == "repeat":
+            lines.insert(draw(st.integers(0, len(lines))), lines[n])
+        elif how == "drop" and len(lines) > 1:
+            del lines[n]
+        elif lines[n].startswith("{") and lines[n].endswith("}"):
+            value = json.loads(lines[n])
+            path = draw(st.sampled_from(list(paths_of(value))))
+            lines[n] = json.dumps(replace(value, path, draw(odd_values)))
+    content = bytearray(as_journal(lines))
+    for _ in range(draw(st.sampled_from([0, 0, 1, 5]))):
+        content[draw(st.integers(0, len(content) - 1))] = draw(st.integers(0, 255))
+    return bytes(content)
+
+
+@settings(max_examples=EXAMPLES)
+@given(mutated_journals())
+def test_a_mutated_journal_never_breaks_a_door(content: bytes) -> None:
+    assert_doors_hold(content)
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def run_audit(*arguments: str) -> tuple[int, Json]:
+    done = CliRunner().invoke(audit_command, arguments, standalone_mode=False)
+    assert done.exception is None, done.exception
+    return int(done.return_value), dict(json.loads(done.stdout))
+
+
+def assert_report(status: int, report: Json) -> None:
+    assert status in (0, 1, 2)
+    if status == 2:
+        assert report["ok"] is False and report["error"]["message"] and report["error"]["remedy"]
+    else:
+        assert report["ok"] == (status == 0)
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.data())
+def test_a_mutated_answer_never_breaks_the_audit(data: st.DataObject) -> None:
+    value = json.loads(json.dumps(golden_answer()))
+    for _ in range(data.draw(st.integers(1, 3))):
+        path = data.draw(st.sampled_from(list(paths_of(value))))
+        value = replace(value, path, copy.deepcopy(data.draw(odd_values)))
+    content = bytearray(json.dumps(value).encode())
+    for _ in range(data.draw(st.sampled_from([0, 0, 1, 5]))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    with tempfile.TemporaryDirectory() as folder:
+        file, whole = Path(folder) / "answer.json", Path(folder) / "whole.json"
+        file.write_bytes(content)
+        whole.write_text(json.dumps(golden_answer()))
+        assert_report(*run_audit(str(file), "--journal", str(GOLDEN)))
+        assert_report(*run_audit("--diff", str(file), str(whole)))
+
+
+@pytest.mark.parametrize("content", [DEEP, LONG, "", "[]", "\0", '{"run": ' * 900])
+def test_what_is_no_answer_is_wrong_usage(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "answer.json"
+    file.write_text(content)
+    for arguments in ([str(file)], ["--diff", str(file), str(file)]):
+        status, report = run_audit(*arguments)
+        assert status == 2 and str(file) in report["error"]["message"]
+
+
+def test_the_journal_that_an_answer_names_may_be_anything(
+    odd_paths: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "answer.json"
+    for name in [*odd_paths, "/etc/passwd", "/etc/hostname"]:
+        answer = golden_answer() | {"run": {**golden_answer()["run"], "journal": name}}
+        file.write_text(json.dumps(answer))
+        status, report = run_audit(str(file))
+        assert status == 2 and report["error"]["remedy"], name
+        assert "root" not in report["error"]["message"]
+        assert len(report["error"]["message"]) < 6000
+
+
+def test_an_odd_answer_or_journal_path_is_not_waited_for(
+    odd_paths: list[str], tmp_path: Path
+) -> None:
+    for name in odd_paths:
+        if "\ud800" not in name and "\0" not in name:  # no command line can hold these
+            assert run_audit(name)[0] == 2
+            assert run_audit("--diff", name, name)[0] == 2
+            assert run_audit(str(tmp_path / "no.json"), "--journal", name)[0] == 2
+        for door in (trace, replay):
+            with pytest.raises(AgentError):
+                door(Path(name) if "/" in name else tmp_path / name)
+    for name in set(odd_paths) & {"/dev/zero", "/proc/self/fd/0", "/proc/self/mem", odd_paths[5]}:
+        with pytest.raises(JournalError):
+            research("Who won?", Settings(resume=name, offline=True, cache_dir=tmp_path))
+
+
+def test_an_answer_that_came_as_an_object_has_the_same_limits(tmp_path: Path) -> None:
+    """The MCP server gets one without a file."""
+    deep: Any = []
+    for _ in range(5000):
+        deep = [deep]
+    for odd in (deep, 10**400, float("inf"), {"a": deep}, {1, 2}):
+        for field in ("answer", "usage", "warnings", "topic"):
+            report = audit_answer(golden_answer() | {field: odd}, GOLDEN)
+            assert not report["ok"] and report["failures"][0]["where"].startswith("$")
+
+
+# --- files of the other doors ---------------------------------------------------------------------
+
+
+ROW: Json = {"id": "a", "topic": "t", "status": "complete", "usage": {"llm_calls": 1, "usd": 0.5}}
+
+
+@pytest.mark.parametrize(
+    "place", ["id", "topic", "status", "usage", "usage.llm_calls", "usage.usd"]
+)
+def test_a_row_of_another_shape_is_named(place: str, tmp_path: Path) -> None:
+    *parents, last = place.split(".")
+    for n, odd in enumerate(([], {"a": []}, 1.5, 10**300, -1, True, "\x1b")):
+        path = tmp_path / f"{n}.jsonl"
+        row = json.loads(json.dumps(ROW))
+        node = row[parents[1]] if parents else row
+        node[last] = odd
+        path.write_text(f"{json.dumps(ROW)}\n{json.dumps(row)}\n")
+        before = path.read_bytes()
+        try:
+            OutputFile(path).close()
+        except UsageError as error:
+            assert "line 2" in error.message
+        assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("line", [DEEP, LONG, "NaN", '{"id": NaN}', "[]", '"x"', "\0", "{}"])
+def test_a_line_that_is_no_row_is_named(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    path.write_text(f"{json.dumps(ROW)}\n{line}\n")
+    with pytest.raises(UsageError, match="line 2"):
+        OutputFile(path)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "txt", "csv", "tsv", "json"])
+@pytest.mark.parametrize("text", [DEEP, LONG, '{"topic": NaN}', "\0", "\x1b]0;x\x07", '"' * 999])
+def test_odd_topics_and_questions(text: str, suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"odd.{suffix}"
+    path.write_text(text)
+    for load in (read_topics, load_questions, load_sample, load_prices, _read_prices):
+        try:
+            load(path)
+        except UsageError as error:
+            assert str(path) in error.message or "column" in error.message
+            assert error.remedy and len(error.message) < 500
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_as_topics_questions_prices(content: bytes) -> None:
+    for suffix in ("jsonl", "csv"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"any.{suffix}"
+            path.write_bytes(content)
+            for load in (read_topics, load_questions, load_sample, load_prices):
+                with suppress(UsageError):
+                    load(path)
+
+
+def test_a_price_that_no_model_has_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "prices.json"
+    for price in ("1e308", "-1", "NaN", '"x"', LONG):
+        path.write_text(f'{{"m": [{{"from": "2026-01-31", "input": {price}, "output": 2}}]}}')
+        with pytest.raises(UsageError, match="PRICES_FILE"):
+            load_prices(path)
+
+
+def test_a_schema_of_slots_from_an_odd_file(odd_paths: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "schema.json"
+    file.write_text(DEEP)
+    names = [name for name in odd_paths if "\0" not in name and "\ud800" not in name]
+    for name in [str(file), '{"a": 1e999}', '{"a": [', *names]:
+        done = CliRunner().invoke(cli_command, ["Who?", "--slots-schema", name, "--offline"])
+        answer = json.loads(done.stdout)
+        assert answer["error"]["kind"] == "usage" and answer["error"]["remedy"], name
+
+
+# --- characters that command ----------------------------------------------------------------------
+
+COMMANDS = "".join(
+    map(
+        chr,
+        [*range(9), 11, 12, *range(14, 32), *range(127, 160), *range(0x202A, 0x202F)]
+        + [*range(0x2066, 0x206A), 0xFEFF, 0xAD, 0x2060, 0xDFFF, 0xD800, 0xE0001, 0xE0041],
+    )
+)
+NEEDED = [
+    "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian, with a non-joiner
+    "\u0915\u094d\u200d\u0937",  # Devanagari, with a joiner
+    "\U0001f469\u200d\U0001f680 \u2764\ufe0f\u200d\U0001f525",  # emoji
+    "\u05e9\u05dc\u05d5\u05dd!\u200f C++\u200e \u05d8\u05d5\u05d1",  # Hebrew, with marks
+    "\u0627\u061c-5",  # Arabic, with a mark before a number
+    "\u0e20\u0e32\u0e29\u0e32\u200b\u0e44\u0e17\u0e22",  # Thai, with a word break
+    "\u845b\U000e0100",  # a variant of a Han character
+    "a\tb\nc",
+]
+
+
+@given(st.text(st.sampled_from(COMMANDS + "\u200b\u200c\u200d\u200e\u200f\u061c ab\u05d0\n")))
+def test_no_character_that_commands_stays(text: str) -> None:
+    clean = strip_controls(text)
+    assert not set(clean) & set(COMMANDS) and strip_controls(clean) == clean
+    assert not set(sanitize_line(text, 500)) & set(COMMANDS + "\n")
+    if "\u05d0" not in text:
+        assert not set(clean) & set("\u200b\u200c\u200d\u200e\u200f\u061c")
+
+
+@pytest.mark.parametrize("text", NEEDED)
+def test_what_a_script_needs_stays(text: str) -> None:
+    assert strip_controls(text) == text
+
+
+def test_line_breaks_become_line_feeds() -> None:
+    assert strip_controls("a\r\nb\rc\x85d\u2028e\x0bf") == "a\nb\nc\nd\ne\nf"
+
+
+def test_a_reply_loses_them_wherever_they_stand() -> None:
+    said = {"answer": f"Built{COMMANDS} in 1904 [1].", "citations": []}
+    reply = parse_reply(Generation(text=json.dumps(said)), WriteAnswer(topic="x"))
+    assert reply.answer == f"Built{6 * chr(10)} in 1904 [1]."
+
+
+def test_a_turn_loses_them_in_calls_and_keeps_what_goes_back_verbatim() -> None:
+    verbatim = {"signature": "\u202ex", "text": "\x1b"}
+    turn = {
+        "calls": [
+            {"name": "search\x1b", "arguments": {"query\x9b": "a\u202eb", "n": [1, "\x07c"]}}
+        ],
+        "text": "\x1b[31mdone",
+        "verbatim": verbatim,
+    }
+    reply = parse_reply(Generation(text=json.dumps(turn)), Explore(topic="x"))
+    [call] = reply.calls
+    assert call.name == "search" and call.arguments == {"query": "ab", "n": [1, "c"]}
+    assert reply.text == "[31mdone" and reply.verbatim == verbatim
+
+
+def test_a_hit_loses_them() -> None:
+    [hit] = parse_hit("https://a.example/", f"A{COMMANDS}b", "x&#27;[31m\u202ey\u2066", "2020\x1b")
+    [clean] = clean_hits([hit], SearchOptions())
+    shown = clean.title + clean.snippet + str(clean.date)
+    assert not set(shown) & set(COMMANDS) and clean.title.startswith("A")
+
+
+@pytest.mark.parametrize("command", ["\x1b]0;owned\x07", "\x9b31m", "\u202e", "\u2066"])
+def test_an_answer_from_any_journal_commands_nothing(command: str) -> None:
+    """Whatever a journal holds: `jq -r .answer`, warnings and errors print text alone."""
+    escaped = json.dumps(command)[1:-1]
+    lines = [line.replace(" of ", f" {escaped}of ") for line in golden_lines()]
+    with stored(as_journal(lines)) as path:
+        shown = to_json(research("", Settings(replay=path)).answer())
+    assert not set(json.dumps(json.loads(shown), ensure_ascii=False)) & set(COMMANDS)
+
+
+def test_errors_command_nothing() -> None:
+    error = UsageError("No \x1b[2J\u202efile.", "Do\x9b this.")
+    assert (error.message, error.remedy, str(error)) == ("No [2Jfile.", "Do this.", "No [2Jfile.")

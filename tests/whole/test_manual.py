@@ -1,0 +1,330 @@
+"""The manual tells the truth: what it says to type is typed, what it links to and names exists."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+
+from agent import __version__, settings
+from agent.answer import answer_schema
+from agent.answer.event_format import FrameType
+from agent.serving.request import REQUEST_FIELDS
+from tests.support.processes import run_command
+from tests.support.site import ROOT, copy_pages, find_links, find_pages
+from tests.support.web import Web, configure_from
+from tests.whole.test_recipes import Shell
+
+PAGES = {page.relative_to(ROOT).as_posix(): page.read_text("utf-8") for page in find_pages()}
+#: Pages for users, whose commands are theirs to type.
+MANUAL = [
+    name
+    for name in PAGES
+    if (name.startswith("docs/") or name == "README.md")
+    and name not in ("docs/decisions.md", "docs/licences.md")
+]
+README = PAGES["README.md"]
+COMMAND = re.compile(r"(?:python -m (agent\.\w+)|(research-agent))(?![\w.-])([^`\n|#<>]*)")
+#: Names in capitals that the pages have and that are no settings.
+OTHER_NAMES = {
+    "HTTPS_PROXY",
+    "MODEL_PROVIDERS",
+    "NO_COLOR",
+    "OLLAMA_CONTEXT_LENGTH",
+    "RESEARCH_AGENT_TRUST_ENV",
+}
+#: Lines that need a key, a network, an engine of containers, or do not end by themselves.
+ELSEWHERE = re.compile(
+    r"^(pip|pipx|ollama|docker|export GEMINI)|agent\.server|agent\.mcp_server|research-agent (serve|mcp|chat)\b|--fetch|s3://"
+    r"|--corpus|--llm |^research-agent \"[^\"]*\"$|^RATE_LIMITS|--max-usd|--estimate"
+)
+
+
+def blocks(name: str, language: str) -> list[str]:
+    """The code blocks of a page in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGES[name], re.M | re.S)
+
+
+# --- links and names ------------------------------------------------------------------------------
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_leads_somewhere(name: str) -> None:
+    for link in find_links(ROOT / name):
+        if "://" in link:
+            assert link.startswith("https://"), link
+            continue
+        path, _, anchor = link.partition("#")
+        file = (ROOT / name).parent / path if path else ROOT / name
+        assert file.exists(), f"{name} links to {link}"
+        assert not anchor or anchor in anchors(file.read_text("utf-8")), f"{name}: {link}"
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.split()) <= 1000
+
+
+def listed(entry: Any) -> list[str]:
+    """The pages of an entry of the site's navigation."""
+    if isinstance(entry, str):
+        return [entry]
+    below = entry.values() if isinstance(entry, dict) else entry
+    return [page for one in below for page in listed(one)]
+
+
+def test_the_site_has_every_page() -> None:
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
+    assert sorted(listed(site["nav"])) == sorted(PAGES)
+
+
+def test_the_site_is_made_of_the_pages_and_what_they_link_to(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text("[a](docs/a.md) `[no](gone.md)` [b](b.py) [c](../c.md)\n")
+    (tmp_path / "docs" / "a.md").write_text("[back](../README.md) [far](https://example.org)\n")
+    (tmp_path / "b.py").write_text("")
+    (tmp_path / "unseen.py").write_text("")
+    copy_pages(tmp_path / "build" / "pages", tmp_path)
+    copied = [p for p in (tmp_path / "build" / "pages").rglob("*") if p.is_file()]
+    assert sorted(p.name for p in copied) == ["README.md", "a.md", "b.py"]
+
+
+@cache
+def help_of(module: str) -> str:
+    return str(run_command("-m", module, "--help", cwd=ROOT, text=True).stdout)
+
+
+def read_command(found: re.Match[str]) -> tuple[str, str]:
+    """The module that a command of a page starts, and its arguments."""
+    module, _, arguments = found.groups()
+    if module:
+        return module, arguments
+    door = arguments.split()[0] if arguments.split() else ""
+    module = {"serve": "agent.server", "mcp": "agent.mcp_server"}.get(door, f"agent.{door}")
+    is_door = door.isidentifier() and door != "ask" and find_spec(module) is not None
+    return (module if is_door else "agent.cli"), arguments
+
+
+@pytest.mark.parametrize("name", MANUAL)
+def test_every_option_that_is_told_exists(name: str) -> None:
+    for found in COMMAND.finditer(PAGES[name]):
+        module, arguments = read_command(found)
+        for option in re.findall(r"(?<!\S)(--[a-z][a-z-]*)", arguments):
+            assert option in help_of(module), f"{name}: {found[0]}"
+
+
+def test_every_option_alone_in_code_exists() -> None:
+    doors = "cli audit batch check chat config evaluate trace server mcp_server doctor".split()
+    text = "".join(help_of(f"agent.{door}") for door in doors if find_spec(f"agent.{door}"))
+    known = set(re.findall(r"--[a-z][a-z-]*", text))
+    told = {o for name in MANUAL for o in re.findall(r"`(--[a-z][a-z-]*)", PAGES[name])}
+    told -= {"--help", "--env-file"}
+    assert len(told) > 25 and told <= known, told - known
+
+
+def test_every_variable_that_is_told_exists() -> None:
+    known = set(settings.ENVIRONMENT) | OTHER_NAMES
+    for name in MANUAL:
+        told = re.findall(r"`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b", PAGES[name])
+        for variable in told:
+            own = variable.removeprefix("RESEARCH_AGENT_")
+            assert {variable, own, f"AGENT_{own}"} & known, f"{name} names {variable}"
+
+
+def test_every_key_of_the_settings_is_told_in_install() -> None:
+    keys = {name for name in settings.ENVIRONMENT if name.endswith("_API_KEY")}
+    assert len(keys) > 7 and not [key for key in keys if key not in PAGES["docs/install.md"]]
+
+
+# --- what is typed --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    if shutil.which("jq") is None:
+        pytest.skip("jq is not installed")
+    return Shell(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["README", *(f"docs/{n}" for n in ("answers", "batch", "costs"))])
+def test_what_is_told_to_type_runs(shell: Shell, name: str) -> None:
+    run_lines(shell, f"{name}.md")
+
+
+@pytest.mark.parametrize("name", ["install", "runs", "strategies"])
+def test_more_that_is_told_to_type_runs(shell: Shell, name: str) -> None:
+    run_lines(shell, f"docs/{name}.md")
+
+
+def run_lines(shell: Shell, name: str) -> None:
+    """Run the lines of a page's shell blocks, one after another in one folder, but for those that
+    need what a test does not have. Progress may be told on standard error."""
+    lines = [line for block in blocks(name, "sh") for line in block.splitlines()]
+    typed = [line for line in lines if not ELSEWHERE.search(re.sub(r"\s+#.*", "", line))]
+    assert typed
+    for line in typed:
+        shell.run(f"{{ {line}\n}} 2> said")
+        told = (shell.home / "said").read_text()
+        assert not re.search(r"^(Error|Usage|Traceback|jq)", told, re.M), f"{line}: {told}"
+
+
+def test_your_documents_are_asked_as_told(shell: Shell) -> None:
+    (shell.home / "notes").mkdir()
+    (shell.home / "notes" / "terms.md").write_text("# Terms\n\nThe refund period is 37 days.\n")
+    lines = [line for block in blocks("README.md", "sh") for line in block.splitlines()]
+    [offline] = [line for line in lines if "--corpus" in line and "--offline" in line]
+    said = json.loads(shell.run(offline))
+    assert "37 days" in said["answer"] and said["citations"][0]["title"] == "Terms"
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/costs.md"])
+def test_what_asks_a_model_is_estimated_without_asking(shell: Shell, name: str) -> None:
+    """The lines with a key: parsed, and priced as they stand, with nothing sent."""
+    lines = [line for block in blocks(name, "sh") for line in block.splitlines()]
+    asking = [line for line in lines if re.match(r'research-agent "[^"]*"(?! --offline)', line)]
+    assert asking
+    for line in asking:
+        said = shell.run(line.replace(" --estimate", "") + " --estimate", GEMINI_API_KEY="none")
+        assert json.loads(said)["strategy"] == "slots"
+
+
+def test_a_local_model_is_named_as_told(shell: Shell) -> None:
+    """The lines for Ollama and its like choose that server; `--estimate` sends nothing."""
+    one, several = (b for b in blocks("docs/local-models.md", "sh"))
+    lines = [line for line in one.splitlines() if not line.startswith("ollama")]
+    assert json.loads(shell.run("\n".join(lines) + " --estimate"))["models"] == ["qwen3"]
+    assert lines[0] in README and lines[1] in README
+    server, *asked = several.splitlines()
+    for line in asked:
+        said = json.loads(shell.run(f"{server}\n{line} --estimate"))
+        assert said["models"][0] == "qwen3"
+
+
+def test_prices_are_written_as_told(shell: Shell) -> None:
+    (shell.home / "prices.json").write_text(blocks("docs/costs.md", "json")[0])
+    line = 'research-agent --llm openai:qwen3 --max-usd 1 "Who founded LEGO?" --estimate'
+    said = shell.run(line, PRICES_FILE=f"{shell.home}/prices.json", OPENAI_BASE_URL="http://h/v1")
+    assert json.loads(said)["usd"]["max"] == 0
+
+
+def test_the_example_of_a_provider_runs() -> None:
+    [code] = blocks("docs/extending.md", "python")
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=ROOT)
+    assert done.returncode == 0
+
+
+# --- what is said ---------------------------------------------------------------------------------
+
+
+def test_the_answer_of_the_readme_is_what_it_answers(shell: Shell) -> None:
+    block = " ".join(blocks("README.md", "text")[0].split())
+    answer = json.loads(shell.run('research-agent --offline "Who won the 2022 FIFA World Cup?"'))
+    sentence, _, rest = block.partition(" ...")
+    [quote] = re.findall("“(.+?)”", rest)
+    assert answer["answer"].startswith(sentence)
+    assert quote in [one["quote"] for one in answer["citations"]]
+    assert f"[1] {answer['citations'][0]['title']}" in rest
+
+
+def test_every_field_and_every_value_of_the_answer_is_told() -> None:
+    schema, text = answer_schema(), PAGES["docs/answers.md"]
+    told = set(re.findall(r"`(?:\w+\.)?(\w+)`|\"(\w+)\":", text))
+    words = {word for pair in told for word in pair if word}
+    kinds = "Citation Claim SlotAnswer Alternative Usage RunInfo SourceCounts Attempt Error".split()
+    kinds += "Credibility Methodology ReportAnswer ReportSection ModelUsage".split()
+    for kind in (schema, *(schema["$defs"][name] for name in kinds)):
+        for name, field in kind["properties"].items():
+            values = field.get("enum", [])
+            assert {name, *values} <= words, {name, *values} - words
+
+
+#: Fields that a citation has only where there is something to say.
+SELDOM = {"place", "text_from", "partial_text", "date"}
+
+
+def test_the_answer_that_is_shown_has_the_fields_of_the_schema() -> None:
+    shown = json.loads(blocks("docs/answers.md", "jsonc")[0])
+    schema = answer_schema()
+    assert shown.keys() <= schema["properties"].keys()
+    for row, kind in (("citations", "Citation"), ("claims", "Claim")):
+        assert shown[row][0].keys() == schema["$defs"][kind]["properties"].keys() - SELDOM
+    slot = schema["$defs"]["SlotAnswer"]["properties"].keys() - {"of"}
+    assert shown["slots"]["winner"].keys() == slot
+
+
+def test_depths_are_told_as_they_are() -> None:
+    table = PAGES["docs/strategies.md"].split("## Depth")[1].split("##")[0]
+    normal = settings.Settings()
+    fields = "max_rounds max_steps max_iterations pages_per_query max_words".split()
+    lines = [line for line in table.splitlines() if line.startswith("|")][2:]
+    for line, field in zip(lines, fields, strict=False):
+        row = line.strip("| ").split(" | ")
+        depths = settings.DEPTHS["quick"], normal.model_dump(), settings.DEPTHS["deep"]
+        assert row[1:] == [str(depth[field]) for depth in depths], row[0]
+
+
+def test_figures_of_the_comparison_are_those_that_were_measured() -> None:
+    table = PAGES["docs/comparison.md"].split("| --- |\n")[1].split("\n\n")[0]
+    rows = table.splitlines()
+    assert len(rows) == 9 and all(row in PAGES["benchmarks/peers/RESULTS.md"] for row in rows)
+    told = PAGES["docs/strategies.md"].split("## What was measured")[1].split("##")[0]
+    measured = [x for x in PAGES["evals/RESULTS.md"].splitlines() if "all of two hops | 468" in x]
+    for row in re.findall(r"^\|.*\d% .*$", told, re.M):
+        figures = re.findall(r"[\d.,%]*\d%?", row.split("|", 2)[2].replace(",", ""))
+        assert any(all(f in line for f in figures) for line in measured), row
+
+
+def test_the_api_is_told_as_it_is() -> None:
+    text = PAGES["docs/servers.md"]
+    with Web(configure_from({}, offline=True)) as web:
+        described = web.client.get("/api/openapi.json").json()["paths"]
+    paths = {path.replace("{name}", "ID"): row for path, row in described.items()}
+    for method, path in re.findall(r"`(GET|POST|DELETE) (/api/[\w/]+)", text):
+        assert method.lower() in paths[path], f"{method} {path}"
+    words = set(re.findall(r"\w+", "".join(PAGES[name] for name in MANUAL)))
+    assert {"question", "detach", *REQUEST_FIELDS} <= words
+    told = text.split("**A stream** tells")[1].split("each as")[0]
+    assert set(re.findall(r"[a-z]+", told)) >= set(get_args(FrameType))
+
+
+# --- the project ----------------------------------------------------------------------------------
+
+
+def test_the_top_of_the_changelog_is_this_version() -> None:
+    top = re.search(r"^## (\S+) \((unreleased|\d{4}-\d\d-\d\d)\)$", PAGES["CHANGELOG.md"], re.M)
+    assert top and top[1] == __version__
+
+
+def test_the_workflow_runs_targets_that_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.M))
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text("utf-8"))
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    run = {word for s in steps for word in re.findall(r"make ([a-z]+)", s.get("run", ""))}
+    assert run <= targets
+    ci = (ROOT / ".ci/run").read_text("utf-8")
+    assert set(re.findall(r"^(?:step|  +)? *make (?:-s )?([a-z]+)", ci, re.M)) <= run
+
+
+def test_what_the_package_says_of_itself() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["authors"] and "Typing :: Typed" in project["classifiers"]
+    assert not [name for name in project["classifiers"] if name.startswith("License")]  # PEP 639
+    assert not re.search(r"example|TODO|github\.com/(OWNER|USER)", json.dumps(project))
+    least = project["requires-python"].removeprefix(">=")
+    assert f"Programming Language :: Python :: {least}" in project["classifiers"]

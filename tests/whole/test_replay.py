@@ -1,0 +1,315 @@
+"""Replay: the same answer, byte for byte, with no key, no network and no clock."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import tracemalloc
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent.answer import Answer, to_json
+from agent.outside.journal import Journal
+from agent.settings import Settings, parse_settings
+from agent.state.json_data import Json
+from tests.support.services import Raw, Services, as_html
+from tests.support.worlds import (
+    call_subject,
+    conflict,
+    count_requests,
+    read_journal_calls,
+    read_journal_lines,
+    run_to_end,
+    two_rounds,
+)
+from tests.whole.golden.__main__ import FOLDER, NAMES, comparable
+
+ROOT = Path(__file__).parents[2]
+PROVEN = ("answer", "citations", "slots", "claims")  # what a replay owes, byte for byte
+OTHER_MACHINES = [
+    {"TZ": "Pacific/Kiritimati", "LC_ALL": "C", "PYTHONHASHSEED": "1"},
+    {"TZ": "America/St_Johns", "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "4242"},
+    {"TZ": "", "LC_ALL": "POSIX", "PYTHONHASHSEED": "77", "PYTHONUTF8": "0"},
+]
+
+
+def proof(answer: Json | Answer) -> dict[str, str]:
+    value = answer.model_dump(mode="json") if isinstance(answer, Answer) else answer
+    return {name: json.dumps(value[name]) for name in PROVEN}
+
+
+def replayed(path: Path) -> Answer:
+    _, answer = run_to_end("", Settings(replay=path))
+    to_json(answer)
+    return answer
+
+
+class Recorded(NamedTuple):
+    """Runs whose services are gone: nothing but their journals can tell."""
+
+    journals: dict[str, Path]
+    answers: dict[str, Json]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    folder = tmp_path_factory.mktemp("recorded")
+    found = Recorded({}, {})
+    with Services() as services:
+        environment = services.environment(folder, CACHE_TTL="0")
+        for name, world in {"full": two_rounds(), "conflict": conflict()}.items():
+            world.set_up(services)
+            _, answer = run_to_end(
+                world.topic, parse_settings(environment, resume=name, slots=None)
+            )
+            found.journals[name] = folder / "runs" / f"{name}.jsonl"
+            found.answers[name] = json.loads(to_json(answer))
+    return found
+
+
+# --- elsewhere ----------------------------------------------------------------------------------
+
+
+def elsewhere(path: Path, machine: dict[str, str], home: Path) -> subprocess.CompletedProcess[str]:
+    """Replay in a process that knows nothing of the first: no key, another place and language."""
+    folder = home / "nowhere"
+    folder.mkdir(parents=True)
+    environment = {
+        **{name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ},
+        **{name: str(home) for name in ("HOME", "TMPDIR")},
+        "PYTHONPATH": str(ROOT),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **machine,
+    }
+    command = [sys.executable, "-m", "agent.cli", "--replay", str(path)]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=60
+    )
+
+
+@pytest.mark.parametrize("machine", OTHER_MACHINES, ids=lambda machine: machine["LC_ALL"])
+@pytest.mark.parametrize("name", ["full", "conflict"])
+def test_replay_on_another_machine(
+    name: str, machine: dict[str, str], recorded: Recorded, tmp_path: Path
+) -> None:
+    path = tmp_path / "moved.jsonl"
+    path.write_bytes(recorded.journals[name].read_bytes())
+    path.chmod(0o400)
+    done = elsewhere(path, machine, tmp_path / "home")
+    assert done.returncode == 0 and done.stderr == ""
+    answer = json.loads(done.stdout)
+    assert proof(answer) == proof(recorded.answers[name])
+    assert answer["attempts"] == recorded.answers[name]["attempts"]
+    left = sorted(str(one.relative_to(tmp_path)) for one in tmp_path.rglob("*"))
+    assert left == ["home", "home/nowhere", "moved.jsonl"]  # nothing was written
+    assert path.read_bytes() == recorded.journals[name].read_bytes()
+
+
+SEEDED = """
+import json, random, sys
+from pathlib import Path
+from agent.evidence import rank_texts
+from agent.run import research
+from agent.settings import Settings
+
+chance, words = random.Random(5), "alpha beta gamma delta epsilon zeta eta theta iota".split()
+texts = [[" ".join(chance.choices(words, k=6)) for _ in range(8)] for _ in range(300)]
+told = [rank_texts(some, " ".join(chance.sample(words, 6))) for some in texts]
+folder = Path(sys.argv[1])
+for number, question in enumerate(sys.argv[2:]):
+    run = research(question, Settings(offline=True, runs_dir=folder, cache_dir=folder))
+    events = [event.model_dump(mode="json", exclude={"attempts"}) for event in run]
+    told.append([event for event in events if event["type"] not in ("searched", "page_read")])
+    calls = map(json.loads, Path(run.answer().run.journal).read_text().splitlines()[1:])
+    told.append(sorted(call["key"] for call in calls))
+print(json.dumps(told))
+"""
+
+
+def test_nothing_depends_on_the_seed_of_hashes(tmp_path: Path) -> None:
+    """Neither prompts nor answers: else a resume would pay again for what it knows."""
+    questions = [
+        "Who won the 2022 FIFA World Cup, and who scored the goals?",
+        "Compare HPA and KEDA for autoscaling on Kubernetes.",
+        "How tall are the Eiffel Tower and Mount Everest?",
+        "Who founded Nokia, Lego and Nvidia, and when?",
+    ]
+    told = set()
+    for seed in ("1", "2", "3"):
+        folder = tmp_path / seed
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-c", SEEDED, str(folder), *questions]
+        told.add(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+    assert len(told) == 1
+
+
+def test_what_the_journal_does_not_hold_is_named(recorded: Recorded, tmp_path: Path) -> None:
+    """Every line in turn is taken out; for the shell, one of them."""
+    written = recorded.journals["full"].read_bytes().splitlines(keepends=True)
+    path = tmp_path / "less.jsonl"
+    for number, line in enumerate(written[1:], 1):
+        call = json.loads(line)
+        request = call["request"]
+        named = request.get("query") or request.get("url") or request["task"]
+        path.write_bytes(b"".join(written[:number] + written[number + 1 :]))
+        answer = replayed(path)
+        assert answer.status == "error" and answer.error and answer.error.kind == "journal"
+        assert f"{call['call']} {named}" in answer.error.message
+    done = elsewhere(path, OTHER_MACHINES[0], tmp_path / "home")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert json.loads(done.stdout)["error"]["kind"] == "journal"
+
+
+@pytest.mark.parametrize("kind", ["ask", "search", "read"])
+@pytest.mark.parametrize("nonsense", [{"response": {"x": 1}}, {"response": []}, {"error": {}}, {}])
+def test_a_line_that_cannot_be_used_is_named(
+    kind: str, nonsense: Json, recorded: Recorded, tmp_path: Path
+) -> None:
+    """It was edited, or a later version wrote it; it is no reason to wait for ever."""
+    written = read_journal_lines(recorded.journals["full"])
+    spoilt = next(n for n, line in enumerate(written) if line.get("call") == kind)
+    kept = {name: written[spoilt][name] for name in ("call", "key", "request")}
+    written[spoilt] = {**kept, **nonsense}
+    path = tmp_path / "spoilt.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in written))
+    answer = replayed(path)
+    assert answer.error and answer.error.kind == "damaged"
+    assert f"cannot be used: {kind} " in answer.error.message
+
+
+# --- a journal is a set of calls ------------------------------------------------------------------
+
+foreign = st.builds(
+    lambda key, kind, query: {
+        "call": kind,
+        "key": f"foreign-{key}",
+        "request": {"query": query},
+        "response": {"text": query},
+        "seconds": 0.1,
+    },
+    st.integers(),
+    st.sampled_from(["ask", "search", "read", "another kind"]),
+    st.text(max_size=20),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.randoms(use_true_random=False), st.lists(foreign, max_size=5))
+def test_lines_in_any_order_and_among_foreign_ones(
+    recorded: Recorded, chance: Random, others: list[Json]
+) -> None:
+    for name in ("full", "conflict"):
+        header, *made = read_journal_lines(recorded.journals[name])
+        mixed = made + others
+        chance.shuffle(mixed)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "mixed.jsonl"
+            text = "".join(f"{json.dumps(line)}\n" for line in [header, *mixed])
+            path.write_text(text, encoding="utf-8")
+            answer = replayed(path)
+        assert proof(answer) == proof(recorded.answers[name])
+        counts = answer.usage.model_dump(exclude={"seconds"})
+        assert counts.items() <= recorded.answers[name]["usage"].items()
+
+
+def test_a_long_journal_is_not_held_in_memory(tmp_path: Path) -> None:
+    """Ten megabytes of calls take a tenth of that, and each is there when it is asked for."""
+    path = tmp_path / "long.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        file.write('{"journal": 1, "run": "long"}\n')
+        for number in range(1000):
+            call = {"call": "read", "key": str(number), "response": {"text": "ä" * 5000}}
+            file.write(json.dumps({**call, "number": number}, ensure_ascii=False) + "\n")
+    tracemalloc.start()
+    journal = Journal.replay(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert path.stat().st_size > 10_000_000 and peak < 1_000_000
+    path.unlink()  # what was opened stays readable
+    for number in (0, 1, 500, 999):
+        known = journal.find_call(str(number))
+        assert known and known["number"] == number and len(known["response"]["text"]) == 5000
+    assert journal.find_call("1000") is None
+    journal.close()
+
+
+# --- halted ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def late(services: Services, tmp_path: Path) -> Settings:
+    """A world whose pages are slower than its searches, and whose last answer is slower yet."""
+    world = two_rounds()._replace(busy=frozenset())
+    kind = {"Content-Type": "text/html"}
+    world.set_up(services).pages = {
+        name: Raw(200, as_html(name, text), kind, 0.1) for name, text in world.pages.items()
+    }
+
+    def think(asked: Any) -> Any:
+        if asked.task == "synthesize":
+            services.latency = lambda: 0.25
+        return world.think(asked)
+
+    services.think = think
+    return parse_settings(services.environment(tmp_path, CACHE_TTL="0"), resume="late")
+
+
+@pytest.mark.parametrize("most", [3, 5, 8, 11, 14, 16])
+def test_a_run_that_its_budget_ended(most: int, late: Settings, services: Services) -> None:
+    """It replays to its partial answer; gone on with, to its full one."""
+    assert late.runs_dir
+    path = late.runs_dir / "late.jsonl"
+    _, partial = run_to_end(two_rounds().topic, late.model_copy(update={"max_calls": most}))
+    assert partial.status == "partial" or partial.slots["city"].value is None
+    assert proof(replayed(path)) == proof(partial)
+    known, before = (
+        {call_subject(call) for call in read_journal_calls(path)},
+        count_requests(services),
+    )
+    _, answer = run_to_end("", late)
+    assert answer.status == "complete" and answer.slots["city"].value == "Uppsala"
+    assert not known & (count_requests(services) - before).keys()
+    assert proof(replayed(path)) == proof(answer)
+
+
+def test_a_run_that_was_stopped_and_goes_on(late: Settings, services: Services) -> None:
+    from agent.run import research
+
+    assert late.runs_dir
+    path = late.runs_dir / "late.jsonl"
+    for count in (1, 4, 8, 12, 16):
+        run = research(two_rounds().topic, late)
+        for number, _ in enumerate(run, 1):
+            if number == count:
+                run.stop()
+        stopped = run.answer()
+        assert stopped.status == ("partial" if stopped.citations else "insufficient")
+        assert proof(replayed(path)) == proof(stopped)
+    _, answer = run_to_end("", late)
+    assert answer.status == "complete" and proof(replayed(path)) == proof(answer)
+
+
+# --- golden ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_golden(name: str) -> None:
+    """Runs of the past give their answers of the past. See `tests/whole/golden/__main__.py`."""
+    expected = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    assert comparable(replayed(FOLDER / f"{name}.jsonl")) == expected
+
+
+def test_golden_runs_are_small_and_of_no_machine() -> None:
+    for file in FOLDER.glob("*.json*"):
+        text = file.read_text("utf-8")
+        assert len(text) < 40_000
+        assert not any(word in text for word in ("/home", "/tmp", "/root", "/Users", "secret"))
+    assert {file.stem for file in FOLDER.glob("*.json")} == set(NAMES)

@@ -1,0 +1,509 @@
+"""Output is whole or an error: full disks, closed streams, readers that go away, interrupts.
+
+Each command is a real process with real streams.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from fcntl import F_SETPIPE_SZ, fcntl
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.batch.output import OutputFile
+from agent.errors import OutputFailed, UsageError
+from agent.shell import require_writable, write_all, write_file
+from tests.support.processes import interpreter_command, start_command
+from tests.support.services import Raw, Services
+from tests.support.thinker import Fact, Thinker
+
+ROOT = Path(__file__).parents[2]
+TOPIC = "Who won the 2022 FIFA World Cup?"
+ASKED = ("cli", "--offline", TOPIC)
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full on this system")
+
+
+class Ended(subprocess.CompletedProcess[bytes]):
+    """A finished command."""
+
+    def lines(self) -> list[str]:
+        """What it wrote on standard error, without blank lines."""
+        assert b"Traceback" not in self.stderr, self.stderr.decode()
+        return [line for line in self.stderr.decode().splitlines() if line.strip()]
+
+
+def begin(
+    folder: Path,
+    arguments: Sequence[str],
+    *,
+    shut: str = "",
+    prepare: Callable[[], None] | None = None,
+    environment: dict[str, str] | None = None,
+    **streams: Any,
+) -> subprocess.Popen[bytes]:
+    """Start a door as `python -m` does. `shut`: redirections of a shell, such as `>&-`.
+
+    What changes how Python opens its streams is for a real interpreter, the rest for a fork.
+    """
+    clean = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    clean["PYTHONDONTWRITEBYTECODE"] = "1"  # with `limit_files`, Python would leave torn .pyc files
+    clean |= {"RUNS_DIR": "runs", "CACHE_DIR": "cache"}
+    door, *rest = arguments
+    given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    options = {"cwd": folder, "env": {**clean, **(environment or {})}, **given, **streams}
+    words = ["-m", f"agent.{door}", *rest]
+    is_real = "&-" in shut or prepare or "PYTHONUNBUFFERED" in (environment or {})
+    if not (is_real or shut or door == "mcp_server"):
+        return start_command(*words, **options)
+    python = [sys.executable] if is_real else interpreter_command()
+    shell = ["/bin/sh", "-c", f'exec "$@" {shut}', "sh", *python, *words]
+    return subprocess.Popen(shell, preexec_fn=prepare, **options)
+
+
+def run(folder: Path, arguments: Sequence[str], **options: Any) -> Ended:
+    process = begin(folder, arguments, **options)
+    out, err = process.communicate(timeout=60)
+    return Ended(process.args, process.returncode, out or b"", err or b"")
+
+
+def limit_files(size: int) -> Callable[[], None]:
+    """Files may have so many bytes: writing more fails, after a part was written."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an answer, its journal, a set of questions and a file of topics."""
+    made = tmp_path_factory.mktemp("streams")
+    done = run(made, [*ASKED, "--resume", "monday"])
+    assert done.returncode == 0 and not done.stderr
+    (made / "answer.json").write_bytes(done.stdout)
+    (made / "topics.txt").write_text(f"{TOPIC}\n", "utf-8")
+    (made / "set.jsonl").write_text(json.dumps({"prompt": TOPIC, "answer": "Argentina"}), "utf-8")
+    return made
+
+
+BATCH = ("batch", "topics.txt", "--offline", "--concurrency", "1", "--out")
+EVALUATE = ("evaluate", "set.jsonl", "--offline", "--no-baselines", "--results")
+DOORS: dict[str, tuple[str, ...]] = {
+    "json": ASKED,
+    "markdown": (*ASKED, "--format", "markdown"),
+    "html": (*ASKED, "--format", "html"),
+    "error": ("cli", "--nonsense"),
+    "schema": ("cli", "--schema"),
+    "help": ("cli", "--help"),
+    "estimate": (*ASKED, "--estimate"),
+    "doctor": ("doctor", "--json"),
+    "trace": ("trace", "monday"),
+    "audit": ("audit", "answer.json"),
+    "batch": (*BATCH, "rows.jsonl"),
+    "evaluate": (*EVALUATE, "results"),
+}
+
+
+@pytest.mark.parametrize("door", [door for door in DOORS if door not in ("batch", "evaluate")])
+def test_output_that_is_cut_short_is_an_error_of_one_line(door: str, folder: Path) -> None:
+    """A raw stream takes a part of what it is given: with PYTHONUNBUFFERED, this was status 0."""
+    size = 1000 if door in ("schema", "html", "json") else 10
+    out = folder / f"{door}.out"
+    environment = {"PYTHONUNBUFFERED": "1"}
+    with out.open("wb") as file:
+        limit = limit_files(size)
+        done = run(folder, DOORS[door], environment=environment, stdout=file, prepare=limit)
+    assert done.returncode not in (0, 130) and out.stat().st_size == size
+    assert len([line for line in done.lines() if "put could not be written: " in line]) == 1
+
+
+@needs_full
+@pytest.mark.parametrize("door", ["batch", "evaluate"])
+def test_figures_on_a_full_disk_are_an_error_of_one_line(door: str, folder: Path) -> None:
+    arguments = [*DOORS[door]]
+    arguments[-1] += ".full"
+    done = run(folder, arguments, environment={"PYTHONUNBUFFERED": "1"}, shut=">/dev/full")
+    assert done.returncode == 1
+    assert len([line for line in done.lines() if "put could not be written: " in line]) == 1
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_closed_standard_output_is_an_error_of_one_line(door: str, folder: Path) -> None:
+    arguments = [*DOORS[door]]
+    if door in ("batch", "evaluate"):
+        arguments[-1] += ".closed"
+    done = run(folder, arguments, shut=">&-")
+    assert done.returncode not in (0, 130)
+    assert len([line for line in done.lines() if "standard output is closed" in line]) == 1
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_after_a_byte(unbuffered: str, folder: Path) -> None:
+    read, write = os.pipe()
+    fcntl(write, F_SETPIPE_SZ, 4096)
+    environment = {"PYTHONUNBUFFERED": unbuffered}
+    process = begin(folder, ("cli", "--schema"), stdout=write, environment=environment)
+    os.close(write)
+    assert os.read(read, 1) == b"{"
+    os.close(read)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert Ended([], 1, b"", err).lines()[0].endswith("Broken pipe. " + REMEDY)
+
+
+REMEDY = "Make room, or name another place; then give the command again."
+
+
+def test_a_reader_that_is_slow_and_a_stream_that_never_waits_get_every_byte(folder: Path) -> None:
+    """Another process may have set the pipe that both share to non-blocking."""
+    whole = run(folder, ("cli", "--schema")).stdout
+    read, write = os.pipe()
+    fcntl(write, F_SETPIPE_SZ, 4096)
+    os.set_blocking(write, False)
+    process = begin(folder, ("cli", "--schema"), stdout=write)
+    os.close(write)
+    with os.fdopen(read, "rb", buffering=0) as stream:
+        pieces = iter(lambda: stream.read(700), b"")
+        assert b"".join(pieces) == whole
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and not err
+
+
+def test_what_could_not_be_printed_is_printed_again_from_the_journal(folder: Path) -> None:
+    if not FULL.exists():
+        pytest.skip("no /dev/full on this system")
+    with FULL.open("wb") as full:
+        done = run(folder, ASKED, stdout=full)
+    assert done.returncode == 1
+    flag, journal = done.lines()[0].rpartition("print it again with ")[2].split()
+    again = run(folder, ("cli", flag, journal))
+    assert again.returncode == 0 and json.loads(again.stdout)["status"] == "complete"
+
+
+# --- standard error -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flag", ["--verbose", "--events"])
+@pytest.mark.parametrize("shut", ["2>&-", pytest.param("2>/dev/full", marks=needs_full)])
+def test_a_broken_standard_error_costs_no_answer(flag: str, shut: str, folder: Path) -> None:
+    done = run(folder, (*ASKED, flag, "--compact"), shut=shut)
+    assert done.returncode == 0 and not done.stderr
+    assert json.loads(done.stdout)["status"] == "complete"
+
+
+@needs_full
+@pytest.mark.parametrize("door", ["batch", "evaluate"])
+def test_progress_to_a_full_disk_costs_no_result(door: str, folder: Path) -> None:
+    arguments = [*DOORS[door]]
+    arguments[-1] += ".told"
+    done = run(folder, arguments, shut="2>/dev/full")
+    assert done.returncode == 0 and isinstance(json.loads(done.stdout), dict)
+
+
+def test_a_standard_error_that_nobody_reads_costs_no_answer(folder: Path) -> None:
+    """Its pipe is full; who waits for the answer first would else wait for ever."""
+    read, write = os.pipe()
+    fcntl(write, F_SETPIPE_SZ, 4096)
+    os.write(write, b"x" * 4096)
+    done = run(folder, (*ASKED, "--verbose"), stderr=write)
+    os.close(write)
+    os.close(read)
+    assert done.returncode == 0 and json.loads(done.stdout)["status"] == "complete"
+
+
+@pytest.mark.parametrize("shut", ["<&- >&- 2>&-", ">&- 2>&-", "2>&-"])
+def test_no_other_file_gets_the_number_of_a_closed_stream(shut: str, folder: Path) -> None:
+    """Else what is meant for a terminal would be written into a journal."""
+    name = f"closed-{len(shut)}"
+    done = run(folder, (*ASKED, "--verbose", "--resume", name, "--out", f"{name}.json"), shut=shut)
+    lines = (folder / "runs" / f"{name}.jsonl").read_text("utf-8").splitlines()
+    assert len(lines) > 3 and all(isinstance(json.loads(line), dict) for line in lines)
+    assert json.loads((folder / f"{name}.json").read_bytes())["status"] == "complete"
+    assert bool(done.returncode) == (">&- 2" in shut) and not done.stderr
+
+
+def test_a_question_from_closed_standard_input_is_wrong_usage(folder: Path) -> None:
+    done = run(folder, ("cli", "--offline", "-"), shut="<&-")
+    assert done.returncode == 2
+    assert "Standard input is closed" in json.loads(done.stdout)["error"]["message"]
+
+
+@pytest.mark.parametrize("shut, status", [("<&-", 2), (">&-", 1)])
+def test_a_tool_server_without_its_streams_says_so(shut: str, status: int, folder: Path) -> None:
+    pytest.importorskip("mcp")
+    done = run(folder, ("mcp_server", "--offline"), shut=shut)
+    assert done.returncode == status and "is closed" in done.lines()[0]
+
+
+@pytest.mark.parametrize("what", ["SIGINT", "SIGTERM", "reader"])
+def test_a_tool_server_ends_while_its_client_says_nothing(what: str, folder: Path) -> None:
+    """Its standard input stays open: an interrupt ends it, and so does a client that left."""
+    pytest.importorskip("mcp")
+    process = begin(folder, ("mcp_server", "--offline"), stdin=subprocess.PIPE)
+    assert process.stdin and process.stdout and process.stderr
+    client = {"name": "test", "version": "1"}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    process.stdin.write(json.dumps(call).encode() + b"\n")
+    process.stdin.flush()
+    assert b'"result"' in process.stdout.readline()
+    if what == "reader":
+        process.stdout.close()
+    else:
+        process.send_signal(signal.Signals[what])
+    assert process.wait(20) == (1 if what == "reader" else 130)
+    assert b"Traceback" not in process.stderr.read()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        stream.close()
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+@given(st.binary(max_size=200), st.lists(st.one_of(st.none(), st.integers(1, 50)), max_size=9))
+def test_every_byte_is_written_however_few_a_stream_takes(
+    data: bytes, counts: list[int | None]
+) -> None:
+    got, left = bytearray(), [count for count in counts if count][:8]
+
+    def write(rest: memoryview) -> int | None:
+        if len(left) % 3 == 2:
+            left.append(1)
+            raise BlockingIOError
+        piece = rest[: left.pop() if left else len(rest)]
+        got.extend(piece)
+        return len(piece)
+
+    write_all(write, data)
+    assert bytes(got) == data
+
+
+def test_a_stream_that_takes_nothing_is_an_error() -> None:
+    with pytest.raises(OSError):
+        write_all(lambda _: 0, b"x")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(*ASKED, "--out"), (*ASKED, "--format", "html", "--out"), ("trace", "monday", "--html")],
+)
+def test_a_file_that_finds_no_room_stays_as_it_was(
+    arguments: tuple[str, ...], folder: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "kept"
+    file.write_text("of yesterday", "utf-8")
+    done = run(folder, (*arguments, str(file)), prepare=limit_files(100))
+    assert done.returncode == 1 and file.read_text("utf-8") == "of yesterday"
+    assert f"{file} could not be written: File too large" in done.lines()[0]
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    if arguments[0] == "cli":
+        assert done.stdout.endswith((b"}\n", b"</html>\n"))
+
+
+def test_a_file_keeps_its_mode_and_a_link_stays_one(tmp_path: Path) -> None:
+    file, link = tmp_path / "file", tmp_path / "link"
+    write_file(file, "new \ud800")
+    mask = os.umask(0)
+    os.umask(mask)
+    assert file.read_bytes() == b"new ?" and stat.S_IMODE(file.stat().st_mode) == 0o666 & ~mask
+    file.chmod(0o640)
+    link.symlink_to("file")
+    write_file(link, "again")
+    assert link.is_symlink() and file.read_text() == "again"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
+
+
+def test_a_pipe_is_written_as_it_is(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    write_file(fifo, "through")
+    assert os.read(reader, 100) == b"through" and stat.S_ISFIFO(fifo.stat().st_mode)
+    os.close(reader)
+
+
+def test_a_path_that_cannot_be_a_file_is_refused_before_the_work(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none" / "file"):
+        with pytest.raises(UsageError, match="cannot be written"):
+            require_writable(path)
+        with pytest.raises(OutputFailed, match="could not be written"):
+            write_file(path, "x")
+    require_writable(None)
+    require_writable(tmp_path / "file")
+
+
+# --- a disk with 4 kB left ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 64 kB on which 4 kB are left."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    try:
+        mounted = subprocess.run(mount, capture_output=True).returncode == 0
+    except OSError:
+        mounted = False
+    if not mounted:
+        pytest.skip("no disk can be mounted here")
+    try:
+        (disk / "ballast").write_bytes(b"x" * (60 * 1024))
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_disk_with_four_kilobytes_left(unbuffered: str, folder: Path, small_disk: Path) -> None:
+    out = small_disk / "answer.json"
+    with out.open("wb") as file:
+        done = run(folder, ASKED, stdout=file, environment={"PYTHONUNBUFFERED": unbuffered})
+    assert done.returncode == 1 and "No space left" in done.lines()[0]
+
+
+def test_a_file_that_is_a_mount_point_is_written_in_place(small_disk: Path, tmp_path: Path) -> None:
+    """As a file that a container is given: nothing can be renamed over it."""
+    (small_disk / "ballast").unlink()
+    file, given = small_disk / "file", small_disk / "given"
+    file.write_text("of yesterday" * 10, "utf-8")
+    given.touch()
+    subprocess.run(["mount", "--bind", str(file), str(given)], check=True)
+    try:
+        write_file(given, "new")
+        assert file.read_text("utf-8") == "new"
+        with pytest.raises(OutputFailed, match="No space left"):
+            write_file(given, "x" * 70_000)
+        assert file.read_text("utf-8").rstrip("\0") == "new"
+    finally:
+        subprocess.run(["umount", str(given)], check=True)
+
+
+def test_a_batch_on_a_full_disk_keeps_whole_rows_and_goes_on(
+    folder: Path, small_disk: Path
+) -> None:
+    (folder / "many.txt").write_text(f"{TOPIC}\n" * 3, "utf-8")
+    rows = small_disk / "rows.jsonl"
+    batch = ("batch", "many.txt", *BATCH[2:], str(rows))
+    (small_disk / "ballast").write_bytes(b"x" * (52 * 1024))
+    done = run(folder, batch)
+    assert done.returncode == 1 and "No space left" in done.lines()[-2]
+    kept = rows.read_text("utf-8").splitlines(keepends=True)
+    assert 0 < len(kept) < 3
+    assert all(line.endswith("\n") and json.loads(line)["status"] for line in kept)
+    (small_disk / "ballast").unlink()
+    assert run(folder, batch).returncode == 0
+    after = rows.read_text("utf-8").splitlines(keepends=True)
+    assert after[: len(kept)] == kept and len(after) == 3
+
+
+def test_rows_that_find_no_room_for_a_new_order_stay(small_disk: Path) -> None:
+    path = small_disk / "rows.jsonl"
+    (small_disk / "ballast").write_bytes(b"x" * (32 * 1024))
+    output = OutputFile(path)
+    for n in range(3):
+        output.append({"id": n, "topic": f"t{n}", "status": "x" * 5000, "usage": {}})
+    before = path.read_bytes()
+    with pytest.raises(OutputFailed, match="No space left"):
+        output.rewrite(["2", "1", "0"])
+    with pytest.raises(OSError) as caught:
+        output.append({"id": 9, "topic": "t", "status": "x" * 20_000, "usage": {}})
+    assert caught.value.errno == errno.ENOSPC
+    output.close()
+    assert path.read_bytes() == before and not path.with_name("rows.jsonl.part").exists()
+
+
+# --- interrupts -----------------------------------------------------------------------------------
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def hang(world: Services, what: str) -> Callable[[], object]:
+    """Let one service hang until the test ends; returns what tells that it was asked."""
+    slow = Raw(200, "{}", delay=50)
+    if what == "model":
+        world.think = lambda _: slow
+        return lambda: world.model_requests
+    if what == "search":
+        world.hits = lambda _: slow
+        return lambda: world.search_queries
+    world.pages = {"final": slow}
+    return lambda: world.page_requests
+
+
+@pytest.mark.parametrize("what", ["model", "search", "page"])
+def test_the_first_interrupt_works_while_a_service_hangs(
+    what: str, services: Services, tmp_path: Path
+) -> None:
+    """As a terminal sends it: to the command and to every process that it started."""
+    services.pages = {"final": "Argentina won the cup."}
+    services.default_hits = ["final"]
+    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
+    is_asked = hang(services, what)
+    process = begin(
+        tmp_path, ("cli", TOPIC), environment=services.environment(tmp_path), start_new_session=True
+    )
+    wait_for(is_asked)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    answer = json.loads(out)
+    assert process.returncode in (0, 3) and b"Stopping" in err and b"Traceback" not in err
+    assert "stopped" in " ".join(answer["warnings"]) or answer["status"] != "complete"
+
+
+BUSY = {"CACHE_DIR": "busy"}
+
+
+@pytest.fixture
+def busy_index(folder: Path) -> Iterator[Path]:
+    """A corpus whose index another process is writing, until the test ends."""
+    corpus = folder / "corpus"
+    corpus.mkdir(exist_ok=True)
+    (corpus / "a.md").write_text("Argentina won the cup.", "utf-8")
+    assert run(folder, (*ASKED, "--corpus", "corpus"), environment=BUSY).returncode in (0, 3)
+    (corpus / "a.md").write_text("Argentina won the cup in 2022.", "utf-8")
+    (index,) = (folder / "busy").glob("corpus-*.sqlite")
+    db = sqlite3.connect(index, isolation_level=None)
+    db.execute("BEGIN EXCLUSIVE")
+    yield index
+    db.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("door", ["cli", "batch"])
+def test_the_first_interrupt_works_while_an_index_is_waited_for(
+    door: str, number: signal.Signals, folder: Path, busy_index: Path
+) -> None:
+    arguments = ASKED if door == "cli" else (*BATCH, f"late-{number}.jsonl")
+    process = begin(folder, (*arguments, "--corpus", "corpus"), environment=BUSY)
+    files = Path(f"/proc/{process.pid}/fd")
+    wait_for(lambda: any(_target(file) == str(busy_index) for file in files.iterdir()))
+    process.send_signal(number)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130 and b"Traceback" not in err
+    assert json.loads(out)["error"]["kind"] == "stopped"
+
+
+def _target(file: Path) -> str:
+    try:
+        return str(file.readlink())
+    except OSError:
+        return ""
