@@ -26,7 +26,7 @@ from agent.trace.__main__ import load_trace
 from agent.trace.calls import parse_calls
 from fuzz.target import JSON_WORDS, Target
 
-GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
+GOLDEN = Path(__file__).parents[1] / "tests" / "whole" / "golden"
 _FOLDER = Path(tempfile.mkdtemp(prefix="fuzz-files-"))
 
 

@@ -398,7 +398,7 @@ def test_two_processes_may_start_at_once(folder: Path, tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", code, str(folder), str(tmp_path / "cache")]
     running = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=DEMO.parents[2])
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=DEMO.parents[1])
         for _ in range(3)
     ]
     assert {process.communicate(timeout=60)[0] for process in running} == {"204 Note 150\n"}
@@ -498,7 +498,7 @@ def test_nothing_heavy_is_imported() -> None:
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        cwd=DEMO.parents[2],
+        cwd=DEMO.parents[1],
         check=True,
     )
     assert done.stdout == "[]\n"

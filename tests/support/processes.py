@@ -145,7 +145,7 @@ def interpreter_command() -> list[str]:
     """The words of a shell script that run `python` as a fork where forks are safe."""
     if sys.platform != "linux":
         return [sys.executable]
-    relay = str(ROOT / "tests" / "fork_relay.py")
+    relay = str(Path(__file__).with_name("fork_relay.py"))
     return [sys.executable, "-IS", relay, fork_server().address]
 
 

@@ -441,7 +441,7 @@ def test_a_row_of_another_shape_is_named(place: str, tmp_path: Path) -> None:
     for n, odd in enumerate(([], {"a": []}, 1.5, 10**300, -1, True, "\x1b")):
         path = tmp_path / f"{n}.jsonl"
         row = json.loads(json.dumps(ROW))
-        node = row[parents[1]] if parents else row
+        node = row[parents[0]] if parents else row
         node[last] = odd
         path.write_text(f"{json.dumps(ROW)}\n{json.dumps(row)}\n")
         before = path.read_bytes()
