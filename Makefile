@@ -25,7 +25,7 @@ check: $(VENV)/dev ## Style, types, imports, licences, known vulnerabilities; st
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
-	@$(PY) -m pytest tests/house/test_architecture.py tests/house/test_packaging.py
+	@$(PY) -m pytest tests/house/test_architecture.py tests/house/test_packaging.py tests/house/test_weight.py
 	@$(PY) -m tests.support.vulnerabilities
 	@$(MAKE) --no-print-directory javascript
 
