@@ -38,21 +38,7 @@ BENCHMARKS = {
         "The same on a local Ray cluster of two workers, of which one is killed. Needs the extra "
         "`ray`; memory is that of the command."
     ),
-    "engines": (
-        "What a batch adds to each topic, one at a time, whose services answer at once: beside a "
-        "plain loop that makes the same runs, without rows. On Ray the processor is that of the "
-        "command alone."
-    ),
     "server": "100 clients at once at one server: it answers its probe, memory does not grow.",
-    "hundred": (
-        "A hundred runs at once, threads of one process, against loopback services (models 1 s, "
-        "searches and pages 0.5 s): beside one run alone, and beside a limit of model calls. "
-        "Pages have 4,000 characters: so few that a prompt shows most of what was read."
-    ),
-    "evidence": (
-        "Choosing passages, finding copies and checking claims, beside plain BM25, every pair of "
-        "sets of shingles, and the overlap of words. Milliseconds of CPU."
-    ),
     "index": "The index of a corpus against a plain FTS5 table: building it, opening it, a query.",
     "folders": (
         "The index of folders: 2,000 office files of fourteen formats, read by all workers, each "

@@ -3,9 +3,7 @@
 `python -m benchmarks.server` prints one JSON object, for runs without a model and for runs with a
 scripted model on loopback: how many runs ended with their answer, how many were refused, the
 percentiles of `/api/health` on the idle server and under load, and the server's memory before the
-first wave and after each. `python -m benchmarks.server PATH 3` measures another checkout too, in
-three alternating pairs, and prints the ratios, this one to the other, and each measurement on
-standard error.
+first wave and after each.
 
 The clients, the probe and the services are processes of their own, so that none holds the server's
 lock. The probe opens a connection for each request, as an orchestrator does.
@@ -42,40 +40,19 @@ PROBE_PAUSE = 0.02  # seconds between two requests of the probe
 IDLE_SECONDS = 2.0  # of probing before the first wave
 SETTLE_SECONDS = 1.0  # after a wave, for the last threads to end
 PROSE = "The firm ships spare parts to {} countries. Its canteen of {} seats is known for soup. "
-RATIOS = ("seconds_a_wave", "health_99th_ms", "memory_growth", "mb_at_the_end")
 Row = dict[str, Any]
 
 
 def main() -> None:
-    other = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
-    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    results = {}
-    for name, with_model in (("without_a_model", False), ("with_a_model", True)):
-        if other:
-            results[name] = _compare([_measure_pair(other, with_model) for _ in range(pairs)])
-        else:
-            results[name] = _measure_server(ROOT, with_model)
-    print(json.dumps(results))
+    ways = {"without_a_model": False, "with_a_model": True}
+    print(json.dumps({name: _measure_server(model) for name, model in ways.items()}))
 
 
-def _measure_pair(other: Path, with_model: bool) -> tuple[Row, Row]:
-    """This checkout and the other one, one after the other."""
-    theirs, ours = (_measure_server(checkout, with_model) for checkout in (other, ROOT))
-    print(json.dumps({"ours": ours, "theirs": theirs}), file=sys.stderr, flush=True)
-    return ours, theirs
-
-
-def _compare(pairs: list[tuple[Row, Row]]) -> Row:
-    """The median ratio of each figure of this checkout to that of the other."""
-    ratios = {name: median(ours[name] / theirs[name] for ours, theirs in pairs) for name in RATIOS}
-    return {f"{name}_ratio": round(ratio, 2) for name, ratio in ratios.items()}
-
-
-def _measure_server(checkout: Path, with_model: bool) -> Row:
+def _measure_server(with_model: bool) -> Row:
     with (
         tempfile.TemporaryDirectory() as name,
         _environment(Path(name), with_model) as environment,
-        _run_server(checkout, environment, with_model) as (port, pid),
+        _run_server(environment, with_model) as (port, pid),
     ):
         return asyncio.run(_measure(port, pid, with_model))
 
@@ -109,15 +86,13 @@ def _serve(pipe: Connection, folder: Path) -> None:
 
 
 @contextmanager
-def _run_server(
-    checkout: Path, environment: dict[str, str], with_model: bool
-) -> Iterator[tuple[int, int]]:
+def _run_server(environment: dict[str, str], with_model: bool) -> Iterator[tuple[int, int]]:
     """The port and the process id of a server with default limits: 8 runs and 64 that wait."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     command = [sys.executable, "-m", "agent.server", "--port", str(port)]
     command += [] if with_model else ["--offline"]
-    process = subprocess.Popen(command, cwd=checkout, env=environment, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
     try:
         while _seconds_of_health(port) is None:
             assert process.poll() is None, "the server has ended"

@@ -1,1 +1,0 @@
-"""Comparison of this program with others, against the same services: see README.md. Optional."""
