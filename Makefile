@@ -3,6 +3,7 @@
 
 VENV   := .venv
 PY     := $(VENV)/bin/python
+PYTEST  = PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --dist worksteal
 ENGINE := ../shared/container/with_engine.sh
 ARGS   ?=
 BIOME  := 2.6.8
@@ -12,14 +13,17 @@ MAX_PACKAGES  := 66
 MAX_MEGABYTES := 150
 
 help: ## Show this
-	@sed -nE 's/^([a-z]+):.*## (.*)/make \1	\2/p' Makefile
+	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1	\2/p' Makefile
 
 demo: $(VENV)/runtime ## Answer a question with no key, no model and no network
 	@$(PY) -m compileall -q agent >&2
 	@$(PY) -m agent.cli --offline --topic "Who won the 2022 FIFA World Cup?"
 
-test: $(VENV)/dev ## Run the tests on all cores; ARGS="-k name" for some of them
-	@PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -n auto --dist worksteal $(ARGS)
+test: $(VENV)/dev ## Run the tests on all cores, in three minutes; ARGS="-k name" for some of them
+	@$(PYTEST) -m "not slow" $(ARGS)
+
+test-slow: $(VENV)/dev ## Run the tests that take long: kills, hangs, hostile input, a browser
+	@$(PYTEST) -m slow $(ARGS)
 
 check: $(VENV)/dev ## Style, types, imports, licences, known vulnerabilities; style of JavaScript
 	@$(PY) -m ruff check .
@@ -87,7 +91,7 @@ clean: ## Remove what the other targets made
 	rm -rf $(VENV) $(VENV)-lock $(VENV)-size .fuzz node_modules .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help demo test check javascript bench eval pictures fuzz docs container lock size clean
+.PHONY: help demo test test-slow check javascript bench eval pictures fuzz docs container lock size clean
 
 # --- set-up -------------------------------------------------------------------------------------
 # A stamp file says that the environment holds what a requirements file asks for. Bytecode is

@@ -65,6 +65,7 @@ def style(tab: Tab, selector: str, name: str) -> str:
     return str(tab.run(f"getComputedStyle(document.querySelector('{selector}')).{name}"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width, dark", [(1100, False), (1100, True), (360, False), (360, True)])
 def test_it_is_readable(width: int, dark: bool, tab: Tab, tmp_path: Path) -> None:
     """Taken in as a picture too: whoever changes the style looks at it."""

@@ -103,7 +103,7 @@ def examples(test: Callable[..., None]) -> Callable[..., None]:
 
 @examples
 @given(text=NASTY)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_text_stays_text_in_a_paragraph_a_heading_a_list_a_quote_and_a_cell(text: str) -> None:
     if not words(text):
         return
@@ -125,7 +125,7 @@ def test_text_stays_text_in_a_paragraph_a_heading_a_list_a_quote_and_a_cell(text
 
 @examples
 @given(text=NASTY)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_link_leads_to_the_web_and_ends_where_it_should(text: str) -> None:
     for begin in ("https://example.org/", "HTTP://example.org/a?b=1&copy=2;", ""):
         for render in (github, common):

@@ -93,6 +93,7 @@ def command(tmp_path: Path, services: Services) -> Command:
     return made
 
 
+@pytest.mark.slow
 def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
     command: Command, services: Services, tmp_path: Path
 ) -> None:
@@ -137,6 +138,7 @@ def journals(folder: Path) -> set[tuple[str, str]]:
     return finished_calls((folder / "runs").glob("*.jsonl"))
 
 
+@pytest.mark.slow
 def test_a_bad_topic_costs_only_itself(command: Command, services: Services) -> None:
     rows = [
         '{"id": "good", "topic": "Who won cup number 1?"}',
@@ -173,6 +175,7 @@ def test_a_bad_topic_costs_only_itself(command: Command, services: Services) -> 
     assert not [call for call in requests_since(services, then) if "number 1" in call[1]]
 
 
+@pytest.mark.slow
 def test_a_cap_of_the_batch_leaves_the_rest_and_a_higher_one_goes_on(
     command: Command, services: Services
 ) -> None:
@@ -188,6 +191,7 @@ def test_a_cap_of_the_batch_leaves_the_rest_and_a_higher_one_goes_on(
     assert command.run()[0] == 0 and count_requests(services) == then
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["GEMINI_API_KEY", "SERPAPI_API_KEY"])
 def test_a_refused_key_ends_it_early_and_a_mended_one_goes_on(
     command: Command, services: Services, tmp_path: Path, key: str
@@ -201,6 +205,7 @@ def test_a_refused_key_ends_it_early_and_a_mended_one_goes_on(
     assert (status, summary["answered"]) == (0, COUNT)
 
 
+@pytest.mark.slow
 def test_a_topic_that_alone_is_refused_costs_only_itself(
     command: Command, services: Services
 ) -> None:

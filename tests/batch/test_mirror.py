@@ -53,6 +53,7 @@ def there(store: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in store.cat("/store/day/answers.jsonl").splitlines()]
 
 
+@pytest.mark.slow
 def test_another_machine_goes_on_and_pays_nothing_twice(
     services: Services, tmp_path: Path, store: Any
 ) -> None:
@@ -84,6 +85,7 @@ def test_rows_that_another_process_here_writes_are_left_alone(
     rows.close()
 
 
+@pytest.mark.slow
 def test_a_copy_that_fails_costs_no_answer(services: Services, tmp_path: Path, store: Any) -> None:
     serve_cups(services, COUNT)
     machine = Machine(tmp_path, services)

@@ -222,6 +222,7 @@ def test_a_model_is_not_asked_about_a_number_that_no_page_has(
     assert claim.reason == "17 minutes is not on the page" and claim.quote
 
 
+@pytest.mark.slow
 def test_two_hundred_sentences_and_sixty_sources_in_few_calls(
     services: Services, settings: Settings
 ) -> None:
@@ -396,6 +397,7 @@ def call(*arguments: str, stdin: str = "", folder: Path = ROOT) -> tuple[int, st
     return done.returncode, done.stdout
 
 
+@pytest.mark.slow
 def test_the_exit_status_says_whether_all_stands(tmp_path: Path, corpus: Path) -> None:
     offline = ("--offline", "--corpus", str(corpus))
     status, shown = call("-", *offline, stdin=TRUE)
@@ -448,6 +450,7 @@ def test_a_report_is_checked_over_http(web: Web) -> None:
     assert audit_answer(value)["ok"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_checked_is_refused_over_http(web: Web) -> None:
     post = web.client.post
     assert post("/api/check", json={"report": ""}).status_code == 422
@@ -469,6 +472,7 @@ def test_a_check_is_streamed(web: Web) -> None:
     assert answer["check"]["counts"]["contradicted"] == 1
 
 
+@pytest.mark.slow
 def test_the_tool_of_the_mcp_server(tmp_path: Path, corpus: Path) -> None:
     from mcp import Client, StdioServerParameters
 

@@ -32,6 +32,7 @@ def pairs() -> list[Pair]:
     return build_pairs(Path("no such folder"))
 
 
+@pytest.mark.slow
 def test_the_pairs_are_enough_and_of_every_kind(pairs: list[Pair]) -> None:
     false = [pair for pair in pairs if not pair.true]
     retold = [pair for pair in pairs if pair.true and pair.kind != "word for word"]

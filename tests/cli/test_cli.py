@@ -197,6 +197,7 @@ def test_a_model_that_is_down_is_told_in_a_line(world: Services, tmp_path: Path)
     assert done.answer["degraded"] and done.answer["status"] == "complete"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "topic",
     [
@@ -292,6 +293,7 @@ def test_a_full_disk_under_stdout_is_told(tmp_path: Path) -> None:
     assert process.returncode == 1 and b"No space" in err and b"Traceback" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_interrupt_asks_for_the_best_answer_so_far(
     name: signal.Signals, world: Services, tmp_path: Path

@@ -275,6 +275,7 @@ def test_pages_cannot_command_the_terminal(tmp_path: Path) -> None:
     assert "owned" not in said.err.replace("\x1b]", "") or "\x1b]" not in said.err
 
 
+@pytest.mark.slow
 def test_the_file_of_out_has_the_form_of_its_name(tmp_path: Path) -> None:
     for name, begin in (("a.json", "{"), ("a.md", "# "), ("a.html", "<!doctype"), ("a.txt", TOPIC)):
         said = in_terminal(TOPIC, "--offline", "--out", name, home=tmp_path)

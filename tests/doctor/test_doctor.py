@@ -79,6 +79,7 @@ def test_all_is_well(services: Services, tmp_path: Path) -> None:
     assert not list((tmp_path / "runs").iterdir()), "the trial file is gone"
 
 
+@pytest.mark.slow
 def test_it_says_which_search_a_run_will_use(services: Services, tmp_path: Path) -> None:
     order = "serpapi,google,wikipedia"
     environment = services.environment(
@@ -97,12 +98,14 @@ def test_it_says_which_search_a_run_will_use(services: Services, tmp_path: Path)
     assert found["search google"].status == found["search of a run"].status == "warn"
 
 
+@pytest.mark.slow
 def test_the_report_is_one_json_object_and_exit_0(services: Services, tmp_path: Path) -> None:
     services.default_hits = ["a page"]
     status, value = reported(cwd=tmp_path, environment=services.environment(tmp_path))
     assert (status, value["ok"]) == (0, True)
 
 
+@pytest.mark.slow
 def test_the_table_is_for_people(services: Services, tmp_path: Path) -> None:
     services.default_hits = ["a page"]
     environment = services.environment(tmp_path, SEARCH_PROVIDERS="serpapi,exa")
@@ -131,6 +134,7 @@ def test_with_nothing_set_it_says_what_to_set_and_exits_1(tmp_path: Path) -> Non
     assert "Not ready, for want of: model, search. With --offline" in done.stdout
 
 
+@pytest.mark.slow
 def test_keys_come_from_the_env_file_too(services: Services, tmp_path: Path) -> None:
     services.default_hits = ["a page"]
     environment = services.environment(tmp_path)
@@ -146,6 +150,7 @@ def test_keys_come_from_the_env_file_too(services: Services, tmp_path: Path) -> 
     assert status == 1 and value["checks"][0]["status"] == "fail", "no run would begin"
 
 
+@pytest.mark.slow
 def test_it_says_where_each_value_comes_from(services: Services, tmp_path: Path) -> None:
     services.default_hits = ["a page"]
     environment = services.environment(tmp_path, GITHUB_TOKEN="of-no-concern")
@@ -254,6 +259,7 @@ def test_an_openai_server_is_asked_for_its_models(
     assert services.model_requests == []
 
 
+@pytest.mark.slow
 def test_it_says_what_the_judge_is_worth(services: Services, tmp_path: Path) -> None:
     services.default_hits = ["a page"]
     hosted = told(services.environment(tmp_path), tmp_path)["judge"]
@@ -287,6 +293,7 @@ def test_what_refuses_a_connection_is_told(services: Services, tmp_path: Path) -
     assert found["search serpapi"].remedy and found["model gemini:gemini-3.8-flash"].remedy
 
 
+@pytest.mark.slow
 def test_what_hangs_is_told_and_holds_nothing_else(services: Services, tmp_path: Path) -> None:
     release = threading.Event()
     services.fault = lambda: Raw(500, "") if release.wait() else None
@@ -298,6 +305,7 @@ def test_what_hangs_is_told_and_holds_nothing_else(services: Services, tmp_path:
     assert found["corpus"].status == "ok"
 
 
+@pytest.mark.slow
 def test_the_process_ends_although_services_hang(services: Services, tmp_path: Path) -> None:
     release = threading.Event()
     services.fault = lambda: Raw(500, "") if release.wait() else None
@@ -327,6 +335,7 @@ def test_proxies_and_gateways_are_named_and_not_shown(services: Services, tmp_pa
     assert found["gateways"].detail == "GOOGLE_GEMINI_BASE_URL, SERPAPI_BASE_URL"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["'quoted-key-1'", "key # a comment", "ключ-от-дома"])
 def test_a_key_with_quotes_or_blanks_is_doubted(
     services: Services, tmp_path: Path, key: str
@@ -352,6 +361,7 @@ def parts(keys: dict[str, str]) -> set[str]:
     return {key[i : i + 4] for key in bare for i in range(len(key) - 3)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
 def test_no_key_is_shown_whatever_services_say(
     services: Services, tmp_path: Path, status: int
@@ -377,6 +387,7 @@ def test_no_key_is_shown_whatever_services_say(
     assert not [piece for piece in parts(FAKE) if piece in shown], shown
 
 
+@pytest.mark.slow
 def test_a_key_in_the_wrong_place_is_not_shown(services: Services, tmp_path: Path) -> None:
     key = FAKE["GEMINI_API_KEY"]
     environment = services.environment(tmp_path, GEMINI_API_KEY=key, GEMINI_MODEL=key, LLM=key)
@@ -401,6 +412,7 @@ def test_no_piece_of_a_key_is_left(key: str, before: str, after: str, start: int
     assert not [p for p in pieces if p in shown.detail + shown.remedy + shown.name]
 
 
+@pytest.mark.slow
 def test_real_keys_of_the_services_are_not_shown_either(services: Services, tmp_path: Path) -> None:
     services.default_hits = ["a page"]
     done = doctor("--json", cwd=tmp_path, environment=services.environment(tmp_path))

@@ -263,6 +263,7 @@ ENTITIES = f"""<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/
 <w:document {W}><w:body><w:p><w:r><w:t>Is it &x; or not.</w:t></w:r></w:p></w:body></w:document>"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -281,6 +282,7 @@ def test_what_is_no_report_is_refused_in_words(body: bytes) -> None:
         read_report(body, "it")
 
 
+@pytest.mark.slow
 def test_a_zip_bomb_is_refused() -> None:
     with pytest.raises(UsageError, match="unpacks to more|memory|ended"):
         read_report(bomb(), "a.docx")
@@ -297,6 +299,7 @@ def test_entities_of_a_document_are_not_followed() -> None:
     assert text == "Is it or not." or text == "Is it  or not."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -21,7 +21,7 @@ from agent.documents.reading import read_body
 from tests.support.hostile_pages import HOSTILE
 
 PROSE = "<p>" + "This is a sentence of the article that anyone may read in peace. " * 5 + "</p>"
-ANY = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+ANY = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def read(body: str, content_type: str = "text/html") -> str:
@@ -387,6 +387,7 @@ def test_a_repeated_sentence_and_a_heading_are_no_heads_of_pages() -> None:
 # --- hostile pages -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_page_ends_within_bounds(name: str) -> None:
     try:

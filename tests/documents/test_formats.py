@@ -441,7 +441,7 @@ def test_a_repeated_row_of_a_million_is_bounded() -> None:
     assert len(found.text) <= 5_000_000 and "only its first" in found.note
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from(sorted(DOCUMENTS.iterdir())),
     st.integers(0, 60_000),

@@ -162,6 +162,7 @@ def test_markdown_has_the_date_of_its_front_matter() -> None:
     assert read_body(text.replace(b"2020-03-04", b"soon"), suffix=".md").date == ""
 
 
+@pytest.mark.slow
 def test_real_pages_have_dates_and_those_that_their_addresses_name(data: Path) -> None:
     truth = json.loads((data / "pages" / "article_ground_truth.json").read_text("utf-8"))
     days = {}
@@ -319,6 +320,7 @@ def test_a_free_page_is_no_teaser() -> None:
     assert not read("", "<a>Subscribe</a><a>Log in</a><p>Continue reading our guide.</p>").note
 
 
+@pytest.mark.slow
 def test_of_real_articles_only_teasers_are_told_as_such(data: Path) -> None:
     truth = json.loads((data / "pages" / "article_ground_truth.json").read_text("utf-8"))
     teasers = []

@@ -84,6 +84,7 @@ def test_an_article_about_walls_is_a_page(
     assert title in reader(f"{web.url}/page").text
 
 
+@pytest.mark.slow
 def test_no_real_article_is_taken_for_a_wall(data: Path) -> None:
     for path in sorted((data / "pages" / "article_html").glob("*.gz"))[:60]:
         body = gzip.decompress(path.read_bytes())

@@ -100,6 +100,7 @@ def test_a_worker_is_free_once_the_last_body_is_read(pool: WorkerPool) -> None:
     assert pid_of(pool) == first
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system counts otherwise")
 def test_a_worker_counts_its_own_memory_and_not_its_parents() -> None:
     """A server is large: each of its workers would end after every page that is slow."""
@@ -205,7 +206,7 @@ KNOWN_SUFFIXES = st.sampled_from(["", *sorted(SUFFIXES)])
 TYPES = st.sampled_from(["", "text/html", "text/html; charset=base64", "text/plain; charset=idna"])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.one_of(
         st.binary(max_size=200), st.binary(max_size=200).map(lambda tail: b"%PDF-1.4\n" + tail)

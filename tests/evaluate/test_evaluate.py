@@ -264,6 +264,7 @@ def test_the_single_search_may_show_as_many_tokens_as_ours_spent() -> None:
     assert settings_at_equal_tokens(arm, 10**9).evidence_tokens == 60_000
 
 
+@pytest.mark.slow
 def test_a_question_that_failed_is_asked_again_and_no_other(
     ferry: Services, evaluate: Evaluate
 ) -> None:
@@ -365,6 +366,7 @@ def test_the_documents_of_a_corpus_may_ask_and_answer(evaluate: Evaluate, tmp_pa
 # --- how results look --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_results_are_kept_as_json_markdown_and_a_picture(
     evaluate: Evaluate, tmp_path: Path
 ) -> None:

@@ -211,6 +211,7 @@ def test_a_domain_stays_in_its_half() -> None:
     assert 150 < halves.count("tune") < 250 and half("site0.com") == halves[0]
 
 
+@pytest.mark.slow
 def test_ours_beats_the_plain_formula_on_real_ratings(data: Path) -> None:
     command = [sys.executable, "-m", "evals.credibility", "--data", str(data / "credibility")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)

@@ -62,6 +62,7 @@ def _source(text: str, n: int = 1) -> Source:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_function_hangs_or_raises_for_a_hostile_shape(shape: str) -> None:
     text = SHAPES[shape](SIZE)
@@ -69,6 +70,7 @@ def test_no_function_hangs_or_raises_for_a_hostile_shape(shape: str) -> None:
         reader(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["a. ", "lines", "dots", "letters", "quoted stops", "Chinese"])
 def test_sentences_of_a_long_text_are_bounded_and_cover_it(shape: str) -> None:
     text = SHAPES[shape](300_000)
@@ -173,6 +175,7 @@ def test_a_piece_found_again_and_again_within_words_is_given_up(text: str, piece
     assert anchor_quote("the end", _source(f"{text} the end")) is not None
 
 
+@pytest.mark.slow
 def test_many_values_of_one_long_page_are_read_at_once() -> None:
     slot = slots_of(object_schema(name={"type": "string"}))[0]
     page = _source("Anna Quill built it. " + SHAPES["Chinese stops"](300_000))
@@ -201,6 +204,7 @@ def test_numbers_that_no_float_holds_are_told_apart_by_their_digits() -> None:
 # --- whole runs ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["many", "page", "loop"])
 @pytest.mark.parametrize("shape", ["Chinese stops", "numbers beyond floats"])
 def test_a_run_over_hostile_texts_has_an_answer(shape: str, way: str) -> None:

@@ -15,6 +15,7 @@ from fuzz.watch import Limits, Outcome, TargetRun
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", sorted({place.split(":")[0] for place in TARGETS.values()}))
 def test_each_target_reads_its_seeds(module: str) -> None:
     """Among them are inputs that were found; in a process: libraries leave sockets open."""
@@ -32,6 +33,7 @@ def fuzz(fault: str, engine: Engine, folder: Path) -> Outcome:
     return TargetRun(fault, place, engine, folder, limits)()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [
@@ -51,6 +53,7 @@ def test_a_fault_is_found_and_its_input_is_kept(fault: str, kind: str, tmp_path:
     assert fault == "leaks" or all(len(data) > 7 for data in inputs)
 
 
+@pytest.mark.slow
 def test_a_refusal_is_no_find_where_there_is_no_atheris(tmp_path: Path) -> None:
     outcome = fuzz("refuses", "hypothesis", tmp_path)
     assert outcome.executions > 10

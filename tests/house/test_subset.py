@@ -22,6 +22,7 @@ def test_answers_are_not_worse_than_they_were(data: Path, tmp_path: Path, index:
     assert regressions(before, measure(data, asked, tmp_path, cache_dir=index)) == []
 
 
+@pytest.mark.slow
 def test_a_real_regression_is_seen(data: Path, tmp_path: Path, index: Path) -> None:
     """With a tenth of the evidence the answers are worse, though the same pages are read."""
     asked = sample_questions(data)[:60]

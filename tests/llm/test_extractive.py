@@ -665,7 +665,7 @@ def passages_of(shown: Sequence[Excerpt], source: int) -> tuple[str, ...]:
     return next(excerpt.passages for excerpt in shown if excerpt.source == source)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(case=cases())
 def test_every_quote_stands_in_a_passage_and_every_value_in_its_quote(
     case: tuple[str, tuple[Excerpt, ...]],
@@ -679,7 +679,7 @@ def test_every_quote_stands_in_a_passage_and_every_value_in_its_quote(
             assert all(part in slot.quote for part in parts)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(case=cases(), limit=st.integers(10, 120))
 def test_an_answer_is_its_quotes_in_order_within_the_limit(
     case: tuple[str, tuple[Excerpt, ...]], limit: int
@@ -693,7 +693,7 @@ def test_an_answer_is_its_quotes_in_order_within_the_limit(
     assert len(re.sub(r"\[\d+\]", " ", draft.answer).split()) <= limit
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(text=TEXTS | st.text(max_size=120), kind=st.sampled_from(sorted(FINDERS | NAMERS)))
 def test_values_are_substrings(text: str, kind: Any) -> None:
     assert all(value and value in text for value in find_values(kind, text))

@@ -90,6 +90,7 @@ def test_quotes_are_found_across_ways_of_writing(text: str, quote: str, found: s
 MANY = st.text(st.sampled_from("aß1. „“؟،。！”x\u0640\u064e\u200f\u0301ف来 \n-–"), max_size=60)
 
 
+@pytest.mark.slow
 @given(MANY, st.data())
 def test_offsets_hold_in_every_script(text: str, data: st.DataObject) -> None:
     folded, origin = fold_with_offsets(text)

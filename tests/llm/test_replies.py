@@ -267,6 +267,7 @@ def event(value: Any) -> bytes:
     return b"data: " + json.dumps(value).encode() + b"\n\n"
 
 
+@pytest.mark.slow
 def test_a_slow_reply_is_waited_for_as_long_as_it_comes() -> None:
     """In all it takes longer than the limit, which is of silence."""
     with Dribble(list(events(json.dumps(GOOD), size=1)), pause=0.04) as server:

@@ -26,6 +26,7 @@ from tests.support.worlds import one_hop
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_over_standard_input_and_output(tmp_path: Path) -> None:
     """A whole conversation with one process: the client reads its standard output as protocol."""
     environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}

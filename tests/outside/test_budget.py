@@ -84,6 +84,7 @@ def test_calls(cap: int, world: Services, settings: Settings) -> None:
         assert "Argentina" in answer.answer and answer.citations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", [0, 1000, 6000, 20_000])
 def test_tokens(cap: int, world: Services, settings: Settings) -> None:
     _, answer = ended(settings.model_copy(update={"max_tokens": cap}))
@@ -92,6 +93,7 @@ def test_tokens(cap: int, world: Services, settings: Settings) -> None:
     assert answer.status == ("complete" if cap == 20_000 else "partial")
 
 
+@pytest.mark.slow
 def test_dollars(world: Services, settings: Settings) -> None:
     _, full = ended(settings)
     assert full.usage.usd
@@ -108,6 +110,7 @@ def test_dollars_of_a_model_without_a_price_are_refused(settings: Settings) -> N
         research(TOPIC, unknown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slow", ["model", "search", "page"])
 def test_seconds(slow: str, world: Services, settings: Settings) -> None:
     """Whatever is slow, the answer is there when the time is up."""
@@ -148,6 +151,7 @@ def test_a_budget_stop_resumes_with_a_larger_budget_and_replays_as_it_was(
     assert replayed_full.citations == full.citations and replayed_full.status == "complete"
 
 
+@pytest.mark.slow
 def test_claims_judged_side_by_side_keep_the_caps_and_replay(
     world: Services, settings: Settings
 ) -> None:
@@ -175,6 +179,7 @@ def test_claims_judged_side_by_side_keep_the_caps_and_replay(
         assert made(world) == before
 
 
+@pytest.mark.slow
 def test_a_judge_that_hangs_costs_its_own_claim(world: Services, settings: Settings) -> None:
     """The other calls beside it have ended when the time is up, and count; in a replay too."""
     think = world.think
@@ -194,6 +199,7 @@ def test_a_judge_that_hangs_costs_its_own_claim(world: Services, settings: Setti
     assert (again.claims, again.slots) == (answer.claims, answer.slots)
 
 
+@pytest.mark.slow
 def test_a_hundred_random_runs_keep_their_caps(tmp_path: Path) -> None:
     with Services() as services:
         chance = Random(5)

@@ -158,6 +158,7 @@ sys.exit(cache.problem or 0)
 """
 
 
+@pytest.mark.slow
 def test_processes_share_it(folder: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     workers = [

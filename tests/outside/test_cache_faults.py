@@ -78,6 +78,7 @@ def test_a_full_disk(folder: Path) -> None:
     assert new_cache(folder).wrap_read(small)(URL) and len(small.asked) == 1
 
 
+@pytest.mark.slow
 def test_a_write_that_another_process_never_ends(folder: Path) -> None:
     web = FakeWeb(make_page())
     new_cache(folder).wrap_read(web)(URL)
@@ -88,6 +89,7 @@ def test_a_write_that_another_process_never_ends(folder: Path) -> None:
         assert check_failing_cache(cache).endswith("it is locked.")
 
 
+@pytest.mark.slow
 def test_a_file_that_another_process_never_lets_go(folder: Path) -> None:
     """The library alone would wait for a minute."""
     folder.mkdir(parents=True)

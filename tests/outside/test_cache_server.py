@@ -84,6 +84,7 @@ def test_redis_that_dies(server: RedisServer) -> None:
         )
 
 
+@pytest.mark.slow
 def test_redis_that_hangs(server: RedisServer) -> None:
     with open_server_cache(server.url) as cache:
         cache.wrap_read(FakeWeb(make_page()))(URL)

@@ -202,6 +202,7 @@ def test_resume_goes_on_where_it_was(tmp_path: Path) -> None:
     assert [line["request"]["query"] for line in lines(path)[1:]] == ["a", "b", "c"]
 
 
+@pytest.mark.slow
 @given(st.integers(min_value=0))
 def test_a_file_cut_anywhere_is_resumed_with_its_whole_lines(
     tmp_path_factory: pytest.TempPathFactory, cut: int

@@ -73,6 +73,7 @@ def test_no_window_holds_more_than_the_limit(
         assert len(inside) <= requests and sum(inside) <= 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("requests", [5, 60, 300, 1000])
 def test_almost_all_of_the_limit_is_used_and_not_in_bursts(requests: int) -> None:
     went = [

@@ -188,6 +188,7 @@ def _no_http(c: Connection) -> None:
     c.send(b"SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "outcome", "words"),
     [
@@ -257,6 +258,7 @@ def _bomb() -> bytes:
     return b"<p>boom</p>" * 10_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make_body", "headers"),
     [

@@ -119,7 +119,7 @@ def test_a_robots_txt_of_many_rules_for_many_programs_is_none(web: PageServer) -
         assert reader(f"{web.url}/a9/and/b").title == "A page"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -24,6 +24,7 @@ Northwind Energy is a maker of batteries in Oslo. Northwind Energy had {n} emplo
 QUESTION = "How many employees did Northwind Energy have in 2024?"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["notes", "two words", "déjà vu", "a%20b", "q?&#[x](y)", "..a"])
 @pytest.mark.parametrize("strategy", ["slots", "report", "loop"])
 def test_nothing_that_is_shared_has_a_path(tmp_path: Path, name: str, strategy: str) -> None:

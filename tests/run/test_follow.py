@@ -170,6 +170,7 @@ def test_caps_hold_and_what_the_parent_read_counts_for_none(
     assert capped.status != "complete" and "--max-calls 4" in " ".join(capped.warnings)
 
 
+@pytest.mark.slow
 def test_a_chain_of_ten_costs_each_only_what_is_new(world: Services, settings: Settings) -> None:
     ask_parent(world, settings)
     name, sizes = "parent", []
@@ -382,6 +383,7 @@ def test_what_the_earlier_answer_says_does_not_leave_as_a_question(
 # --- killed ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["understand", "reflect", "verify"])
 def test_a_child_that_was_killed_goes_on(
     world: Services, settings: Settings, tmp_path: Path, task: str

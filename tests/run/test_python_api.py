@@ -81,11 +81,12 @@ def test_many_tasks_share_a_run_which_happens_once(services: Services, settings:
 
 
 def test_a_cancelled_task_stops_the_run(services: Services, settings: Settings) -> None:
-    reached = threading.Event()
+    reached, is_cancelled = threading.Event(), threading.Event()
 
     def think(asked: object) -> Raw:
         reached.set()
-        return Raw(200, "{}", delay=0.5)
+        assert is_cancelled.wait(60)
+        return Raw(200, "{}")
 
     services.think = think  # type: ignore[assignment]
 
@@ -100,6 +101,7 @@ def test_a_cancelled_task_stops_the_run(services: Services, settings: Settings) 
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+        is_cancelled.set()
         return await asyncio.to_thread(run.answer)
 
     answer = asyncio.run(main())
@@ -201,6 +203,7 @@ def test_a_notebook_shows_the_answer(tmp_path: Path) -> None:
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text("utf-8"), re.S)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_the_examples_of_the_page_run_as_written(code: str, tmp_path: Path) -> None:
     done = subprocess.run(

@@ -250,6 +250,7 @@ def test_a_replay_sends_nothing(traced: Settings, collector: Collector) -> None:
     assert len(collector.requests) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["refuses", "hangs", "drips", "nobody", "nonsense"])
 def test_a_collector_that_fails_costs_a_warning_and_no_more(
     traced: Settings, collector: Collector, fault: str
@@ -279,6 +280,7 @@ def python(*arguments: str, cwd: Path, **environment: str) -> subprocess.Complet
     )
 
 
+@pytest.mark.slow
 def test_it_is_not_imported_when_it_is_off(tmp_path: Path) -> None:
     code = (
         "import sys; from agent.cli import run_cli; run_cli(sys.argv[1:]); "
@@ -288,6 +290,7 @@ def test_it_is_not_imported_when_it_is_off(tmp_path: Path) -> None:
     assert done.stderr.strip().endswith("[]") and json.loads(done.stdout)["status"] == "complete"
 
 
+@pytest.mark.slow
 def test_the_environment_turns_it_on(collector: Collector, tmp_path: Path) -> None:
     """From the command line, which ends its process at once."""
     environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.base, "OTEL_SERVICE_NAME": "mine"}
@@ -299,6 +302,7 @@ def test_the_environment_turns_it_on(collector: Collector, tmp_path: Path) -> No
     assert service["service.name"].string_value == "mine"
 
 
+@pytest.mark.slow
 def test_a_failure_is_told_once_in_the_answer_and_not_by_a_log(tmp_path: Path) -> None:
     done = python(*OFFLINE, cwd=tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:1")
     assert done.returncode == 0 and done.stderr == ""
@@ -306,6 +310,7 @@ def test_a_failure_is_told_once_in_the_answer_and_not_by_a_log(tmp_path: Path) -
     assert len([w for w in warnings if w.startswith("The run's spans could not be sent")]) == 1
 
 
+@pytest.mark.slow
 def test_without_the_extra_there_is_one_warning(tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['opentelemetry'] = None; from agent.cli import run_cli; "

@@ -113,6 +113,7 @@ def test_rows_keep_their_urls_and_bad_rows_are_counted(tmp_path: Path, name: str
     assert corpus.skipped_files == (f"{name}: 3 unusable rows",)
 
 
+@pytest.mark.slow
 def test_odd_rows_are_used_or_counted(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     used = [
@@ -141,6 +142,7 @@ def test_odd_rows_are_used_or_counted(tmp_path: Path) -> None:
     assert max(len(hit.title) for hit in hits) <= 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["zeros.jsonl.gz", "bad.jsonl", "long.txt"])
 def test_files_without_end_take_no_more_than_the_time_that_is_left(
     tmp_path: Path, name: str
@@ -444,7 +446,7 @@ def test_no_syntax_comes_out_of_a_query(folder: Path, query: str) -> None:
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(query=st.text(max_size=80))
 def test_any_query_is_answered(shared: Corpus, query: str) -> None:
@@ -457,7 +459,7 @@ def shared() -> Corpus:
     return Corpus(DEMO, None)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(text=st.text(alphabet="ab .\n-#|`", max_size=400))
 def test_unwrapping_changes_nothing_but_blanks(text: str) -> None:
     assert "".join(unwrap_paragraphs(text).split()) == "".join(text.split())
@@ -523,6 +525,7 @@ def test_an_open_corpus_follows_its_files(folder: Path, tmp_path: Path) -> None:
         corpus.close()
 
 
+@pytest.mark.slow
 def test_a_corpus_answers_while_it_is_read_and_goes_on_another_time(tmp_path: Path) -> None:
     """The first process has no patience, and ends before it has read all files."""
     docs = tmp_path / "docs"

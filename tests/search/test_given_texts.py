@@ -237,6 +237,7 @@ def test_a_reply_with_twenty_texts_is_read(wire: responses.RequestsMock) -> None
     assert "page_text" not in hits[0].model_dump()  # no journal and no cache holds it
 
 
+@pytest.mark.slow
 def test_the_live_page_is_what_a_given_text_is_compared_with(
     world: Services, wire: responses.RequestsMock, tmp_path: Path
 ) -> None:

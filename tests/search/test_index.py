@@ -181,6 +181,7 @@ def test_rows_that_are_added_do_not_cost_those_before(tmp_path: Path) -> None:
     assert all(before[url] == number for url, number in after.items() if int(url[-1]) < 5)
 
 
+@pytest.mark.slow
 def test_an_update_that_was_killed_amid_a_file_goes_on_where_it_was(tmp_path: Path) -> None:
     file, cache = tmp_path / "rows.jsonl", tmp_path / "cache"
     write_rows(file, range(60_000))
@@ -248,6 +249,7 @@ def test_what_is_left_out_is_told_once_in_a_run(docs: Path) -> None:
     corpus.close()
 
 
+@pytest.mark.slow
 def test_runs_of_a_process_share_an_index_that_is_read_on(docs: Path, tmp_path: Path) -> None:
     """One run has ended before all is read; the server still holds the index."""
     for n in range(3000):

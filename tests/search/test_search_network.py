@@ -146,6 +146,7 @@ def test_nobody_there(name: str) -> None:
     assert "proxy" in error.remedy and "_URL" in error.remedy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make_reply",
     [

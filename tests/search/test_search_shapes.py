@@ -62,6 +62,7 @@ def ends_well(provider: Provider) -> None:
     assert "could not be read" not in found.attempts[-1].detail  # the last net is not needed
 
 
+@pytest.mark.slow
 @each
 @MANY
 @given(value=JSON | st.dictionaries(WORDS, JSON, max_size=8), status=st.sampled_from([200, 400]))

@@ -61,11 +61,13 @@ def is_untold(body: Any) -> bool:
     return has_unknown or question != question.strip()
 
 
+@pytest.mark.slow
 def test_every_operation_is_asked(api: BaseSchema) -> None:
     told = {(one.ok().method.upper(), one.ok().path) for one in api.get_all_operations()}
     assert told == set(OPERATIONS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
 def test_every_answer_is_as_openapi_tells(
     api: BaseSchema, web: Web, method: str, path: str

@@ -327,6 +327,7 @@ def test_cancel_ends_a_run_with_the_best_answer_so_far(world: Services, tmp_path
         assert httpx2.get(f"{web.base}/metrics").text.count('outcome="cancelled"} 1.0') == 1
 
 
+@pytest.mark.slow
 def test_a_detached_run_goes_on_and_can_be_followed_again(world: Services, tmp_path: Path) -> None:
     held(world, 0.2)
     with online(world, tmp_path) as web:
@@ -341,6 +342,7 @@ def test_a_detached_run_goes_on_and_can_be_followed_again(world: Services, tmp_p
     assert rest[-1] == {"id": rest[-1]["id"], "type": "end", "detail": "complete"}
 
 
+@pytest.mark.slow
 def test_a_run_lingers_for_a_client_that_comes_back(world: Services, tmp_path: Path) -> None:
     held(world, 0.2)
     with online(world, tmp_path, API_LINGER="5") as web:
@@ -351,6 +353,7 @@ def test_a_run_lingers_for_a_client_that_comes_back(world: Services, tmp_path: P
             assert list(parse_frames(response.iter_lines()))[-1]["detail"] == "complete"
 
 
+@pytest.mark.slow
 def test_runs_wait_for_room_and_are_refused_beyond_it(world: Services, tmp_path: Path) -> None:
     held(world)
     with online(world, tmp_path, API_MAX_RUNS="1", API_MAX_QUEUE="1") as web:
@@ -367,6 +370,7 @@ def test_runs_wait_for_room_and_are_refused_beyond_it(world: Services, tmp_path:
         assert web.ask().status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_end_of_the_server_ends_runs_and_keeps_journals_whole(
     world: Services, tmp_path: Path, number: signal.Signals
@@ -395,6 +399,7 @@ def test_the_end_of_the_server_ends_runs_and_keeps_journals_whole(
     assert read_journal(journal).header["request"] == ended["request_id"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
@@ -420,6 +425,7 @@ def test_a_token_that_no_header_carries_is_refused() -> None:
             make_policy(token, "127.0.0.1", ())
 
 
+@pytest.mark.slow
 def test_many_clients_at_once_each_get_their_answer(web: Web) -> None:
     """`benchmarks/server.py` asks with two hundred."""
     questions = [f"Who won the 2022 FIFA World Cup? {n}" for n in range(16)]
@@ -486,6 +492,7 @@ def cut(connection: socket.socket) -> bool:
         return True
 
 
+@pytest.mark.slow
 def test_who_keeps_still_is_not_waited_for(tmp_path: Path) -> None:
     """No request, half of a head, answers that are not read: each is cut."""
     environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}

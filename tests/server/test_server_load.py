@@ -154,6 +154,7 @@ def test_a_setting_of_hundreds_of_digits_is_refused(web: Web, name: str, number:
 HOSTILE = [".*" * 12 + "X", "(a+)+$", "(a|a)*b", "(?:x?){60}x{60}", r"(\w+\s?)*!", "[a-z]*" * 30]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", HOSTILE)
 def test_health_is_answered_while_a_hostile_pattern_is_matched(base: str, pattern: str) -> None:
     """Each probe has a deadline far beyond its time; a lock that is held lets it pass."""
@@ -166,6 +167,7 @@ def test_health_is_answered_while_a_hostile_pattern_is_matched(base: str, patter
         assert asked.result().status_code in (200, 422)
 
 
+@pytest.mark.slow
 def test_a_crowd_is_answered_or_refused_while_a_probe_is_answered(base: str) -> None:
     """`benchmarks/server.py` measures it with a hundred clients."""
     questions = [f"{TOPIC} {n}" for n in range(12)]
@@ -245,6 +247,7 @@ def stream(base: str, question: str) -> dict[str, Any]:
     return dict(answer["detail"])
 
 
+@pytest.mark.slow
 def test_of_many_at_once_some_run_some_wait_and_the_rest_are_refused(
     services: Services, tmp_path: Path
 ) -> None:

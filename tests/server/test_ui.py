@@ -121,6 +121,7 @@ def held(services: Services, gate: threading.Event, task: str = "verify") -> thr
 # --- the first page ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_first_page_says_what_it_is_and_offers_what_works(page: Page) -> None:
     page.home()
     assert page.text("h1") == "Answers you can check"
@@ -146,6 +147,7 @@ def test_an_example_is_asked_as_it_says(page: Page) -> None:
     assert page.tab.wait(ENDED) and "Head office\nNot found" in page.text(".facts")
 
 
+@pytest.mark.slow
 def test_facts_limits_and_sites_reach_the_run(page: Page) -> None:
     one_hop().set_up(page.services)
     page.home()
@@ -168,6 +170,7 @@ def test_facts_limits_and_sites_reach_the_run(page: Page) -> None:
 # --- while it runs -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_is_watched_then_found_again_after_a_reload(
     page: Page, gate: threading.Event
 ) -> None:
@@ -196,6 +199,7 @@ def test_a_run_is_watched_then_found_again_after_a_reload(
     assert len([task for task in page.services.tasks() if task == "generate_queries"]) == 1
 
 
+@pytest.mark.slow
 def test_nothing_is_called_missing_while_it_is_looked_for(
     page: Page, gate: threading.Event
 ) -> None:
@@ -211,6 +215,7 @@ def test_nothing_is_called_missing_while_it_is_looked_for(
     assert page.tab.wait(ENDED) == "Answered"
 
 
+@pytest.mark.slow
 def test_cancel_stops_the_run_and_says_what_is_kept(page: Page, gate: threading.Event) -> None:
     world = two_rounds()
     reached = held(world.set_up(page.services), gate, "reflect")
@@ -234,6 +239,7 @@ def test_cancel_stops_the_run_and_says_what_is_kept(page: Page, gate: threading.
 # --- the answer, and its quotes ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_first_quote_stands_beside_its_sentence(page: Page) -> None:
     assert page.finish(one_hop()) == "Answered"
     assert page.text(".answer") == "The winner is Argentina.1 The score is 4-2.1"
@@ -254,6 +260,7 @@ def test_the_first_quote_stands_beside_its_sentence(page: Page) -> None:
     assert page.tab.run(f"[{link}.rel, {link}.target]") == ["noopener noreferrer", "_blank"]
 
 
+@pytest.mark.slow
 def test_quotes_are_walked_through_by_keys(page: Page) -> None:
     page.finish(one_hop())
     second = "document.querySelectorAll('.marker')[1]"
@@ -274,6 +281,7 @@ def test_quotes_are_walked_through_by_keys(page: Page) -> None:
     assert page.tab.wait(f"{FOCUSED}.id === 'question'")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("height", [844, 560])
 def test_on_a_phone_the_quote_is_a_sheet_below_its_sentence(page: Page, height: int) -> None:
     page.tab.set_viewport(390, height, motion=False)
@@ -318,6 +326,7 @@ def test_sources_are_told_in_words(page: Page) -> None:
     assert "Sources were not compared" not in checked and "nothing to compare it with" in checked
 
 
+@pytest.mark.slow
 def test_sources_that_disagree_come_before_the_answer_and_fit_a_phone(page: Page) -> None:
     assert page.finish(conflict()) == "Sources disagree"
     sides = page.text(".dispute").split("\n")
@@ -340,6 +349,7 @@ def test_sources_that_disagree_come_before_the_answer_and_fit_a_phone(page: Page
     assert page.shown(".quote") and page.tab.run(WIDE) == []
 
 
+@pytest.mark.slow
 def test_where_nothing_is_found_the_closest_words_and_what_to_try_are_told(page: Page) -> None:
     assert page.finish(insufficient()) == "Not found"
     assert "No page that was read answers this." in page.text(".missing")
@@ -357,6 +367,7 @@ def test_where_nothing_is_found_the_closest_words_and_what_to_try_are_told(page:
     assert page.tab.run("document.getElementById('question').value") == insufficient().topic
 
 
+@pytest.mark.slow
 def test_a_report_is_read_from_its_summary_on(page: Page) -> None:
     assert page.finish(report_world(), "report") == "Answered"
     assert "The founder is Ada Lindqvist.1" in page.text(".answer")
@@ -369,6 +380,7 @@ def test_a_report_is_read_from_its_summary_on(page: Page) -> None:
 # --- asking on, and taking along -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_follow_up_is_asked_below_the_answer(
     browser: Browser, world: Services, tmp_path: Path
 ) -> None:
@@ -397,6 +409,7 @@ def test_a_follow_up_is_asked_below_the_answer(
         assert tab.foreign_requests() == [] and tab.errors == []
 
 
+@pytest.mark.slow
 def test_an_answer_is_taken_along(page: Page, tmp_path: Path) -> None:
     page.finish(one_hop())
     press = "[...document.querySelectorAll('.tools button')].find(b => b.textContent === {!r})"
@@ -431,6 +444,7 @@ def test_on_paper_there_are_the_answer_and_its_quotes(page: Page) -> None:
 # --- earlier questions ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_earlier_questions_are_opened_searched_and_deleted(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -494,6 +508,7 @@ def test_what_others_write_is_text(page: Page) -> None:
     assert page.tab.run(script.format('"https://example.org/"')) == ["a"]
 
 
+@pytest.mark.slow
 def test_errors_are_told_in_plain_words_with_the_remedy(
     browser: Browser, page: Page, tmp_path: Path
 ) -> None:
@@ -528,6 +543,7 @@ def test_errors_are_told_in_plain_words_with_the_remedy(
         assert tab.wait("document.querySelector('#problem').innerText.includes('not answer')")
 
 
+@pytest.mark.slow
 def test_an_answer_that_cannot_be_fetched_is_asked_for_again(
     browser: Browser, web: Web, world: Services
 ) -> None:
@@ -622,6 +638,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     return (folder / "node_modules/axe-core/axe.min.js").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_axe_finds_no_fault(page: Page, axe: str, gate: threading.Event) -> None:
     """In each state, on a desk and a phone, in light and dark."""
     found = {}
@@ -661,6 +678,7 @@ def test_axe_finds_no_fault(page: Page, axe: str, gate: threading.Event) -> None
     assert found == dict.fromkeys(found, [])
 
 
+@pytest.mark.slow
 def test_motion_is_left_out_where_it_is_not_wanted(page: Page, gate: threading.Event) -> None:
     world = one_hop()
     held(world.set_up(page.services), gate)

@@ -167,6 +167,7 @@ def test_lines_are_questions_that_follow_one_another(world: Services, tmp_path: 
     assert "0 searches, 0 pages" in err and ":new begins anew" in err
 
 
+@pytest.mark.slow
 def test_answers_as_json_lines_and_new_follows_none(world: Services, tmp_path: Path) -> None:
     status, out, _ = chat(world, tmp_path, [PARENT, FOLLOW_UP, ":new", PARENT, FOLLOW_UP], "--json")
     told = [json.loads(line) for line in out.splitlines()]
@@ -178,6 +179,7 @@ def test_answers_as_json_lines_and_new_follows_none(world: Services, tmp_path: P
     assert json.loads(out)["run"]["follows"]["run"] == runs[1]
 
 
+@pytest.mark.slow
 def test_a_question_that_fails_does_not_end_the_chat(world: Services, tmp_path: Path) -> None:
     lines = [PARENT, "x" * 3000, FOLLOW_UP]
     status, out, err = chat(world, tmp_path, lines)

@@ -183,6 +183,7 @@ def test_every_door_refuses_what_the_command_line_refuses(folder: Path, catcher:
 # --- what is allowed -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trust", ["option", "shell", "same file", "user's file"])
 def test_an_address_is_used_where_the_user_says_so(
     trust: str, services: Services, folder: Path

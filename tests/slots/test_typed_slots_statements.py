@@ -105,8 +105,9 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(ROWS)
-@chosen(max_examples=200, deadline=None)
+@chosen(max_examples=30, deadline=None)
 def test_whatever_a_model_sends_only_what_sources_say_is_found(rows: list[Json]) -> None:
     pages = [build_source(1, TEXT), build_source(2, "France won the cup. Messi scored 2 goals.")]
     slots = slots_of(SCHEMA)

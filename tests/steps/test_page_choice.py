@@ -211,6 +211,7 @@ def test_the_second_round_reads_on_and_never_a_page_that_it_does_not_use(
     assert answer.answer.startswith("The city is Uppsala")
 
 
+@pytest.mark.slow
 def test_which_pages_are_read_does_not_depend_on_who_answers_first(
     world: Services, settings: Settings
 ) -> None:

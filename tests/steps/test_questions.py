@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from evals.wire import measure
 
 
+@pytest.mark.slow
 def test_invented_questions_are_answered_in_few_calls() -> None:
     found = measure()
     assert found["right"] == found["rounds_as_expected"] == found["questions"] == 20

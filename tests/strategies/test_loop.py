@@ -479,6 +479,7 @@ def test_a_page_cannot_speak_through_the_reply_of_a_model(world: Services, loop:
 # --- resume and replay -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_cut_after_each_call_and_replayed(world: Services, loop: Settings, tmp_path: Path) -> None:
     """Wherever it ended, it goes on, asks for nothing again, and ends alike."""
     think = world.think = _by_prompt

@@ -135,7 +135,7 @@ drafts = st.builds(
 
 
 @given(drafts)
-@examples(max_examples=100, deadline=None)
+@examples(max_examples=30, deadline=None)
 def test_whatever_is_drafted_every_number_has_a_quote(draft: ReportDraft) -> None:
     grown = research_of_one_page()
     answer, _ = build_report(draft, grown)

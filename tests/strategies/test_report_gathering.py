@@ -103,6 +103,7 @@ def test_a_model_that_repeats_itself_for_ever_ends(world: Services, settings: Se
     assert answer.citations  # the best pages were read without it
 
 
+@pytest.mark.slow
 def test_calls_of_one_turn_run_side_by_side(world: Services, settings: Settings) -> None:
     names, kind = [f"{BORN}-{n}" for n in range(5)], {"Content-Type": "text/html"}
     world.pages |= {name: Raw(200, as_html(name, "It says so."), kind, 0.3) for name in names}
@@ -121,6 +122,7 @@ def test_calls_of_one_turn_run_side_by_side(world: Services, settings: Settings)
     assert max(begun) < min(call["began"] + call["seconds"] for call in reads[:5])
 
 
+@pytest.mark.slow
 def test_nothing_depends_on_who_answers_first(world: Services, settings: Settings) -> None:
     world.hits = lambda query: [FIRM, BORN, "noise"]
     seen = []

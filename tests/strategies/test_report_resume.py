@@ -28,6 +28,7 @@ world = pytest.fixture(serve_report_world)
 settings = pytest.fixture(report_settings)
 
 
+@pytest.mark.slow
 def test_resume_after_each_call_and_replay(services: Services, tmp_path: Path) -> None:
     """Nothing is paid twice, and the events are the same, whichever turn the run ended before."""
     world = report_world()

@@ -488,6 +488,7 @@ def photographed(file: Path, picture: Path, *flags: str) -> tuple[int, ...]:
     return tuple(pixels[1:4])  # no filter of PNG changes the first pixel
 
 
+@pytest.mark.slow
 def test_a_browser_takes_the_style_in_light_and_dark(journal: Path, tmp_path: Path) -> None:
     file = tmp_path / "lego.html"
     shown("lego", "--html", file, cwd=tmp_path)

@@ -62,6 +62,7 @@ def test_every_door_starts(module: str, tmp_path: Path) -> None:
     assert "Usage: " in finish("--help", home=tmp_path, module=f"agent.{module}")
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_from_files_of_every_kind(tmp_path: Path) -> None:
     """The worker that reads HTML and PDF is reached by threads instead of polls."""
     corpus = tmp_path / "c"
@@ -81,6 +82,7 @@ def test_a_question_is_answered_from_files_of_every_kind(tmp_path: Path) -> None
     assert json.loads(finish("a.json", home=tmp_path, module="agent.audit"))["ok"] is True
 
 
+@pytest.mark.slow
 def test_a_run_over_the_wire_with_limits_and_its_journal(
     services: Services, tmp_path: Path
 ) -> None:
@@ -98,6 +100,7 @@ def test_a_run_over_the_wire_with_limits_and_its_journal(
     assert TOPIC in shown
 
 
+@pytest.mark.slow
 def test_one_process_writes_a_journal(services: Services, tmp_path: Path) -> None:
     """A second one is told; after the first was killed it goes on."""
     services.think = lambda asked: Raw(200, "{}", delay=60)
@@ -130,6 +133,7 @@ def test_one_process_writes_a_journal(services: Services, tmp_path: Path) -> Non
     assert json.loads(resumed)["error"] is None
 
 
+@pytest.mark.slow
 def test_a_batch_goes_on(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text(f"{TOPIC}\nWho founded LEGO?\n")
     for _ in range(2):

@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from agent.answer import Answer, to_json
 from agent.run import research
 from agent.settings import parse_settings
@@ -31,6 +33,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.slow
 def test_every_run_ends_in_an_answer_or_a_clear_error(tmp_path: Path) -> None:
     before, open_before = threading.active_count(), set(_open_sockets())
     with Services() as services:

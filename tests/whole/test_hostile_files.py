@@ -273,6 +273,7 @@ def test_odd_values_in_the_header(place: str) -> None:
 CALL_PLACES = ["began", "seconds", "call", "key", "request", "response", "error", "late", "halt"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", CALL_PLACES)
 def test_odd_values_in_a_call(place: str) -> None:
     for text in ODD:

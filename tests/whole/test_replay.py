@@ -95,6 +95,7 @@ def elsewhere(path: Path, machine: dict[str, str], home: Path) -> subprocess.Com
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", OTHER_MACHINES, ids=lambda machine: machine["LC_ALL"])
 @pytest.mark.parametrize("name", ["full", "conflict"])
 def test_replay_on_another_machine(
@@ -134,6 +135,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 def test_nothing_depends_on_the_seed_of_hashes(tmp_path: Path) -> None:
     """Neither prompts nor answers: else a resume would pay again for what it knows."""
     questions = [
@@ -151,6 +153,7 @@ def test_nothing_depends_on_the_seed_of_hashes(tmp_path: Path) -> None:
     assert len(told) == 1
 
 
+@pytest.mark.slow
 def test_what_the_journal_does_not_hold_is_named(recorded: Recorded, tmp_path: Path) -> None:
     """Every line in turn is taken out; for the shell, one of them."""
     written = recorded.journals["full"].read_bytes().splitlines(keepends=True)
@@ -201,6 +204,7 @@ foreign = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.randoms(use_true_random=False), st.lists(foreign, max_size=5))
 def test_lines_in_any_order_and_among_foreign_ones(
@@ -262,6 +266,7 @@ def late(services: Services, tmp_path: Path) -> Settings:
     return parse_settings(services.environment(tmp_path, CACHE_TTL="0"), resume="late")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [3, 5, 8, 11, 14, 16])
 def test_a_run_that_its_budget_ended(most: int, late: Settings, services: Services) -> None:
     """It replays to its partial answer; gone on with, to its full one."""
@@ -280,6 +285,7 @@ def test_a_run_that_its_budget_ended(most: int, late: Settings, services: Servic
     assert proof(replayed(path)) == proof(answer)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_stopped_and_goes_on(late: Settings, services: Services) -> None:
     from agent.run import research
 

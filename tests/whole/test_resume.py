@@ -111,6 +111,7 @@ def test_the_whole_run_has_what_is_worth_cutting(whole: Whole) -> None:
     assert whole.answer["slots"]["city"]["value"] == "Uppsala"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("torn", [False, True], ids=["whole", "torn"])
 @pytest.mark.parametrize("kept", range(CALLS + 1))
 def test_cut_after_each_call(kept: int, torn: bool, whole: Whole, tmp_path: Path) -> None:
@@ -174,6 +175,7 @@ def test_a_run_that_ended_is_told_again_without_a_call(whole: Whole, tmp_path: P
         assert answer[key] == whole.answer[key]
 
 
+@pytest.mark.slow
 def test_what_failed_stays_failed_unless_asked_for(whole: Whole, tmp_path: Path) -> None:
     path = tmp_path / "whole.jsonl"
     path.write_bytes(whole.journal)
@@ -206,6 +208,7 @@ def test_a_header_that_was_not_written_whole(size: int, whole: Whole, tmp_path: 
     assert value["run"]["id"] == "whole" and count_requests(whole.services) == whole.asked
 
 
+@pytest.mark.slow
 def test_what_was_not_late_then_is_not_given_up_now(tmp_path: Path) -> None:
     """All pages take as long. Those that the journal knows take none, which says nothing."""
     world, kind = two_rounds(), {"Content-Type": "text/html"}
@@ -310,6 +313,7 @@ def _calm(number: int, folder: Path) -> Iterator[Life]:
         yield Life(number, services, folder)
 
 
+@pytest.mark.slow
 def test_kills_at_random_moments(tmp_path: Path) -> None:
     """Some hit the start, some a call, some the writing of a line, some a run that was resumed."""
     _undisturbed(tmp_path / "warm")
@@ -373,6 +377,7 @@ def held(life: Life, task: str) -> threading.Event:
     return release
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_goes_on_to_the_full_answer(
     number: signal.Signals, life: Life, whole: Whole
@@ -439,6 +444,7 @@ def test_a_run_that_was_never_begun_needs_its_question(life: Life) -> None:
 # --- no room, no permission -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_costs_no_answer(life: Life, whole: Whole) -> None:
     with life.begin(whole.world.topic, "--verbose", largest=9000) as started:
         answer = started.answer
@@ -466,6 +472,7 @@ def powerless(life: Life, *arguments: str) -> tuple[int, Json, str]:
     return done.returncode, json.loads(done.stdout), done.stderr
 
 
+@pytest.mark.slow
 def test_a_directory_that_is_read_only(life: Life, whole: Whole) -> None:
     """A new run is told so and goes on; a run that stands there can only be replayed."""
     life.path.parent.mkdir()
@@ -488,6 +495,7 @@ def test_a_directory_that_is_read_only(life: Life, whole: Whole) -> None:
 # --- offline --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_offline_with_a_corpus(tmp_path: Path) -> None:
     """Killed, resumed; and when the corpus is gone, replayed."""
     corpus = tmp_path / "corpus"

@@ -116,6 +116,7 @@ DOORS: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", [door for door in DOORS if door not in ("batch", "evaluate")])
 def test_output_that_is_cut_short_is_an_error_of_one_line(door: str, folder: Path) -> None:
     """A raw stream takes a part of what it is given: with PYTHONUNBUFFERED, this was status 0."""
@@ -129,6 +130,7 @@ def test_output_that_is_cut_short_is_an_error_of_one_line(door: str, folder: Pat
     assert len([line for line in done.lines() if "put could not be written: " in line]) == 1
 
 
+@pytest.mark.slow
 @needs_full
 @pytest.mark.parametrize("door", ["batch", "evaluate"])
 def test_figures_on_a_full_disk_are_an_error_of_one_line(door: str, folder: Path) -> None:
@@ -139,6 +141,7 @@ def test_figures_on_a_full_disk_are_an_error_of_one_line(door: str, folder: Path
     assert len([line for line in done.lines() if "put could not be written: " in line]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", DOORS)
 def test_closed_standard_output_is_an_error_of_one_line(door: str, folder: Path) -> None:
     arguments = [*DOORS[door]]
@@ -195,6 +198,7 @@ def test_what_could_not_be_printed_is_printed_again_from_the_journal(folder: Pat
 # --- standard error -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flag", ["--verbose", "--events"])
 @pytest.mark.parametrize("shut", ["2>&-", pytest.param("2>/dev/full", marks=needs_full)])
 def test_a_broken_standard_error_costs_no_answer(flag: str, shut: str, folder: Path) -> None:
@@ -212,6 +216,7 @@ def test_progress_to_a_full_disk_costs_no_result(door: str, folder: Path) -> Non
     assert done.returncode == 0 and isinstance(json.loads(done.stdout), dict)
 
 
+@pytest.mark.slow
 def test_a_standard_error_that_nobody_reads_costs_no_answer(folder: Path) -> None:
     """Its pipe is full; who waits for the answer first would else wait for ever."""
     read, write = os.pipe()
@@ -223,6 +228,7 @@ def test_a_standard_error_that_nobody_reads_costs_no_answer(folder: Path) -> Non
     assert done.returncode == 0 and json.loads(done.stdout)["status"] == "complete"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shut", ["<&- >&- 2>&-", ">&- 2>&-", "2>&-"])
 def test_no_other_file_gets_the_number_of_a_closed_stream(shut: str, folder: Path) -> None:
     """Else what is meant for a terminal would be written into a journal."""
@@ -272,6 +278,7 @@ def test_a_tool_server_ends_while_its_client_says_nothing(what: str, folder: Pat
 # --- files ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200), st.lists(st.one_of(st.none(), st.integers(1, 50)), max_size=9))
 def test_every_byte_is_written_however_few_a_stream_takes(
     data: bytes, counts: list[int | None]
@@ -295,6 +302,7 @@ def test_a_stream_that_takes_nothing_is_an_error() -> None:
         write_all(lambda _: 0, b"x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [(*ASKED, "--out"), (*ASKED, "--format", "html", "--out"), ("trace", "monday", "--html")],
@@ -367,6 +375,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(disk)], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_disk_with_four_kilobytes_left(unbuffered: str, folder: Path, small_disk: Path) -> None:
     out = small_disk / "answer.json"

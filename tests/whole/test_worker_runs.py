@@ -123,6 +123,7 @@ def test_a_page_that_kills_its_worker_fails_and_its_snippet_stands_in(
     assert (answer["sources"]["read"], answer["sources"]["failed"]) == (2, 1)
 
 
+@pytest.mark.slow
 def test_a_page_that_hangs_its_worker_costs_no_other_page(
     services: Services, released: threading.Event, tmp_path: Path
 ) -> None:
@@ -133,6 +134,7 @@ def test_a_page_that_hangs_its_worker_costs_no_other_page(
     assert answer["sources"]["read"] == 2 and answer["citations"]
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_a_run_whose_worker_hangs(
     services: Services, released: threading.Event, tmp_path: Path
 ) -> None:
