@@ -26,9 +26,11 @@ URL = "memory://store/day/answers.jsonl"
 
 @pytest.fixture
 def store() -> Any:
+    """Files in memory, which all tests of a process share: so they are emptied before each."""
     files = fsspec.filesystem("memory")
-    yield files
-    files.rm("/", recursive=True)
+    files.store.clear()
+    files.pseudo_dirs[:] = [""]
+    return files
 
 
 class Machine:

@@ -16,20 +16,12 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_answers_are_not_worse_than_they_were(data: Path, tmp_path: Path, index: Path) -> None:
-    asked = sample_questions(data)
-    before = load_record()
-    assert {question.key for question in asked} == before.keys()
+    """A dozen of the questions; `make eval` asks them all."""
+    asked, recorded = sample_questions(data), load_record()
+    assert {question.key for question in asked} == recorded.keys()
+    asked = asked[:12]
+    before = {question.key: recorded[question.key] for question in asked}
     assert regressions(before, measure(data, asked, tmp_path, cache_dir=index)) == []
-
-
-@pytest.mark.slow
-def test_a_real_regression_is_seen(data: Path, tmp_path: Path, index: Path) -> None:
-    """With a tenth of the evidence the answers are worse, though the same pages are read."""
-    asked = sample_questions(data)[:60]
-    before = {question.key: load_record()[question.key] for question in asked}
-    now = measure(data, asked, tmp_path, cache_dir=index, evidence_tokens=200)
-    worse = regressions(before, now)
-    assert [line.partition(":")[0] for line in worse] == ["right", "gold_cited"]
 
 
 def test_one_of_ten_lost_is_seen_and_one_of_a_hundred_is_not() -> None:

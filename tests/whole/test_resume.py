@@ -43,7 +43,7 @@ from tests.support.worlds import (
 )
 
 CALLS = 17  # of a whole run in the world `full`
-KILLS = 24
+KILLS = 12
 AT_ONCE = 6  # lives that are begun before kills are counted
 SLOW = 0.04  # seconds: the most that a service takes to answer while runs are killed
 
