@@ -264,34 +264,24 @@ class Settings(Frozen):
         return 1 if provider in self.servers or (provider == "openai" and has_own_url) else 8
 
 
-#: Fields that a depth sets, for every strategy. `normal` is the defaults above.
+#: What `quick` and `deep` set, for every strategy. `normal` is the defaults above.
 #: The 600 seconds of `deep` are the time limit of a question in docs/evaluation.md.
+_DEPTH_VALUES: dict[str, tuple[Any, Any]] = {
+    "max_rounds": (1, 4),
+    "max_steps": (3, 8),
+    "pages_per_query": (2, 5),
+    "pages_per_step": (5, 18),
+    "evidence_tokens": (2000, 8000),
+    "max_iterations": (3, 20),
+    "report_tokens": (3000, 16_000),
+    "max_words": (60, 160),
+    "double_check": (None, True),
+    "max_tokens": (25_000, 400_000),
+    "max_seconds": (60.0, 600.0),
+}
 DEPTHS: dict[str, dict[str, Any]] = {
-    "quick": {
-        "max_rounds": 1,
-        "max_steps": 3,
-        "pages_per_query": 2,
-        "pages_per_step": 5,
-        "evidence_tokens": 2000,
-        "max_iterations": 3,
-        "report_tokens": 3000,
-        "max_words": 60,
-        "max_tokens": 25_000,
-        "max_seconds": 60.0,
-    },
-    "deep": {
-        "max_rounds": 4,
-        "max_steps": 8,
-        "pages_per_query": 5,
-        "pages_per_step": 18,
-        "evidence_tokens": 8000,
-        "max_iterations": 20,
-        "report_tokens": 16_000,
-        "max_words": 160,
-        "double_check": True,
-        "max_tokens": 400_000,
-        "max_seconds": 600.0,
-    },
+    depth: {field: row[n] for field, row in _DEPTH_VALUES.items() if row[n] is not None}
+    for n, depth in enumerate(("quick", "deep"))
 }
 
 #: Fields that shape prompts and answer. A journal's header records them, so that a replay has them.
@@ -302,77 +292,34 @@ SHAPING_FIELDS = tuple(
     "search_uncited".split()
 )
 
-#: The field that each environment variable sets. A list is written with commas. Those that are not
-#: of a service get their prefix below.
-ENVIRONMENT = {
-    "LLM": "llm",
-    **{f"LLM_{kind.upper()}": f"llm_{kind}" for kind in TASK_KINDS},
-    "GOOGLE_API_KEY": "gemini_api_key",
-    "GEMINI_API_KEY": "gemini_api_key",
-    "GEMINI_MODEL": "gemini_model",
-    "GEMINI_FALLBACK_MODELS": "gemini_fallback_models",
+#: Fields that a caller alone sets. Each other one has a variable of its own name, or one of these.
+CALLER_FIELDS = set(
+    "since allow_domains block_domains corpus strategy baseline depth offline slots slots_schema "
+    "report search_uncited max_rounds max_words max_steps pages_per_query pages_per_step "
+    "evidence_tokens patience lang verify on_unsupported follow resume replay retry_failed "
+    "request_id cache trust_env".split()
+)
+OTHER_NAMES = {
     "GOOGLE_GEMINI_BASE_URL": "gemini_base_url",
     "GOOGLE_GENAI_API_VERSION": "gemini_api_version",
     "GOOGLE_GENAI_USE_VERTEXAI": "use_vertexai",
-    "GOOGLE_CLOUD_PROJECT": "google_cloud_project",
-    "GOOGLE_CLOUD_LOCATION": "google_cloud_location",
-    "ANTHROPIC_API_KEY": "anthropic_api_key",
-    "ANTHROPIC_BASE_URL": "anthropic_base_url",
-    "ANTHROPIC_MODEL": "anthropic_model",
-    "OPENAI_API_KEY": "openai_api_key",
-    "OPENAI_BASE_URL": "openai_base_url",
-    "OPENAI_MODEL": "openai_model",
-    "OPENAI_SERVERS": "openai_servers",
-    "OPENAI_SERVER_KEYS": "openai_server_keys",
-    "PRICES_FILE": "prices_file",
-    "LLM_TIMEOUT": "llm_timeout",
     "LLM_THINKING": "thinking",
-    "LLM_RETRY_WAITS": "llm_retry_waits",
     "SEARCH_PROVIDERS": "search",
-    "SERPAPI_API_KEY": "serpapi_api_key",
-    "EXA_API_KEY": "exa_api_key",
-    "TAVILY_API_KEY": "tavily_api_key",
-    "SERPER_KEY_ID": "serper_api_key",
-    "SERPER_API_KEY": "serper_api_key",
-    "SERPAPI_BASE_URL": "serpapi_base_url",
-    "EXA_BASE_URL": "exa_base_url",
-    "TAVILY_BASE_URL": "tavily_base_url",
-    "SERPER_BASE_URL": "serper_base_url",
-    "WIKIPEDIA_BASE_URL": "wikipedia_base_url",
-    "SEARXNG_URL": "searxng_url",
-    "GOOGLE_MAX_QUERIES": "google_max_queries",
-    "SEARCH_TIMEOUT": "search_timeout",
-    "SEARCH_PAGE_TEXT": "search_page_text",
-    "DOUBLE_CHECK": "double_check",
-    "BROWSE_WITH_MODEL": "browse_with_model",
-    "VERIFY_BATCH": "verify_batch",
-    "PAGE_TIMEOUT": "page_timeout",
-    "PAGE_MAX_BYTES": "page_max_bytes",
-    "ALLOW_PRIVATE_NETWORK": "allow_private_network",
-    "FETCH_THROUGH_PROXY": "fetch_through_proxy",
-    "RESPECT_ROBOTS": "respect_robots",
-    "USER_AGENT": "user_agent",
-    "MAX_ITERATIONS": "max_iterations",
-    "CREDIBILITY": "credibility",
-    "MIN_CREDIBILITY": "min_credibility",
-    "REPORT_TOKENS": "report_tokens",
-    "RUNS_DIR": "runs_dir",
-    "CACHE_DIR": "cache_dir",
-    "CACHE_URL": "cache_url",
-    "CACHE_TTL": "cache_ttl",
     "OTEL_EXPORTER_OTLP_ENDPOINT": "otel_endpoint",
-    "AGENT_MAX_SECONDS": "max_seconds",
-    "AGENT_MAX_USD": "max_usd",
-    "AGENT_MAX_TOKENS": "max_tokens",
-    "AGENT_MAX_CALLS": "max_calls",
-    "RATE_LIMITS": "rate_limits",
-    "RATE_WINDOW": "rate_window",
     "AGENT_API_TOKEN": "api_token",
-    "API_HOSTS": "api_hosts",
-    "API_MAX_RUNS": "api_max_runs",
-    "API_MAX_QUEUE": "api_max_queue",
-    "API_LINGER": "api_linger",
-    "API_LOG": "api_log",
+    **{f"AGENT_MAX_{cap}": f"max_{cap.lower()}" for cap in "SECONDS USD TOKENS CALLS".split()},
+}
+#: The field that each environment variable sets. A list is written with commas. Those that are not
+#: of a service get their prefix below.
+ENVIRONMENT = {
+    "GOOGLE_API_KEY": "gemini_api_key",
+    "SERPER_KEY_ID": "serper_api_key",
+    **OTHER_NAMES,
+    **{
+        field.upper(): field
+        for field in Settings.model_fields
+        if field not in CALLER_FIELDS | set(OTHER_NAMES.values())
+    },
 }
 #: How the names of services begin, which other programs know too. All others are our own.
 SERVICE_NAMES = tuple(

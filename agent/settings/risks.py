@@ -11,39 +11,30 @@ from agent.settings.env_file import user_file
 from agent.settings.fields import KNOWN_VARIABLES, Settings
 from agent.settings.variables import Variable
 
+#: What the author of `.env` would gain, and by which settings: see `RISKS`.
+_GAINS = {
+    "gets the key and the prompts": "gemini_base_url openai_base_url anthropic_base_url",
+    "get their keys and the prompts": "openai_servers",
+    "sends the prompts to a project of Google Cloud": "use_vertexai",
+    "gets the prompts": "google_cloud_project",
+    "gets the key and the queries": "serpapi_base_url exa_base_url tavily_base_url serper_base_url",
+    "gets the queries": "wikipedia_base_url searxng_url",
+    "carries the requests": "HTTP_PROXY HTTPS_PROXY ALL_PROXY",
+    "leads requests past a proxy": "NO_PROXY",
+    "decides which servers are believed": (
+        "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE"
+    ),
+    "lets private pages into prompts": "allow_private_network fetch_through_proxy",
+    "gets what is searched and read, and stands in for it": "cache_url cache_dir",
+    "gets the spans, and the exporter's key": "otel_endpoint",
+    "gets the journals": "runs_dir",
+    "is read, and decides what a cap in dollars allows": "prices_file",
+    "lets other sites ask the server": "api_hosts",
+}
 #: What `.env` may not set beside a key of the user, and what its author would gain. Harmless are
 #: the default, a path inside the folder, and an address whose own key stands in `.env` too.
 #: All other settings choose among services of the user, or say how far to go.
-RISKS = {
-    "gemini_base_url": "gets the key and the prompts",
-    "openai_base_url": "gets the key and the prompts",
-    "anthropic_base_url": "gets the key and the prompts",
-    "openai_servers": "get their keys and the prompts",
-    "use_vertexai": "sends the prompts to a project of Google Cloud",
-    "google_cloud_project": "gets the prompts",
-    "serpapi_base_url": "gets the key and the queries",
-    "exa_base_url": "gets the key and the queries",
-    "tavily_base_url": "gets the key and the queries",
-    "serper_base_url": "gets the key and the queries",
-    "wikipedia_base_url": "gets the queries",
-    "searxng_url": "gets the queries",
-    "HTTP_PROXY": "carries the requests",
-    "HTTPS_PROXY": "carries the requests",
-    "ALL_PROXY": "carries the requests",
-    "NO_PROXY": "leads requests past a proxy",
-    "SSL_CERT_FILE": "decides which servers are believed",
-    "SSL_CERT_DIR": "decides which servers are believed",
-    "REQUESTS_CA_BUNDLE": "decides which servers are believed",
-    "CURL_CA_BUNDLE": "decides which servers are believed",
-    "allow_private_network": "lets private pages into prompts",
-    "fetch_through_proxy": "lets private pages into prompts",
-    "cache_url": "gets what is searched and read, and stands in for it",
-    "otel_endpoint": "gets the spans, and the exporter's key",
-    "runs_dir": "gets the journals",
-    "cache_dir": "gets what is searched and read, and stands in for it",
-    "prices_file": "is read, and decides what a cap in dollars allows",
-    "api_hosts": "lets other sites ask the server",
-}
+RISKS = {name: gain for gain, names in _GAINS.items() for name in names.split()}
 #: Those of `RISKS` that matter offline: nothing else is used then.
 OFFLINE_RISKS = {"otel_endpoint", "runs_dir", "cache_dir", "prices_file", "api_hosts"}
 #: Of the fields that hold keys which a run sends.

@@ -1,85 +1,38 @@
 """What the commands share: options, streams, files, and how a process ends."""
 
-from agent.shell.files import (
-    require_writable,
-    write_file,
-)
-from agent.shell.options import (
-    PATH,
-    cap_options,
-    corpus_option,
-    depth_option,
-    door_command,
-    llm_option,
-    no_cache_option,
-    offline_option,
-    search_option,
-    server_options,
-    split_commas,
-    strategy_option,
-    trust_env_option,
-)
-from agent.shell.process import (
-    INTERRUPTED,
-    error_fields,
-    exit_now,
-    exit_status,
-    exit_status_of,
-    interruptible,
-    print_error,
-    require_extra,
-    run_and_exit,
-    run_command,
-    run_process,
-    show_usage_error,
-    usage_error,
-)
-from agent.shell.streams import (
-    open_streams,
-    output_failure,
-    print_json,
-    print_text,
-    require_stdin,
-    require_stdout,
-    tell,
-    write_all,
-)
-
-__all__ = [
-    "INTERRUPTED",
-    "PATH",
-    "cap_options",
-    "corpus_option",
-    "depth_option",
-    "door_command",
-    "error_fields",
-    "exit_now",
-    "exit_status",
-    "exit_status_of",
-    "interruptible",
-    "llm_option",
-    "no_cache_option",
-    "offline_option",
-    "open_streams",
-    "output_failure",
-    "print_error",
-    "print_json",
-    "print_text",
-    "require_extra",
-    "require_stdin",
-    "require_stdout",
-    "require_writable",
-    "run_and_exit",
-    "run_command",
-    "run_process",
-    "search_option",
-    "server_options",
-    "show_usage_error",
-    "split_commas",
-    "strategy_option",
-    "tell",
-    "trust_env_option",
-    "usage_error",
-    "write_all",
-    "write_file",
-]
+from agent.shell.files import require_writable as require_writable
+from agent.shell.files import write_file as write_file
+from agent.shell.options import PATH as PATH
+from agent.shell.options import cap_options as cap_options
+from agent.shell.options import corpus_option as corpus_option
+from agent.shell.options import depth_option as depth_option
+from agent.shell.options import door_command as door_command
+from agent.shell.options import llm_option as llm_option
+from agent.shell.options import no_cache_option as no_cache_option
+from agent.shell.options import offline_option as offline_option
+from agent.shell.options import search_option as search_option
+from agent.shell.options import server_options as server_options
+from agent.shell.options import split_commas as split_commas
+from agent.shell.options import strategy_option as strategy_option
+from agent.shell.options import trust_env_option as trust_env_option
+from agent.shell.process import INTERRUPTED as INTERRUPTED
+from agent.shell.process import error_fields as error_fields
+from agent.shell.process import exit_now as exit_now
+from agent.shell.process import exit_status as exit_status
+from agent.shell.process import exit_status_of as exit_status_of
+from agent.shell.process import interruptible as interruptible
+from agent.shell.process import print_error as print_error
+from agent.shell.process import require_extra as require_extra
+from agent.shell.process import run_and_exit as run_and_exit
+from agent.shell.process import run_command as run_command
+from agent.shell.process import run_process as run_process
+from agent.shell.process import show_usage_error as show_usage_error
+from agent.shell.process import usage_error as usage_error
+from agent.shell.streams import open_streams as open_streams
+from agent.shell.streams import output_failure as output_failure
+from agent.shell.streams import print_json as print_json
+from agent.shell.streams import print_text as print_text
+from agent.shell.streams import require_stdin as require_stdin
+from agent.shell.streams import require_stdout as require_stdout
+from agent.shell.streams import tell as tell
+from agent.shell.streams import write_all as write_all
