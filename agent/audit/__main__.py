@@ -44,18 +44,14 @@ def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: 
     from agent.audit.changes import compare_answers
     from agent.run.audit import audit_answer
 
-    try:
-        if len(answers) != (2 if diff else 1):
-            raise click.UsageError(
-                "One answer is audited, two are compared.", click.get_current_context()
-            )
-        if diff:
-            report = compare_answers(*(_read_answer(file) for file in answers))
-        else:
-            report = audit_answer(_read_answer(answers[0]), journal)
-            report |= {"live": _check_live_pages(report, answers[0])} if fetch else {}
-    except AgentError as error:
-        return _print_failure(error)
+    if len(answers) != (2 if diff else 1):
+        fault = "One answer is audited, two are compared."
+        raise click.UsageError(fault, click.get_current_context())
+    if diff:
+        report = compare_answers(*(_read_answer(file) for file in answers))
+    else:
+        report = audit_answer(_read_answer(answers[0]), journal)
+        report |= {"live": _check_live_pages(report, answers[0])} if fetch else {}
     shell.print_json(report)
     return 0 if report["ok"] else 1
 
@@ -110,7 +106,7 @@ def _print_failure(error: AgentError) -> int:
 
 def main() -> None:
     """Run the command and end the process."""
-    shell.run_and_exit(command, lambda error: _print_failure(shell.usage_error(error)))
+    shell.run_and_exit(command, _print_failure)
 
 
 if __name__ == "__main__":

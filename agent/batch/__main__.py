@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent import __version__, shell
-from agent.errors import AgentError, Stopped, UsageError
+from agent.errors import Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.batch.batch import BatchSummary, Engine
@@ -59,13 +59,14 @@ CAPS = ("seconds", "usd", "tokens", "calls")
     "Dollars for the whole batch.",
     "Tokens for the whole batch.",
     "Outside calls for the whole batch.",
+    name="batch_",
 )
 @shell.cap_options(
     "Time for one topic.",
     "Dollars for one topic.",
     "Tokens for one topic.",
     "Outside calls for one topic.",
-    prefix="each-max",
+    flag="--each-max-",
 )
 @click.option("--retry-failed", is_flag=True, help="Do again what failed, and its failed calls.")
 @click.option("--in-order", is_flag=True, help="At the end, put FILE into the order of TOPICS.")
@@ -89,9 +90,7 @@ def command(**options: Any) -> int:
             summary = _run(options)
     except KeyboardInterrupt:  # while the index of a corpus is built
         remedy = "The same command goes on."
-        return _print_failure(Stopped("The batch was stopped before it began.", remedy))
-    except AgentError as error:
-        return _print_failure(error)
+        raise Stopped("The batch was stopped before it began.", remedy) from None
     shell.print_json(summary.model_dump(mode="json"))
     return _exit_status(summary)
 
@@ -122,7 +121,7 @@ def _run(options: dict[str, Any]) -> BatchSummary:
 
 def _read_cap(options: dict[str, Any], name: str) -> Any:
     """A cap of the whole batch; None if not given. Raises UsageError."""
-    value = options[f"max_{name}"]
+    value = options[f"batch_{name}"]
     if value is not None and not value > 0:  # nor is NaN
         raise UsageError(f"--max-{name} {value:g} leaves room for nothing.", "Give more than 0.")
     return value
@@ -131,15 +130,10 @@ def _read_cap(options: dict[str, Any], name: str) -> Any:
 def _read_settings(options: dict[str, Any]) -> Settings:
     """The settings of every run. Raises UsageError or NotConfigured where no run could be made."""
     from agent.run.models import make_models
-    from agent.settings import load_settings
+    from agent.settings import load_options
 
-    names = "strategy depth slots llm search corpus lang offline retry_failed trust_env"
-    overrides = {name: options[name] for name in names.split()}
-    for name in CAPS:
-        overrides[f"max_{name}"] = options[f"each_max_{name}"]
-    overrides["cache"] = False if options["no_cache"] else None
-    settings = load_settings(**overrides)
-    max_usd = settings.max_usd if options["max_usd"] is None else options["max_usd"]
+    settings = load_options(options)
+    max_usd = settings.max_usd if options["batch_usd"] is None else options["batch_usd"]
     make_models(settings.model_copy(update={"max_usd": max_usd}))
     return settings
 
@@ -185,15 +179,9 @@ def _exit_status(summary: BatchSummary) -> int:
     return 1 if summary.failed or summary.left else 0
 
 
-def _print_failure(error: AgentError) -> int:
-    shell.print_error(error)
-    shell.print_json({"error": shell.error_fields(error)})
-    return shell.exit_status(error)
-
-
 def main() -> None:
     """Run the command and end the process. Runs under way stay in their journals."""
-    shell.run_and_exit(command, lambda error: _print_failure(shell.usage_error(error)))
+    shell.run_and_exit(command, shell.fail_as_json)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from agent import __version__, shell
-from agent.errors import AgentError
 
 EPILOG = """\b
 While it runs:
@@ -56,44 +55,30 @@ def command(as_json: bool, **options: Any) -> int:
     What earlier answers read is searched first, free and offline. Only what stays open goes
     outside.
     """
-    try:
-        shell.require_stdin()
-        shell.require_stdout()
-        return _chat(_settings_of(options), as_json)
-    except AgentError as error:
-        shell.print_error(error)
-        return shell.exit_status(error)
-
-
-def _settings_of(options: dict[str, Any]) -> dict[str, Any]:
-    """The options as overrides of settings, which are tried once.
-
-    Raises what no question could be asked with: UsageError, NotConfigured, JournalError.
-    """
-    from agent.run.begin import describe_followed
-    from agent.run.models import make_models
-    from agent.settings import load_settings
-
-    cache = False if options["no_cache"] else None
-    overrides = {name: value for name, value in options.items() if name != "no_cache"}
-    overrides |= {"cache": cache}
-    settings = load_settings(**overrides)
-    make_models(settings)
-    describe_followed(settings)
-    return overrides
-
-
-def _chat(overrides: dict[str, Any], as_json: bool) -> int:
+    shell.require_stdin()
+    shell.require_stdout()
+    _require_settings(options)
     from agent.chat.conversation import Conversation
 
     signal.signal(signal.SIGTERM, lambda *_: shell.exit_now(shell.INTERRUPTED))
-    conversation = Conversation(overrides, as_json)
+    conversation = Conversation(options, as_json)
     is_terminal = sys.stdin.isatty()
     for line in _read_lines(is_terminal):
         if line == ":quit":
             break
         conversation.reply(line)
     return 1 if conversation.has_failed and not is_terminal else 0
+
+
+def _require_settings(options: dict[str, Any]) -> None:
+    """Raise what no question could be asked with: UsageError, NotConfigured, JournalError."""
+    from agent.run.begin import describe_followed
+    from agent.run.models import make_models
+    from agent.settings import load_options
+
+    settings = load_options(options)
+    make_models(settings)
+    describe_followed(settings)
 
 
 def _read_lines(is_terminal: bool) -> Iterator[str]:
@@ -128,7 +113,7 @@ def _prompt() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and end the process."""
-    shell.run_process(lambda: shell.run_command(command, shell.show_usage_error, arguments))
+    shell.run_and_exit(command, arguments=arguments)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from agent.errors import AgentError, Stopped
 from agent.outside import spawn
 from agent.run import Run, research
 from agent.run.progress import with_progress_line
-from agent.settings import load_settings
+from agent.settings import load_options
 from agent.state.sanitizing import sanitize_for_display
 
 HELP = ":new begins anew, :sources shows the quotes of the last answer, :quit ends."
@@ -28,11 +28,11 @@ STOPPING = "Stopping with the best answer so far; once more to leave it."
 class Conversation:
     """Replies to lines: questions and commands. Each run follows the last one that had no error."""
 
-    def __init__(self, overrides: dict[str, Any], as_json: bool) -> None:
-        """`overrides`: of settings, for every run; `follow` among them is of the first run."""
-        self._overrides = overrides
+    def __init__(self, options: dict[str, Any], as_json: bool) -> None:
+        """`options`: of the command, for every run; `follow` among them is of the first run."""
+        self._options = options
         self._as_json = as_json
-        self._parent: str | None = overrides["follow"]
+        self._parent: str | None = options["follow"]
         self._last: Answer | None = None
         self.has_failed = False  # a question ended in an error
 
@@ -62,7 +62,7 @@ class Conversation:
         """Research a question; the answer says why there is none."""
         try:
             with redirect_stdout(sys.stderr):  # libraries may print; the output is for answers
-                settings = load_settings(**{**self._overrides, "follow": self._parent})
+                settings = load_options({**self._options, "follow": self._parent})
                 run = spawn(lambda: research(question, settings)).result()
                 with _interruptible(run):
                     deque(with_progress_line(run) if sys.stderr.isatty() else run, maxlen=0)

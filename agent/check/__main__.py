@@ -38,7 +38,13 @@ usage, or no report; 4 could not run; 130 interrupted.
 @shell.door_command(EPILOG)
 @click.argument("report", required=False)
 @click.option("--name", help="What the report is called, where it comes from stdin.")
-@click.option("--search", is_flag=True, help="Search for evidence where a sentence cites nothing.")
+@click.option(
+    "--search",
+    "search_uncited",
+    is_flag=True,
+    default=None,
+    help="Search for evidence where a sentence cites nothing.",
+)
 @click.option(
     "--fail-on",
     callback=shell.split_commas,
@@ -139,14 +145,9 @@ def _read_report(options: dict[str, Any]) -> CitedReport | None:
 
 def _read_settings(options: dict[str, Any]) -> Settings:
     """Settings from the environment, `.env` and the options. Raises UsageError, NotConfigured."""
-    from agent.settings import load_settings
+    from agent.settings import load_options
 
-    names = "llm corpus lang verify resume replay retry_failed max_seconds max_usd max_tokens "
-    names += "max_calls trust_env offline"
-    overrides = {name: options[name] for name in names.split()}
-    overrides["search_uncited"] = options["search"] or None
-    overrides["cache"] = False if options["no_cache"] else None
-    return load_settings(**overrides)
+    return load_options({**options, "report": None})  # which names a file
 
 
 def _begin(report: CitedReport | None, settings: Settings) -> Run:
@@ -252,14 +253,13 @@ def _status_of(kind: str) -> int:
     return COULD_NOT_RUN if status == 1 else status
 
 
-def _refuse(error: click.ClickException) -> int:
-    options: dict[str, Any] = {"out": None, "format": "json", "fail_on": ()}
-    return _print_failure(shell.usage_error(error), options)
+def _refuse(error: AgentError) -> int:
+    return _print_failure(error, {"out": None, "format": "json", "fail_on": ()})
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command with the arguments of the process, or with these, and end the process."""
-    shell.run_process(lambda: shell.run_command(command, _refuse, argv))
+    shell.run_and_exit(command, _refuse, argv)
 
 
 if __name__ == "__main__":

@@ -161,15 +161,17 @@ def _internal_error(error: Exception, verbose: bool) -> AgentError:
 def run_cli(arguments: list[str]) -> int:
     """Run a command line; returns its exit status. Wrong usage gets an answer on stdout too."""
 
-    def refuse(error: click.ClickException) -> int:
-        options: dict[str, Any] = {"out": None, "compact": False, "strict": False}
-        options["format"] = requested_format(arguments) or "json"
-        return output.print_failure("", shell.usage_error(error), options)
-
-    return shell.run_command(command, refuse, arguments)
+    return shell.run_command(command, lambda error: refuse(arguments, error), arguments)
 
 
-def requested_format(arguments: list[str]) -> str:
+def refuse(arguments: list[str], error: AgentError, *, for_people: bool = False) -> int:
+    """Tell wrong usage in the format that the arguments ask for; to people else in two lines."""
+    form = _requested_format(arguments)
+    options = {"out": None, "compact": False, "strict": False, "format": form or "json"}
+    return output.print_failure("", error, {**options, "for_people": for_people and not form})
+
+
+def _requested_format(arguments: list[str]) -> str:
     """The value of `--format` in a command line that click refused for another reason, or ""."""
     words = [part for argument in arguments for part in argument.split("=", 1)]
     formats = [word for flag, word in pairwise(words) if flag == "--format" and word in FORMATS]

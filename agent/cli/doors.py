@@ -14,6 +14,7 @@ import click
 
 from agent import shell
 from agent.cli import people
+from agent.cli.command_line import refuse
 
 NAME = "research-agent"
 
@@ -86,6 +87,4 @@ def ask(arguments: list[str]) -> None:
     question = click.Argument(["question"], required=False, shell_complete=_complete_word)
     command = people.people_command(QuestionCommand, question)
     sys.argv = [NAME, *arguments]
-    shell.run_process(
-        lambda: shell.run_command(command, lambda error: people.refuse(arguments, error))
-    )
+    shell.run_and_exit(command, lambda error: refuse(arguments, error, for_people=True))

@@ -35,19 +35,11 @@ def read_settings(options: dict[str, Any]) -> Settings:
 
     Raises UsageError, NotConfigured.
     """
-    from agent.settings import load_settings
+    from agent.settings import load_options
 
-    names = "strategy depth slots llm search corpus max_rounds max_steps max_words lang verify "
-    names += "on_unsupported credibility resume replay retry_failed max_seconds max_usd max_tokens "
-    names += "max_calls trust_env follow"
-    overrides = {name: options[name] for name in names.split()}
-    overrides["offline"] = options["offline"]
-    overrides["slots_schema"] = _read_slots_schema(options["slots_schema"])
-    overrides["since"] = options["since"] and options["since"].date()
-    overrides["allow_domains"] = options["allow_domain"]
-    overrides["block_domains"] = options["block_domain"]
-    overrides["cache"] = False if options["no_cache"] else None
-    settings = load_settings(**overrides)
+    own = {f"{name}_domains": options[f"{name}_domain"] for name in ("allow", "block")}
+    own["slots_schema"] = _read_slots_schema(options["slots_schema"])
+    settings = load_options({**options, **own})
     _refuse_idle_options(options, settings)
     return settings
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from agent import shell
-from agent.cli import command_line, output
+from agent.cli import command_line
 
 
 def people_command(base: type[click.Command], question: click.Parameter) -> click.Command:
@@ -49,11 +48,3 @@ def _file_format(options: dict[str, Any]) -> str:
         return str(options["format"] or "json")
     suffixes = {".md": "markdown", ".html": "html", ".htm": "html", ".txt": "text"}
     return suffixes.get(options["out"].suffix.lower(), "json")
-
-
-def refuse(arguments: list[str], error: click.ClickException) -> int:
-    """Tell wrong usage: in two lines, or in the format that the arguments ask for."""
-    usage = shell.usage_error(error)
-    form = command_line.requested_format(arguments)
-    options = {"out": None, "compact": False, "strict": False, "format": form or "json"}
-    return output.print_failure("", usage, {**options, "for_people": not form})

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from agent import __version__, shell
-from agent.errors import AgentError
 
 EPILOG = """\b
 Examples:
@@ -36,31 +34,8 @@ def command() -> None:
 @command.command("set")
 @click.argument("name")
 @click.argument("value", required=False)
-def set_value(name: str, value: str | None) -> int:
+def set_value(name: str, value: str | None) -> None:
     """Set NAME to VALUE; without VALUE it is asked for and not shown, or read from a pipe."""
-    return _run(lambda: _set(name, value))
-
-
-@command.command("unset")
-@click.argument("name")
-def unset_value(name: str) -> int:
-    """Take NAME out of the file."""
-    return _run(lambda: _unset(name))
-
-
-@command.command("list")
-def list_values() -> int:
-    """Show what is set and where; keys are not shown."""
-    return _run(_list)
-
-
-@command.command("path")
-def show_path() -> int:
-    """Show where the file is, or would be."""
-    return _run(_show_path)
-
-
-def _set(name: str, value: str | None) -> None:
     from agent.config.settings_file import set_variable
     from agent.settings import resolve_name, user_file
 
@@ -71,14 +46,10 @@ def _set(name: str, value: str | None) -> None:
         shell.tell(f"The shell sets {variable} too, and its value counts.")
 
 
-def _read_value(variable: str) -> str:
-    """The value: typed without echo at a terminal, else a line of standard input."""
-    if sys.stdin is not None and sys.stdin.isatty():
-        return str(click.prompt(variable, hide_input=True)).strip()
-    return str(shell.require_stdin().readline(100_000).decode("utf-8", "replace")).strip()
-
-
-def _unset(name: str) -> None:
+@command.command("unset")
+@click.argument("name")
+def unset_value(name: str) -> None:
+    """Take NAME out of the file."""
     from agent.config.settings_file import unset_variable
     from agent.settings import resolve_name, user_file
 
@@ -87,7 +58,9 @@ def _unset(name: str) -> None:
     shell.tell(f"{variable} is {'no longer' if was_set else 'not'} set in {user_file()}.")
 
 
-def _list() -> None:
+@command.command("list")
+def list_values() -> None:
+    """Show what is set and where; keys are not shown."""
     from agent.settings import is_secret, read_variables
 
     variables = read_variables(os.environ, Path())
@@ -101,30 +74,30 @@ def _list() -> None:
     shell.print_text("".join(lines) or "Nothing is set.\n")
 
 
+@command.command("path")
+def show_path() -> None:
+    """Show where the file is, or would be."""
+    from agent.settings import user_file
+
+    shell.print_text(f"{user_file()}\n")
+
+
+def _read_value(variable: str) -> str:
+    """The value: typed without echo at a terminal, else a line of standard input."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        return str(click.prompt(variable, hide_input=True)).strip()
+    return str(shell.require_stdin().readline(100_000).decode("utf-8", "replace")).strip()
+
+
 def _hide_password(value: str) -> str:
     from agent.state.sanitizing import sanitize_for_display
 
     return sanitize_for_display(re.sub(r"(://)[^/@\s]*@", r"\1(hidden)@", value))
 
 
-def _show_path() -> None:
-    from agent.settings import user_file
-
-    shell.print_text(f"{user_file()}\n")
-
-
-def _run(act: Callable[[], None]) -> int:
-    try:
-        act()
-    except AgentError as error:
-        shell.print_error(error)
-        return shell.exit_status(error)
-    return 0
-
-
 def main() -> None:
     """Run the command and end the process."""
-    shell.run_and_exit(command, shell.show_usage_error)
+    shell.run_and_exit(command)
 
 
 if __name__ == "__main__":

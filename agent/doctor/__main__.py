@@ -69,7 +69,7 @@ def _format_table(checks: Sequence[Check], missing: Sequence[str]) -> str:
 
 def main() -> None:
     """Run the command and end the process."""
-    shell.run_and_exit(command, shell.show_usage_error)
+    shell.run_and_exit(command)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent import __version__, shell
-from agent.errors import AgentError, Stopped
+from agent.errors import Stopped
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.evaluate.evaluation import Evaluation, EvaluationPlan
@@ -83,17 +83,9 @@ def command(**options: Any) -> int:
         results = evaluation.build_results()
         _write_results(results, plan, options)
     except KeyboardInterrupt:
-        return _print_failure(Stopped("The evaluation was stopped.", "Go on with --results DIR."))
-    except AgentError as error:
-        return _print_failure(error)
+        raise Stopped("The evaluation was stopped.", "Go on with --results DIR.") from None
     shell.print_json(results)
     return 0
-
-
-def _print_failure(error: AgentError) -> int:
-    shell.print_error(error)
-    shell.print_json({"error": shell.error_fields(error)})
-    return shell.exit_status(error)
 
 
 def _make_plan(options: dict[str, Any]) -> EvaluationPlan:
@@ -159,14 +151,9 @@ def _write_results(results: dict[str, Any], plan: EvaluationPlan, options: dict[
         draw_plots(results, plan.folder)
 
 
-def _print_usage_error(error: click.ClickException) -> int:
-    shell.print_json({"error": {"kind": "usage", "message": error.format_message()}})
-    return 2
-
-
 def main() -> None:
     """Run the command and end the process."""
-    shell.run_and_exit(command, _print_usage_error)
+    shell.run_and_exit(command, shell.fail_as_json)
 
 
 if __name__ == "__main__":

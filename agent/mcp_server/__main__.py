@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from agent import __version__, shell
-from agent.errors import AgentError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from mcp.server import Server
@@ -34,14 +33,6 @@ def command(http: bool, host: str, port: int, **options: Any) -> int:
 
     Over HTTP, listening on anything but loopback needs a token: AGENT_API_TOKEN.
     """
-    try:
-        return _serve(http, host, port, {**options, "offline": options["offline"] or None})
-    except AgentError as error:
-        shell.print_error(error)
-        return shell.exit_status(error)
-
-
-def _serve(http: bool, host: str, port: int, options: dict[str, Any]) -> int:
     shell.require_extra("mcp", "mcp", "uvicorn")
     if not http:
         shell.require_stdin()
@@ -104,7 +95,7 @@ def _exit_without_reader(descriptor: int) -> None:
 
 def main() -> None:
     """Run the command and end the process."""
-    shell.run_and_exit(command, shell.show_usage_error)
+    shell.run_and_exit(command)
 
 
 if __name__ == "__main__":

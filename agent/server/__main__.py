@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from agent import __version__, shell
-from agent.errors import AgentError
 
 EPILOG = """\b
 Examples:
@@ -32,15 +31,6 @@ def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     Listening on anything but loopback needs a token: AGENT_API_TOKEN. Exit status: 0 it was ended,
     1 it could not listen, 2 wrong usage.
     """
-    try:
-        options["offline"] = options["offline"] or None
-        return _serve(host, port, make_token, options)
-    except AgentError as error:
-        shell.print_error(error)
-        return shell.exit_status(error)
-
-
-def _serve(host: str, port: int, make_token: bool, options: dict[str, Any]) -> int:
     shell.require_extra("server", "fastapi", "uvicorn", "prometheus_client")
     from agent.outside.threads import spawn
     from agent.run.sources import open_sources
@@ -65,7 +55,7 @@ def _serve(host: str, port: int, make_token: bool, options: dict[str, Any]) -> i
 
 def main() -> None:
     """Run the command and end the process."""
-    shell.run_and_exit(command, shell.show_usage_error)
+    shell.run_and_exit(command)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from agent.settings.fields import full_name as full_name
 from agent.settings.folders import system_environment as system_environment
 from agent.settings.folders import user_folder as user_folder
 from agent.settings.loading import export_to_libraries as export_to_libraries
+from agent.settings.loading import load_options as load_options
 from agent.settings.loading import load_settings as load_settings
 from agent.settings.loading import make_settings as make_settings
 from agent.settings.loading import parse_settings as parse_settings

@@ -54,6 +54,12 @@ def load_settings(**overrides: Any) -> Settings:
     return settings
 
 
+def load_options(options: Mapping[str, Any]) -> Settings:
+    """Settings as `load_settings` gives them; those options of a command win that are fields."""
+    fields = Settings.model_fields
+    return load_settings(**{name: value for name, value in options.items() if name in fields})
+
+
 def make_settings(variables: Mapping[str, Variable], folder: Path, **overrides: Any) -> Settings:
     """Settings from variables, `.env` being that of `folder`; an override that is not None wins.
 

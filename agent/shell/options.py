@@ -36,13 +36,18 @@ llm_option = click.option(
 search_option = click.option("--search", callback=split_commas, help="Search providers in order.")
 corpus_option = click.option("--corpus", type=PATH, help="Search this folder or .jsonl.")
 offline_option = click.option(
-    "--offline", is_flag=True, help="No key, no model, no network: quote the corpus."
+    "--offline", is_flag=True, default=None, help="No key, no model, no network: quote the corpus."
 )
 trust_env_option = click.option(
     "--trust-env", is_flag=True, default=None, help="Let .env set addresses beside my own keys."
 )
 no_cache_option = click.option(
-    "--no-cache", is_flag=True, help="Search and read anew what is in the cache."
+    "--no-cache",
+    "cache",
+    is_flag=True,
+    flag_value=False,
+    default=None,
+    help="Search and read anew what is in the cache.",
 )
 
 
@@ -71,17 +76,15 @@ def depth_option(help_text: str | None = None) -> Callable[[F], F]:
     return click.option("--depth", type=choice, help=help_text)
 
 
-def cap_options(
-    seconds: str, usd: str, tokens: str, calls: str, prefix: str = "max"
-) -> Callable[[F], F]:
-    """The four caps in this order, each with its help text: `--max-seconds` and so on."""
-    options = [
-        click.option(f"--{prefix}-seconds", type=float, help=seconds),
-        click.option(f"--{prefix}-usd", type=float, help=usd),
-        click.option(f"--{prefix}-tokens", type=int, help=tokens),
-        click.option(f"--{prefix}-calls", type=int, help=calls),
-    ]
-    return _stack(options)
+def cap_options(*texts: str, flag: str = "--max-", name: str = "max_") -> Callable[[F], F]:
+    """The four caps, each with its help text: of seconds, dollars, tokens and calls."""
+    types = {"seconds": float, "usd": float, "tokens": int, "calls": int}
+    return _stack(
+        [
+            click.option(f"{flag}{cap}", f"{name}{cap}", type=types[cap], help=text)
+            for cap, text in zip(types, texts, strict=True)
+        ]
+    )
 
 
 def server_options(port: int) -> Callable[[F], F]:

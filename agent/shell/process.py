@@ -22,9 +22,11 @@ from agent.errors import (
     UsageError,
     format_error,
 )
-from agent.shell.streams import open_streams, output_failure, tell
+from agent.shell.streams import open_streams, output_failure, print_json, tell
 
 INTERRUPTED = 130  # exit status
+#: Tells an error, and gives the exit status.
+Fail = Callable[[AgentError], int]
 
 
 def require_extra(extra: str, *modules: str) -> None:
@@ -57,19 +59,18 @@ def interruptible(message: str, stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def print_error(error: AgentError) -> None:
-    """Write an error and its remedy to standard error, a line each."""
+def fail_in_lines(error: AgentError) -> int:
+    """Write an error and its remedy to standard error, a line each; returns the exit status."""
     click.echo(f"Error: {error.message}\n{error.remedy}", err=True)
-
-
-def error_fields(error: AgentError) -> dict[str, str]:
-    """An error as the JSON of a command has it."""
-    return {"kind": error.kind, "message": error.message, "remedy": error.remedy}
-
-
-def exit_status(error: AgentError) -> int:
-    """The exit status of a command that ended in an error."""
     return exit_status_of(error.kind)
+
+
+def fail_as_json(error: AgentError) -> int:
+    """The same, and an object with the error on standard output."""
+    status = fail_in_lines(error)
+    fields = {"kind": error.kind, "message": error.message, "remedy": error.remedy}
+    print_json({"error": fields})
+    return status
 
 
 def exit_status_of(kind: str) -> int:
@@ -77,33 +78,24 @@ def exit_status_of(kind: str) -> int:
     return {UsageError.kind: 2, Stopped.kind: INTERRUPTED}.get(kind, 1)
 
 
-def usage_error(error: click.ClickException) -> UsageError:
-    """Wrong usage that click found, as an error of this program."""
-    return UsageError(error.format_message(), "See --help.")
-
-
-def show_usage_error(error: click.ClickException) -> int:
-    """Write wrong usage to standard error in click's own form; returns the exit status."""
-    error.show()
-    return error.exit_code
-
-
 def run_command(
-    command: click.Command,
-    refuse: Callable[[click.ClickException], int],
-    arguments: Sequence[str] | None = None,
+    command: click.Command, fail: Fail | None = None, arguments: Sequence[str] | None = None
 ) -> int:
-    """Run a command; returns its exit status. `refuse` reports wrong usage and gives its status.
+    """Run a command; returns its exit status.
 
-    Output that could not be written whole is one line on standard error, and never status 0.
+    `fail` tells an error, wrong usage too, and gives the status. Without it an error is two lines
+    on standard error, and wrong usage what click makes of it. Output that could not be written
+    whole is one line there, and never status 0.
     """
     try:
         try:
             return int(command.main(arguments, standalone_mode=False) or 0)
         except click.ClickException as error:
-            status = refuse(error)
-            _suggest_asking(error)
-            return status
+            return _refuse(error, fail)
+        except OutputFailed:
+            raise
+        except AgentError as error:
+            return (fail or fail_in_lines)(error)
     except OutputFailed as error:
         return _show_output_failure(error)
     except (click.exceptions.Abort, KeyboardInterrupt) as error:
@@ -111,6 +103,17 @@ def run_command(
             raise error.__cause__ from None
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
+
+
+def _refuse(error: click.ClickException, fail: Fail | None) -> int:
+    """Tell wrong usage that click found; returns the exit status."""
+    status = error.exit_code
+    if fail:
+        status = fail(UsageError(error.format_message(), "See --help."))
+    else:
+        error.show()
+    _suggest_asking(error)
+    return status
 
 
 def _suggest_asking(error: click.ClickException) -> None:
@@ -130,12 +133,14 @@ def _suggest_asking(error: click.ClickException) -> None:
 
 def _show_output_failure(error: OutputFailed) -> int:
     click.echo(f"Error: {format_error(error.message, error.remedy)}", err=True)
-    return exit_status(error)
+    return exit_status_of(error.kind)
 
 
-def run_and_exit(command: click.Command, refuse: Callable[[click.ClickException], int]) -> NoReturn:
-    """Run a command as this process, and end the process with its status."""
-    run_process(lambda: run_command(command, refuse))
+def run_and_exit(
+    command: click.Command, fail: Fail | None = None, arguments: Sequence[str] | None = None
+) -> NoReturn:
+    """Run a command as this process, as `run_command` does; end the process with its status."""
+    run_process(lambda: run_command(command, fail, arguments))
 
 
 def run_process(run: Callable[[], int]) -> NoReturn:

@@ -64,7 +64,7 @@ def _print_failure(error: AgentError) -> int:
     click.echo(
         f"Error: {sanitize_for_display(format_error(error.message, error.remedy))}", err=True
     )
-    return shell.exit_status(error)
+    return shell.exit_status_of(error.kind)
 
 
 def _read_settings() -> Settings:
@@ -143,7 +143,7 @@ def _add_style(line: str, mark: Mark) -> str:
 
 def main() -> None:
     """Run the command and end the process."""
-    shell.run_and_exit(command, shell.show_usage_error)
+    shell.run_and_exit(command)
 
 
 if __name__ == "__main__":
