@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent import __version__, shell
-from agent.errors import Stopped
+from agent.errors import AgentError, Stopped
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.evaluate.evaluation import Evaluation, EvaluationPlan
@@ -83,7 +83,10 @@ def command(**options: Any) -> int:
         results = evaluation.build_results()
         _write_results(results, plan, options)
     except KeyboardInterrupt:
-        raise Stopped("The evaluation was stopped.", "Go on with --results DIR.") from None
+        stopped = Stopped("The evaluation was stopped.", "Go on with --results DIR.")
+        return shell.fail_as_json(stopped)
+    except AgentError as error:
+        return shell.fail_as_json(error)
     shell.print_json(results)
     return 0
 
