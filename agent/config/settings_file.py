@@ -21,7 +21,7 @@ from agent.settings import (
     read_env_file,
     synonyms,
 )
-from agent.shell import output_failure
+from agent.shell import write_file
 
 _PLAIN = re.compile(r"[\w./:@,+=~%-]*", re.ASCII)
 
@@ -74,19 +74,8 @@ def _lines_without(file: Path, name: str) -> list[str]:
 
 def _write_private(file: Path, text: str) -> None:
     """Replace a file by one that its owner alone can read. Raises UsageError, OutputFailed."""
-    if len(data := text.encode()) > MAX_FILE:
+    if len(text.encode()) > MAX_FILE:
         raise UsageError(f"{file} would be too large.", f"Keep it below {MAX_FILE:,} bytes.")
-    target = Path(os.path.realpath(file))
-    part = target.with_name(f".{os.urandom(8).hex()}.part")
-    try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as new:
-            new.write(data)
-            new.flush()
-            os.fsync(new.fileno())
-        part.replace(target)
-    except OSError as error:
-        raise output_failure(file, error) from None
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
+    with suppress(OSError):  # the same error is told when the file is written
+        Path(os.path.realpath(file)).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_file(file, text, is_private=True)

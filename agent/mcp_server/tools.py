@@ -19,14 +19,20 @@ from agent.answer import Answer, answer_schema, to_json
 from agent.answer.check import build_check_result, check_schema
 from agent.errors import AgentError, UsageError, format_error
 from agent.run.audit import audit_answer
-from agent.run.check import check_settings, check_topic
-from agent.serving.live import LiveRun
 from agent.serving.request import CheckRequest, Configure, Question
-from agent.serving.runs import MAX_LISTED, Runs
+from agent.serving.runs import MAX_LISTED, Runs, begin_requested
 from agent.state.json_data import parse_json
 
 Context = ServerRequestContext[Any]
 URI_PREFIX = "research://runs/"
+
+
+def _object_schema(fields: dict[str, str]) -> dict[str, Any]:
+    """The JSON Schema of an object that has all of these fields."""
+    properties = {name: {"type": kind} for name, kind in fields.items()}
+    return {"type": "object", "required": [*fields], "properties": properties}
+
+
 RESEARCH_DESCRIPTION = (
     "Research a question: search, read pages, check, and answer as one JSON object in which every "
     "citation is a verbatim quote of a page that was read. `status` says how far to trust it. To "
@@ -41,17 +47,16 @@ CHECK_DESCRIPTION = (
     "verdict, the quote that decides, and what is wrong. Markdown, HTML, wikitext, BibTeX, the "
     "JSON of an answer; DOCX and PDF in base64. It sees no file of yours: send the text."
 )
-AUDIT_SCHEMA = {
-    "type": "object",
-    "required": ["ok", "checked", "failures", "judged_by_model", "replayed"],
-    "properties": {
-        "ok": {"type": "boolean"},
-        "checked": {"type": "object"},
-        "failures": {"type": "array"},
-        "judged_by_model": {"type": "array"},
-        "replayed": {"type": "boolean"},
-    },
-}
+AUDIT_INPUT = _object_schema({"answer": "object"})
+AUDIT_SCHEMA = _object_schema(
+    {
+        "ok": "boolean",
+        "checked": "object",
+        "failures": "array",
+        "judged_by_model": "array",
+        "replayed": "boolean",
+    }
+)
 
 
 class Tools:
@@ -76,40 +81,27 @@ class Tools:
         )
 
     async def _list_tools(self, _: Context, __: Any) -> types.ListToolsResult:
-        research_input = Question.model_json_schema()
-        del research_input["properties"]["detach"]
-        check_input = CheckRequest.model_json_schema()
-        del check_input["properties"]["detach"]
-        audit_input = {
-            "type": "object",
-            "properties": {"answer": {"type": "object"}},
-            "required": ["answer"],
-        }
-        return types.ListToolsResult(
-            tools=[
-                types.Tool(
-                    name="research",
-                    description=RESEARCH_DESCRIPTION,
-                    input_schema=research_input,
-                    output_schema=answer_schema(),
-                    annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=True),
-                ),
-                types.Tool(
-                    name="audit",
-                    description=AUDIT_DESCRIPTION,
-                    input_schema=audit_input,
-                    output_schema=AUDIT_SCHEMA,
-                    annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
-                ),
-                types.Tool(
-                    name="check",
-                    description=CHECK_DESCRIPTION,
-                    input_schema=check_input,
-                    output_schema=check_schema(),
-                    annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=True),
-                ),
-            ]
+        inputs = [Question.model_json_schema(), CheckRequest.model_json_schema()]
+        for schema in inputs:
+            del schema["properties"]["detach"]
+        rows = (
+            ("research", RESEARCH_DESCRIPTION, inputs[0], answer_schema()),
+            ("audit", AUDIT_DESCRIPTION, AUDIT_INPUT, AUDIT_SCHEMA),
+            ("check", CHECK_DESCRIPTION, inputs[1], check_schema()),
         )
+        tools = [
+            types.Tool(
+                name=name,
+                description=description,
+                input_schema=given,
+                output_schema=result,
+                annotations=types.ToolAnnotations(
+                    read_only_hint=True, open_world_hint=name != "audit"
+                ),
+            )
+            for name, description, given, result in rows
+        ]
+        return types.ListToolsResult(tools=tools)
 
     async def _call_tool(
         self, ctx: Context, call: types.CallToolRequestParams
@@ -118,9 +110,11 @@ class Tools:
         arguments = call.arguments or {}
         try:
             if call.name == "research":
-                return _answer_result(await self._research(ctx, arguments))
+                answer = await self._run(ctx, Question, arguments)
+                return _run_result(answer, answer.model_dump(mode="json"))
             if call.name == "check":
-                return _check_result(await self._check(ctx, arguments))
+                answer = await self._run(ctx, CheckRequest, arguments)
+                return _run_result(answer, build_check_result(answer).model_dump(mode="json"))
             if call.name == "audit":
                 return _structured_result(await asyncio.to_thread(self._audit, arguments))
         except AgentError as error:
@@ -130,28 +124,14 @@ class Tools:
             return _failure_result("; ".join(faults))
         raise MCPError(code=types.INVALID_PARAMS, message="There is no tool of this name.")
 
-    async def _research(self, ctx: Context, arguments: dict[str, Any]) -> Answer:
+    async def _run(
+        self, ctx: Context, request: type[Question | CheckRequest], arguments: dict[str, Any]
+    ) -> Answer:
         """Run to the end and report the frames as progress; cancelling the call stops the run."""
-        question = Question.model_validate(_read_again(arguments))
-        overrides = question.setting_overrides(self._configure({}))
-        settings = self._configure(overrides | {"request_id": _request_id_of(ctx)})
+        asked = request.model_validate(_read_again(arguments)).model_copy(update={"detach": False})
         live = await asyncio.to_thread(
-            self._runs.begin, question.question, settings, follow=question.follow
+            begin_requested, self._runs, self._configure, asked, _request_id_of(ctx)
         )
-        return await self._attend(ctx, live)
-
-    async def _check(self, ctx: Context, arguments: dict[str, Any]) -> Answer:
-        """Check a report to the end, as `_research` does."""
-        sent = CheckRequest.model_validate(_read_again(arguments))
-        overrides = sent.setting_overrides(self._configure({}))
-        report = await asyncio.to_thread(sent.read_report)
-        settings = self._configure(overrides | {"request_id": _request_id_of(ctx)})
-        settings = check_settings(report, settings)
-        live = await asyncio.to_thread(self._runs.begin, check_topic(report), settings)
-        return await self._attend(ctx, live)
-
-    async def _attend(self, ctx: Context, live: LiveRun) -> Answer:
-        """The answer of a run at its end; its frames are progress until then."""
         with live.listener(0):
             async with aclosing(live.follow()) as frames:
                 async for frame in frames:
@@ -230,22 +210,13 @@ def _request_id_of(ctx: Context) -> str:
     return getattr(getattr(ctx.request, "state", None), "request_id", None) or uuid.uuid4().hex
 
 
-def _answer_result(answer: Answer) -> types.CallToolResult:
-    """The answer object; where it is an error, a failure with the error in words."""
-    result = _structured_result(answer.model_dump(mode="json"))
+def _run_result(answer: Answer, value: dict[str, Any]) -> types.CallToolResult:
+    """What a run gives as structured content; where it is an error, a failure in words."""
+    result = _structured_result(value)
     if answer.error is None:
         return result
     failure = _failure_result(format_error(answer.error.message, answer.error.remedy))
-    return failure.model_copy(update={"structured_content": result.structured_content})
-
-
-def _check_result(answer: Answer) -> types.CallToolResult:
-    """The result of a check; where it is an error, a failure with the error in words."""
-    result = _structured_result(build_check_result(answer).model_dump(mode="json"))
-    if answer.error is None:
-        return result
-    failure = _failure_result(format_error(answer.error.message, answer.error.remedy))
-    return failure.model_copy(update={"structured_content": result.structured_content})
+    return failure.model_copy(update={"structured_content": value})
 
 
 def _structured_result(value: dict[str, Any]) -> types.CallToolResult:

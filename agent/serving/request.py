@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, create_model
 
@@ -18,13 +17,15 @@ from agent.state import CitedReport, Frozen
 SHORTEST_TOPIC = 3  # characters
 RUN_NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 
-#: Settings that a request may set. All others are the server's.
+#: Settings that a request may set; none is a path, which would name a file of the server. All
+#: others are the server's.
 REQUEST_FIELDS = (
     "strategy slots slots_schema depth max_rounds max_words max_seconds max_usd max_tokens "
     "max_calls lang since allow_domains block_domains verify on_unsupported credibility cache"
 ).split()
 #: Those that a request to check a report may set.
 CHECK_FIELDS = "max_seconds max_usd max_tokens max_calls lang verify cache".split()
+REQUESTED_FIELDS = {*REQUEST_FIELDS, *CHECK_FIELDS}
 LONGEST_REPORT = 10_000_000  # characters, in base64 if need be
 #: A request may lower these caps of the server, not raise them.
 CAPPED_FIELDS = ("max_seconds", "max_usd", "max_tokens", "max_calls")
@@ -42,10 +43,25 @@ def make_configure(load: Callable[..., Settings], options: Mapping[str, Any]) ->
     return lambda request: load(**{**options, **request})
 
 
-class ResearchRequest(Frozen):
-    """A question, and how far to go for it. `Question` adds a field for each setting."""
+class RunRequest(Frozen):
+    """What asks for a run, and how far it is to go: see `Question` and `CheckRequest`."""
 
     model_config = ConfigDict(defer_build=False)  # FastAPI cannot wrap a model that is not built
+
+    detach: bool = Field(default=False, description="the run goes on when the client goes away")
+
+    def setting_overrides(self, server: Settings) -> dict[str, Any]:
+        """The settings that the request sets; caps are at most those of the server."""
+        names = REQUESTED_FIELDS & type(self).model_fields.keys()
+        fields = self.model_dump(include=names, exclude_none=True)
+        for name in set(CAPPED_FIELDS) & fields.keys():
+            cap = getattr(server, name)
+            fields[name] = fields[name] if cap is None else min(fields[name], cap)
+        return fields
+
+
+class ResearchRequest(RunRequest):
+    """A question, and how far to go for it. `Question` adds a field for each setting."""
 
     question: Annotated[
         str,
@@ -53,20 +69,13 @@ class ResearchRequest(Frozen):
             strip_whitespace=True, min_length=SHORTEST_TOPIC, max_length=MAX_TOPIC_CHARACTERS
         ),
     ]
-    detach: bool = Field(default=False, description="the run goes on when the client goes away")
     follow: Annotated[str, StringConstraints(pattern=f"^{RUN_NAME_PATTERN}$")] | None = Field(
         default=None, description="the id of a run that this question follows"
     )
 
-    def setting_overrides(self, server: Settings) -> dict[str, Any]:
-        """The settings that the request sets; caps are at most those of the server."""
-        return _setting_overrides(self, server)
 
-
-class ReportRequest(Frozen):
+class ReportRequest(RunRequest):
     """A report to be checked. `CheckRequest` adds a field for each setting."""
-
-    model_config = ConfigDict(defer_build=False)
 
     report: str = Field(
         min_length=1, max_length=LONGEST_REPORT, description="its text, or its bytes in base64"
@@ -76,11 +85,10 @@ class ReportRequest(Frozen):
         default="", max_length=200, description="the name of its file, which tells its form"
     )
     search: bool = Field(default=False, description="search for sentences that cite nothing")
-    detach: bool = Field(default=False, description="the run goes on when the client goes away")
 
     def setting_overrides(self, server: Settings) -> dict[str, Any]:
-        """The settings that the request sets; caps are at most those of the server."""
-        return _setting_overrides(self, server) | {"search_uncited": self.search or None}
+        """As of every request; besides what `search` says."""
+        return super().setting_overrides(server) | {"search_uncited": self.search or None}
 
     def read_report(self) -> CitedReport:
         """The report, read in a worker. Raises UsageError."""
@@ -90,16 +98,6 @@ class ReportRequest(Frozen):
             return read_report(b64decode(self.report, validate=True), self.name)
         except ValueError:
             raise UsageError("The report is not base64.", "Send its bytes in base64.") from None
-
-
-def _setting_overrides(request: Frozen, server: Settings) -> dict[str, Any]:
-    names = set(REQUEST_FIELDS) & Settings.model_fields.keys() & type(request).model_fields.keys()
-    fields = request.model_dump(include=names)
-    overrides = {name: value for name, value in fields.items() if value is not None}
-    for name in set(CAPPED_FIELDS) & overrides.keys():
-        cap = getattr(server, name)
-        overrides[name] = overrides[name] if cap is None else min(overrides[name], cap)
-    return overrides
 
 
 Text = Annotated[
@@ -118,12 +116,6 @@ def _request_field(name: str) -> Any:
     return (bounded | None, Field(default=None, max_length=longest))
 
 
-def _is_requestable(name: str) -> bool:
-    """Whether a request may set it. It may not set a path: it names no file of the server."""
-    field = Settings.model_fields.get(name)
-    return field is not None and Path not in (field.annotation, *get_args(field.annotation))
-
-
 if TYPE_CHECKING:
     Question = ResearchRequest
     CheckRequest = ReportRequest
@@ -138,5 +130,5 @@ else:
         "Question",
         __base__=ResearchRequest,
         __doc__="A question, and how far to go for it.",
-        **{name: _request_field(name) for name in REQUEST_FIELDS if _is_requestable(name)},
+        **{name: _request_field(name) for name in REQUEST_FIELDS},
     )

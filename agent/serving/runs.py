@@ -19,10 +19,11 @@ from agent.errors import AgentError, Busy, JournalError, Stopped, UsageError
 from agent.outside import spawn
 from agent.outside.recording import read_header, read_journal
 from agent.run.begin import journal_path, new_run_name
+from agent.run.check import check_settings, check_topic
 from agent.run.models import make_models
 from agent.run.request import clean_topic, requested_slots
 from agent.serving.live import LiveRun, RunSummary
-from agent.serving.request import RUN_NAME_PATTERN
+from agent.serving.request import RUN_NAME_PATTERN, Configure, ReportRequest, ResearchRequest
 from agent.settings import Settings
 from agent.state.clock import utc_now
 from agent.state.sanitizing import sanitize_for_display
@@ -31,6 +32,22 @@ MAX_KEPT = 64  # finished runs that stay in memory; the journals of others are r
 MAX_LISTED = 200
 MAX_SEARCHED = 2000  # journals whose questions a search reads
 RUN_NAME = re.compile(RUN_NAME_PATTERN)  # of a run in a request
+
+
+def begin_requested(
+    runs: Runs, configure: Configure, request: ResearchRequest | ReportRequest, request_id: str
+) -> LiveRun:
+    """Begin the run that a request asks for. It reads files: an event loop must not call it.
+
+    Raises what `Runs.begin`, `configure` and the reading of a report raise.
+    """
+    settings = configure(request.setting_overrides(configure({})) | {"request_id": request_id})
+    if isinstance(request, ReportRequest):
+        report = request.read_report()
+        settings = check_settings(report, settings)
+        return runs.begin(check_topic(report), settings, detached=request.detach)
+    follow = request.follow
+    return runs.begin(request.question, settings, detached=request.detach, follow=follow)
 
 
 class Runs:

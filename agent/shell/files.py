@@ -24,16 +24,16 @@ def require_writable(path: Path | None) -> None:
         raise UsageError(f"{path} cannot be written.", "Name a file in a directory of your own.")
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, text: str, *, is_private: bool = False) -> None:
     """Write a file whole, as UTF-8, or leave what stands there. Raises OutputFailed.
 
     A link stays, and its file is written. A device, a pipe and the file under a standard stream are
-    written as they are.
+    written as they are. `is_private`: its owner alone can read the file afterwards.
     """
     data = text.encode("utf-8", "replace")
     try:
         if _is_replaceable(path):
-            _replace_file(Path(os.path.realpath(path)), data)
+            _replace_file(Path(os.path.realpath(path)), data, is_private=is_private)
         else:
             with path.open("wb", buffering=0) as file:
                 write_all(file.write, data)
@@ -52,21 +52,22 @@ def _is_replaceable(path: Path) -> bool:
     )
 
 
-def _replace_file(path: Path, data: bytes) -> None:
+def _replace_file(path: Path, data: bytes, *, is_private: bool) -> None:
     """Write a new file beside the old one, and rename it. Raises OSError."""
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
     if mode is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     part = path.with_name(f".{os.urandom(8).hex()}.part")
     try:
-        with part.open("xb", buffering=0) as file:
+        part.touch(0o600 if is_private else 0o666, exist_ok=False)
+        with part.open("r+b", buffering=0) as file:
             write_all(file.write, data)
-            if mode is not None:
+            if mode is not None and not is_private:
                 part.chmod(mode)
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        if mode is None or error.errno not in _NO_RENAME:
+        if mode is None or is_private or error.errno not in _NO_RENAME:
             raise
         _overwrite_file(path, data)
     finally:
