@@ -6,6 +6,7 @@ OpenAPI publishes the names of the functions that serve a route, as ids and titl
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +22,6 @@ from agent.answer import Answer
 from agent.answer.check import CheckResult
 from agent.answer.phrases import STANDING_LABELS, VERDICT_LABELS
 from agent.errors import AgentError, Busy, UsageError
-from agent.run.check import check_settings, check_topic
 from agent.run.models import make_models
 from agent.search.providers import find_searches
 from agent.server import body, responses
@@ -38,14 +38,13 @@ from agent.server.openapi import (
     REFUSALS,
     RUN_REFUSALS,
     STREAM,
-    StreamingApi,
 )
 from agent.server.stream import EventStream, wait_for_end, work_while_connected
 from agent.serving import logs
 from agent.serving.guard import AccessGuard
 from agent.serving.live import LiveRun, RunSummary
 from agent.serving.request import CheckRequest, Configure, Question
-from agent.serving.runs import MAX_LISTED, RUN_NAME, Runs
+from agent.serving.runs import MAX_LISTED, RUN_NAME, Runs, begin_requested
 from agent.serving.serve import guard_app
 
 UI_FOLDER = Path(__file__).parent / "ui"
@@ -60,32 +59,26 @@ class Backend:
     def __init__(self, configure: Configure, runs: Runs, metrics: Metrics) -> None:
         self.configure = configure
         self.settings = configure({})
+        self.linger = self.settings.api_linger
         self.choices = ChoiceDescriber(configure)
         self.runs = runs
         self.metrics = metrics
 
-    async def begin(self, request: Request, question: Question) -> LiveRun:
-        """Begin a run for a request. Raises AgentError."""
-        return await run_in_threadpool(self._begin, question, request.state.request_id)
-
-    def _begin(self, question: Question, request_id: str) -> LiveRun:
-        """Begin a run; it reads files, so an event loop must not call it."""
-        overrides = question.setting_overrides(self.settings)
-        settings = self.configure(overrides | {"request_id": request_id})
-        return self.runs.begin(
-            question.question, settings, detached=question.detach, follow=question.follow
+    async def begin(self, request: Request, asked: Question | CheckRequest) -> LiveRun:
+        """Begin the run that a request asks for. Raises AgentError."""
+        request_id = request.state.request_id
+        return await run_in_threadpool(
+            begin_requested, self.runs, self.configure, asked, request_id
         )
 
-    async def begin_check(self, request: Request, report: CheckRequest) -> LiveRun:
-        """Begin to check a report. Raises AgentError."""
-        return await run_in_threadpool(self._begin_check, report, request.state.request_id)
-
-    def _begin_check(self, sent: CheckRequest, request_id: str) -> LiveRun:
-        overrides = sent.setting_overrides(self.settings)
-        report = sent.read_report()
-        settings = self.configure(overrides | {"request_id": request_id})
-        settings = check_settings(report, settings)
-        return self.runs.begin(check_topic(report), settings, detached=sent.detach)
+    async def answer(
+        self, request: Request, live: LiveRun, respond: Callable[[Answer, LiveRun], Response]
+    ) -> Response:
+        """Wait for a run and send its answer."""
+        await work_while_connected(live, self.linger, request.receive, wait_for_end(live))
+        if live.answer is None:  # the client has gone; nobody reads this
+            return Response(status_code=499)
+        return respond(live.answer, live)
 
     async def find(self, name: str) -> LiveRun:
         """The run of a name, of this process or an earlier one. Raises HTTPException 404."""
@@ -109,7 +102,7 @@ def make_server(host: str, configure: Configure) -> tuple[AccessGuard, Runs]:
 
 def create_app(backend: Backend) -> FastAPI:
     """The application with all routes and its handlers of exceptions."""
-    app = StreamingApi(
+    app = FastAPI(
         title="LLM Research Agent",
         version=__version__,
         openapi_url="/api/openapi.json",
@@ -126,10 +119,8 @@ def create_app(backend: Backend) -> FastAPI:
     _add_ui_routes(app)
     _add_status_routes(app, backend)
     _add_research_routes(app, backend)
-    _add_follow_route(app, backend)
     _add_check_routes(app, backend)
     _add_run_routes(app, backend)
-    _add_deletion_route(app, backend)
     _add_output_routes(app, backend)
     return app
 
@@ -185,31 +176,18 @@ def _add_status_routes(app: FastAPI, backend: Backend) -> None:
 
 
 def _add_research_routes(app: FastAPI, backend: Backend) -> None:
-    linger = backend.settings.api_linger
-
     @app.post(
         "/api/research", response_model=body.Result, responses={**REFUSALS, **FAILED_SERVICES}
     )
     async def research(request: Request, question: Question) -> Response:
         """Research a question; answers when the answer is there."""
-        return await _answer(await backend.begin(request, question), linger, request)
+        live = await backend.begin(request, question)
+        return await backend.answer(request, live, responses.answer_response)
 
-    @app.post("/api/research/stream", responses={**REFUSALS, **STREAM})
+    @app.post("/api/research/stream", response_class=Response, responses={**REFUSALS, **STREAM})
     async def stream(request: Request, question: Question) -> Response:
         """Research a question; tells what happens as it happens."""
-        return EventStream(await backend.begin(request, question), linger)
-
-
-async def _answer(live: LiveRun, linger: float, request: Request) -> Response:
-    """Wait for a run and send its answer."""
-    await work_while_connected(live, linger, request.receive, wait_for_end(live))
-    if live.answer is None:  # the client has gone; nobody reads this
-        return Response(status_code=499)
-    return responses.answer_response(live.answer, live)
-
-
-def _add_follow_route(app: FastAPI, backend: Backend) -> None:
-    linger = backend.settings.api_linger
+        return EventStream(await backend.begin(request, question), backend.linger)
 
     @app.post(
         "/api/runs/{name}/follow",
@@ -222,32 +200,26 @@ def _add_follow_route(app: FastAPI, backend: Backend) -> None:
         With `Accept: text/event-stream` it tells what happens as it happens.
         """
         if not await run_in_threadpool(backend.runs.knows, name):
-            raise HTTPException(404, "There is no run of this name.")
-        question = question.model_copy(update={"follow": name})
-        live = await backend.begin(request, question)
+            raise HTTPException(404, NO_SUCH_RUN)
+        asked = question.model_copy(update={"follow": name})
         if "text/event-stream" in request.headers.get("accept", ""):
-            return EventStream(live, linger)
-        return await _answer(live, linger, request)
+            return await stream(request, asked)
+        return await research(request, asked)
 
 
 def _add_check_routes(app: FastAPI, backend: Backend) -> None:
-    linger = backend.settings.api_linger
-
     @app.post(
         "/api/check", response_model=CheckResult, responses={**CHECK_REFUSALS, **FAILED_CHECK}
     )
     async def check(request: Request, report: CheckRequest) -> Response:
         """Check a report against the pages that it cites; answers when all is judged."""
-        live = await backend.begin_check(request, report)
-        await work_while_connected(live, linger, request.receive, wait_for_end(live))
-        if live.answer is None:  # the client has gone; nobody reads this
-            return Response(status_code=499)
-        return responses.check_response(live.answer, live)
+        live = await backend.begin(request, report)
+        return await backend.answer(request, live, responses.check_response)
 
-    @app.post("/api/check/stream", responses={**CHECK_REFUSALS, **STREAM})
+    @app.post("/api/check/stream", response_class=Response, responses={**CHECK_REFUSALS, **STREAM})
     async def check_stream(request: Request, report: CheckRequest) -> Response:
         """Check a report; tells what happens as it happens. `answer` has the check in `check`."""
-        return EventStream(await backend.begin_check(request, report), linger)
+        return EventStream(await backend.begin(request, report), backend.linger)
 
 
 def _add_run_routes(app: FastAPI, backend: Backend) -> None:
@@ -283,7 +255,28 @@ def _add_run_routes(app: FastAPI, backend: Backend) -> None:
         return live.summary
 
 
-def _add_deletion_route(app: FastAPI, backend: Backend) -> None:
+def _add_output_routes(app: FastAPI, backend: Backend) -> None:
+    @app.get(
+        "/api/runs/{name}/events",
+        response_class=Response,
+        responses={**RUN_REFUSALS, **STREAM, **NOTHING_MORE},
+    )
+    async def events(name: RunName, last_event_id: Annotated[str, Header()] = "") -> Response:
+        """The frames of a run after the one that `Last-Event-ID` names."""
+        live = await backend.find(name)
+        after = int(last_event_id[:9]) if last_event_id.isdecimal() else 0  # no run has 10^9
+        if live.has_ended and after >= len(live.frames):
+            return Response(status_code=204)  # an EventSource asks no more
+        return EventStream(live, backend.linger, min(after, len(live.frames)))
+
+    @app.get("/api/runs/{name}/answer", response_model=Answer, responses=RUN_REFUSALS)
+    async def answer(name: RunName, format: responses.AnswerFormat = "json") -> Response:
+        """The answer of a run that has ended, as a file."""
+        live = await backend.find(name)
+        if live.answer is None:
+            raise HTTPException(409, "The run has not ended.")
+        return responses.file_response(live.id, live.answer, format)
+
     @app.delete("/api/runs/{name}", status_code=204, responses=DELETION_REFUSALS)
     def delete(name: RunName) -> None:
         """Delete a run that has ended, with its journal."""
@@ -293,24 +286,3 @@ def _add_deletion_route(app: FastAPI, backend: Backend) -> None:
             raise HTTPException(409, error.message) from None
         if not is_deleted:
             raise HTTPException(404, NO_SUCH_RUN)
-
-
-def _add_output_routes(app: FastAPI, backend: Backend) -> None:
-    linger = backend.settings.api_linger
-
-    @app.get("/api/runs/{name}/events", responses={**RUN_REFUSALS, **STREAM, **NOTHING_MORE})
-    async def events(name: RunName, last_event_id: Annotated[str, Header()] = "") -> Response:
-        """The frames of a run after the one that `Last-Event-ID` names."""
-        live = await backend.find(name)
-        after = int(last_event_id[:9]) if last_event_id.isdecimal() else 0  # no run has 10^9
-        if live.has_ended and after >= len(live.frames):
-            return Response(status_code=204)  # an EventSource asks no more
-        return EventStream(live, linger, min(after, len(live.frames)))
-
-    @app.get("/api/runs/{name}/answer", response_model=Answer, responses=RUN_REFUSALS)
-    async def answer(name: RunName, format: responses.AnswerFormat = "json") -> Response:
-        """The answer of a run that has ended, as a file."""
-        live = await backend.find(name)
-        if live.answer is None:
-            raise HTTPException(409, "The run has not ended.")
-        return responses.file_response(live.id, live.answer, format)

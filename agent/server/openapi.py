@@ -1,10 +1,8 @@
-"""The OpenAPI description: its tables of responses, and streams described as streams."""
+"""The OpenAPI description: its tables of responses."""
 
 from __future__ import annotations
 
 from typing import Any
-
-from fastapi import FastAPI
 
 from agent.answer.check import CheckResult
 from agent.server import body
@@ -44,42 +42,24 @@ DELETION_REFUSALS: Responses = {
     409: {"model": body.Fault, "description": "The run has not ended"},
 }
 NOTHING_MORE: Responses = {204: {"description": "There is nothing more"}}
+_FRAME = body.StreamFrame.model_json_schema(ref_template="#/components/schemas/{model}")
+del _FRAME["$defs"]  # the components have them
+#: A server-sent event: an id and, in `data`, a frame as JSON.
+_EVENT = {
+    "type": "object",
+    "required": ["id", "data"],
+    "properties": {
+        "id": {"type": "string"},
+        "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": _FRAME},
+    },
+}
+#: For a route whose client says by `Accept` which of the two it wants.
+ANSWER_OR_STREAM: Responses = {200: {"content": {"text/event-stream": {"schema": _EVENT}}}}
+#: For one with `response_class=Response`: else FastAPI tells that it answers with JSON.
 STREAM: Responses = {
     200: {
-        "model": body.StreamFrame,
-        "description": "Server-sent events, each with this as `data`; `end` is the last",
+        **ANSWER_OR_STREAM[200],
+        "description": "Server-sent events; `end` is the last",
         "headers": {"X-Run-ID": {"description": "the run", "schema": {"type": "string"}}},
     }
 }
-
-#: For a route whose client says by `Accept` which of the two it wants.
-ANSWER_OR_STREAM: Responses = {200: {"content": {"text/event-stream": {}}}}
-
-
-class StreamingApi(FastAPI):
-    """A FastAPI that describes a response with `StreamFrame` as server-sent events.
-
-    FastAPI can name such a content type only for all responses of a route, its JSON errors too.
-    """
-
-    def openapi(self) -> dict[str, Any]:
-        """The description of the API."""
-        is_new = self.openapi_schema is None
-        description = super().openapi()
-        for path in description["paths"].values() if is_new else ():
-            for operation in path.values():
-                _describe_stream(operation["responses"].get("200", {}).get("content", {}))
-        return description
-
-
-def _describe_stream(content: dict[str, Any]) -> None:
-    """Replace a frame as JSON by an event with an id and, in `data`, the frame as JSON."""
-    frame = {"$ref": f"#/components/schemas/{body.StreamFrame.__name__}"}
-    if content.get("application/json") == {"schema": frame}:
-        del content["application/json"]
-        content["text/event-stream"] = {}
-    if "text/event-stream" in content:
-        data = {"type": "string", "contentMediaType": "application/json", "contentSchema": frame}
-        event = {"id": {"type": "string"}, "data": data}
-        schema = {"type": "object", "required": ["id", "data"], "properties": event}
-        content["text/event-stream"] = {"schema": schema}
