@@ -27,16 +27,10 @@ def readers() -> dict[str, Reader]:
     """Each function under measure, with the text in the place where a stranger's text arrives."""
     from agent import evidence
     from agent.checking.rules import QuotePlace, decide_verdict
-    from agent.evidence import citing, instructions, links, markers, names
+    from agent.evidence import citing, instructions, links, markers, names, quantities
     from agent.evidence.copies import find_rivals
     from agent.evidence.lists import list_lengths
     from agent.evidence.markdown import read_pieces
-    from agent.evidence.quantities import dates, numbers, scores
-    from agent.evidence.quantities.quantity import (
-        missing_quantities,
-        read_quantities,
-        stands_on_page,
-    )
     from agent.llm.extractive import finders
     from agent.llm.extractive.engine import Extractive
     from agent.llm.extractive.lines import quotable_lines
@@ -94,17 +88,17 @@ def readers() -> dict[str, Reader]:
         "find_names": names.find_names,
         "find_question_names": names.find_question_names,
         "capitalised_words": names.capitalised_words,
-        "find_dates": dates.find_dates,
-        "iso_dates": lambda text: list(dates.iso_dates(text, any_order=True)),
-        "complete_dates": lambda text: dates.complete_dates(text, "1904"),
-        "find_years": dates.find_years,
-        "find_numbers": numbers.find_numbers,
-        "find_amounts": numbers.find_amounts,
-        "read_numbers": lambda text: list(numbers.read_numbers(text.casefold())),
-        "number_values": numbers.number_values,
-        "find_scores": scores.find_scores,
-        "read_scores": scores.read_scores,
-        "is_score": scores.is_score,
+        "find_dates": quantities.find_dates,
+        "iso_dates": lambda text: list(quantities.iso_dates(text, any_order=True)),
+        "complete_dates": lambda text: quantities.complete_dates(text, "1904"),
+        "find_years": quantities.find_years,
+        "find_numbers": quantities.find_numbers,
+        "find_amounts": quantities.find_amounts,
+        "read_numbers": lambda text: list(quantities.read_numbers(text.casefold())),
+        "number_values": quantities.number_values,
+        "find_scores": quantities.find_scores,
+        "read_scores": quantities.read_scores,
+        "is_score": quantities.is_score,
         "find_places": finders.find_places,
         "find_instruction": instructions.find_instruction,
         "normalize_markers": markers.normalize_markers,
@@ -127,10 +121,11 @@ def readers() -> dict[str, Reader]:
         ),
         "decide_verdict (claim)": lambda text: decide_verdict(text, (place(plain),)),
         "decide_verdict (page)": lambda text: decide_verdict(claim, (place(text),)),
-        "missing_quantities (claim)": lambda text: missing_quantities(text, [plain]),
-        "missing_quantities (quote)": lambda text: missing_quantities(claim, [text]),
+        "missing_quantities (claim)": lambda text: quantities.missing_quantities(text, [plain]),
+        "missing_quantities (quote)": lambda text: quantities.missing_quantities(claim, [text]),
         "stands_on_page": lambda text: [
-            stands_on_page(quantity, text) for quantity in read_quantities("3 of 1904, 2-1, 5 May")
+            quantities.stands_on_page(quantity, text)
+            for quantity in quantities.read_quantities("3 of 1904, 2-1, 5 May")
         ],
         "list_lengths": list_lengths,
         "read_pieces": read_pieces,

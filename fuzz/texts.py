@@ -13,9 +13,13 @@ from agent.evidence.instructions import find_instruction
 from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers, normalize_markers, strip_markers
 from agent.evidence.names import find_names, find_question_names
-from agent.evidence.quantities.dates import iso_dates, parse_date
-from agent.evidence.quantities.numbers import find_amounts, number_values
-from agent.evidence.quantities.scores import read_scores
+from agent.evidence.quantities import (
+    find_amounts,
+    iso_dates,
+    number_values,
+    parse_date,
+    read_scores,
+)
 from agent.evidence.quoting import anchor_quote
 from agent.evidence.selection import render_sources, select_passages
 from agent.evidence.sentences import split_passages, split_sentences

@@ -23,8 +23,15 @@ from agent.checking.rules import FEWEST_WORDS, QuotePlace, is_proved
 from agent.evidence import anchor_quote, closest_sentences, content_words, fold, strip_accents
 from agent.evidence.language import language_of, main_script
 from agent.evidence.names import find_names
-from agent.evidence.quantities.quantity import find_missing, read_quantities, stands_on_page
-from agent.evidence.quantities.reading import Day, Number, Quantity, Score
+from agent.evidence.quantities import (
+    Day,
+    Number,
+    Quantity,
+    Score,
+    find_missing,
+    read_quantities,
+    stands_on_page,
+)
 from agent.evidence.words import LONGEST_KEPT, count_words
 from agent.state import Quote, Source, Verdict
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from agent.evidence import content_words, fold, is_heading, is_row, split_sentences
 from agent.evidence.instructions import find_instruction
-from agent.evidence.quantities.quantity import find_missing, stands_on_page
+from agent.evidence.quantities import find_missing, stands_on_page
 from agent.evidence.words import count_words
 from agent.state import Claim, Verdict
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from agent.evidence.language import is_question
-from agent.evidence.quantities.scores import score_spans
+from agent.evidence.quantities import score_spans
 from agent.evidence.quoting import anchor_quote, sentence_span
 from agent.evidence.ranking import ranked_length
 from agent.evidence.words import CJK, content_words

@@ -101,6 +101,19 @@ def _bare(word: str) -> str:
     return "".join(char for char in letters if not unicodedata.combining(char))
 
 
+def month_names(*languages: str) -> str:
+    """The names of months in languages (`en`, `de`), longest first, for a pattern; lower case."""
+    names = {name for tag in languages for month in load_language(tag).months for name in month}
+    return "|".join(sorted(names, key=lambda name: (-len(name), name)))
+
+
+@cache
+def month_pattern(*languages: str) -> str:
+    """Names of months with a capital letter, as prose has them, with or without a full stop."""
+    names = month_names(*(languages or ("en", "de"))).split("|")
+    return rf"(?:{'|'.join(name.capitalize() for name in names)})\.?"
+
+
 @lru_cache(maxsize=1024)
 def language_of(text: str) -> Language:
     """The language of a text: by its script, else the one with most of its words as stop words.

@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from agent.evidence.language import load_language
-from agent.evidence.quantities.dates import is_year
+from agent.evidence.quantities import is_year
 from agent.evidence.words import CJK, LONGEST_SENTENCE, stop_words, word_lists
 
 #: Capital letters of the Latin, Greek and Cyrillic scripts (`re` has no class for them).

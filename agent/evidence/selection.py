@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from agent.evidence.quantities.dates import find_years
-from agent.evidence.quantities.scores import is_score
+from agent.evidence.quantities import find_years, is_score
 from agent.evidence.ranking import rank_texts, ranked_length, ranked_spans
 from agent.evidence.sentences import PASSAGE, Span, split_sentences
 from agent.evidence.tokens import estimate_tokens

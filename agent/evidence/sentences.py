@@ -9,7 +9,7 @@ import re
 from functools import cache, lru_cache
 from itertools import islice
 
-from agent.evidence.quantities.dates import month_pattern
+from agent.evidence.language import month_pattern
 
 Span = tuple[int, int]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from urllib.parse import urlsplit
 
-from agent.evidence.quantities.dates import parse_date
+from agent.evidence.quantities import parse_date
 from agent.search.options import SearchOptions
 from agent.state import Hit
 from agent.state.sanitizing import sanitize_line, strip_markup

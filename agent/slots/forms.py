@@ -7,9 +7,16 @@ from datetime import datetime
 from typing import Any
 
 from agent.evidence import content_words, fold
-from agent.evidence.quantities.dates import complete_dates, iso_dates
-from agent.evidence.quantities.numbers import number_values, number_words, read_numbers, scales
-from agent.evidence.quantities.quantity import missing_quantities, read_quantities
+from agent.evidence.quantities import (
+    complete_dates,
+    iso_dates,
+    missing_quantities,
+    number_values,
+    number_words,
+    read_numbers,
+    read_quantities,
+    scales,
+)
 from agent.state import Form, Scalar, Slot
 
 LONGEST = 1000  # characters of a value

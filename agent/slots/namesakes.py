@@ -25,8 +25,7 @@ from agent.evidence import content_words, fold, split_sentences
 from agent.evidence.copies import Rival
 from agent.evidence.credibility import is_reference
 from agent.evidence.language import QUESTION_MARKS
-from agent.evidence.quantities.dates import find_years
-from agent.evidence.quantities.numbers import number_values
+from agent.evidence.quantities import find_years, number_values
 from agent.slots.sameness import OTHER_THING, same_value
 from agent.state import Finding, Scalar, Source, Statement
 from agent.state.sanitizing import sanitize_line

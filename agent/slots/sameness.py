@@ -7,9 +7,7 @@ from functools import lru_cache
 
 from agent.evidence import content_words, fold, strip_accents
 from agent.evidence.names import capitalised_words
-from agent.evidence.quantities.dates import iso_dates
-from agent.evidence.quantities.numbers import number_values
-from agent.evidence.quantities.scores import read_scores
+from agent.evidence.quantities import iso_dates, number_values, read_scores
 from agent.state import Scalar
 
 _LIST = re.compile(r"(?<!\s)\s*(?:[,;、]|\band\b|\bund\b|\bet\b|&|和)\s*")

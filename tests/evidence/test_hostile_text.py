@@ -21,13 +21,13 @@ from agent.evidence import (
     split_sentences,
 )
 from agent.evidence.citing import MOST_CLAIMS, compose_answer
-from agent.evidence.quantities.numbers import (
+from agent.evidence.quantities import (
     find_amounts,
     find_numbers,
+    missing_quantities,
     number_values,
     read_numbers,
 )
-from agent.evidence.quantities.quantity import missing_quantities
 from agent.evidence.quoting import anchor_quote
 from agent.evidence.ranking import (
     BLOCK,

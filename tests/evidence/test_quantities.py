@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.evidence.quantities.quantity import missing_quantities, read_quantities
+from agent.evidence.quantities import missing_quantities, read_quantities
 
 HELD = [
     ("1,000 people", "1.000 Menschen"),

@@ -209,3 +209,11 @@ def test_nothing_heavy_is_imported_before_it_is_needed(door: str, argument: str)
     command = [sys.executable, "-c", code, argument]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]" and done.stdout
+
+
+def test_quantities_have_one_door() -> None:
+    inside = AGENT / "evidence/quantities"
+    for file in FILES:
+        if not file.is_relative_to(inside):
+            parts = [name.split(".") for name in imports(file) if "evidence.quantities" in name]
+            assert all(len(names) == 4 for names in parts), file

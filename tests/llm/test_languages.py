@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agent.evidence import anchor_quote, content_words, fold_with_offsets, split_sentences
 from agent.evidence.language import LANGUAGES, language_of, load_language
-from agent.evidence.quantities.dates import months
+from agent.evidence.quantities import months
 from agent.llm.extractive.engine import Extractive
 from agent.llm.extractive.question import parse_question
 from agent.outside import Excerpt

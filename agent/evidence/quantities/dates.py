@@ -7,16 +7,10 @@ from collections.abc import Iterator
 from datetime import date
 from functools import cache
 
-from agent.evidence.language import LANGUAGES, load_language
+from agent.evidence.language import LANGUAGES, load_language, month_names, month_pattern
 from agent.evidence.words import strip_accents
 
 # --- months ------------------------------------------------------------------------------------
-
-
-def month_names(*languages: str) -> str:
-    """The names of months in languages (`en`, `de`), longest first, for a pattern; lower case."""
-    names = {name for tag in languages for month in load_language(tag).months for name in month}
-    return "|".join(sorted(names, key=lambda name: (-len(name), name)))
 
 
 @cache
@@ -31,13 +25,6 @@ def months() -> dict[str, int]:
 
 
 # --- patterns, made at first use ---------------------------------------------------------------
-
-
-@cache
-def month_pattern(*languages: str) -> str:
-    """Names of months with a capital letter, as prose has them, with or without a full stop."""
-    names = month_names(*(languages or ("en", "de"))).split("|")
-    return rf"(?:{'|'.join(name.capitalize() for name in names)})\.?"
 
 
 _YEAR = re.compile(r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)")

@@ -16,8 +16,8 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from agent.evidence.language import LANGUAGES, load_language
-from agent.evidence.quantities.dates import month_names, months
+from agent.evidence.language import LANGUAGES, load_language, month_names
+from agent.evidence.quantities.dates import months
 from agent.evidence.quantities.numbers import (
     CHINESE_DIGITS,
     chinese_value,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from agent.checking.rules import opens_with_pronoun
 from agent.evidence import CJK, content_words, is_row
-from agent.evidence.quantities.dates import find_years
+from agent.evidence.quantities import find_years
 from agent.evidence.words import word_lists
 from agent.llm.extractive.confidence import is_sure
 from agent.llm.extractive.fact import Fact, is_generic, read_slot

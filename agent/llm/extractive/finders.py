@@ -6,9 +6,7 @@ import re
 
 from agent.evidence import CJK
 from agent.evidence.names import NAME_WORD, find_names, name_spans
-from agent.evidence.quantities.dates import find_dates
-from agent.evidence.quantities.numbers import find_amounts, find_numbers
-from agent.evidence.quantities.scores import find_scores
+from agent.evidence.quantities import find_amounts, find_dates, find_numbers, find_scores
 from agent.llm.extractive.question import Kind
 
 _PLACE = re.compile(r"\b(?:in|at|near|on|from|to|of|within|around|outside)\s+(?:the\s+)?$")

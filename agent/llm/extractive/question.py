@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, cast
 from agent.evidence import content_words
 from agent.evidence.language import Language, language_of, load_language
 from agent.evidence.names import find_question_names
-from agent.evidence.quantities.dates import find_years
+from agent.evidence.quantities import find_years
 from agent.evidence.words import FIRST_HAN, word_lists
 
 Kind = Literal[

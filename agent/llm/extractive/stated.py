@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from agent.evidence import CJK, content_words, stem, stop_words
 from agent.evidence.names import name_spans
-from agent.evidence.quantities.dates import find_years
+from agent.evidence.quantities import find_years
 from agent.llm.extractive.fact import Fact
 from agent.llm.extractive.finders import find_values
 

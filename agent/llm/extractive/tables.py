@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from agent.evidence import is_heading, is_row
 from agent.evidence.names import name_spans
-from agent.evidence.quantities.dates import find_dates
-from agent.evidence.quantities.scores import is_score
+from agent.evidence.quantities import find_dates, is_score
 from agent.evidence.words import word_lists
 from agent.llm.extractive.fact import Fact
 from agent.llm.extractive.lines import Line

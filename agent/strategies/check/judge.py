@@ -9,7 +9,7 @@ from agent.checking.bench import text_around_quotes
 from agent.checking.cited_claims import ClaimRuling, missing_words, rule_claim
 from agent.checking.rules import Assessment, QuotePlace, limit_assessment
 from agent.evidence import closest_sentences, estimate_tokens
-from agent.evidence.quantities.quantity import missing_quantities
+from agent.evidence.quantities import missing_quantities
 from agent.outside import AskMany, Excerpt, Reply
 from agent.state import (
     Checked,
