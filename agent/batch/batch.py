@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Protocol
 
 from agent.batch.local import make_error_row, make_fault_row, run_name
-from agent.batch.output import OutputFile, topic_digest
+from agent.batch.output import OutputFile, sum_usages, topic_digest
 from agent.batch.topics import Topic
 from agent.errors import NON_RETRYABLE, JournalError, UsageError
 from agent.outside.budget import CallUsage, Caps
@@ -176,7 +176,7 @@ class Batch:
 
     def _usage(self) -> CallUsage:
         in_flight = self._engine.usage_in_flight() if self._has_usage_caps else []
-        return self._output.usage.total(in_flight)
+        return sum_usages([self._output.usage, *in_flight])
 
     @property
     def _has_usage_caps(self) -> bool:
@@ -209,7 +209,7 @@ class Batch:
             left=len(self._topics) - done,
             statuses=dict(sorted(statuses.items())),
             stopped=self._stopped,
-            usage=self._output.usage.total(),
+            usage=self._output.usage,
             seconds=round(time.monotonic() - self._started_at, 3),
             out=str(self._output.path),
         )

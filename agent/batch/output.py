@@ -12,15 +12,15 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Annotated, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
-from pydantic import ConfigDict, Field, InstanceOf, ValidationError
+from pydantic import ConfigDict, InstanceOf
 
 from agent.errors import JournalError, OutputFailed, UsageError
-from agent.outside.budget import COUNTS, CallUsage, ModelUsage, sum_by_model
+from agent.outside.budget import COUNTS, CallUsage, sum_by_model
 from agent.outside.file_lock import Release, lock_file
 from agent.outside.input_file import BINARY, read_at, read_bytes, read_lines, unreadable
 from agent.shell import output_failure, write_all, write_file
@@ -28,27 +28,19 @@ from agent.state import Frozen
 from agent.state.json_data import Json, parse_json
 from agent.state.sanitizing import sanitize_line
 
-MAX_SUMMED = 10**15  # of a number in the usage of a row
-_Count = Annotated[int, Field(ge=0, le=MAX_SUMMED)] | None
+_LENIENT = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
 
 
-class _RowUsage(Frozen):
-    """What is summed of the usage of a row; every number may be absent."""
+class _RowUsage(CallUsage):
+    """What is summed of the usage of a row."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
-
-    llm_calls: _Count = None
-    input_tokens: _Count = None
-    output_tokens: _Count = None
-    searches: _Count = None
-    pages: _Count = None
-    usd: Annotated[float, Field(ge=0, le=MAX_SUMMED, allow_inf_nan=False)] | None = None
+    model_config = _LENIENT
 
 
 class _RowFields(Frozen):
     """What a row must have to be indexed."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
+    model_config = _LENIENT
 
     id: InstanceOf[str] | int  # a text may hold half of a surrogate pair
     topic: InstanceOf[str]
@@ -75,7 +67,7 @@ class OutputFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.index: dict[str, BatchRow] = {}  # by topic id, in the order of the file
-        self.usage = UsageSum()
+        self.usage = CallUsage()
         self.status_counts: Counter[str] = Counter()  # rows by the status of their answer
         _check_regular_file(path)
         self.batch_name = _load_batch_name(path)
@@ -105,23 +97,21 @@ class OutputFile:
         except OSError as error:
             raise unreadable(self.path, error) from None
 
-    def _parse_row(self, raw: bytes, n: int) -> Json:
+    def _parse_row(self, raw: bytes, n: int) -> _RowFields:
         """The row of line `n`. Raises UsageError if it is none."""
         try:
-            row = parse_json(raw)
-            _RowFields.model_validate(row)
+            return _RowFields.model_validate(parse_json(raw))
         except ValueError:
             fault = f"{self.path} holds other things than rows (line {n})."
             raise UsageError(fault, "Name another --out.") from None
-        return dict(row)
 
-    def _index_row(self, row: Json, offset: int, size: int) -> None:
-        topic_id, status = str(row["id"]), row["status"]
+    def _index_row(self, row: _RowFields, offset: int, size: int) -> None:
+        topic_id = str(row.id)
         if replaced := self.index.get(topic_id):
             self.status_counts[replaced.status] -= 1
-        self.status_counts[status] += 1
-        self.index[topic_id] = BatchRow(topic_digest(row["topic"]), status, offset, size)
-        self.usage.add(row["usage"])
+        self.status_counts[row.status] += 1
+        self.index[topic_id] = BatchRow(topic_digest(row.topic), row.status, offset, size)
+        self.usage = sum_usages([self.usage, row.usage])
 
     def append(self, row: Json) -> None:
         """Append a row and sync it to the disk, or leave the file as it was. Raises OSError."""
@@ -132,7 +122,7 @@ class OutputFile:
             undo.callback(_cut_file, self._file, self._end)
             _write_synced(self._file, [raw])
             undo.pop_all()
-        self._index_row(row, self._end, len(raw))
+        self._index_row(_RowFields.model_validate(row), self._end, len(raw))
         self._end += len(raw)
 
     def rewrite(self, ids: Iterable[str]) -> None:
@@ -147,7 +137,7 @@ class OutputFile:
         except OSError as error:
             raise output_failure(self.path, error) from None
         os.close(self._file)
-        self._file, self.index, self.usage, self.status_counts = new, {}, UsageSum(), Counter()
+        self._file, self.index, self.usage, self.status_counts = new, {}, CallUsage(), Counter()
         self._end = self._load_rows()
 
     def _write_part(self, part: Path, rows: Iterable[BatchRow]) -> int:
@@ -184,41 +174,16 @@ class OutputFile:
         return file
 
 
-class UsageSum:
-    """The summed usage of rows. Its `usd` is None as soon as one price is not known."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._usd: float | None = 0.0
-        self._models: dict[str, Json] = {}
-
-    def add(self, usage: Json) -> None:
-        """Add the `usage` object of a row."""
-        self._counts.update({name: int(usage.get(name) or 0) for name in COUNTS})
-        told = (*self._models.items(), *_models_of(usage))
-        self._models = {name: used.model_dump() for name, used in sum_by_model(told).items()}
-        usd = usage.get("usd")
-        self._usd = None if usd is None or self._usd is None else self._usd + usd
-
-    def total(self, in_flight: Iterable[CallUsage] = ()) -> CallUsage:
-        """The sum, including the usage so far of runs that are in flight."""
-        counts = Counter({name: self._counts[name] for name in COUNTS})
-        prices, models = [self._usd], [*self._models.items()]
-        for usage in in_flight:
-            counts.update(usage.model_dump(include=set(COUNTS)))
-            prices.append(usage.usd)
-            models += usage.model_dump()["by_model"].items()
-        known = [usd for usd in prices if usd is not None]
-        usd = round(sum(known), 6) if len(known) == len(prices) else None
-        return CallUsage(**counts, usd=usd, by_model=sum_by_model(models))
-
-
-def _models_of(usage: Json) -> Iterator[tuple[str, Json]]:
-    """The usage of each model in a row; rows of older versions have none."""
-    models = usage.get("by_model")
-    for name, used in models.items() if isinstance(models, dict) else ():
-        with suppress(ValidationError):
-            yield name, ModelUsage.model_validate(used).model_dump()
+def sum_usages(parts: Sequence[CallUsage]) -> CallUsage:
+    """The sum of usages. Its `usd` is None as soon as one price is not known."""
+    prices = [part.usd for part in parts]
+    known = [usd for usd in prices if usd is not None]
+    models = (row for part in parts for row in part.model_dump()["by_model"].items())
+    return CallUsage(
+        **{name: sum(getattr(part, name) for part in parts) for name in COUNTS},
+        usd=round(sum(known), 6) if len(known) == len(prices) else None,
+        by_model=sum_by_model(models),
+    )
 
 
 def topic_digest(topic: str) -> bytes:
