@@ -47,11 +47,14 @@ def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: 
     if len(answers) != (2 if diff else 1):
         fault = "One answer is audited, two are compared."
         raise click.UsageError(fault, click.get_current_context())
-    if diff:
-        report = compare_answers(*(_read_answer(file) for file in answers))
-    else:
-        report = audit_answer(_read_answer(answers[0]), journal)
-        report |= {"live": _check_live_pages(report, answers[0])} if fetch else {}
+    try:
+        if diff:
+            report = compare_answers(*(_read_answer(file) for file in answers))
+        else:
+            report = audit_answer(_read_answer(answers[0]), journal)
+            report |= {"live": _check_live_pages(report, answers[0])} if fetch else {}
+    except AgentError as error:
+        return _print_failure(error)
     shell.print_json(report)
     return 0 if report["ok"] else 1
 
