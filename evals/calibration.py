@@ -1,225 +1,144 @@
-"""Measures whether a slot's `confidence` says how often its value is right.
+"""What the values that are filled without a model are worth, and whether `confidence` says so.
 
-`python -m evals.calibration [--data DIR] [--sample N] [--fit]`: a reliability table of ten bins and
-the expected calibration error (Guo et al. 2017), over questions with known answers. Without a
-model: the questions of nq, xquad and hotpotqa with all passages as the web, and the matches and
-cups of `evals.slots` on long pages. With a scripted reader, which reports what each source says,
-over the wire: the slots of `evals.conflicts`, where pages disagree. Only values that are `filled`
-count, and of short passages only those of questions with one slot: where there are several, the
-gold answer is not that of each.
-
-`--fit` prints the table of `agent/slots/weighing.py` as the tune half gives it, without a model: of
-each form of value the lower end of the 95 % interval of the share that is right, at most .95, since
-all rows are of pages of one kind.
+Questions of nq, xquad and hotpotqa, once with all passages as the web and once without those that
+answer, and the matches and cups of `evals.slots` on long pages. A value is *right* where it holds a
+gold answer, or a gold answer the value, by whole words. Only values that are `filled` count, and of
+short passages only those of questions with one slot: where there are several, the gold answer is
+not that of each. *typed*: who, when, where, how many and how much; a sentence holds no type. *gap*:
+mean confidence less the share that is right; below zero it says too little. *at least*: the lower
+end of the 95 % interval (Wilson 1927), which the table of `agent/slots/weighing.py` has for each
+form of value by the *tune* half, at most .95, since all rows of long pages are of World Cups.
 """
 
 from __future__ import annotations
 
-import argparse
-import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from math import sqrt
 from pathlib import Path
-from statistics import mean
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
-from agent.slots.weighing import ValueForm, tell_form
-from agent.state import Finding
-from evals import conflicts, slots
-from evals.extractive import ROOT, half, questions
-from evals.filled import is_right
+from evals import slots
+from evals.harness import Bench, Cell, Evaluation, Table, average, count, main, share, size, take
+from evals.questions import (
+    CORPUS,
+    contains_answer,
+    load_questions,
+    write_corpus_without_gold,
+)
 
 BINS = 10
-TYPED = "no model, short passages: typed slots"
-SENTENCES = "no model, short passages: a sentence as the answer"
-LONG = "no model, long pages: match and cup slots"
-READER = "scripted reader, pages that disagree"
+BARE = "bare-values.jsonl"
 
 
 class SaidValue(NamedTuple):
-    """A filled slot: where it is from, what confidence it has, and whether it is right.
-
-    `form`: how its quote holds it, where no model gave it.
-    """
+    """A filled slot: where it is from, what confidence it has, and whether it is right."""
 
     group: str
     half: str
     confidence: float
     right: bool
-    form: str = ""
+    form: str  # how its quote holds it
+
+    @property
+    def gap(self) -> float:
+        return self.confidence - self.right
+
+    @property
+    def bin(self) -> str:
+        """Its confidence in tenths; 1 is in the last."""
+        at = min(BINS - 1, int(self.confidence * BINS + 1e-9))
+        return f"{at / BINS:.1f} to {(at + 1) / BINS:.1f}"
 
 
-def value_of(finding: Finding, group: str, side: str, right: bool) -> SaidValue:
-    """A value that nobody judged."""
-    form = tell_form(finding.value or "", finding.quotes[0])
-    return SaidValue(group, side, finding.confidence, right, form)
+def load(data: Path) -> Iterator[Any]:
+    """Questions about short passages, and those of long pages. A yes or no is no slot's value."""
+    rows = load_questions(data, "nq", "xquad", "hotpotqa")
+    yield from (row for row in rows if not set(row["answers"]) & {"yes", "no"})
+    yield from slots.load(data)
 
 
-def ask(question: dict[str, Any], corpus: Path, work: Path) -> list[SaidValue]:
-    """Run one question with the product, without a model."""
-    from agent.run import research
-    from agent.settings import Settings
-
-    settings = Settings(offline=True, corpus=corpus, cache_dir=work, runs_dir=work / "runs")
-    run = research(question["question"], settings)
-    for _ in run:
-        pass
-    findings = run.research.findings.values()
-    return [
-        value_of(
-            one,
-            SENTENCES if one.slot == "answer" else TYPED,
-            half(question),
-            is_right(str(one.value), question["answers"]),
-        )
-        for one in findings
-        if one.status == "filled" and len(findings) == 1
-    ]
+def prepare(asked: Sequence[Any], bench: Bench) -> None:
+    """Build the indexes of passages, of those that do not answer, and of long pages."""
+    short = [question for question in asked if isinstance(question, dict)]
+    bare = write_corpus_without_gold(short, bench.data, bench.work / BARE)
+    bench.open_index(bench.data / CORPUS, bare)
+    slots.prepare((), bench)
 
 
-def measure_passages(data: Path, sample: int | None = None) -> list[SaidValue]:
-    """The slots of questions that short passages answer; a yes or no is no slot's value."""
-    from agent.search.corpus import Corpus
-
-    asked = [row for row in questions(data) if not set(row["answers"]) & {"yes", "no"}]
-    asked = asked[:: max(1, len(asked) // sample)] if sample else asked
-    corpus = data.resolve() / "multihop/corpus.jsonl.gz"
-    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(2) as pool:
-        work = Path(folder)
-        Corpus(corpus, work).close()
-        rows = pool.map(partial(ask, corpus=corpus, work=work), asked, chunksize=8)
-        return [said for row in rows for said in row]
+def measure(asked: Any, bench: Bench) -> Iterator[SaidValue]:
+    """The values that are filled for a question."""
+    if isinstance(asked, slots.SlotQuestion):
+        for one in slots.measure(asked, bench):
+            if one.confidence is not None:
+                said = (one.confidence, one.mark == "right", one.form)
+                yield SaidValue("long pages", asked.half, *said)
+        return
+    yield from _ask(asked, bench, bench.data / CORPUS, "short passages")
+    yield from _ask(asked, bench, bench.work / BARE, "without those that answer")
 
 
-def values_of_pages(made: Sequence[slots.MarkedAnswer]) -> list[SaidValue]:
-    """The slots of long pages."""
-    return [
-        value_of(one.filled[name], LONG, one.asked.half, mark == "right")
-        for one in made
-        for name, mark in one.marks.items()
-        if name in one.filled
-    ]
+def _ask(question: dict[str, Any], bench: Bench, corpus: Path, web: str) -> Iterator[SaidValue]:
+    from agent.slots.weighing import tell_form
+
+    findings = bench.run(question["question"], corpus).research.findings
+    for name, found in findings.items():
+        if found.status == "filled" and len(findings) == 1:
+            kind = "a sentence" if name == "answer" else "typed"
+            value = str(found.value)
+            right = is_right(value, question["answers"])
+            form = tell_form(value, found.quotes[0])
+            yield SaidValue(f"{web}: {kind}", question["half"], found.confidence, right, form)
 
 
-def values_of_conflicts(made: Sequence[conflicts.Outcome]) -> list[SaidValue]:
-    """The altered slots that were filled."""
-    return [
-        SaidValue(READER, "report", one.slot.confidence, one.right)
-        for one in made
-        if one.slot.status == "filled"
-    ]
+def is_right(value: str, answers: Sequence[str]) -> bool:
+    """Whether a value and a gold answer are the same, or one holds the other."""
+    from agent.slots.sameness import same_value
 
-
-def measure(data: Path, sample: int | None = None) -> list[SaidValue]:
-    """All values; `sample`: so many questions of short passages, and those alone."""
-    said = measure_passages(data, sample)
-    if sample:
-        return said
-    return [
-        *said,
-        *values_of_pages(slots.measure(data)),
-        *values_of_conflicts(conflicts.measure(data, engines=("scripted",), every=5)),
-    ]
-
-
-# --- the fit -------------------------------------------------------------------------------------
-
-MOST = 0.95  # the rows are of one kind of page: so many more of them would tell no more
-FEWEST = 0.5  # of a form of which there is no value
-
-
-def fit(said: Sequence[SaidValue]) -> dict[str, float]:
-    """For each form, the share of the tune half's values that is right, at the least."""
-    tuned = [one for one in said if one.half == "tune"]
-    rights = {form: [o.right for o in tuned if o.form == form] for form in get_args(ValueForm)}
-    return {
-        form: min(MOST, round(lower_end(sum(own), len(own)), 2)) if own else FEWEST
-        for form, own in rights.items()
-    }
-
-
-def lower_end(right: int, n: int, z: float = 1.96) -> float:
-    """The lower end of the 95 % interval of a share (Wilson 1927)."""
-    share = right / n
-    spread = z * sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return (share + z**2 / (2 * n) - spread) / (1 + z**2 / n)
-
-
-# --- figures -------------------------------------------------------------------------------------
-
-
-def bins(said: Sequence[SaidValue]) -> list[list[SaidValue]]:
-    """The values in ten bins of equal width; a confidence of 1 is in the last."""
-    found: list[list[SaidValue]] = [[] for _ in range(BINS)]
-    for one in said:
-        found[min(BINS - 1, int(one.confidence * BINS + 1e-9))].append(one)
-    return found
+    held = any(contains_answer(answer, [value]) for answer in answers)
+    return held or contains_answer(value, answers) or any(same_value(value, a) for a in answers)
 
 
 def calibration_error(said: Sequence[SaidValue]) -> float:
-    """The expected calibration error: the gap of each bin, weighed by its share of the values."""
-    return sum(len(one) * abs(_gap(one)) for one in bins(said) if one) / max(1, len(said))
+    """The mean size of the gap of each bin, weighed by its values (Guo et al. 2017)."""
+    bins: dict[str, list[float]] = {}
+    for one in said:
+        bins.setdefault(one.bin, []).append(one.gap)
+    return sum(abs(sum(gaps)) for gaps in bins.values()) / max(1, len(said))
 
 
-def _gap(said: Sequence[SaidValue]) -> float:
-    return mean(one.confidence for one in said) - mean(one.right for one in said)
+def lower_end(right: int, n: int, z: float = 1.96) -> float:
+    """The lower end of the 95 % interval of a share."""
+    share_of = right / n
+    around = z * sqrt(share_of * (1 - share_of) / n + z**2 / (4 * n**2))
+    return (share_of + z**2 / (2 * n) - around) / (1 + z**2 / n)
 
 
-HEAD = "| values | confidence | n | mean confidence | right | gap |\n|---|---|---|---|---|---|"
-NOTES = """
-*right*: the value holds a gold answer, or a gold answer the value; of long pages as in
-`evals.slots`. *gap*: mean confidence less the share that is right; below zero it says too little.
-*expected calibration error*: the mean size of the gap, each bin weighed by its values. The pages
-of the scripted reader are generated, it reads without error, and its judge knows: its values are
-all right, which no real model's are. It bounds the confidence of a judged value from above, and the
-table says less on purpose. Rows of long pages are all of World Cups."""
+def _at_least() -> Cell:
+    return lambda said: f"{lower_end(sum(take('right', said)), len(said)):.2f}"
 
 
-def table(said: Sequence[SaidValue]) -> Iterator[str]:
-    """A row for each group and bin that has values, and one for all values of the group."""
-    for group in dict.fromkeys(one.group for one in said):
-        own = [one for one in said if one.group == group]
-        for at, some in enumerate(bins(own)):
-            if some:
-                yield _row(group, f"{at / BINS:.1f} to {(at + 1) / BINS:.1f}", some)
-        yield _row(group, "all", own)
-
-
-def _row(group: str, name: str, said: Sequence[SaidValue]) -> str:
-    right = mean(one.right for one in said)
-    sure = mean(one.confidence for one in said)
-    return f"| {group} | {name} | {len(said)} | {sure:.2f} | {right:.2f} | {_gap(said):+.2f} |"
-
-
-def errors(said: Sequence[SaidValue]) -> Iterator[str]:
-    """The expected calibration error of each group and half."""
-    yield "| values | half | n | expected calibration error |"
-    yield "|---|---|---|---|"
-    for group in dict.fromkeys(one.group for one in said):
-        for side in ("report", "tune"):
-            if own := [one for one in said if (one.group, one.half) == (group, side)]:
-                yield f"| {group} | {side} | {len(own)} | {calibration_error(own):.3f} |"
-
-
-def report(said: Sequence[SaidValue]) -> str:
-    """The part of RESULTS.md."""
-    return "\n".join([HEAD, *table(said), "", *errors(said), NOTES])
-
-
-def main() -> None:
-    """Measure and print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m evals.calibration")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
-    parser.add_argument("--sample", type=int, help="so many questions of short passages, no more")
-    parser.add_argument("--fit", action="store_true", help="print the table of the program, too")
-    given = parser.parse_args()
-    said = measure(given.data.resolve(), given.sample)
-    print(report(said))
-    if given.fit:
-        print(f"\nRIGHT = {fit(said)}")
-
+FIGURES = {
+    "n": size,
+    "mean confidence": average("confidence", ".2f"),
+    "right": count("right"),
+    "precision": share("right"),
+    "gap": average("gap", "+.2f"),
+}
+EVALUATION = Evaluation(
+    title="Values filled without a model, and their confidence",
+    load=load,
+    prepare=prepare,
+    measure=measure,
+    needs="worldcup",
+    tables=(
+        Table(
+            {"values": "group", "half": "half"},
+            {**FIGURES, "calibration error": lambda said: f"{calibration_error(said):.3f}"},
+        ),
+        Table({"values": "group", "confidence": "bin"}, FIGURES),
+        Table({"half": "half", "form": "form"}, {**FIGURES, "at least": _at_least()}),
+    ),
+)
 
 if __name__ == "__main__":
-    main()
+    main("calibration")

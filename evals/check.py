@@ -1,51 +1,39 @@
-"""Measures how many planted faults a check of a report finds, and how often it cries wolf.
+"""How many planted faults a check of a report finds, and how often it cries wolf.
 
-`python -m evals.check [--data DIR] [--half tune|report] [--show KIND]`: reports in Markdown are
-made of sentences of real articles, each citing its own: word for word, with a frame before it, cut
-to its main clause, or quoted. In some a fault is planted: another number, another year, two names
-exchanged, the citation of another article in the same language, a link that is dead, a quotation of
-words that the page does not have.
-The SHA-1 of an article's address puts it into one of two halves. The product's own parser and steps
-check each report without a judge, and with one that is wrong about 5 % of the sentences. Beside
-them stands word overlap: a sentence holds if one of the page has three quarters of its words.
-Claims of WiCE, which people found supported by the whole page that they cite, in words of their
-own, tell of false alarms on honest prose.
+Reports in Markdown are made of sentences of real articles, each citing its own: word for word, with
+a frame before it, cut to its main clause, or quoted. In some a fault is planted: another number,
+another year, two names exchanged, the citation of another article in the same language, a link that
+is dead, a quotation of words that the page does not have. Claims of WiCE, which people found
+supported by the whole page that they cite, in words of their own, tell of false alarms on honest
+prose. Each report is checked by rules alone, and with a judge that is wrong about 5 % of the
+sentences. Beside them stands word overlap: a sentence holds if one of the page has three quarters
+of its words. *failed*: called unsupported or contradicted, a dead link unreadable: of a fault, what
+is found; of a true sentence, a false alarm. The halves are of articles, by the SHA-1 of their
+address.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import json
 import random
 import re
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from agent.documents.reports.reader import read_report
 from agent.evidence import content_words, split_sentences
 from agent.evidence.language import language_of, main_script
 from agent.evidence.names import find_names
 from agent.evidence.words import count_words
-from agent.state import (
-    Checked,
-    CheckedClaim,
-    CitedReport,
-    Failed,
-    Hit,
-    Page,
-    PageRead,
-    Research,
-)
+from agent.state import Checked, CheckedClaim, CitedReport, Failed, Hit, Page, PageRead, Research
 from agent.strategies.check.judge import JudgeReport
-from evals.extractive import ROOT
-from evals.judges import KnowingJudge, Word, err_at
+from evals.harness import HALVES, Bench, Cell, Evaluation, Table, main, read_rows, share
+from evals.judges import KnowingJudge, Knows, Word, err_at
+from evals.page_kinds import load_articles
 
 AT = "2026-01-01T00:00:00Z"
-Half = Literal["tune", "report"]
-KINDS = ("number", "year", "swapped subjects", "wrong page", "dead link", "made-up quote")
+ARMS = ("rules", "judge of 95 %", "word overlap")
 TRUE_KINDS = ("verbatim", "framed", "cut", "quoted", "supported claim of WiCE")
 PAGES_PER_REPORT = 12
 PER_PAGE = 6  # sentences of an article for each kind of variant
@@ -73,32 +61,60 @@ class Planted(NamedTuple):
         return self.kind in TRUE_KINDS
 
 
+class PlantedReport(NamedTuple):
+    """What a report is made of, and the pages that can be read."""
+
+    half: str
+    planted: tuple[Planted, ...]
+    pages: tuple[Page, ...]
+
+
 class Outcome(NamedTuple):
     """What was said of a planted sentence."""
 
+    half: str
+    arm: str
     planted: Planted
     verdict: str
     reason: str
+
+    @property
+    def failed(self) -> bool:
+        if self.planted.kind == "dead link":
+            return self.verdict == "unreadable"
+        return self.verdict in ("unsupported", "contradicted")
+
+    @property
+    def right(self) -> bool:
+        return self.failed != self.planted.is_true
 
 
 # --- articles and what is made of them ------------------------------------------------------------
 
 
-def half_of(key: str) -> Half:
+def half_of(key: str) -> str:
     """The half that something belongs to."""
     drawn = hashlib.sha1(key.encode(), usedforsecurity=False).digest()[0]
     return "tune" if drawn % 2 else "report"
 
 
-def load_articles(data: Path, half: Half) -> list[Page]:
-    """The articles of a half that have a text of some length."""
-    rows = json.loads((data / "pages/article_ground_truth.json").read_text("utf-8"))
-    pages = []
-    for row in rows.values():
-        text = str(row.get("articleBody") or "")
-        if len(text) > 800 and row.get("url") and half_of(row["url"]) == half:
-            pages.append(Page.from_text(row["url"], "", text, AT))
-    return sorted(pages, key=lambda page: page.url)
+def load(data: Path) -> Iterator[PlantedReport]:
+    """The reports of each half."""
+    articles = [one for one in load_articles(data) if len(one.text) > 800 and one.url]
+    pages = sorted((Page.from_text(a.url, "", a.text, AT) for a in articles), key=lambda p: p.url)
+    for half in reversed(HALVES):
+        yield from _plant_reports(half, [page for page in pages if half_of(page.url) == half])
+        claims = load_claims(data, half)
+        for n in range(0, len(claims), 40):
+            read, planted = zip(*claims[n : n + 40], strict=True)
+            yield PlantedReport(half, planted, read)
+
+
+def _plant_reports(half: str, pages: Sequence[Page]) -> Iterator[PlantedReport]:
+    planted = list(plant(pages, random.Random(7)))
+    for n in range(0, len(pages), PAGES_PER_REPORT):
+        own = {page.url for page in pages[n : n + PAGES_PER_REPORT]}
+        yield PlantedReport(half, tuple(p for p in planted if p.own in own), tuple(pages))
 
 
 def tongue_of(page: Page) -> tuple[str, str]:
@@ -222,12 +238,10 @@ def plant(pages: Sequence[Page], dice: random.Random) -> Iterator[Planted]:
                     yield Planted(kind, text, page.url, page.url)
 
 
-def load_claims(data: Path, half: Half) -> list[tuple[Page, Planted]]:
+def load_claims(data: Path, half: str) -> list[tuple[Page, Planted]]:
     """The claims of WiCE that people found supported, each with the page that it cites."""
-    path = data / "claims/wice_claim.dev.jsonl"
     found = []
-    for n, line in enumerate(path.open(encoding="utf-8")):
-        row = json.loads(line)
+    for n, row in enumerate(read_rows(data / "claims/wice_claim.dev.jsonl")):
         if row["label"] == "supported" and half_of(row["claim"]) == half:
             url = f"https://wice.example/{n}"
             page = Page.from_text(url, "", "\n".join(row["evidence"]), AT)
@@ -246,17 +260,28 @@ def write_report(planted: Sequence[Planted]) -> tuple[str, list[str]]:
     return "\n".join(["# A report\n", *lines, "## References\n", *listed]), urls
 
 
-def check(planted: Sequence[Planted], pages: Sequence[Page], *, judged: bool) -> list[Outcome]:
+def measure(made: PlantedReport, _: Bench) -> Iterator[Outcome]:
+    """What the product says of the sentences of a report, and what word overlap says."""
+    by_url = {page.url: page for page in made.pages}
+    for arm in ARMS[:2]:
+        for one, said in check(made.planted, by_url, judged=arm != "rules"):
+            yield Outcome(made.half, arm, one, said.verdict, said.reason)
+    for one in made.planted:
+        said_so = overlap_verdict(one, by_url.get(one.url))
+        yield Outcome(made.half, ARMS[2], one, said_so, "")
+
+
+def check(
+    planted: Sequence[Planted], by_url: dict[str, Page], *, judged: bool
+) -> list[tuple[Planted, CheckedClaim]]:
     """What the product says of the sentences of one report."""
     text, urls = write_report(planted)
     report = read_report(text.encode(), "report.md")
-    by_url = {page.url: page for page in pages}
     research = Research(report.title)
     for url in urls:
         research.grow(read_event(url, by_url.get(url)))
     judge = KnowingJudge(err_at(make_judge(planted), "check"))
-    step = JudgeReport(judge, 8000, 8, uses_model=judged)
-    events = list(step(research, report, {}))
+    events = list(JudgeReport(judge, 8000, 8, uses_model=judged)(research, report, {}))
     claims = next(event.claims for event in events if isinstance(event, Checked))
     return list(match(planted, claims, report))
 
@@ -268,7 +293,7 @@ def read_event(url: str, page: Page | None) -> PageRead | Failed:
     return Failed(what="page", subject=url, outcome="not_found", message="404 Not Found")
 
 
-def make_judge(planted: Sequence[Planted]):  # type: ignore[no-untyped-def]
+def make_judge(planted: Sequence[Planted]) -> Knows:
     """A judge that knows which sentences are true."""
     true = {" ".join(one.text.split()) for one in planted if one.is_true}
 
@@ -281,7 +306,7 @@ def make_judge(planted: Sequence[Planted]):  # type: ignore[no-untyped-def]
 
 def match(
     planted: Sequence[Planted], claims: Sequence[CheckedClaim], report: CitedReport
-) -> Iterator[Outcome]:
+) -> Iterator[tuple[Planted, CheckedClaim]]:
     """The planted sentences with what was said: a sentence may be cut in two."""
     paragraphs = report.text.split("\n\n")[1:]
     at = report.text.find(paragraphs[0])
@@ -289,10 +314,9 @@ def match(
         start = report.text.find(one.text, at)
         at = start + len(one.text)
         inside = [c for c in claims if start <= c.sentence.start < at]
-        failing = [c for c in inside if c.verdict in FAILING]
+        failing = [c for c in inside if c.verdict in ("unsupported", "contradicted")]
         if inside:
-            worst = (failing or inside)[0]
-            yield Outcome(one, worst.verdict, worst.reason)
+            yield one, (failing or inside)[0]
 
 
 def overlap_verdict(one: Planted, page: Page | None) -> str:
@@ -305,86 +329,44 @@ def overlap_verdict(one: Planted, page: Page | None) -> str:
     return "supported" if best >= OVERLAP * max(1, len(words)) else "unsupported"
 
 
-# --- the table ------------------------------------------------------------------------------------
+def _failed_by(arm: str) -> Cell:
+    return share(lambda one: one.failed if one.arm == arm else None)
 
 
-class Measured(NamedTuple):
-    """Outcomes by arm: rules alone, with a judge, word overlap."""
-
-    arms: dict[str, list[Outcome]]
+def _said_by(arm: str, verdict: str) -> Cell:
+    return share(lambda one: one.verdict == verdict if one.arm == arm else None)
 
 
-def measure(data: Path, half: Half = "report", seed: int = 7) -> Measured:
-    """Check reports of the articles of a half."""
-    dice = random.Random(seed)
-    pages = load_articles(data, half)
-    arms: dict[str, list[Outcome]] = defaultdict(list)
-    planted = list(plant(pages, dice))
-    for n in range(0, len(pages), PAGES_PER_REPORT):
-        own = {page.url for page in pages[n : n + PAGES_PER_REPORT]}
-        _measure_report([one for one in planted if one.own in own], pages, arms)
-    claims = load_claims(data, half)
-    for n in range(0, len(claims), 40):
-        some = claims[n : n + 40]
-        _measure_report([one for _, one in some], [page for page, _ in some], arms)
-    return Measured(dict(arms))
-
-
-def _measure_report(
-    planted: Sequence[Planted], pages: Sequence[Page], arms: dict[str, list[Outcome]]
-) -> None:
-    by_url = {page.url: page for page in pages}
-    arms["rules"] += check(planted, pages, judged=False)
-    arms["judge of 95 %"] += check(planted, pages, judged=True)
-    arms["word overlap"] += [
-        Outcome(one, overlap_verdict(one, by_url.get(one.url)), "") for one in planted
-    ]
-
-
-def is_found(outcome: Outcome) -> bool:
-    """Whether a fault is found: a dead link as unreadable, any other by a verdict that fails."""
-    if outcome.planted.kind == "dead link":
-        return outcome.verdict == "unreadable"
-    return outcome.verdict in FAILING
-
-
-def report(measured: Measured) -> str:
-    """The section of the page."""
-    lines = ["| sentences | number | " + " | ".join(measured.arms) + " |"]
-    lines.append("|---|---|" + "---|" * len(measured.arms))
-    counts = Counter(one.planted.kind for one in measured.arms["rules"])
-    for kind in (*KINDS, *TRUE_KINDS):
-        cells = []
-        for outcomes in measured.arms.values():
-            mine = [one for one in outcomes if one.planted.kind == kind]
-            cells.append(f"{100 * sum(map(is_found, mine)) / max(1, len(mine)):.1f} %")
-        what = "found" if kind in KINDS else "false alarms"
-        lines.append(f"| {kind}: {what} | {counts[kind]} | " + " | ".join(cells) + " |")
-    for verdict in ("supported", "unchecked"):
-        cells = []
-        for outcomes in measured.arms.values():
-            mine = [one for one in outcomes if one.planted.is_true]
-            share = sum(one.verdict == verdict for one in mine) / max(1, len(mine))
-            cells.append(f"{100 * share:.1f} %")
-        total = sum(counts[kind] for kind in TRUE_KINDS)
-        lines.append(f"| all true ones: {verdict} | {total} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m evals.check", description=__doc__)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
-    parser.add_argument("--half", choices=("tune", "report"), default="report")
-    parser.add_argument("--show", help="print the sentences of this kind that went wrong by rules")
-    given = parser.parse_args()
-    measured = measure(given.data.resolve(), given.half)
-    print(report(measured))
-    for one in measured.arms["rules"] if given.show else ():
-        is_wrong = is_found(one) == one.planted.is_true
-        if is_wrong and given.show in one.planted.kind:
-            print(f"- {one.verdict} ({one.reason}): {one.planted.text}")
-
+EVALUATION = Evaluation(
+    title="Reports with planted faults",
+    load=load,
+    measure=measure,
+    needs="pages",
+    score=lambda one: one.right if one.arm == "rules" else None,
+    tables=(
+        Table(
+            {
+                "sentences": lambda one: "true" if one.planted.is_true else "fault",
+                "kind": "planted.kind",
+                "half": "half",
+            },
+            {
+                "n": lambda rows: str(sum(one.arm == "rules" for one in rows)),
+                **{f"failed: {arm}": _failed_by(arm) for arm in ARMS},
+                **{
+                    f"{verdict}: {arm}": _said_by(arm, verdict)
+                    for verdict in ("supported", "unchecked")
+                    for arm in ARMS[:2]
+                },
+            },
+        ),
+    ),
+    missed=lambda one: (
+        f"{one.verdict} ({one.reason}): {one.planted.text}"
+        if one.half == "tune" and one.arm == "rules" and not one.right
+        else ""
+    ),
+)
 
 if __name__ == "__main__":
-    main()
+    main("check")

@@ -1,21 +1,22 @@
-"""Measures what a model is worth as a judge of claims, by the number of claims in one call.
+"""What a model is worth as a judge of claims, by the number of claims in one call.
 
-`python -m evals.claims [--data DIR] [--sample N] [--batch N ...]`: public claims with what they
-cite (AttributionBench, WiCE, Factcheck-GPT), put to the model of the environment (OPENAI_BASE_URL,
-OPENAI_MODEL; LLM) by the program's own task `verify`. The SHA-1 of a claim's text puts it into one
-of two halves; only the half `report` is used, on which nothing was tuned. `--record` keeps the
-figures in `evals/judges.json`, from which `python -m evals` writes them.
+Claims of AttributionBench, WiCE and Factcheck-GPT in equal parts, half of them supported, of the
+half not tuned on; what each cites is cut to its best 1,200 characters. They are put to the model of
+the environment (OPENAI_BASE_URL, OPENAI_MODEL; LLM) by the program's own task `verify` with
+`python -m evals.claims --record`, which keeps the figures in `evals/judges.json`. Only `supported`
+counts as supported. A verdict that the judge did not give counts as wrong.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
 import random
+import sys
 import time
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,15 +26,16 @@ from agent.evidence.markers import strip_markers
 from agent.llm import ModelChain
 from agent.outside import Ask, Excerpt
 from agent.run.models import make_models
-from agent.settings import Settings, parse_settings
+from agent.settings import parse_settings
 from agent.state import Claim
 from agent.steps.verify import JudgeClaims
-from evals.extractive import ROOT
+from evals.harness import DATA, Bench, Cell, Evaluation, Table, main, only, read_rows
 
-DATA = ROOT.parent / "shared/data/claims"
 RECORD = Path(__file__).with_name("judges.json")
+EACH = 20  # claims of a set
 RESAMPLES = 1000
 BATCHES = (1, 2, 4, 8)
+KINDS = ("false", "true", "refuted")
 EVIDENCE = 1200  # characters of what a claim cites: eight fit into a context of 4,096 tokens
 TOPIC = "Which of these claims do the sources that they cite support?"
 FILES = {
@@ -70,8 +72,7 @@ class JudgedRow(NamedTuple):
 
 def load_rows(folder: Path, name: str) -> list[Row]:
     """The rows of a set that are in the half not tuned on, with all that they cite."""
-    text = (folder / f"{FILES[name]}.dev.jsonl").read_text("utf-8")
-    rows = (_parse_row(name, json.loads(line)) for line in text.splitlines())
+    rows = (_parse_row(name, row) for row in read_rows(folder / f"{FILES[name]}.dev.jsonl"))
     return [row for row in rows if half(row.claim) == "report"]
 
 
@@ -141,12 +142,6 @@ def _ask_batch(batch: Sequence[Row], ask: Ask) -> dict[int, str]:
     return {said.claim: said.verdict for said in reply.answer.verdicts}
 
 
-def open_judge(settings: Settings) -> Ask:
-    """The model of the settings, without journal or budget."""
-    models = make_models(settings)
-    return ModelChain(models, settings.llm_timeout, settings.llm_retry_waits)
-
-
 # --- figures -------------------------------------------------------------------------------------
 
 
@@ -194,62 +189,56 @@ def measure(rows: Sequence[Row], ask: Ask, sizes: Sequence[int] = BATCHES) -> li
     return [figures(list(judge_rows(rows, ask, size))) for size in sizes]
 
 
-HEAD = (
-    "| judge | claims a call | n | balanced accuracy | interval of 95% | false called supported "
-    "| true called supported | refuted called supported | no verdict | seconds a claim |\n"
-    "|---|---|---|---|---|---|---|---|---|---|"
-)
-NOTES = """
-Claims of AttributionBench, WiCE and Factcheck-GPT in equal parts, half of them supported, of the
-half not tuned on; what each cites is cut to its best 1,200 characters. Only `supported` counts as
-supported. A verdict that the judge did not give counts as wrong."""
+# --- the record ----------------------------------------------------------------------------------
 
 
-def report(record: Path = RECORD) -> str:
-    """The part of RESULTS.md: the judges that were measured and kept."""
-    if not record.exists():
-        return "Not measured yet: it needs a model. `python -m evals.claims --record`"
-    judges: dict[str, list[dict[str, Any]]] = json.loads(record.read_text("utf-8"))
-    rows = (_table_row(name, found) for name, sizes in judges.items() for found in sizes)
-    return "\n".join([HEAD, *rows, NOTES])
+def load_record(path: Path = RECORD) -> dict[str, list[dict[str, Any]]]:
+    """The figures that were kept of each judge."""
+    return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
 
 
-def _table_row(name: str, found: dict[str, Any]) -> str:
-    low, high = found["interval"]
-    kinds = ("false", "true", "refuted")
-    cells = (
-        *(name, found["batch"], found["n"], f"**{found['balanced_accuracy']}**"),
-        f"{low} to {high}",
-        *(f"{found[f'{kind}_called_supported']} of {found[kind]}" for kind in kinds),
-        *(found["no_verdict"], found["seconds"]),
-    )
-    return f"| {' | '.join(map(str, cells))} |"
-
-
-def keep(name: str, found: list[dict[str, Any]], record: Path = RECORD) -> None:
-    """Write the figures of a judge over those that were kept of it."""
-    known = json.loads(record.read_text("utf-8")) if record.exists() else {}
-    text = json.dumps({**known, name: found}, indent=1, ensure_ascii=False)
-    record.write_text(f"{text}\n", encoding="utf-8")
-
-
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m evals.claims")
-    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the three sets")
-    parser.add_argument("--sample", type=int, default=20, help="claims of each set")
-    parser.add_argument("--batch", type=int, nargs="+", default=BATCHES, help="claims in a call")
-    parser.add_argument("--name", default="", help="of the judge; default: the model's")
-    parser.add_argument("--record", action="store_true", help="keep the figures for RESULTS.md")
-    given = parser.parse_args()
+def record() -> None:
+    """Measure the model of the environment, and keep its figures."""
     settings = parse_settings(os.environ)
-    name = given.name or make_models(settings)[0].name
-    rows = sample_rows(given.data, given.sample)
-    found = measure(rows, open_judge(settings), given.batch)
-    print("\n".join([HEAD, *(_table_row(name, one) for one in found)]))
-    if given.record:
-        keep(name, found)
+    models = make_models(settings)
+    judge = ModelChain(models, settings.llm_timeout, settings.llm_retry_waits)
+    found = measure(sample_rows(DATA / "claims", EACH), judge)
+    text = json.dumps({**load_record(), models[0].name: found}, indent=1)
+    RECORD.write_text(f"{text}\n", encoding="utf-8")
 
+
+def _load(_: Path) -> Iterator[dict[str, Any]]:
+    for name, rows in load_record().items():
+        yield from ({"judge": name, **row} for row in rows)
+
+
+def _show(row: dict[str, Any], _: Bench) -> Iterator[dict[str, Any]]:
+    yield row
+
+
+def _called_of(kind: str) -> Cell:
+    return only(lambda row: f"{row[f'{kind}_called_supported']} of {row[kind]}")
+
+
+EVALUATION = Evaluation(
+    title="What a model is worth as a judge of claims",
+    load=_load,
+    measure=_show,
+    score=lambda _: None,
+    tables=(
+        Table(
+            {"judge": itemgetter("judge"), "claims a call": itemgetter("batch")},
+            {
+                "n": only(itemgetter("n")),
+                "balanced accuracy": only(itemgetter("balanced_accuracy")),
+                "interval of 95%": only(lambda row: "{} to {}".format(*row["interval"])),
+                **{f"{kind} called supported": _called_of(kind) for kind in KINDS},
+                "no verdict": only(itemgetter("no_verdict")),
+                "seconds a claim": only(itemgetter("seconds")),
+            },
+        ),
+    ),
+)
 
 if __name__ == "__main__":
-    main()
+    record() if "--record" in sys.argv else main("claims")

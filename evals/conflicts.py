@@ -1,21 +1,19 @@
-"""Measures how sources that disagree are weighed: slots of matches, one altered in each case.
+"""How sources that disagree are weighed: slots of matches, one altered in each case.
 
-`python -m evals.conflicts [--data DIR] [--show]`. For each match of `worldcup/matches.dev.jsonl`
-pages are written in different words, on hosts of different credibility, and one slot (score, date,
-referee, stadium) is altered on one of them. Each case runs through the product twice, over a
-corpus of its pages: without a model, and with a scripted model that reports what each source in
-its prompt says and knows nothing else. The same cases without the alteration count the conflicts
-that are reported where there is none.
+Of matches of World Cups pages are written in different words, on hosts of different credibility,
+and one slot (score, date, referee, stadium) is altered on one of them. Each case runs without a
+model, and with a scripted model that reports what each source in its prompt says and knows nothing
+else. *found*: both values are told, each with who says it. *conflict told*: as `conflict`. *in the
+answer*: of these, those whose answer has both values and is partial. *searched for*: of these,
+those where a search named both values. *resolved rightly*: `filled` with the true value, the other
+one among the alternatives. *wrongly*: `filled` with the altered value. *unaltered*: the same pages
+with nothing altered: slots filled, in conflict all the same, and values told against those that all
+pages give. Pages are generated: they say how disagreement is weighed, not how well real pages are
+read.
 """
 
 from __future__ import annotations
 
-import argparse
-import hashlib
-import json
-import re
-import tempfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from functools import partial
@@ -24,15 +22,13 @@ from typing import Any, NamedTuple
 
 from agent.answer import SlotAnswer
 from agent.evidence import split_sentences
-from agent.run import research
-from agent.settings import Settings, parse_settings
 from agent.slots.sameness import same_value
-from evals.extractive import ROOT
-from evals.judges import Word, judge_prompt
-from tests.support.services import ModelRequest, Services, source_ids
+from evals.harness import Bench, Cell, Evaluation, Table, count, main, size, write_rows
+from evals.judges import Word
+from evals.scripted import Reporter, Scripted, Sources, run_scripted
+from evals.slots import load_matches
 
 EACH = 40  # cases of a kind
-ENGINES = ("scripted", "none")
 ALTERED = ("score", "date", "referee", "stadium")
 SCHEMA = {
     "type": "object",
@@ -172,22 +168,15 @@ def _alter(m: Match, slot: str, other: Match) -> Match:
     return m._replace(**{slot: getattr(other, slot)})
 
 
-def build_cases(data: Path) -> list[Case]:
+def load(data: Path) -> Iterator[Case]:
     """EACH cases of each kind, the matches drawn by the SHA-1 of their id."""
-    with (data / "worldcup/matches.dev.jsonl").open(encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    pairs = Counter((row["tournament"], *sorted((row["home"], row["away"]))) for row in rows)
-    rows = [r for r in rows if pairs[r["tournament"], *sorted((r["home"], r["away"]))] == 1]
-    rows = [row for row in rows if row["referee"] and not row["penalties"]]
-    rows.sort(key=lambda row: hashlib.sha1(row["match_id"].encode()).hexdigest())
+    rows = (row for row in load_matches(data) if row["referee"] and not row["penalties"])
     matches = [_match(row) for row in rows]
-    made = []
     for i in range(EACH * len(KINDS)):
         kind, slot, m = list(KINDS)[i % len(KINDS)], ALTERED[i // len(KINDS) % 4], matches[i]
         other = next(o for o in matches[i + 1 :] if getattr(o, slot) != getattr(m, slot))
         said = _alter(m, slot, other)
-        made.append(Case(kind, slot, m, said, _pages(kind, m, said), _pages(kind, m, m)))
-    return made
+        yield Case(kind, slot, m, said, _pages(kind, m, said), _pages(kind, m, m))
 
 
 def _match(row: dict[str, Any]) -> Match:
@@ -199,30 +188,14 @@ def _match(row: dict[str, Any]) -> Match:
 # --- a model that reads ------------------------------------------------------------------------
 
 
-def scripted_reader(case: Case) -> Any:
-    """Return a scripted model that reports, for each source in its prompt, the values it states."""
-
-    def think(asked: ModelRequest) -> dict[str, Any]:
-        shown = source_ids(asked.prompt)
-        if asked.task == "generate_queries":
-            m = case.match
-            return {"queries": [f"{m.home} {m.away} {m.cup}"], "slots": []}
-        if asked.task == "reflect":
-            return {
-                "answerable": True,
-                "slots": list(_report_values(case, shown)),
-                "need_more": False,
-                "new_queries": [],
-            }
-        if asked.task == "verify":
-            judge = partial(_judge_value, case, shown)
-            return {"verdicts": judge_prompt(asked.prompt, judge, {})}
-        return {"answer": "", "citations": []}
-
-    return think
+def make_reader(case: Case) -> Scripted:
+    """A model that reports the values that each source states."""
+    m = case.match
+    values, judge = partial(_report_values, case), partial(_judge_value, case)
+    return Scripted(Reporter([f"{m.home} {m.away} {m.cup}"], values, judge, lambda _: "", ()))
 
 
-def _judge_value(case: Case, shown: dict[int, str], claim: str, _: set[int]) -> Word:
+def _judge_value(case: Case, shown: Sources, claim: str) -> Word:
     """Supported if a source that is shown gives that slot that value, or has the claim in it."""
     slot, _, value = claim.partition(": ")
     for n, text in shown.items():
@@ -237,7 +210,7 @@ def _versions(case: Case) -> tuple[Match, ...]:
     return case.match, case.altered, case.match._replace(**_short(case.match))
 
 
-def _report_values(case: Case, shown: dict[int, str]) -> Iterator[dict[str, Any]]:
+def _report_values(case: Case, shown: Sources) -> Iterator[dict[str, Any]]:
     for n, text in shown.items():
         for slot in ALTERED:
             for m in dict.fromkeys(_versions(case)):
@@ -269,22 +242,21 @@ class Outcome(NamedTuple):
     slot: SlotAnswer
     told: bool  # both values stand in the answer, whose status is partial
     searched: bool  # a search that names both values was made
-    other_conflicts: int  # in conflict, though all pages agree
-    false_conflicts: int  # in the same case with nothing altered
-    false_others: int  # values told there against the one that all pages give
-    filled: int  # slots that were filled there
-
-    @property
-    def values(self) -> list[Any]:
-        return [self.slot.value, *(other.value for other in self.slot.alternatives)]
+    others: int  # other slots in conflict, though all pages agree
+    unaltered: tuple[int, int, int]  # slots filled, in conflict, values against the pages'
 
     def says(self, m: Match) -> bool:
         """Whether one of the values told is that of a match."""
-        return any(v is not None and same_value(v, getattr(m, self.case.slot)) for v in self.values)
+        values = (self.slot.value, *(other.value for other in self.slot.alternatives))
+        return any(v is not None and same_value(v, getattr(m, self.case.slot)) for v in values)
 
     @property
     def found(self) -> bool:
         return self.says(self.case.match) and self.says(self.case.altered)
+
+    @property
+    def open(self) -> bool:
+        return self.slot.status == "conflict"
 
     @property
     def right(self) -> bool:
@@ -297,125 +269,83 @@ class Outcome(NamedTuple):
         return self.slot.status == "filled" and not self.right
 
 
-def _run_case(
-    case: Case, pages: Sequence[dict[str, str]], folder: Path, model: Services | None
-) -> Any:
-    corpus = folder / "pages.jsonl"
-    corpus.write_text("".join(f"{json.dumps(page)}\n" for page in pages), encoding="utf-8")
-    given = {"corpus": corpus, "slots_schema": SCHEMA}
-    if model is None:
-        kept = {"runs_dir": folder / "runs", "cache_dir": folder / "cache"}
-        run = research(case.match.question, Settings(offline=True, **given, **kept))
-    else:
-        model.think = scripted_reader(case)
-        run = research(case.match.question, parse_settings(model.environment(folder), **given))
-    for _ in run:
-        pass
-    return run
+def measure(case: Case, bench: Bench) -> Iterator[Outcome]:
+    """Run a case with each engine, altered and unaltered."""
+    for engine in ("scripted", "none"):
+        run = _run_case(case, case.pages, engine, bench)
+        answer = run.answer()
+        slot = answer.slots[case.slot]
+        both = [str(one.value) for one in (slot, *slot.alternatives)]
+        asked = any(all(value in query for value in both) for query in run.research.queries)
+        plain = _run_case(case, case.plain, engine, bench).answer().slots.values()
+        yield Outcome(
+            case,
+            engine,
+            slot,
+            answer.status == "partial" and all(value in answer.answer for value in both),
+            asked and len(both) > 1,
+            sum(s.status == "conflict" for name, s in answer.slots.items() if name != case.slot),
+            (
+                sum(slot.status != "missing" for slot in plain),
+                sum(slot.status == "conflict" for slot in plain),
+                sum(len(slot.alternatives) for slot in plain),
+            ),
+        )
 
 
-def measure_case(case: Case, folder: Path, model: Services | None) -> Outcome:
-    """Run a case with the product, altered and unaltered."""
-    run = _run_case(case, case.pages, folder, model)
-    answer = run.answer()
-    slots = answer.slots
-    both = [str(value) for value in (slots[case.slot].value, *_alternatives(slots[case.slot]))]
-    asked = any(all(value in query for value in both) for query in run.research.queries)
-    plain = _run_case(case, case.plain, folder, model).answer().slots
-    return Outcome(
-        case,
-        "none" if model is None else "scripted",
-        slots[case.slot],
-        answer.status == "partial" and all(value in answer.answer for value in both),
-        asked and len(both) > 1,
-        sum(s.status == "conflict" for name, s in slots.items() if name != case.slot),
-        sum(slot.status == "conflict" for slot in plain.values()),
-        sum(len(slot.alternatives) for slot in plain.values()),
-        sum(slot.status != "missing" for slot in plain.values()),
-    )
+def _run_case(case: Case, pages: Sequence[dict[str, str]], engine: str, bench: Bench) -> Any:
+    corpus = write_rows(bench.new_file(), pages)
+    if engine == "none":
+        return bench.run(case.match.question, corpus, slots_schema=SCHEMA)
+    model = make_reader(case)
+    return run_scripted(case.match.question, model, corpus, bench, slots_schema=SCHEMA)
 
 
-def _alternatives(slot: SlotAnswer) -> list[Any]:
-    return [other.value for other in slot.alternatives]
+def _of(name: str, way: str) -> Cell:
+    return count(lambda one: getattr(one, name) and getattr(one, way))
 
 
-def measure(
-    data: Path, show: bool = False, engines: Sequence[str] = ENGINES, every: int = 1
-) -> list[Outcome]:
-    """Run the cases, with the scripted model and without a model; `every`: one of so many."""
-    made = []
-    with tempfile.TemporaryDirectory() as name, Services() as services:
-        for case in build_cases(data)[::every]:
-            for model in (services if engine == "scripted" else None for engine in engines):
-                folder = Path(name) / re.sub(r"\W", "", case.match.question)[:80]
-                folder.mkdir(exist_ok=True)
-                made.append(measure_case(case, folder, model))
-                if show and not (made[-1].found and not made[-1].wrong):
-                    one = made[-1]
-                    print(one.engine, case.kind, case.slot, one.slot.status, one.values, end=" ")
-                    print(getattr(case.match, case.slot), getattr(case.altered, case.slot))
-    return made
-
-
-HEAD = (
-    "| model | case | n | found | conflict told | in the answer | searched for "
-    "| resolved rightly | wrongly | should be resolved |\n"
-    f"|{'---|' * 10}"
+FIGURES = {
+    "n": size,
+    "found": count("found"),
+    "conflict told": _of("open", "found"),
+    "in the answer": _of("open", "told"),
+    "searched for": _of("open", "searched"),
+    "resolved rightly": _of("right", "found"),
+    "wrongly": count("wrong"),
+}
+EVALUATION = Evaluation(
+    title="Sources that disagree",
+    load=load,
+    measure=measure,
+    needs="worldcup",
+    score=lambda one: one.found and not one.wrong,
+    tables=(
+        Table(
+            {
+                "model": "engine",
+                "case": "case.kind",
+                "should be resolved": lambda one: "yes" if KINDS[one.case.kind][2] else "no",
+            },
+            FIGURES,
+        ),
+        Table(
+            {"model": "engine"},
+            {
+                **FIGURES,
+                "other slots in conflict": count("others"),
+                "unaltered: filled": count(lambda one: one.unaltered[0]),
+                "in conflict": count(lambda one: one.unaltered[1]),
+                "values against": count(lambda one: one.unaltered[2]),
+            },
+        ),
+    ),
+    missed=lambda one: (
+        f"{one.engine} {one.case.kind} {one.case.slot} {one.slot.status} {one.slot.value}"
+        if one.wrong or not one.found
+        else ""
+    ),
 )
-
-
-def report(made: Sequence[Outcome]) -> str:
-    """The part of RESULTS.md."""
-    lines = [HEAD]
-    for engine in ENGINES:
-        for kind, (_, _, resolvable) in KINDS.items():
-            rows = [o for o in made if (o.engine, o.case.kind) == (engine, kind)]
-            lines.append(
-                f"| {engine} | {kind} | {_cells(rows)} | {'yes' if resolvable else 'no'} |"
-            )
-        rows = [o for o in made if o.engine == engine]
-        lines.append(f"| {engine} | **all** | {_cells(rows)} |  |")
-    for engine in ENGINES:
-        rows = [o for o in made if o.engine == engine]
-        false = sum(o.false_conflicts for o in rows), sum(o.filled for o in rows)
-        others = sum(o.false_others for o in rows)
-        lines += [
-            "",
-            f"Model {engine}: of {false[1]} slots filled from the same pages unaltered, {false[0]} "
-            f"are in conflict and {others} have a value told against them. Beside the altered "
-            f"slots, {sum(o.other_conflicts for o in rows)} are in conflict.",
-        ]
-    return "\n".join([*lines, "", *NOTES])
-
-
-def _cells(rows: Sequence[Outcome]) -> str:
-    conflict = sum(o.slot.status == "conflict" and o.found for o in rows)
-    open_rows = [o for o in rows if o.slot.status == "conflict"]
-    told, searched = sum(o.told for o in open_rows), sum(o.searched for o in open_rows)
-    cells = (len(rows), sum(o.found for o in rows), conflict, told, searched)
-    return " | ".join(
-        map(str, (*cells, sum(o.right and o.found for o in rows), sum(o.wrong for o in rows)))
-    )
-
-
-NOTES = (
-    "*found*: both values are told, each with who says it. *conflict told*: as `conflict`.",
-    "*in the answer*: of these, those whose answer has both values and is partial.",
-    "*searched for*: of these, those where a search named both values. *resolved rightly*:",
-    "`filled` with the true value, the other one among the alternatives. *wrongly*: `filled`",
-    "with the altered value. Pages are generated (`evals/conflicts.py`): they say how disagreement",
-    "is weighed, not how well real pages are read.",
-)
-
-
-def main() -> None:
-    """Measure and print the table; with --show, the cases that went wrong."""
-    parser = argparse.ArgumentParser(prog="python -m evals.conflicts")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
-    parser.add_argument("--show", action="store_true")
-    given = parser.parse_args()
-    print(report(measure(given.data.resolve(), given.show)))
-
 
 if __name__ == "__main__":
-    main()
+    main("conflicts")

@@ -1,31 +1,28 @@
-"""Measures how well the domain part of the credibility score ranks reliable sources first.
+"""How well the domain part of the credibility score ranks reliable sources first.
 
-Area under the ROC curve (AUC) of the plain formula and of ours on two public lists of ratings, in
-two halves drawn by the SHA-1 of the domain: `tune` may be looked at while patterns and scores are
-changed, `report` is unseen. `unlisted` are the domains on no list of ours, which are scored by
-patterns alone. `blocked` is the share of reliable and of other domains that a report does not read
-if it blocks hosts of a standing at or below a limit.
-`python -m evals.credibility [--data DIR]` prints one JSON object.
+Area under the ROC curve (AUC) of three short lists of hosts (*plain*) and of ours, on public lists
+of ratings, in two halves drawn by the SHA-1 of the domain: *tune* may be looked at while patterns
+and scores are changed, *report* is unseen. *unlisted* are the domains on no list of ours, which are
+scored by patterns alone. *blocked*: the share of reliable and of other domains that a report does
+not read if it blocks hosts of a standing at or below a limit. The gain has a bootstrap interval of
+95 %.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.evidence.credibility import host_kind, is_listed
+from evals.harness import Bench, Evaluation, Table, count, main, read_rows, share, size
 
-DATA = Path(__file__).parents[2] / "shared" / "data" / "credibility"
 RESAMPLES = 2000
-LIMITS = (0.2, 0.3)  # of a host's standing, for blocking
-RATINGS = {"reliable": True, "others": False}
 
 #: Community ratings alone, and with the classes that the same project keeps by hand.
 RATED = ("rspGenerallyReliable",)
@@ -55,6 +52,27 @@ class RatedDomain(NamedTuple):
     reliable: bool
 
 
+class Outcome(NamedTuple):
+    """A domain of a set, and both scores of it."""
+
+    set: str
+    rated: RatedDomain
+    plain: float
+    ours: float
+
+    @property
+    def half(self) -> str:
+        return half(self.rated.domain)
+
+    @property
+    def reliable(self) -> bool:
+        return self.rated.reliable
+
+    @property
+    def unlisted(self) -> bool:
+        return not is_listed(f"https://{self.rated.domain}")
+
+
 def plain_score(domain: str) -> float:
     """The domain part of the plain formula."""
     host = domain.split("/")[0]
@@ -73,60 +91,52 @@ def our_score(domain: str) -> float:
     return host_kind(f"https://{domain}").score
 
 
-def auc(rows: Sequence[RatedDomain], score: Callable[[str], float]) -> float:
+def auc(outcomes: Sequence[Any], score: Callable[[Any], float]) -> float:
     """The chance that a reliable domain scores above an unreliable one; a tie counts half."""
-    counts = Counter((score(row.domain), row.reliable) for row in rows)
+    counts = Counter((score(one), one.reliable) for one in outcomes)
     below = won = 0.0
     for value in sorted({value for value, _ in counts}):
         good, bad = counts[value, True], counts[value, False]
         won += good * (below + bad / 2)
         below += bad
-    pairs = below * sum(row.reliable for row in rows)
+    pairs = below * sum(one.reliable for one in outcomes)
     return won / pairs if pairs else 0.5
 
 
-def share_blocked(rows: Sequence[RatedDomain], at: float, rating: str) -> float:
-    """The share of the domains of a rating whose standing is not above a limit."""
-    own = [our_score(row.domain) <= at for row in rows if row.reliable is RATINGS[rating]]
-    return round(sum(own) / max(len(own), 1), 3)
+def gain(outcomes: Sequence[Outcome]) -> float:
+    """How much the AUC of our score is above that of the plain one."""
+    return auc(outcomes, lambda one: one.ours) - auc(outcomes, lambda one: one.plain)
 
 
-def measure(rows: Sequence[RatedDomain]) -> dict[str, Any]:
-    """Both scores on a set, and the difference with its bootstrap interval of 95%."""
-    before = {row.domain: plain_score(row.domain) for row in rows}
-    after = {row.domain: our_score(row.domain) for row in rows}
-    rng, gains = random.Random(3), []
-    for _ in range(RESAMPLES):
-        drawn = rng.choices(rows, k=len(rows))
-        gains.append(auc(drawn, after.__getitem__) - auc(drawn, before.__getitem__))
-    gains.sort()
-    first, second = auc(rows, before.__getitem__), auc(rows, after.__getitem__)
-    ends = gains[int(0.025 * RESAMPLES)], gains[int(0.975 * RESAMPLES)]
-    return {
-        "n": len(rows),
-        "reliable": sum(row.reliable for row in rows),
-        "plain": round(first, 3),
-        "ours": round(second, 3),
-        "gain": round(second - first, 3),
-        "interval": [round(end, 3) for end in ends],
-        **{
-            f"{name} blocked at {at}": share_blocked(rows, at, name)
-            for at in LIMITS
-            for name in RATINGS
-        },
-    }
+def gain_interval(outcomes: Sequence[Outcome]) -> tuple[float, float]:
+    """The bootstrap interval of 95 % of the gain."""
+    chance = random.Random(3)
+    drawn = (chance.choices(outcomes, k=len(outcomes)) for _ in range(RESAMPLES))
+    gains = sorted(map(gain, drawn))
+    return gains[RESAMPLES // 40], gains[-RESAMPLES // 40 - 1]
 
 
 def half(domain: str) -> str:
-    """Return the half that a domain belongs to."""
+    """The half that a domain belongs to."""
     last = hashlib.sha1(domain.encode(), usedforsecurity=False).digest()[-1]
     return "tune" if last % 2 else "report"
 
 
+def load(data: Path) -> Iterator[tuple[str, RatedDomain]]:
+    """The domains of each set."""
+    folder = data / "credibility"
+    wide = (RATED + NEWS, DISCOURAGED + WEAK)
+    for row in load_perennial(folder):
+        yield "perennial", row
+    for row in load_citeunseen(folder, RATED, DISCOURAGED):
+        yield "citeunseen", row
+    for row in load_citeunseen(folder, *wide):
+        yield "citeunseen_wide", row
+
+
 def load_perennial(folder: Path) -> list[RatedDomain]:
     """Wikipedia's perennial sources: generally reliable, against unreliable and deprecated."""
-    text = (folder / "wikipedia_perennial_sources.jsonl").read_text("utf-8")
-    found = [json.loads(line) for line in text.splitlines()]
+    found = read_rows(folder / "wikipedia_perennial_sources.jsonl")
     labels = {"gr": True, "gu": False, "d": False}
     return _drop_contradictions(
         RatedDomain(row["domain"].strip("/"), labels[row["status"]])
@@ -150,32 +160,40 @@ def _drop_contradictions(rows: Any) -> list[RatedDomain]:
     return sorted(row for row in kept if RatedDomain(row.domain, not row.reliable) not in kept)
 
 
-def report(folder: Path) -> dict[str, Any]:
-    """Measure every set: all of it, each half, and the unlisted domains of each half."""
-    sets = {
-        "perennial": load_perennial(folder),
-        "citeunseen": load_citeunseen(folder, RATED, DISCOURAGED),
-        "citeunseen_wide": load_citeunseen(folder, RATED + NEWS, DISCOURAGED + WEAK),
-    }
-    return {name: _parts(rows) for name, rows in sets.items()}
+def measure(question: tuple[str, RatedDomain], _: Bench) -> Iterator[Outcome]:
+    """Both scores of a domain."""
+    name, rated = question
+    yield Outcome(name, rated, plain_score(rated.domain), our_score(rated.domain))
 
 
-def _parts(rows: list[RatedDomain]) -> dict[str, Any]:
-    parts = {name: [row for row in rows if half(row.domain) == name] for name in ("tune", "report")}
-    for name in ("tune", "report"):
-        parts[f"{name}_unlisted"] = [r for r in parts[name] if not is_listed(f"https://{r.domain}")]
-    return {name: measure(part) for name, part in {"all": rows, **parts}.items()}
+def _blocked(limit: float, reliable: bool) -> Any:
+    return share(lambda one: one.ours <= limit if one.reliable is reliable else None)
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the two lists")
-    folder = parser.parse_args().data
-    if not folder.is_dir():
-        parser.error(f"{folder} is not a folder; name one with --data")
-    print(json.dumps(report(folder), indent=2))
-
+FIGURES = {
+    "n": size,
+    "reliable": count("reliable"),
+    "plain AUC": lambda rows: f"{auc(rows, lambda one: one.plain):.3f}",
+    "our AUC": lambda rows: f"{auc(rows, lambda one: one.ours):.3f}",
+    "gain": lambda rows: f"{gain(rows):.3f} ({{:.3f}} to {{:.3f}})".format(*gain_interval(rows)),
+    **{
+        f"{'reliable' if reliable else 'others'} blocked at {limit}": _blocked(limit, reliable)
+        for limit in (0.2, 0.3)
+        for reliable in (True, False)
+    },
+}
+KEYS = {"set": "set", "half": "half"}
+EVALUATION = Evaluation(
+    title="Credibility of domains",
+    load=load,
+    measure=measure,
+    needs="credibility",
+    score=lambda one: one.ours if one.reliable else 1 - one.ours,
+    tables=(
+        Table(KEYS, FIGURES),
+        Table({**KEYS, "": lambda _: "unlisted"}, FIGURES, where=lambda one: one.unlisted),
+    ),
+)
 
 if __name__ == "__main__":
-    main()
+    main("credibility")

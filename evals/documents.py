@@ -1,28 +1,26 @@
-"""What share of a document's text and table cells comes out, by format, beside other converters.
+"""What share of a document's text and table cells comes out, by format.
 
-`python -m evals.documents [--data DIR]`: three documents of paragraphs (passages of the multihop
-corpus) under headings, each with a table (matches of the World Cup), are written as HTML, CSV, JSON
-and source code, and made into every other format by pandoc and LibreOffice, which have to be
-installed. A PDF in two columns has a head, a foot, footnotes and divided words; a scanned one is
-made of images of its pages. Ours is beside pandoc or LibreOffice or poppler or Tesseract, whichever
-reads that format as text; JSON, code and mail are measured by what was written alone.
+Three documents of 16 paragraphs under headings, each with a table of 12 rows, are written as HTML,
+CSV, JSON and source code, and made into every other format by pandoc and LibreOffice, which have to
+be installed; sheets have the table alone. A PDF in two columns has a head, a foot, footnotes and
+divided words, and columns too narrow for the table, whose cells are wrapped; a scanned one is made
+of images of its pages, at 150 dots an inch. *words*: of the document that come out; *not in it*: of
+those that come out; *paragraphs*: word for word on one line; *table rows*: all cells in order on
+one line.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
-import gzip
 import html
 import json
 import re
 import shutil
 import subprocess
 import tempfile
-import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from email.message import EmailMessage
 from itertools import islice
 from pathlib import Path
@@ -30,34 +28,24 @@ from typing import NamedTuple
 
 from agent.documents.body_text import UnreadablePage
 from agent.documents.reading import read_body
-from evals.extractive import ROOT
+from evals.harness import Bench, Evaluation, Table, main, read_rows, share, size
+from evals.questions import read_passages
 
 DOCUMENTS, SECTIONS, PARAGRAPHS, ROWS = 3, 4, 4, 12
 COLUMNS = ("Match", "Date", "Home", "Away", "Score")
 SCANNED, DPI = 1, 150  # documents that are scanned: reading one takes half a minute; its resolution
-PROGRAMS = ("soffice", "pandoc", "pdftotext", "pdftoppm", "tesseract")
-#: Suffix -> what makes it, and the program that reads it for comparison.
-TEXTS = {
-    "docx": ("pandoc", "pandoc"),
-    "odt": ("pandoc", "pandoc"),
-    "epub": ("pandoc", "pandoc"),
-    "rtf": ("pandoc", "pandoc"),
-    "ipynb": ("pandoc", "pandoc"),
-    "md": ("pandoc", "pandoc"),
-    "pptx": ("pandoc", ""),
-    "odp (LibreOffice)": ("slides", ""),
-    "html": ("html", "pandoc"),
-    "eml": ("mail", ""),
-    "json": ("json", ""),
-    "py": ("code", ""),
-    "docx (LibreOffice)": ("soffice", "pandoc"),
-    "odt (LibreOffice)": ("soffice", "pandoc"),
-    "rtf (LibreOffice)": ("soffice", "soffice"),
-    "pdf (LibreOffice)": ("soffice", "pdftotext"),
-    "pdf (two columns)": ("columns", "pdftotext"),
-    "pdf (scanned)": ("scan", "tesseract"),
+MATCHES = "worldcup/matches.dev.jsonl"
+PROGRAMS = ("soffice", "pandoc", "pdftoppm", "tesseract")
+#: Format -> what makes it.
+MAKERS = {
+    **dict.fromkeys("docx odt epub rtf ipynb md pptx".split(), "pandoc"),
+    "odp (LibreOffice)": "slides",
+    **{name: name for name in ("html", "eml", "json", "py")},
+    **{f"{name} (LibreOffice)": "soffice" for name in ("docx", "odt", "rtf", "pdf")},
+    "pdf (two columns)": "columns",
+    "pdf (scanned)": "scan",
+    **dict.fromkeys(("csv", "xlsx", "ods"), "sheet"),
 }
-SHEETS = {"csv": "", "xlsx": "csv", "ods": "csv"}
 _MARKUP = re.compile(r"[\\`*_<>|$^~\[\]]")  # which Markdown would escape
 #: Words of the files that are not in the truth.
 _NAMES = frozenset(
@@ -103,38 +91,45 @@ class Truth(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
-class Figures(NamedTuple):
-    """Shares from 0 to 1, and the milliseconds of processor time for a document.
+class Question(NamedTuple):
+    """A document in a format."""
 
-    `words`: of the truth that come out; `extra`: of those that come out and are not in the truth;
-    `paragraphs`: word for word on one line; `rows`: with all cells in order on one line.
-    """
+    format: str
+    truth: Truth
 
+
+class Outcome(NamedTuple):
+    """Shares, from 0 to 1, of a document in a format."""
+
+    format: str
     words: float
     extra: float
     paragraphs: float
     rows: float
-    milliseconds: float
+
+
+def load(data: Path) -> Iterator[Question]:
+    """The documents in each format; none where a program is missing."""
+    if all(shutil.which(program) for program in PROGRAMS):
+        truths = make_truths(data)
+        for name, maker in MAKERS.items():
+            some = truths[:SCANNED] if maker == "scan" else truths
+            yield from (Question(name, truth) for truth in some)
 
 
 def make_truths(data: Path) -> list[Truth]:
     """The documents."""
-    with gzip.open(data / "multihop" / "corpus.jsonl.gz", "rt", encoding="utf-8") as file:
-        count = DOCUMENTS * SECTIONS * PARAGRAPHS
-        rows = (json.loads(line) for line in islice(file, 40 * count))
-        plain = (" ".join(row["text"].split()) for row in rows if row["text"].isascii())
-        texts = list(islice((text for text in plain if not _MARKUP.search(text)), count))
-    with (data / "worldcup" / "matches.dev.jsonl").open(encoding="utf-8") as file:
-        matches = [json.loads(line) for line in islice(file, DOCUMENTS * ROWS)]
-    size = SECTIONS * PARAGRAPHS
+    size_of_one = SECTIONS * PARAGRAPHS
+    plain = (" ".join(r["text"].split()) for r in read_passages(data) if r["text"].isascii())
+    texts = (text for text in plain if not _MARKUP.search(text))
     names = ("match_id", "date", "home", "away", "score")
+    rows = ([str(row[name]) for name in names] for row in read_rows(data / MATCHES))
     return [
-        Truth(
-            texts[n * size : (n + 1) * size],
-            [[str(match[name]) for name in names] for match in matches[n * ROWS : (n + 1) * ROWS]],
-        )
-        for n in range(DOCUMENTS)
+        Truth(list(islice(texts, size_of_one)), list(islice(rows, ROWS))) for _ in range(DOCUMENTS)
     ]
+
+
+# --- files ---------------------------------------------------------------------------------------
 
 
 def write_html(truth: Truth, file: Path) -> None:
@@ -248,84 +243,26 @@ def _run(*command: str) -> str:
     return done.stdout
 
 
-def read_elsewhere(program: str, file: Path, folder: Path) -> str:
-    """The text of a file by another program."""
-    if program == "pandoc":
-        return _run("pandoc", "-t", "plain", "--wrap=none", str(file))
-    if program == "pdftotext":
-        return _run("pdftotext", "-layout", str(file), "-")
-    if program == "tesseract":
-        return "\n".join(_run("tesseract", str(page), "-") for page in draw_pages(file))
-    suffix = "csv" if program == "csv" else "txt:Text (encoded):UTF8"
-    return convert("soffice", file, suffix, folder).read_text("utf-8")
-
-
-def score(text: str, truth: Truth, milliseconds: float) -> Figures:
-    """How much of the truth a text has."""
-    lines = [" ".join(line.split()) for line in text.split("\n")]
-    true_words = Counter(
-        re.findall(r"\w+", " ".join([*truth.paragraphs, *map(" ".join, truth.rows)]))
-    )
-    found = Counter(re.findall(r"\w+", text))
-    extra = sum(count for word, count in (found - true_words).items() if word not in _NAMES)
-    joined = "\n".join(lines)
-    return Figures(
-        (true_words & found).total() / max(1, true_words.total()),
-        extra / max(1, found.total()),
-        _share(paragraph in joined for paragraph in truth.paragraphs),
-        _share(any(_holds_row(line, row) for line in lines) for row in truth.rows),
-        milliseconds,
-    )
-
-
-def _share(found: Iterator[bool]) -> float:
-    values = list(found)
-    return sum(values) / len(values) if values else 1.0
-
-
-def _holds_row(line: str, row: Sequence[str]) -> bool:
-    position = 0
-    for cell in row:
-        position = line.find(cell, position)
-        if position < 0:
-            return False
-        position += len(cell)
-    return True
-
-
-def measure(data: Path) -> dict[str, tuple[Figures, Figures | None]]:
-    """By format, the means of ours and of the other program."""
-    found: dict[str, tuple[Figures, Figures | None]] = {}
-    truths = make_truths(data)
-    with tempfile.TemporaryDirectory() as name:
-        for label, (maker, reader) in TEXTS.items():
-            some = truths[:SCANNED] if maker == "scan" else truths
-            found[label] = _measure_format(Path(name), some, label, _make_text(maker), reader)
-        tables = [Truth((), truth.rows) for truth in truths]
-        for suffix, reader in SHEETS.items():
-            found[suffix] = _measure_format(Path(name), tables, suffix, _make_sheet, reader)
-    return found
-
-
-def _make_text(maker: str) -> Callable[[Truth, str, Path], Path]:
-    def make(truth: Truth, suffix: str, folder: Path) -> Path:
-        if write := {"json": write_json, "code": write_code}.get(maker):
-            write(truth, target := folder / f"document.{suffix}")
-            return target
-        if maker == "columns":
-            write_columns(truth, source := folder / "columns.fodt")
-            return convert("soffice", source, suffix, folder)
-        source = folder / "document.html"
-        write_html(truth, source)
-        return _convert_page(maker, source, suffix, folder)
-
-    return make
+def make_file(question: Question, folder: Path) -> Path:
+    """A document in its format."""
+    maker, suffix = MAKERS[question.format], question.format.split()[0]
+    truth, target = question.truth, folder / f"document.{suffix}"
+    if maker == "sheet":
+        return _make_sheet(truth, suffix, folder)
+    if maker == "columns":
+        write_columns(truth, source := folder / "columns.fodt")
+        return convert("soffice", source, suffix, folder)
+    if write := {"json": write_json, "py": write_code}.get(maker):
+        write(truth, target)
+        return target
+    write_html(truth, source := folder / "document.html")
+    return _convert_page(maker, source, suffix, folder)
 
 
 def _convert_page(maker: str, page: Path, suffix: str, folder: Path) -> Path:
     if maker == "html":
         return page
-    if maker == "mail":
+    if maker == "eml":
         return write_mail(page)
     if maker == "slides":
         return convert("soffice", convert("pandoc", page, "pptx", folder), suffix, folder)
@@ -345,79 +282,72 @@ def _make_sheet(truth: Truth, suffix: str, folder: Path) -> Path:
     return source if suffix == "csv" else convert("soffice", source, suffix, folder)
 
 
-def _measure_format(
-    folder: Path,
-    truths: Sequence[Truth],
-    label: str,
-    make: Callable[[Truth, str, Path], Path],
-    reader: str,
-) -> tuple[Figures, Figures | None]:
-    suffix = label.split()[0]
-    ours, others = list[Figures](), list[Figures]()
-    for truth in truths:
-        file = make(truth, suffix, folder)
-        started = time.process_time()
+# --- figures -------------------------------------------------------------------------------------
+
+
+def measure(question: Question, _: Bench) -> Iterator[Outcome]:
+    """What comes out of a document."""
+    truth, suffix = question.truth, question.format.split()[0]
+    if MAKERS[question.format] == "sheet":
+        truth = Truth((), truth.rows)
+    with tempfile.TemporaryDirectory() as name:
+        file = make_file(question, Path(name))
         try:
             text = read_body(file.read_bytes(), suffix=f".{suffix}").text
         except UnreadablePage:
             text = ""
-        ours.append(score(text, truth, 1000 * (time.process_time() - started)))
-        if reader:
-            (folder / "read").mkdir(exist_ok=True)
-            others.append(score(read_elsewhere(reader, file, folder / "read"), truth, 0.0))
-    return _mean(ours), _mean(others) if others else None
+    yield Outcome(question.format, *score(text, truth))
 
 
-def _mean(rows: Sequence[Figures]) -> Figures:
-    return Figures(*(sum(column) / len(column) for column in zip(*rows, strict=True)))
-
-
-def report(found: dict[str, tuple[Figures, Figures | None]]) -> str:
-    """The figures as Markdown."""
-    lines = [
-        "| format | words | not in it | paragraphs | table rows | ms | read by | words | "
-        "paragraphs | table rows |",
-        f"|{'---|' * 10}",
-    ]
-    readers = {**{label: reader for label, (_, reader) in TEXTS.items()}, **SHEETS}
-    readers |= {"xlsx": "LibreOffice", "ods": "LibreOffice"}
-    for label, (ours, other) in found.items():
-        cells = [label, *map(_percent, ours[:4]), f"{ours.milliseconds:.0f}", readers[label] or "-"]
-        cells += map(_percent, (other.words, *other[2:4])) if other else ["-"] * 3
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"{DOCUMENTS} documents a format, of {SECTIONS * PARAGRAPHS} paragraphs and a table of "
-            f"{ROWS} rows; sheets have the table alone.",
-            "*words*: of the document that come out; *not in it*: of those that come out;",
-            "*paragraphs*: word for word on one line; *table rows*: all cells in order on one",
-            "line. The columns behind *read by* are of that program (`pdftotext` with `-layout`,",
-            "which keeps the lines of a page; `tesseract` at its defaults, on images of pages).",
-            f"One document is scanned, at {DPI} dots an inch. A column of a page is too narrow for",
-            "the table: its cells are wrapped.",
-        ]
+def score(text: str, truth: Truth) -> tuple[float, float, float, float]:
+    """How much of the truth a text has."""
+    lines = [" ".join(line.split()) for line in text.split("\n")]
+    told = " ".join([*truth.paragraphs, *map(" ".join, truth.rows)])
+    true, found = (Counter(re.findall(r"\w+", one)) for one in (told, text))
+    extra = sum(count for word, count in (found - true).items() if word not in _NAMES)
+    joined = "\n".join(lines)
+    return (
+        (true & found).total() / max(1, true.total()),
+        extra / max(1, found.total()),
+        _share(paragraph in joined for paragraph in truth.paragraphs),
+        _share(any(_holds_row(line, row) for line in lines) for row in truth.rows),
     )
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}%"
+def _share(found: Iterator[bool]) -> float:
+    values = list(found)
+    return sum(values) / len(values) if values else 1.0
 
 
-def report_or_skip(data: Path) -> str:
-    """The section of the page; the programs that are missing where it cannot be measured."""
-    if missing := [program for program in PROGRAMS if shutil.which(program) is None]:
-        return f"Skipped: not installed: {', '.join(missing)}."
-    return report(measure(data))
+def _holds_row(line: str, row: Sequence[str]) -> bool:
+    position = 0
+    for cell in row:
+        position = line.find(cell, position)
+        if position < 0:
+            return False
+        position += len(cell)
+    return True
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m evals.documents", description=__doc__)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
-    print(report_or_skip(parser.parse_args().data))
-
+EVALUATION = Evaluation(
+    title="What comes out of documents",
+    load=load,
+    measure=measure,
+    needs="worldcup",
+    score="words",
+    tables=(
+        Table(
+            {"format": "format"},
+            {
+                "n": size,
+                "words": share("words"),
+                "not in it": share("extra"),
+                "paragraphs": share("paragraphs"),
+                "table rows": share("rows"),
+            },
+        ),
+    ),
+)
 
 if __name__ == "__main__":
-    main()
+    main("documents")

@@ -1,29 +1,23 @@
-"""Whether the engine without a model answers in every language at least as often as a plain search.
+"""Whether the engine without a model answers in every language at least as often as plain search.
 
-`python -m evals.languages [--misses]`: ten languages besides English, six pages in the style of an
-encyclopedia each, as a corpus of that language, and four questions a page with the words that
-answer (`languages.toml`). Against it stands one sentence: the best by BM25 of the page that
-answers, which is given, over plain words; Chinese and Japanese are cut into pairs of characters.
-Each question is asked twice: of pages with their titles, and of pages with a number for a title.
-Tables were made with the first, third and fifth page of each language in view (`tune`).
+Ten languages besides English, six pages in the style of an encyclopedia each, as a corpus of that
+language, and four questions a page with the words that answer (`evals/languages.toml`); all of it
+is invented. *right*: the answer is no abstention, and the words that answer stand in it. *best BM25
+sentence*: one sentence of the very page, by words as they are written; pairs of characters of
+Chinese and Japanese. Tables of words were made with every second page in view (`tune`).
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import re
-import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from evals.extractive import HALVES
+from evals.harness import HALVES, Bench, Evaluation, Table, main, share, size, write_rows
 
 PAGES = Path(__file__).with_name("languages.toml")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+|[^\W\u3040-\u30ff\u3400-\u9fff]+")
@@ -40,22 +34,30 @@ class Page(NamedTuple):
     asked: tuple[tuple[str, str], ...]
 
 
-class Answered(NamedTuple):
-    """What became of one question."""
+class Question(NamedTuple):
+    """A question about a page, and the words that answer."""
 
     page: Page
-    titled: bool  # pages have their titles
-    question: str
+    text: str
     gold: str
+
+
+class Outcome(NamedTuple):
+    """What became of a question: of pages with their titles, and of pages without."""
+
+    question: Question
     answer: str  # empty where it abstained
+    bare: str  # without titles
     read: bool  # the page that answers
-    status: str
-    plain: str  # the best sentence of that page
+    plain: bool  # its best sentence by BM25 answers
 
     @property
     def right(self) -> bool:
-        """Whether the answer holds the words that answer."""
-        return contains(self.answer, self.gold)
+        return contains(self.answer, self.question.gold)
+
+    @property
+    def bare_right(self) -> bool:
+        return contains(self.bare, self.question.gold)
 
 
 def load_pages() -> list[Page]:
@@ -69,6 +71,12 @@ def load_pages() -> list[Page]:
         if missing := [gold for _, gold in page.asked if not contains(page.text, gold)]:
             raise ValueError(f"{page.title}: {missing[0]} does not stand in the text")
     return made
+
+
+def load(_: Path) -> Iterator[Question]:
+    """Every question, those of the half that tables were not made with first."""
+    for page in sorted(load_pages(), key=lambda page: page.half):
+        yield from (Question(page, *pair) for pair in page.asked)
 
 
 def contains(text: str, gold: str) -> bool:
@@ -103,113 +111,63 @@ def best_sentence(text: str, question: str) -> str:
     return pieces[max(range(len(pieces)), key=lambda n: score(bags[n]))]
 
 
-def ask(question: tuple[Page, str, str], work: Path, titled: bool) -> Answered:
-    """Run one question with the product over the pages of its language."""
-    from agent.run import research
-    from agent.settings import Settings
-
-    page, text, gold = question
-    corpus = work / f"{page.language}-{titled}.jsonl"
-    settings = Settings(offline=True, corpus=corpus, cache_dir=work, runs_dir=work / "runs")
-    run = research(text, settings)
-    for _ in run:
-        pass
-    answer = run.answer()
-    told = answer.answer if answer.status in ("complete", "partial") else ""
-    read = any(source.page.text == page.text for source in run.research.sources)
-    plain = best_sentence(page.text, text)
-    return Answered(page, titled, text, gold, told, read, answer.status, plain)
-
-
-def write_corpora(pages: Sequence[Page], work: Path) -> None:
+def prepare(questions: Sequence[Question], bench: Bench) -> None:
     """A corpus for each language, with titles and without."""
+    pages = list(dict.fromkeys(question.page for question in questions))
     for titled in (True, False):
         for language in {page.language for page in pages}:
-            rows = [
+            rows = (
                 {"title": page.title if titled else f"{n}", "text": page.text}
                 for n, page in enumerate(pages)
                 if page.language == language
-            ]
-            lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            (work / f"{language}-{titled}.jsonl").write_text(lines, "utf-8")
+            )
+            write_rows(bench.work / f"{language}-{titled}.jsonl", rows)
 
 
-def measure() -> list[Answered]:
-    """All questions, with titles and without."""
-    pages = load_pages()
-    asked = [(page, *pair) for page in pages for pair in page.asked]
-    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(2) as pool:
-        work = Path(folder)
-        write_corpora(pages, work)
-        return [
-            answered
-            for titled in (True, False)
-            for answered in pool.map(partial(ask, work=work, titled=titled), asked, chunksize=12)
-        ]
+def measure(question: Question, bench: Bench) -> Iterator[Outcome]:
+    """Ask a question of the pages of its language."""
+    told = {}
+    for titled in (True, False):
+        corpus = bench.work / f"{question.page.language}-{titled}.jsonl"
+        run = bench.run(question.text, corpus)
+        answer = run.answer()
+        told[titled] = answer.answer if answer.status in ("complete", "partial") else ""
+        if titled:
+            read = any(s.page.text == question.page.text for s in run.research.sources)
+    plain = contains(best_sentence(question.page.text, question.text), question.gold)
+    yield Outcome(question, told[True], told[False], read, plain)
 
 
-HEAD = (
-    "| language | half | n | **right** | best BM25 sentence of the page that answers | page read "
-    "| abstained | right, pages without titles | abstained, without titles |\n"
-    f"|{'---|' * 9}"
+def _tell_miss(one: Outcome) -> str:
+    if one.question.page.half != "tune" or (one.right and one.bare_right):
+        return ""
+    won = " (BM25 is right)" if one.plain else ""
+    asked = f"{one.question.page.language}: {one.question.text} = {one.question.gold}{won}"
+    return f"{asked}\n   {one.answer}\n   {one.bare}"
+
+
+EVALUATION = Evaluation(
+    title="Answers without a model: ten languages",
+    load=load,
+    prepare=prepare,
+    measure=measure,
+    tables=(
+        Table(
+            {"language": "question.page.language", "half": "question.page.half"},
+            {
+                "n": size,
+                "**right**": share("right"),
+                "best BM25 sentence of the page that answers": share("plain"),
+                "page read": share("read"),
+                "abstained": share(lambda one: not one.answer),
+                "right, pages without titles": share("bare_right"),
+                "abstained, without titles": share(lambda one: not one.bare),
+            },
+            total=True,
+        ),
+    ),
+    missed=_tell_miss,
 )
 
-
-def report(made: Sequence[Answered]) -> str:
-    """The part of RESULTS.md."""
-    return "\n".join(
-        [
-            HEAD,
-            *_rows(made),
-            "",
-            "*right*: the answer is no abstention, and the words that answer stand in it. *best",
-            "BM25 sentence*: one sentence of the very page, by words as they are written; pairs of",
-            "characters of Chinese and Japanese. Pages and questions are invented.",
-        ]
-    )
-
-
-def _rows(made: Sequence[Answered]) -> Iterator[str]:
-    languages = dict.fromkeys(one.page.language for one in made)
-    for half in HALVES:
-        own = [one for one in made if one.page.half == half]
-        for language in languages:
-            yield _row(language, half, [one for one in own if one.page.language == language])
-        yield _row("all", half, own)
-
-
-def _row(language: str, half: str, own: Sequence[Answered]) -> str:
-    titled, bare = ([one for one in own if one.titled == way] for way in (True, False))
-    shares = (
-        [contains(one.plain, one.gold) for one in titled],
-        [one.read for one in titled],
-        [not one.answer for one in titled],
-        [one.right for one in bare],
-        [not one.answer for one in bare],
-    )
-    right = sum(one.right for one in titled) / len(titled)
-    cells = " | ".join(f"{sum(share) / len(share):.0%}" for share in shares)
-    return f"| {language} | {half} | {len(titled)} | **{right:.0%}** | {cells} |"
-
-
-def _misses(made: Sequence[Answered]) -> Iterator[str]:
-    """What was not answered of the half to tune on; that of the other half stays unseen."""
-    for one in made:
-        if not one.right and one.page.half == "tune":
-            won = " (BM25 is right)" if contains(one.plain, one.gold) else ""
-            titled = "" if one.titled else " (no titles)"
-            yield f"{one.page.language}{titled}: {one.question} = {one.gold}{won}\n   {one.answer}"
-
-
-def main() -> None:
-    """Measure and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m evals.languages")
-    parser.add_argument("--misses", action="store_true", help="what of the half `tune` was missed")
-    made = measure() if (given := parser.parse_args()) else []
-    print(report(made))
-    if given.misses:
-        print("\n".join(_misses(made)))
-
-
 if __name__ == "__main__":
-    main()
+    main("languages")

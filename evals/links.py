@@ -1,19 +1,17 @@
-"""Measures whether a citation's link opens a real page at its quote, in a real browser.
+"""Whether a citation's link opens a real page at its quote, in a real browser.
 
-`python -m evals.links [--data DIR]`: quotes drawn by SHA-1 from the text that
-`agent.pages` takes out of each page; the page itself is served on loopback and opened in
-headless Chromium by the link of the citation. 4,000 empty pixels are added above and below the
-content, so that the quote is in view only if the browser has scrolled to it.
+Quotes are drawn by SHA-1 from the text of the first 60 pages of each set; the page itself is served
+on loopback and opened in headless Chromium by the link of the citation. *opened at the quote*: the
+quote's first word is in view after a fresh navigation, 4,000 pixels of nothing above the page;
+where the same words stand on it more often, the place that the citation means. *several*: up to
+three sentences or rows.
 """
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import hashlib
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -22,15 +20,14 @@ from agent.documents import sniff
 from agent.documents.reading import read_body
 from agent.evidence import is_row, split_sentences
 from agent.evidence.links import quote_link
+from evals.harness import Bench, Evaluation, Table, count, main, share, size
+from evals.page_kinds import load_articles
+from evals.slots import read_pages
 from tests.support.browser import Browser, Tab, find_chromium
 from tests.support.page_server import PageServer, reply
 
-ROOT = Path(__file__).resolve().parents[1]
+MOST = 60  # pages of each set
 HTML = "Content-Type: text/html; charset=utf-8"
-KINDS = ("sentence", "several", "part", "row")
-NOTE = """The first 60 pages of each set. *opened at the quote*: the quote's first word is in view
-after a fresh navigation, 4,000 pixels of nothing above the page; where the same words stand on
-it more often, the place that the citation means. *several*: up to three sentences or rows."""
 TALL = "<div style='height:4000px'></div>"
 
 #: Finds the words of a quote in the page, without blanks and punctuation. The value has, for each
@@ -68,6 +65,15 @@ FIND = r"""
 """
 
 
+class WebPage(NamedTuple):
+    """A real page."""
+
+    set: str
+    title: str
+    url: str
+    body: bytes
+
+
 class DrawnQuote(NamedTuple):
     """A quote of a page: where it stands in the page's stored text."""
 
@@ -79,20 +85,26 @@ class DrawnQuote(NamedTuple):
 class OpenedLink(NamedTuple):
     """The result of opening a link. `right` is None where the page does not show the quote."""
 
-    name: str
-    kind: str
-    right: bool | None
-    quote: str
+    page: WebPage
+    quote: DrawnQuote
+    words: str
     link: str
+    right: bool | None
 
 
-def load_pages(data: Path) -> Iterator[tuple[str, str, str, bytes]]:
-    """Yield set, name, URL and body of each page."""
-    for file in sorted((data / "pages/article_html").glob("*.html.gz")):
-        yield "articles", file.name[:16], "https://e.org/", gzip.decompress(file.read_bytes())
-    with gzip.open(data / "worldcup/wikipedia_pages.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for row in map(json.loads, lines):
-            yield "wikipedia", row["title"], row["url"], row["html"].encode()
+def load_web_pages(data: Path) -> Iterator[WebPage]:
+    """The real pages: articles, and pages of Wikipedia."""
+    for one in load_articles(data):
+        yield WebPage("articles", one.url, one.url, one.html)
+    for row in read_pages(data):
+        yield WebPage("wikipedia", row["title"], row["url"], row["html"].encode())
+
+
+def load(data: Path) -> list[WebPage]:
+    """The first pages of each set; none without a browser."""
+    pages = list(load_web_pages(data)) if find_chromium() else []
+    sets = dict.fromkeys(page.set for page in pages)
+    return [page for name in sets for page in [p for p in pages if p.set == name][:MOST]]
 
 
 def draw_quotes(text: str, name: str) -> Iterator[DrawnQuote]:
@@ -120,7 +132,17 @@ def prepare_page(body: bytes) -> bytes:
     return (f"{head}{TALL}{end}{rest}" if end else text + TALL).encode()
 
 
-def open_link(tab: Tab, base: str, name: str, text: str, quote: DrawnQuote) -> OpenedLink:
+def measure(page: WebPage, _: Bench) -> Iterator[OpenedLink]:
+    """Open every drawn quote of a page."""
+    text = read_body(page.body, "text/html", page.url).text
+    quotes = draw_quotes(text, page.title)
+    with Browser(find_chromium() or "") as browser, PageServer() as server:
+        server.answers["/"] = reply(prepare_page(page.body), "200 OK", HTML)
+        with browser.tab(1280, 800) as tab:
+            yield from (open_link(tab, f"{server.url}/", page, text, quote) for quote in quotes)
+
+
+def open_link(tab: Tab, base: str, page: WebPage, text: str, quote: DrawnQuote) -> OpenedLink:
     """Open one link, and see whether the quote is in view."""
     words = text[quote.start : quote.end]
     address = quote_link(f"{base}?{quote.kind}", text, quote.start, quote.end)
@@ -130,59 +152,27 @@ def open_link(tab: Tab, base: str, name: str, text: str, quote: DrawnQuote) -> O
     before = len([m for m in re.finditer(re.escape(words), text) if m.start() < quote.start])
     same = len(seen) == len(re.findall(re.escape(words), text))
     right = seen[before][0] if same else any(first for first, _ in seen)
-    return OpenedLink(name, quote.kind, bool(right) if seen else None, words, address)
+    return OpenedLink(page, quote, words, address, bool(right) if seen else None)
 
 
-def measure(data: Path, most: int = 60) -> list[OpenedLink]:
-    """Open every drawn quote of at most `most` pages of each set."""
-    found: list[OpenedLink] = []
-    program = find_chromium()
-    if program is None:
-        return found
-    count: Counter[str] = Counter()
-    with Browser(program) as browser, PageServer() as server, browser.tab(1280, 800) as tab:
-        for name, title, url, body in load_pages(data):
-            count[name] += 1
-            if count[name] > most:
-                continue
-            path = f"/{len(found)}-{count[name]}"
-            server.answers[path] = reply(
-                prepare_page(body), "200 OK", "Content-Type: text/html; charset=utf-8"
-            )
-            text = read_body(body, "text/html", url).text
-            for quote in draw_quotes(text, title):
-                found.append(open_link(tab, server.url + path, name, text, quote))
-    return found
-
-
-def report(found: list[OpenedLink]) -> str:
-    """The part of RESULTS.md."""
-    if not found:
-        return "Skipped: chromium is not installed."
-    lines = ["| pages | quote | n | opened at the quote | quote not on the page |"]
-    lines.append("|---|---|---|---|---|")
-    for name in dict.fromkeys(one.name for one in found):
-        for kind in (*KINDS, "all"):
-            some = [o for o in found if o.name == name and kind in (o.kind, "all")]
-            shown = [o.right for o in some if o.right is not None]
-            share = f"{sum(shown) / len(shown):.1%}" if shown else ""
-            lines.append(f"| {name} | {kind} | {len(shown)} | {share} | {len(some) - len(shown)} |")
-    return "\n".join([*lines, "", NOTE])
-
-
-def main() -> None:
-    """Measure and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m evals.links")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
-    parser.add_argument("--most", type=int, default=60, help="pages of each set")
-    parser.add_argument("--wrong", action="store_true", help="list the links that failed")
-    given = parser.parse_args()
-    found = measure(given.data.resolve(), given.most)
-    for one in found:
-        if given.wrong and not one.right:
-            print(json.dumps(one._asdict(), ensure_ascii=False))
-    print(report(found))
-
+EVALUATION = Evaluation(
+    title="Links that open at the quote, in a browser",
+    load=load,
+    measure=measure,
+    needs="pages",
+    tables=(
+        Table(
+            {"pages": "page.set", "quote": "quote.kind"},
+            {
+                "n": size,
+                "opened at the quote": share("right"),
+                "quote not on the page": count(lambda one: one.right is None),
+            },
+        ),
+        Table({"pages": "page.set"}, {"n": size, "opened at the quote": share("right")}),
+    ),
+    missed=lambda one: f"{one.words}\n   {one.link}" if one.right is False else "",
+)
 
 if __name__ == "__main__":
-    main()
+    main("links")

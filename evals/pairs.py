@@ -8,9 +8,6 @@ ones in other words are `paraphrases.toml`, and templates over the matches of th
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -21,7 +18,8 @@ from typing import Any, NamedTuple
 
 from agent.evidence import split_sentences
 from agent.evidence.names import find_names
-from evals.extractive import ROOT
+from evals.harness import ROOT, draw, read_rows
+from evals.questions import load_passages
 
 DEMO = ROOT / "agent/demo"
 PARAPHRASES = Path(__file__).with_name("paraphrases.toml")
@@ -135,11 +133,8 @@ class Fact(NamedTuple):
 
 def load_facts(data: Path) -> list[Fact]:
     """A fixed sample of the facts whose sentence can be found."""
-    with gzip.open(data / "multihop/corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
-        corpus = {row["id"]: row for row in map(json.loads, lines)}
-    found: dict[str, Fact] = {}
-    text = (data / "multihop/questions.dev.jsonl").read_text("utf-8")
-    for question in map(json.loads, text.splitlines()):
+    corpus, found = load_passages(data), dict[str, Fact]()
+    for question in read_rows(data / "multihop/questions.dev.jsonl"):
         pages = [corpus[key] for key in question["gold"] if key in corpus]
         for subject, relation, thing in question.get("evidences", ()):
             for page in pages:
@@ -147,8 +142,7 @@ def load_facts(data: Path) -> list[Fact]:
                 if said and thing.casefold() not in subject.casefold():
                     fact = Fact(subject, relation, thing, said, page["text"])
                     found[" ".join(fact[:3])] = fact
-    order = sorted(found, key=lambda key: hashlib.sha1(key.encode()).hexdigest())
-    return [found[key] for key in order[:FACTS]]
+    return [found[key] for key in draw(found, str, FACTS)]
 
 
 def _find_sentence(thing: str, text: str) -> str:
@@ -213,10 +207,8 @@ def join_names(names: Sequence[str]) -> str:
 
 def load_matches(data: Path) -> list[Match]:
     """A fixed sample of matches that were won in the field, without own goals."""
-    with (data / "worldcup/matches.dev.jsonl").open(encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
+    rows = draw(read_rows(data / "worldcup/matches.dev.jsonl"), lambda row: str(row["match_id"]))
     rows = [r for r in rows if r["winner"] and r["referee"] and not r["penalties"]]
-    rows.sort(key=lambda row: hashlib.sha1(row["match_id"].encode()).hexdigest())
     matches = (_match(row) for row in rows if not any(g["own_goal"] for g in row["goals"]))
     return [m for m in matches if m.goals[0] > m.goals[1]][:MATCHES]
 
@@ -300,6 +292,8 @@ def swap(told: Told, known: Sequence[str]) -> Iterator[Pair]:
         is_new = claim not in said or kind == "another event's sentence"
         if claim and is_new and len(sentences_of(claim)) == 1:
             yield Pair(kind, False, claim, told.text, told.topic, told.pages, wrong)
+            if kind == "neighbouring name":
+                yield Pair("the same in its quote", False, claim, claim, told.topic, told.pages)
 
 
 def _exchange(text: str) -> str:
@@ -453,11 +447,15 @@ def build_pairs(data: Path) -> list[Pair]:
     told = list(demo_sentences())
     pairs = list(load_paraphrases())
     if (data / "worldcup").is_dir():
-        matches = load_matches(data)
-        told += [*fact_sentences(load_facts(data)), *told_matches(matches)]
-        pairs += retold_matches(matches)
-    known = list(
-        dict.fromkeys(s for one in told for leaf in one.pages for s in sentences_of(leaf.text))
-    )
+        matches, facts = load_matches(data), list(fact_sentences(load_facts(data)))
+        told += [*facts, *told_matches(matches)]
+        pairs += [*retold_matches(matches), *(_alter_quote(one) for one in facts)]
+    known = [s for one in told for leaf in one.pages for s in sentences_of(leaf.text)]
     pairs += [Pair("word for word", True, one.text, one.text, one.topic, one.pages) for one in told]
-    return pairs + [pair for one in told for pair in swap(one, known)]
+    return pairs + [pair for one in told for pair in swap(one, tuple(dict.fromkeys(known)))]
+
+
+def _alter_quote(told: Told) -> Pair:
+    """A true sentence with a quote that its page has not."""
+    quote = told.text.replace(" ", " of the ", 1)
+    return Pair("altered quote", True, told.text, quote, told.topic, told.pages)

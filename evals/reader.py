@@ -1,10 +1,10 @@
-"""A scripted model that searches for the names it reads, to measure where a strategy leads.
+"""A scripted model that reads and tells the truth: it answers when a prompt shows the answer.
 
-It sees prompts alone, as a model does. It knows the words of the question and, where the data set
-has them, the *relations* to follow (`director`, `place of birth`, `where did #1 die?`). It knows no
-name, title or answer that it has not read. It searches for the names in the shown passages that
-have no page of their own yet; names in sentences that fit the question come first. It never decides
-that it has read enough, so its usage is an upper limit.
+It understands what it is shown as a person does who knows the answer: of each passage that the
+question needs, some sentence that tells must stand in the prompt. Then it answers, cites them and
+wants no more. Else it says that the sources do not answer, and searches for the names in the shown
+passages that have no page of their own yet; names in sentences that fit the question come first.
+It knows no passage beforehand, and what it recognises is never used to search.
 """
 
 from __future__ import annotations
@@ -12,59 +12,99 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from agent.evidence import (
-    content_words,
-    estimate_tokens,
-    fold,
-    rank_texts,
-    split_sentences,
-    stop_words,
-)
+from agent.evidence import content_words, fold, rank_texts, split_sentences
 from agent.evidence.names import find_names
-from agent.llm import Generation
 from agent.llm.extractive.question import parse_question
 from agent.outside import Task
 from agent.outside.tools import Exchange
 from evals.judges import Word, judge_prompt
+from evals.questions import Passages, contains_answer
+from evals.scripted import Scripted, Shown, shown_sources
 
 QUERIES = 3
 SLOT = "what_is_asked"
-_SOURCE = re.compile(r'<source id="(\d+)" title="([^"]*)"[^>]*>(.*?)</source>', re.S)
+PAGES = 8  # calls of a turn that a report runs
+TURN, CALL = "\n<turn>\n", "\n<call>\n"
 _HIT = re.compile(r'<hit url="([^"]*)"')
 _QUERY = re.compile(r"^- (?:\[\w+\] )?(.+)$", re.M)
-PAGES = 8  # calls of a turn that a report runs
-TURNS = 5  # of a round of a report: the last one is left to end it
-TURN, CALL = "\n<turn>\n", "\n<call>\n"
 _SEARCHED = re.compile(r"^Search Queries: (.*)$", re.M)
 
 
-class Shown(NamedTuple):
-    """A source as a prompt shows it."""
+class Step(NamedTuple):
+    """A sub-question, and the names that must be read before it can be asked."""
 
-    n: int
-    title: str
-    text: str
+    query: str
+    needs: tuple[str, ...]
 
 
-class Reader:
-    """One question's reader; `relations` in the order in which they are followed."""
+class AnswerKey(NamedTuple):
+    """What a reader recognises: of each passage the sentences that tell, the best ones first."""
 
-    provider = "scripted"
+    answer: str
+    telling: tuple[tuple[str, ...], ...]
+
+
+def make_key(question: Mapping[str, Any], passages: Passages) -> AnswerKey:
+    """The key of a question.
+
+    A sentence tells if it has the answer, the answer of a step, or the title of another passage
+    that is needed; of a passage without such a sentence, every one does.
+    """
+    golds = [passages[gold] for gold in question["gold"]]
+    answers, steps = question["answers"], [tells for _, tells in _known_steps(question)]
+    telling = []
+    for passage in golds:
+        titles = [_bare(other["title"]) for other in golds if other is not passage]
+        sentences = [passage["text"][a:b] for a, b in split_sentences(passage["text"])]
+        best = [said for said in sentences if contains_answer(said, answers)]
+        linking = [said for said in sentences if contains_answer(said, [*steps, *titles])]
+        telling.append(tuple(dict.fromkeys([*best, *linking])) or tuple(sentences))
+    return AnswerKey(answers[0], tuple(telling))
+
+
+def make_steps(question: Mapping[str, Any]) -> list[Step]:
+    """The sub-questions that a data set tells, with the names in them as they are read."""
+    known = _known_steps(question)
+    answers = [tells for _, tells in known]
+    told = fold(question["question"])
+    steps = []
+    for text, _ in known:
+        filled = re.sub(r"#(\d)", lambda found: answers[int(found[1]) - 1], text)
+        named = {answers[int(n) - 1] for n in re.findall(r"#(\d)", text)}
+        named |= {a for a in answers if text.startswith(f"{a} >> ") and fold(a) not in told}
+        steps.append(Step(" ".join(filled.replace(">>", " ").split()), tuple(sorted(named))))
+    return steps
+
+
+def _known_steps(question: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Each step's question, as `subject >> relation` or in words, and its answer."""
+    if "evidences" in question:
+        return [(f"{subject} >> {asked}", told) for subject, asked, told in question["evidences"]]
+    steps = question.get("decomposition", [])
+    return [(step["question"], step["answer"]) for step in steps if isinstance(step, dict)]
+
+
+def _bare(title: str) -> str:
+    return re.sub(r"\s*\(.*?\)$", "", title)
+
+
+class HonestReader(Scripted):
+    """A reader of one question; with `steps` it asks sub-questions as soon as it can."""
+
     name = "reader"
 
-    def __init__(self, question: str, relations: Sequence[str] = ()) -> None:
+    def __init__(self, question: str, key: AnswerKey, steps: Sequence[Step] = ()) -> None:
+        super().__init__(self._reply)
         self._question = question
-        self._relations = tuple(relations)
-        self.spent: list[tuple[str, int]] = []  # the task and the prompt's tokens of each call
+        self._key = key
+        self._steps = tuple(steps)
+        self.has_answered = False
 
-    def generate(self, task: Task[Any], correction: str) -> Generation:
-        """Answer a task from its prompt."""
-        turns = [f"{_render_queries(turn)}\n{CALL.join(turn.results)}" for turn in task.exchanges]
-        prompt = TURN.join([task.prompt(), *turns])  # the conversation, as a model sees it
+    def _reply(self, task: Task[Any]) -> Mapping[str, Any]:
         answers = {
             "plan": self._plan_report,
             "gather": self._gather,
@@ -77,65 +117,63 @@ class Reader:
             "verify": self._verify,
             "mend": lambda _: {"answer": "", "citations": []},
         }
-        said = answers[task.name](prompt)
-        asked_for = [field for field in task.answer_type.model_fields if field in said]
-        text = json.dumps({field: said[field] for field in asked_for}, ensure_ascii=False)
-        spent = estimate_tokens(task.system_prompt()) + estimate_tokens(prompt)
-        self.spent.append((task.name, spent))
-        return Generation(text=text, input_tokens=spent, output_tokens=estimate_tokens(text))
+        return answers[task.name](self.read(task))
 
-    def warm(self) -> None:
-        """Nothing is needed."""
+    def read(self, task: Task[Any]) -> str:
+        """The conversation, as a model sees it."""
+        turns = [f"{_render_queries(turn)}\n{CALL.join(turn.results)}" for turn in task.exchanges]
+        return TURN.join([task.prompt(), *turns])
 
-    def close(self) -> None:
-        """Nothing is held."""
+    # --- what it understands -------------------------------------------------------------------
 
-    def probe(self) -> str:
-        """It can always be asked."""
-        return "it needs nothing"
+    def _recognise(self, shown: Sequence[Shown]) -> list[tuple[int, str]]:
+        """Of each passage that is needed the best sentence that is shown, with its source."""
+        texts = [(source.n, fold(source.text)) for source in shown]
+        found = []
+        for sentences in self._key.telling:
+            places = ((n, said) for said in sentences for n, text in texts if fold(said) in text)
+            found.extend(list(places)[:1])
+        return found
 
-    def cost_usd(self, generation: Generation) -> float:
-        """Nothing."""
-        return 0.0
+    def _understand(self, prompt: str) -> list[tuple[int, str]]:
+        """The sentences on which the answer stands; none if one is not shown."""
+        found = self._recognise(shown_sources(prompt))
+        return found if len(found) == len(self._key.telling) else []
 
-    # --- what it answers -----------------------------------------------------------------------
-
-    def _generate_queries(self, _: str) -> dict[str, Any]:
-        return {
-            "queries": self._first_queries(),
-            "slots": [{"name": SLOT, "description": "", "needed": False}],
-        }
+    def _answer(self, prompt: str) -> dict[str, Any]:
+        found = self._understand(prompt)
+        self.has_answered |= bool(found)
+        markers = "".join(f"[{n}]" for n in dict.fromkeys(n for n, _ in found))
+        rows = [{"source": n, "quote": said} for n, said in found]
+        return {"answer": f"{self._key.answer} {markers}." if found else "", "citations": rows}
 
     def _reflect(self, prompt: str) -> dict[str, Any]:
-        """What is asked of a reading; `generate` drops the fields that are not asked for."""
-        rows = [{"name": SLOT, "value": None, "source": None, "quote": ""}]
-        found = self._next_queries(prompt)
-        coverage = {"slots": rows, "need_more": True, "new_queries": found}
-        return {"answerable": True, **self._answer(prompt), **coverage}
+        found = self._understand(prompt)
+        queries = [] if found else self._next_queries(prompt)
+        coverage = {"slots": [self._fill(found)], "need_more": not found, "new_queries": queries}
+        return {"answerable": bool(found), **self._answer(prompt), **coverage}
+
+    def _fill(self, found: Sequence[tuple[int, str]]) -> dict[str, Any]:
+        """The slot's row: the answer, by a sentence that has it where there is one."""
+        if not found:
+            return {"name": SLOT, "value": None, "source": None, "quote": ""}
+        n, said = max(found, key=lambda row: contains_answer(row[1], [self._key.answer]))
+        return {"name": SLOT, "value": self._key.answer, "source": n, "quote": said}
 
     def _decide(self, prompt: str) -> dict[str, Any]:
+        if self._understand(prompt):
+            return {"action": "return_answer", **self._answer(prompt)}
         found = self._next_queries(prompt) if "<source" in prompt else self._first_queries()
         return {"action": "search_web", "queries": found}
 
-    def _answer(self, prompt: str) -> dict[str, Any]:
-        pieces = [
-            (s.n, s.text[a:b]) for s in _parse_sources(prompt) for a, b in split_sentences(s.text)
-        ]
-        if not pieces:
-            return {"answer": "", "citations": []}
-        scores = rank_texts([text for _, text in pieces], self._question)
-        n, text = pieces[scores.index(max(scores))]
-        return {"answer": f"{text} [{n}]", "citations": [{"source": n, "quote": text}]}
-
     def _verify(self, prompt: str) -> dict[str, Any]:
-        """Call a claim supported if a source that is shown has its words, else partial."""
-
-        def holds(text: str, source: Shown) -> bool:
-            return fold(text).rstrip(". ") in fold(source.text)
+        """A judge who knows: what has the answer is supported, and words that a source has."""
+        shown = [fold(source.text) for source in shown_sources(prompt)]
 
         def judge(text: str, _: set[int]) -> Word:
-            found = next((s.n for s in _parse_sources(prompt) if holds(text, s)), None)
-            return Word("supported" if found else "partial", found)
+            told = any(fold(text).rstrip(". ") in words for words in shown)
+            right = contains_answer(text, [self._key.answer])
+            return Word("supported" if told or right else "unsupported")
 
         return {"verdicts": judge_prompt(prompt, judge, {})}
 
@@ -149,20 +187,21 @@ class Reader:
         return {**about, "prioritized_sub_queries": rows}
 
     def _gather(self, prompt: str) -> dict[str, Any]:
-        """Search, read the hits, search for the names in them, read those hits; then end."""
+        """Search, read the best hits, end the round."""
         asked, *turns = prompt.split(TURN)
         if not turns:
-            queries = [html.unescape(query) for query in _QUERY.findall(asked)]
-        elif "<hit " in turns[-1]:
-            lists = (map(html.unescape, _HIT.findall(told)) for told in turns[-1].split(CALL))
-            ranked = [url for row in zip_longest(*lists) for url in row if url]
-            best = list(dict.fromkeys(ranked))[:PAGES]
-            return {"calls": [_tool_call("fetch_page", "url", url) for url in best]}
-        else:
-            queries = self._next_queries(prompt) if len(turns) == TURNS - 3 else []
-        return {"calls": [_tool_call("search_web", "query", query) for query in queries]}
+            queries = [html.unescape(query) for query in _QUERY.findall(asked)][:QUERIES]
+            return {"calls": [_tool_call("search_web", "query", query) for query in queries]}
+        if "<hit " not in turns[-1]:
+            return {"calls": []}
+        lists = (map(html.unescape, _HIT.findall(told)) for told in turns[-1].split(CALL))
+        ranked = [url for row in zip_longest(*lists) for url in row if url]
+        best = list(dict.fromkeys(ranked))[:PAGES]
+        return {"calls": [_tool_call("fetch_page", "url", url) for url in best]}
 
     def _gaps(self, prompt: str) -> dict[str, Any]:
+        if self._understand(prompt):
+            return {"gaps": [], "follow_up_queries": []}
         return {"gaps": ["what is asked"], "follow_up_queries": self._next_queries(prompt)}
 
     def _draft(self, prompt: str) -> dict[str, Any]:
@@ -171,51 +210,43 @@ class Reader:
         sentence = [{"text": text, "citations": rows}] if text else []
         return {"title": "Report", "summary": sentence, "confidence": "Low"}
 
+    # --- what it searches for ------------------------------------------------------------------
+
+    def _generate_queries(self, _: str) -> dict[str, Any]:
+        slots = [{"name": SLOT, "description": "", "needed": False}]
+        return {"queries": self._first_queries(), "slots": slots}
+
     def _first_queries(self) -> list[str]:
-        """Return the question, its names, and the sub-questions that depend on no other."""
-        named = list(parse_question(self._question).names)
-        ready = [relation for relation in self._relations if _is_independent(relation)]
+        """The question, the sub-questions that depend on no other, and its names."""
+        ready = [step.query for step in self._steps if not step.needs]
+        named = parse_question(self._question).names
         return _deduplicate([self._question, *ready, *named])[:QUERIES]
 
     def _next_queries(self, prompt: str) -> list[str]:
-        shown, before = _parse_sources(prompt), _earlier_queries(prompt)
-        found = self._unread_names(shown)
-        asked = [self._query_for(name) for name in found]
-        return [query for query in _deduplicate(asked) if fold(query) not in before][:QUERIES]
-
-    def _query_for(self, name: str) -> str:
-        """Return the query for a name: the name, with the words of the dependent relations."""
-        left = [relation for relation in self._relations if not _is_independent(relation)]
-        said = " ".join(re.sub(r"#\d", " ", relation) for relation in left)
-        plain = (word for word in re.findall(r"\w+", said) if word.casefold() not in stop_words())
-        return " ".join([name, *plain])
+        """The sub-questions that can be asked now, then the names that were read."""
+        shown = shown_sources(prompt)
+        read, before = [said for _, said in self._recognise(shown)], _earlier_queries(prompt)
+        ready = [s.query for s in self._steps if s.needs and _are_read(s.needs, read)]
+        found = _deduplicate([*ready, *self._unread_names(shown)])
+        return [query for query in found if fold(query) not in before][:QUERIES]
 
     def _unread_names(self, shown: Sequence[Shown]) -> list[str]:
-        """Return the names in the passages that have no page of their own, best first."""
-        own = {fold(_without_brackets(source.title)) for source in shown}
+        """The names in the passages that have no page of their own, best first."""
+        own = {fold(_bare(source.title)) for source in shown}
         told = fold(self._question)
         pieces = [(s.title, s.text[a:b]) for s in shown for a, b in split_sentences(s.text)]
-        wanted = f"{self._question} {' '.join(self._relations)}"
-        scores = rank_texts([f"{title}. {text}" for title, text in pieces], wanted)
+        scores = rank_texts([f"{title}. {text}" for title, text in pieces], self._question)
         best: dict[str, float] = {}
         for (_, text), score in zip(pieces, scores, strict=True):
             for name in dict.fromkeys(find_names(text)):
                 key = fold(name)
-                if key not in own and key not in told and len(content_words(name)) > 0:
+                if key not in own and key not in told and content_words(name):
                     best[name] = max(score, best.get(name, 0.0))
         return sorted(best, key=lambda name: -best[name])
 
 
-def relations(question: dict[str, Any]) -> list[str]:
-    """Return the relations that a data set gives for a question, without names to be found.
-
-    Of 2wiki's triples the relation alone; of musique's sub-questions the text, in which `#1` stands
-    for the answer to the first.
-    """
-    if "evidences" in question:
-        return list(dict.fromkeys(f"#1 >> {relation}" for _, relation, _ in question["evidences"]))
-    steps = question.get("decomposition", [])
-    return [step["question"].replace(">>", " ") for step in steps if isinstance(step, dict)]
+def _are_read(names: Sequence[str], sentences: Sequence[str]) -> bool:
+    return all(any(contains_answer(said, [name]) for said in sentences) for name in names)
 
 
 def _render_queries(turn: Exchange) -> str:
@@ -228,25 +259,10 @@ def _tool_call(name: str, argument: str, value: str) -> dict[str, Any]:
     return {"name": name, "arguments": {argument: value}}
 
 
-def _is_independent(relation: str) -> bool:
-    return "#" not in relation
-
-
-def _parse_sources(prompt: str) -> list[Shown]:
-    return [
-        Shown(int(n), html.unescape(title), html.unescape(text))
-        for n, title, text in _SOURCE.findall(prompt)
-    ]
-
-
 def _earlier_queries(prompt: str) -> set[str]:
     lists = (json.loads(html.unescape(line)) for line in _SEARCHED.findall(prompt))
     told = map(html.unescape, _QUERY.findall(prompt))
     return {fold(query) for query in (*told, *(q for queries in lists for q in queries))}
-
-
-def _without_brackets(title: str) -> str:
-    return re.sub(r"\s*\(.*?\)$", "", title)
 
 
 def _deduplicate(queries: Sequence[str]) -> list[str]:

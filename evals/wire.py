@@ -1,23 +1,20 @@
-"""Measures rounds, calls and tokens on invented questions: one-hop, two-hop and unanswerable.
+"""Rounds, calls and tokens of twenty invented questions, over the services' real wire formats.
 
-The services are on loopback and speak the real wire formats. The model is scripted and answers
-from its prompt alone, so the figures show what the program asks and spends, not how good a model
-is. `python -m evals.wire` prints one JSON object.
+Eight of one hop, eight of two, four that no page answers. The services are on loopback. The model
+is scripted and answers from its prompt alone, so the figures show what the program asks and spends,
+not how good a model is. *before the judge*: without the calls of `verify`.
 """
 
 from __future__ import annotations
 
-import json
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from statistics import mean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from agent.answer import Answer
 from agent.run import research
 from agent.settings import parse_settings
-from tests.support.services import ModelRequest, Services, count_prompt_tokens
+from evals.harness import Bench, Evaluation, Table, average, count, finish, main, size
+from tests.support.services import Services, count_prompt_tokens
 from tests.support.thinker import Fact, Thinker
 
 COMPANIES = (
@@ -38,15 +35,31 @@ class Case(NamedTuple):
     hits: dict[str, list[str]]
     thinker: Thinker
 
+    @property
+    def kind(self) -> str:
+        return "nobody says" if self.answer is None else f"{self.rounds} hops"
 
-def cases() -> list[Case]:
-    """Twenty questions: eight of one hop, eight of two, four that no page answers."""
-    made = []
+
+class Outcome(NamedTuple):
+    """What the program answered, asked and spent."""
+
+    case: Case
+    right: bool
+    rounds: int
+    calls: int
+    tokens: int
+    searches: int
+    pages: int
+    calls_before_judge: int
+    tokens_before_judge: int
+
+
+def load(_: Path) -> Iterator[Case]:
+    """The questions."""
     for i in range(20):
         company = f"{COMPANIES[i % len(COMPANIES)]} {'Works' if i < 10 else 'Labs'}"
         person, city = PEOPLE[i % len(PEOPLE)], CITIES[i % len(CITIES)]
-        made.append((_one_hop if i < 8 else _two_hop if i < 16 else _absent)(company, person, city))
-    return made
+        yield (_one_hop if i < 8 else _two_hop if i < 16 else _absent)(company, person, city)
 
 
 def _one_hop(company: str, person: str, _: str) -> Case:
@@ -78,58 +91,50 @@ def _absent(company: str, person: str, _: str) -> Case:
     return Case(question, 2, None, pages, {question: ["firm", "noise"]}, thinker)
 
 
-def ask(case: Case, services: Services, folder: Path) -> Answer:
+def measure(case: Case, bench: Bench) -> Iterator[Outcome]:
     """Answer a case, with services set up for it."""
-    services.pages, services.hits, services.think = case.pages, case.hits, case.thinker
-    run = research(case.question, parse_settings(services.environment(folder, CACHE_TTL="0")))
-    for _ in run:
-        pass
-    return run.answer()
+    with Services() as services:
+        services.pages, services.hits, services.think = case.pages, case.hits, case.thinker
+        settings = parse_settings(services.environment(bench.work, CACHE_TTL="0"))
+        answer = finish(research(case.question, settings)).answer()
+    own = [request for request in services.model_requests if request.task != "verify"]
+    right = answer.status == "complete" and str(case.answer) in answer.answer
+    used = answer.usage
+    yield Outcome(
+        case,
+        answer.status == "insufficient" if case.answer is None else right,
+        used.rounds,
+        used.llm_calls,
+        used.input_tokens,
+        used.searches,
+        used.pages,
+        len(own),
+        sum(map(count_prompt_tokens, own)),
+    )
 
 
-class Spent(NamedTuple):
-    """The model calls of an answer before its judge, and their prompt tokens."""
-
-    calls: int
-    tokens: int
-
-
-def spent_before_judge(asked: Sequence[ModelRequest]) -> Spent:
-    """What some requests cost without those of the judge, tokens as the services count them."""
-    own = [request for request in asked if request.task != "verify"]
-    return Spent(len(own), sum(count_prompt_tokens(request) for request in own))
-
-
-def is_right(case: Case, answer: Answer) -> bool:
-    """Whether an answer is the one that the case has, or abstains where it has none."""
-    if case.answer is None:
-        return answer.status == "insufficient"
-    return answer.status == "complete" and case.answer in answer.answer
-
-
-def measure() -> dict[str, Any]:
-    """Run all cases and return what the program asked and spent."""
-    made: list[tuple[Case, Answer]] = []
-    one_hop: list[Spent] = []
-    with Services() as services, tempfile.TemporaryDirectory() as folder:
-        for case in cases():
-            before = len(services.model_requests)
-            made.append((case, ask(case, services, Path(folder))))
-            if case.rounds == 1:
-                one_hop.append(spent_before_judge(services.model_requests[before:]))
-    answered = [(case, answer) for case, answer in made if case.answer]
-    return {
-        "questions": len(made),
-        "right": sum(is_right(case, answer) for case, answer in made),
-        "rounds_as_expected": sum(case.rounds == a.usage.rounds for case, a in made),
-        **{
-            f"{name}_per_answer": round(mean(getattr(a.usage, name) for _, a in answered), 2)
-            for name in ("llm_calls", "input_tokens", "searches", "pages")
-        },
-        "llm_calls_of_one_hop_before_judge": mean(spent.calls for spent in one_hop),
-        "input_tokens_of_one_hop_before_judge": round(mean(spent.tokens for spent in one_hop)),
-    }
-
+EVALUATION = Evaluation(
+    title="Rounds, calls and tokens with a scripted model",
+    load=load,
+    measure=measure,
+    tables=(
+        Table(
+            {"questions": "case.kind"},
+            {
+                "n": size,
+                "right": count("right"),
+                "rounds as expected": count(lambda one: one.rounds == one.case.rounds),
+                "model calls": average("calls", ".2f"),
+                "prompt tokens": average("tokens", ",.0f"),
+                "searches": average("searches"),
+                "pages": average("pages"),
+                "calls before the judge": average("calls_before_judge", ".2f"),
+                "tokens before the judge": average("tokens_before_judge", ",.0f"),
+            },
+            total=True,
+        ),
+    ),
+)
 
 if __name__ == "__main__":
-    print(json.dumps(measure()))
+    main("wire")

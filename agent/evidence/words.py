@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import tomllib
 import unicodedata
 from array import array
@@ -102,6 +103,8 @@ def count_words(text: str) -> int:
 
 # --- stems -------------------------------------------------------------------------------------
 
+#: A stemmer of Snowball holds the word that it is at, so that threads take turns.
+_STEMMING = threading.Lock()
 _ENDINGS = {"ies": "y", "sses": "ss", "ing": "", "ed": "", "es": "", "s": ""}
 
 
@@ -114,7 +117,8 @@ def stem(word: str, language: str = "en") -> str:
     """
     own = load_language(script_language(word) or language)
     if own.stemmer and len(word) <= LONGEST_WORD:
-        return strip_accents(str(_snowball(own.stemmer).stemWord(own.drop_article(word))))
+        with _STEMMING:
+            return strip_accents(str(_snowball(own.stemmer).stemWord(own.drop_article(word))))
     for ending, rest in _ENDINGS.items():
         if word.endswith(ending) and len(word) - len(ending) >= 4 and not word.endswith("ss"):
             return (word[: -len(ending)] + rest).rstrip("e")

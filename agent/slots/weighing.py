@@ -38,7 +38,7 @@ UNKNOWN_TOGETHER = 0.7
 ValueForm = Literal["row", "words", "sentence"]
 #: The share of unjudged values that were right, by form: the lower end of its 95 % interval, at
 #: most .95. Several witnesses that agree, and a title that names what is asked, told nothing apart.
-#: Source: the tune half of `python -m evals.calibration`, which prints these with `--fit`.
+#: Source: the tune half of `python -m evals.calibration`, whose last table has these.
 RIGHT: dict[ValueForm, float] = {"row": 0.95, "words": 0.66, "sentence": 0.51}
 #: How a judge's word multiplies the odds that a value is right. A model of 1.5 billion parameters
 #: called 46 of 55 true claims supported, and 34 of 65 that were not wholly true, one in a call.

@@ -4,7 +4,7 @@ The rules are patterns of English and Chinese questions. A broad question gets `
 relations, where the answer to one is what the next one asks about ("the director of the film that
 ..."), gets `loop`, and so does a comparison of facts. Everything else gets `slots`.
 
-How often the rules agree with the kinds of public question sets: `python -m evals.multihop`.
+How often the rules agree with the kinds of public question sets: `python -m evals.auto`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _CHINESE_RELATION = re.compile(r"的|所在|出生于|位于|由|创立|导演|�
 _CJK_CHARACTER = re.compile(f"[{CJK}]")
 #: The least number of relations that make a chain. A long question counts as one more relation.
 #: These three were chosen, like the patterns, on the half of the public sets kept for tuning: after
-#: a change run `python -m evals.multihop`.
+#: a change run `python -m evals.auto`.
 MIN_RELATIONS = 2
 MIN_CHINESE_RELATIONS = 2
 LONG_QUESTION = 10  # content words

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -21,7 +18,8 @@ from agent.evidence.credibility import (
     screen_sources,
 )
 from agent.state import Hit
-from evals.credibility import RatedDomain, auc, half
+from evals.credibility import RatedDomain, auc, gain, half, load, measure
+from evals.harness import Bench
 
 ROOT = Path(__file__).parents[2]
 QUESTION = "Who won the 2022 FIFA World Cup?"
@@ -201,7 +199,11 @@ def test_the_auc_counts_ties_half() -> None:
         RatedDomain("c", True),
         RatedDomain("d", False),
     ]
-    score = {"a": 0.9, "b": 0.4, "c": 0.4, "d": 0.3}.__getitem__
+    scores = {"a": 0.9, "b": 0.4, "c": 0.4, "d": 0.3}
+
+    def score(row: RatedDomain) -> float:
+        return scores[row.domain]
+
     assert auc(rows, score) == (1 + 1 + 0.5 + 1) / 4
     assert auc(rows[:1], score) == 0.5
 
@@ -211,11 +213,10 @@ def test_a_domain_stays_in_its_half() -> None:
     assert 150 < halves.count("tune") < 250 and half("site0.com") == halves[0]
 
 
-@pytest.mark.slow
-def test_ours_beats_the_plain_formula_on_real_ratings(data: Path) -> None:
-    command = [sys.executable, "-m", "evals.credibility", "--data", str(data / "credibility")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    for parts in json.loads(done.stdout).values():
-        found = parts["report"]
-        assert found["ours"] > 0.85 and found["interval"][0] > 0.2
-        assert parts["report_unlisted"]["gain"] >= 0  # the looks, on hosts that nobody wrote down
+@pytest.mark.parametrize("name", ["perennial", "citeunseen", "citeunseen_wide"])
+def test_ours_beats_the_plain_formula_on_real_ratings(name: str, data: Path) -> None:
+    rated = [question for question in load(data) if question[0] == name]
+    made = [one for question in rated for one in measure(question, Bench(data, data))]
+    unseen = [one for one in made if one.half == "report"]
+    assert auc(unseen, lambda one: one.ours) > 0.85 and gain(unseen) > 0.3
+    assert gain([one for one in unseen if one.unlisted]) >= 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import html
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -20,6 +22,7 @@ from agent.evidence import (
     split_passages,
     split_sentences,
 )
+from agent.evidence.words import stem
 from agent.state import Hit, Page, Source
 from tests.support.services import source_ids
 
@@ -213,3 +216,18 @@ def test_a_prompt_shows_a_sources_host_and_of_a_file_its_name_alone() -> None:
     of_row = excerpt.model_copy(update={"url": "file:///home/ann/private/cups.jsonl?id=7"})
     assert "cups" not in render_sources([of_row])
     assert ' site="e.org">' in render_sources([excerpt])
+
+
+def test_words_are_stemmed_alike_by_many_threads() -> None:
+    """A stemmer of Snowball holds the word that it is at: shared, it gave stems of two words."""
+    ends = [a + b for a in ("lich", "schaft", "keit", "ung") for b in ("en", "er", "es", "ern")]
+    read = stem.__wrapped__  # nothing is remembered
+    words = [begin + end for begin in ("haus", "kind", "freund", "arbeit") for end in ends]
+    alone, before = [read(word, "de") for word in words], sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            made = threads.map(lambda _: [read(word, "de") for word in words], range(16))
+            assert all(one == alone for one in made)
+    finally:
+        sys.setswitchinterval(before)

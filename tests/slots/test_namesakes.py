@@ -14,8 +14,8 @@ from agent.slots.namesakes import has_other_qualifier
 from agent.slots.rows import SlotValue
 from agent.slots.weighing import make_findings
 from agent.state import Finding, Page, Slot, Source
-from evals.namesakes import READERS, Case, StatedPage, load_cases, run_case
-from tests.support.services import Services
+from evals.harness import Bench
+from evals.namesakes import READERS, Case, StatedPage, load, run_case
 from tests.support.typed_slots import build_source
 
 TOPIC = "When was Ida Morn born?"
@@ -153,11 +153,9 @@ def test_has_other_qualifier() -> None:
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_each_thing_is_told_with_what_it_is(
-    reader: str, services: Services, tmp_path: Path
-) -> None:
-    [case] = [c for c in load_cases("tune") if c.question.startswith("When was Winter Orchard")]
-    answer = run_case(case, reader, tmp_path, services).answer
+def test_each_thing_is_told_with_what_it_is(reader: str, tmp_path: Path) -> None:
+    [case] = [c for c in load(tmp_path) if c.question.startswith("When was Winter Orchard")]
+    answer = run_case(case, reader, Bench(tmp_path, tmp_path)).answer
     slot = next(iter(answer.slots.values()))
     assert (answer.status, slot.status) == ("complete", "filled")
     assert {slot.of and slot.value, slot.alternatives[0].value} == {"1938", "2009"}
@@ -168,25 +166,22 @@ def test_each_thing_is_told_with_what_it_is(
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_sentences_alike_but_for_a_number_are_of_two_things(
-    reader: str, services: Services, tmp_path: Path
-) -> None:
+def test_sentences_alike_but_for_a_number_are_of_two_things(reader: str, tmp_path: Path) -> None:
     pages = tuple(
         StatedPage(f"Ida Morn ({of})", f"{of}.com", year, of, f"A {of}. {text.format(year)}")
         for of, year, text in (("singer", "1990", SINGER), ("judge", "1931", JUDGE))
     )
-    answer = run_case(Case("people", 2, TOPIC, pages), reader, tmp_path, services).answer
+    case = Case("tune", "people", 2, TOPIC, pages)
+    answer = run_case(case, reader, Bench(tmp_path, tmp_path)).answer
     assert answer.status == "complete" and not any("disagree" in one for one in answer.warnings)
     years = {claim.intro.split(": ")[1] for claim in answer.claims if claim.intro}
     assert years == {"1990", "1931"}
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_two_dates_of_one_person_are_a_disagreement(
-    reader: str, services: Services, tmp_path: Path
-) -> None:
-    [case] = [c for c in load_cases("tune") if c.question.startswith("When was Lena Corvath")]
-    answer = run_case(case, reader, tmp_path, services).answer
+def test_two_dates_of_one_person_are_a_disagreement(reader: str, tmp_path: Path) -> None:
+    [case] = [c for c in load(tmp_path) if c.question.startswith("When was Lena Corvath")]
+    answer = run_case(case, reader, Bench(tmp_path, tmp_path)).answer
     slot = next(iter(answer.slots.values()))
     assert (answer.status, slot.status, slot.of) == ("partial", "conflict", "")
     assert "of" not in slot.model_dump() and "of" not in slot.alternatives[0].model_dump()

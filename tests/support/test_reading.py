@@ -12,9 +12,18 @@ import pytest
 from agent.evidence import render_sources
 from agent.outside import Excerpt, Task
 from agent.state import Frozen
-from evals.honest_reader import HonestReader, make_key, make_steps
-from evals.multihop import ARMS, run_reader
-from evals.reading import Row, draw_questions, long_page, report, write_long_pages
+from evals.harness import Bench
+from evals.reader import HonestReader, make_key, make_steps
+from evals.reading import (
+    ARMS,
+    EVALUATION,
+    Outcome,
+    Trial,
+    draw_questions,
+    long_page,
+    write_long_pages,
+)
+from evals.scripted import run_scripted
 
 QUESTION: dict[str, Any] = {
     "id": "q",
@@ -159,7 +168,8 @@ def test_every_strategy_leads_it_to_both_passages(arm: str, tmp_path: Path) -> N
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text("".join(f"{json.dumps(row)}\n" for row in PASSAGES.values()), "utf-8")
     model = reader()
-    answer = run_reader(QUESTION, model, corpus, tmp_path, ARMS[arm]).answer()
+    bench = Bench(tmp_path, tmp_path)
+    answer = run_scripted(QUESTION["question"], model, corpus, bench, **ARMS[arm]).answer()
     assert "Uppsala" in answer.answer and answer.status in ("complete", "partial")
     before_judge = sum(tokens for task, tokens in model.spent if task != "verify")
     assert 0 < before_judge < answer.usage.input_tokens
@@ -189,9 +199,9 @@ def test_questions_are_drawn_from_one_half_by_their_ids(data: Path) -> None:
 
 
 def test_the_table_counts_tokens_by_right_answers_and_the_judge_apart() -> None:
-    shared = {"web": "short pages", "reader": "names", "arm": "a", "pages": 3}
-    right = Row("musique", cause="", calls=2, tokens=800, judge_calls=1, judge_tokens=300, **shared)
-    wrong = right._replace(cause="not read", calls=3, tokens=1600, judge_calls=0, judge_tokens=0)
-    line = next(line for line in report([right, wrong]).splitlines() if "several hops" in line)
-    cells = [cell.strip() for cell in line.split("|")[5:-1]]
-    assert cells == ["2", "**1**", "1,200", "**2,400**", "2.50", "0.50", "150", "3.0", *"0100"]
+    trial = Trial({**QUESTION, "half": "report"}, PASSAGES, "short pages", "names", "a")
+    right, wrong = Outcome(trial, "", 2, 800, 1, 300, 3), Outcome(trial, "lost", 3, 1600, 0, 0, 3)
+    told = EVALUATION.report([right, wrong])
+    line = next(line for line in told.splitlines() if "several hops" in line)
+    cells = [cell.strip() for cell in line.split("|")[6:-1]]
+    assert cells == ["2", "1", "1,200", "2,400", "2.50", "0.50", "150", "3.0", *"0001"]

@@ -24,7 +24,7 @@ from agent.slots.forms import to_typed
 from agent.state import Slot
 
 #: Words of a question that a sentence and its title may leave out: one in so many. Found on the
-#: tune half; run `python -m evals.filled` after a change.
+#: tune half; run `python -m evals.calibration` after a change.
 SPARE = 3
 TITLED = 0.66  # the share of what is asked in a title that makes its page one about it
 CHINESE = 0.6  # the share that may be left out in Chinese
