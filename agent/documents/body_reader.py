@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from agent.documents.body_text import BodyText, Mark, UnreadablePage
 from agent.documents.own_date import read_day
@@ -27,6 +29,10 @@ TIMEOUT = 10.0
 MAX_FILE_SECONDS = 120.0
 CRASH = "reading it ended the process that reads; it may be damaged or hostile"
 CUT = "only what was read in time is used"
+T = TypeVar("T")
+_DEFERRED = ConfigDict(defer_build=True)  # until the first answer, since it takes milliseconds
+_READ = TypeAdapter(BodyText, config=_DEFERRED)
+_MARKS: TypeAdapter[Iterable[Mark]] = TypeAdapter(list[Mark], config=_DEFERRED)
 MAX_NOTE = 500  # characters of what is told of text that was not read
 
 
@@ -168,9 +174,10 @@ class _BodyInParts:
     def take(self, answer: Any) -> BodyText | UnreadablePage | None:
         """The outcome, once it is answered. Raises WorkerEnded for what no worker answers."""
         match answer:
-            case {"done": [str(title), str(text), str(url), list(marks), str(note), str(date)]}:
-                note, day = sanitize_line(note, MAX_NOTE), read_day(date)
-                return BodyText(title, text, url, _parse_marks(marks), note, day)
+            case {"done": list(values)}:
+                read = _validate(_READ, values)
+                note, day = sanitize_line(read.note, MAX_NOTE), read_day(read.date)
+                return read._replace(marks=_sort_marks(read.marks), note=note, date=day)
             case {"failed": [str(reason), str(outcome)]}:
                 known: tuple[Outcome, ...] = get_args(Outcome)
                 found = (name for name in known if name == outcome)
@@ -178,23 +185,23 @@ class _BodyInParts:
             case {"part": [str(title), str(text), list(marks)]}:
                 self._title = title
                 self._parts.append(text)
-                self._marks += _parse_marks(marks)
+                self._marks += _validate(_MARKS, marks)
                 return None
         raise WorkerEnded(is_idle=False)
 
     def rest(self) -> BodyText | None:
         """What was read before the worker ended; None if it has no text."""
         text = "".join(self._parts)
-        return BodyText(self._title, text, "", tuple(self._marks), CUT) if text else None
+        return BodyText(self._title, text, "", _sort_marks(self._marks), CUT) if text else None
 
 
-def _parse_marks(values: list[Any]) -> tuple[Mark, ...]:
-    """The marks of places. Raises WorkerEnded for what no worker answers."""
-    marks: list[Mark] = []
-    for value in values:
-        match value:
-            case [int(offset), str(name), int() | None as number]:
-                marks.append((offset, name, number))
-            case _:
-                raise WorkerEnded(is_idle=False)
+def _validate(adapter: TypeAdapter[T], values: list[Any]) -> T:
+    """A value that a worker has answered. Raises WorkerEnded for what none answers."""
+    try:
+        return adapter.validate_python(values)
+    except ValidationError:
+        raise WorkerEnded(is_idle=False) from None
+
+
+def _sort_marks(marks: Iterable[Mark]) -> tuple[Mark, ...]:
     return tuple(sorted(marks, key=lambda mark: mark[0]))

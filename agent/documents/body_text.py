@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.characters import strip_controls
+from agent.documents.blocks import CitedSpan, TextBlock
 
 if TYPE_CHECKING:
     from agent.state import Outcome
 
 MAX_TEXT = 1_000_000  # characters of a page of the web
 MAX_FILE_TEXT = 5_000_000  # characters of a user's file in a format that has parts
+MAX_REPORT = 400_000  # characters of a report whose sentences are to be checked
 MAX_RAW_TITLE = 10_000  # characters of a title, before blanks are taken out
 MAX_PLACE = 120  # characters of the name of a place
 MAX_MARKS = 20_000  # of a document: behind the last one places are not known
@@ -32,7 +34,8 @@ class BodyText(NamedTuple):
 
     `url` is the one that it gives itself. `marks` are in the order of their offsets. `note` says
     what of it was not read, in words for the user. `date`, as YYYY-MM-DD, is when it was last
-    changed, or else published, as it says itself.
+    changed, or else published, as it says itself. A report has a form and blocks, too; `listed`
+    are sources with the labels that markers have for them.
     """
 
     title: str
@@ -41,6 +44,10 @@ class BodyText(NamedTuple):
     marks: tuple[Mark, ...] = ()
     note: str = ""
     date: str = ""
+    form: str = ""
+    blocks: tuple[TextBlock, ...] = ()
+    listed: tuple[tuple[str, str, str], ...] = ()  # label, URL, title
+    spans: tuple[CitedSpan, ...] = ()
 
 
 class UnreadablePage(ValueError):
@@ -61,18 +68,24 @@ def ignore_part(title: str, text: str, marks: Sequence[Mark]) -> None:
 
 
 class RawBody(NamedTuple):
-    """A body to read. `suffix` is that of a user's file; "" for a page of the web."""
+    """A body to read. `suffix` is that of a user's file; "" for a page of the web.
+
+    `is_report`: its sentences are to be checked, so its blocks are wanted with their links.
+    """
 
     data: bytes
     content_type: str = ""
     url: str = ""
     suffix: str = ""
+    is_report: bool = False
     on_part: OnPart = ignore_part
     depth: int = 0  # of attachments in attachments
 
     @property
     def max_chars(self) -> int:
         """Characters of text that are read."""
+        if self.is_report:
+            return MAX_REPORT
         return MAX_FILE_TEXT if self.suffix else MAX_TEXT
 
 
@@ -89,6 +102,7 @@ class PlacedText:
         self._source = source
         self._pieces: list[str] = []
         self._marks: list[Mark] = []
+        self._blocks: list[TextBlock] = []
         self._length = 0
         self._next: tuple[str, int | None] = ("", None)  # the place, if no mark is set
         self._handed = (0, 0, 0)  # pieces, characters and marks that were handed over
@@ -107,6 +121,21 @@ class PlacedText:
         """Add a part of any number of lines. `joint` is what separates it from the part before."""
         if text := normalize_text(text):
             self._append(text, place, None, joint)
+
+    def add_block(self, block: TextBlock | None, place: str = "", *, joint: str = "\n") -> None:
+        """Add a block, if there is one. A report keeps it, unless it stands beside the text.
+
+        With a joint that is no line break it is the rest of the block before.
+        """
+        if not block:
+            return
+        before = self._length
+        self.add(block.text, place, joint=joint)
+        if self._source.is_report and block.kind != "note" and before < self._length <= MAX_REPORT:
+            is_rest = self._blocks and joint != "\n"
+            start = before + len(joint) if before else 0
+            placed = block._replace(origin=((0, start),))
+            self._blocks.append(self._blocks.pop().join(block, joint) if is_rest else placed)
 
     def add_line(self, line: str, name: str, number: int) -> None:
         """Add a part that is one line, as `row 7` of a table; an empty one is left out."""
@@ -145,7 +174,9 @@ class PlacedText:
                 self.note or f"only its first {self._source.max_chars:,} characters were read"
             )
         marks = tuple(mark for mark in self._marks if mark[0] < len(text))
-        return BodyText(self.title, text, url, marks, self.note, self.date)
+        return BodyText(
+            self.title, text, url, marks, self.note, self.date, blocks=tuple(self._blocks)
+        )
 
     def _append(self, text: str, name: str, number: int | None, joint: str) -> None:
         if self.is_full:

@@ -1,4 +1,4 @@
-"""A page's title and text from its bytes: HTML, PDF, XML, plain text.
+"""A page's title and text from its bytes: HTML, XML, plain text.
 
 The pipeline of a page in HTML:
 
@@ -10,7 +10,7 @@ The pipeline of a page in HTML:
     -> boxes and tables back   html.py, at the placeholders that are left
     -> text                    normalize_text
 
-A PDF goes through `pdf.py`, plain text and XML straight from their characters to `normalize_text`.
+Plain text and XML go straight from their characters to `normalize_text`.
 """
 
 from __future__ import annotations
@@ -35,6 +35,10 @@ def read_html(source: RawBody) -> BodyText:
     from agent.documents.html.own_words import TEASER
     from agent.documents.html.walls import detect_wall
 
+    if source.is_report:
+        from agent.documents.reports.html import read_html_report
+
+        return read_html_report(source)
     page = _extract_html(sniff.decode(source.data, source.content_type), source.url)
     text = PlacedText(source, page.title)
     text.date, text.note = page.date, TEASER if page.is_teaser else ""
@@ -50,22 +54,6 @@ def read_html(source: RawBody) -> BodyText:
     if failure:
         raise failure
     return found
-
-
-def read_pdf(source: RawBody) -> BodyText:
-    """The pages, each with its number."""
-    from agent.documents.pdf.reader import add_pages
-
-    text = PlacedText(source)
-    try:
-        add_pages(text, source.data)
-    except ValueError as error:
-        if isinstance(error, UnreadablePage):
-            raise
-        raise UnreadablePage(f"it is {error}", "invalid") from None
-    if text.note and not text.has_text:
-        raise UnreadablePage(f"it has no text: {text.note}", "empty")
-    return text.finish()
 
 
 def read_plain_text(source: RawBody) -> BodyText:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from agent.documents.body_text import (
     BodyText,
     OnPart,
@@ -26,19 +24,19 @@ def read_body(
 ) -> BodyText:
     """Title and text of a page of the web; with a `suffix` such as `.md`, those of a user's file.
 
-    With `is_report` the text is a `ParsedReport` as JSON: its blocks with their links.
+    With `is_report` its blocks with their links are read, too.
 
     `content_type` is what the server declared. `on_part` gets each part that is ready early.
     Raises UnreadablePage, for an unknown format, an encrypted or broken document, or no text.
     """
+    source = RawBody(body, content_type, url, suffix.lower(), is_report, on_part)
     if is_report:
         from agent.documents.reports.parsing import parse_report
 
-        report = parse_report(body, suffix)
-        return BodyText(report.title, json.dumps(report._asdict(), ensure_ascii=False))
+        return parse_report(source)
     from agent.documents.registry import read_source
 
-    return read_source(RawBody(body, content_type, url, suffix.lower(), on_part))
+    return read_source(source)
 
 
 def warm() -> None:

@@ -80,7 +80,7 @@ FORMATS: tuple[Format, ...] = (
         "PDF",
         (".pdf",),
         ("application/pdf",),
-        _HERE + "extract:read_pdf",
+        _HERE + "pdf.reader:read_pdf",
         ("pypdfium2",),
         has_mark=True,
     ),

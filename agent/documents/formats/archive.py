@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
+from itertools import chain
 from typing import IO, Any, NamedTuple
 from urllib.parse import unquote
 
@@ -26,6 +27,7 @@ MAX_PART = (
 )
 MAX_STREAM = 400_000_000  # bytes of a part that is read in a stream
 MAX_UNPACKED = 400_000_000  # bytes of all parts together
+_MAIN_PARTS = ("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml")
 BOMB = "it unpacks to more than can be read"
 
 
@@ -83,16 +85,16 @@ class Archive:
     def relations(self, part: str) -> dict[str, tuple[str, str]]:
         """Of a part of Office Open XML: identifier -> kind of the relation, and the part it names.
 
-        The kind is the last segment of its type: `slide`, `worksheet`. External ones are left out.
+        The kind is the last segment of its type: `slide`, `worksheet`, `hyperlink`.
         """
         folder, name = posixpath.split(part)
         root = self.read_xml(posixpath.join(folder, "_rels", f"{name}.rels"))
         found: dict[str, tuple[str, str]] = {}
         for element in root if root is not None else ():
-            if element.get("TargetMode") == "External":
-                continue
             kind = (element.get("Type") or "").rpartition("/")[2]
-            target = resolve_part(folder, element.get("Target") or "")
+            target = element.get("Target") or ""
+            if element.get("TargetMode") != "External":
+                target = resolve_part(folder, target)
             found[element.get("Id") or ""] = (kind, target)
         return found
 
@@ -212,4 +214,5 @@ def text_of(element: Element | None) -> str:
 def main_part(archive: Archive) -> str:
     """The name of the part with the content of a document of Office Open XML; "" for none."""
     parts = (part for kind, part in archive.relations("").values() if kind == "officeDocument")
-    return next(parts, "")
+    usual = (name for name in _MAIN_PARTS if name in archive.names)
+    return next(chain(parts, usual), "")

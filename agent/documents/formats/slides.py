@@ -23,7 +23,7 @@ _REPEATED = frozenset("sldNum dt hdr ftr sldImg".split())
 def read_slides(source: RawBody) -> BodyText:
     """The text and tables of each slide in the order of the presentation, then its notes."""
     archive = Archive(source.data)
-    part = main_part(archive) or "ppt/presentation.xml"
+    part = main_part(archive)
     text = PlacedText(source, *core_properties(archive))
     for number, slide in enumerate(_slide_parts(archive, part), 1):
         lines = list(_lines_of(archive.read_xml(slide)))

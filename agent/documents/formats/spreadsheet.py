@@ -51,7 +51,7 @@ class _Workbook(NamedTuple):
 def read_spreadsheet(source: RawBody) -> BodyText:
     """The rows of each sheet that is shown; the hidden ones are noted."""
     archive = Archive(source.data)
-    part = main_part(archive) or "xl/workbook.xml"
+    part = main_part(archive)
     root, relations = archive.read_xml(part), archive.relations(part)
     text = PlacedText(source, *core_properties(archive))
     book = _read_workbook(archive, root, [(kind, name) for kind, name in relations.values()])

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from agent.documents.body_text import PlacedText, normalize_title
+from agent.documents.blocks import BlockBuilder
+from agent.documents.body_text import (
+    BodyText,
+    PlacedText,
+    RawBody,
+    UnreadablePage,
+    normalize_title,
+)
 from agent.documents.own_date import read_day
 from agent.documents.pdf.lines import PageLine, lines_of_text, read_lines
+from agent.documents.pdf.links import PageLink, find_links, read_links
 from agent.documents.pdf.ocr import ImageReader, find_tesseract, render_page
 from agent.documents.pdf.pages import PageJoiner
 
@@ -24,29 +32,34 @@ _GENERATED_TITLE = re.compile(
 )
 
 
-def add_pages(text: PlacedText, body: bytes) -> None:
-    """Add the pages of a PDF, with the lines of each paragraph joined; set title and date.
+class _Page(NamedTuple):
+    lines: Sequence[PageLine] = ()
+    links: Sequence[PageLink] = ()
+
+
+def read_pdf(source: RawBody) -> BodyText:
+    """The pages, each with its number, with the lines of each paragraph joined.
 
     Invisible text is kept, since it is the only text of a scan with OCR. Takes 5 ms a page. Each
     page is handed over as soon as it is read: what crashes later costs only the rest. Raises
-    ValueError: encrypted, broken.
+    UnreadablePage: encrypted, broken, without text.
     """
     import pypdfium2
 
     try:
-        document = pypdfium2.PdfDocument(body)
+        document = pypdfium2.PdfDocument(source.data)
     except pypdfium2.PdfiumError as error:
         fault = "needs a password" if "assword" in str(error) else "is broken"
-        raise ValueError(f"a PDF that {fault}") from None
+        raise UnreadablePage(f"it is a PDF that {fault}", "invalid") from None
     properties = document.get_metadata_dict(skip_empty=True)
-    title = str(properties.get("Title", ""))[:MAX_RAW_TITLE]
+    text = PlacedText(source, _choose_title(str(properties.get("Title", ""))[:MAX_RAW_TITLE]))
     text.date = read_day(properties.get("ModDate"), properties.get("CreationDate"))
     images = _ImagePages()
     joiner = PageJoiner(min(MAX_PAGES, len(document)))
-    for number, lines in enumerate(_read_pages(document, images), 1):
-        page = joiner.add(lines, number)
-        text.title = text.title or normalize_title(_choose_title(title, page.text))
-        text.add(page.text[:MAX_CHARS], f"page {number}", joint=page.joint)
+    for number, page in enumerate(_read_pages(document, images, has_links=source.is_report), 1):
+        joined = joiner.add(page.lines, number)
+        text.title = text.title or normalize_title(_first_line(joined.text))
+        _add_page(text, joined.text[:MAX_CHARS], page.links, f"page {number}", joined.joint)
         text.hand_over()
         if text.is_full:
             break
@@ -54,18 +67,42 @@ def add_pages(text: PlacedText, body: bytes) -> None:
         text.note = f"only the first {MAX_PAGES} of its {count} pages were read"
     elif images.unread:
         text.note = f"{images.unread} of its {count} pages are images; {images.remedy}"
+    if text.note and not text.has_text:
+        raise UnreadablePage(f"it has no text: {text.note}", "empty")
+    return text.finish()
 
 
-def _read_pages(document: Any, images: _ImagePages) -> Iterator[Sequence[PageLine]]:
-    """The lines of each page; none of a broken one."""
+def _read_pages(document: Any, images: _ImagePages, *, has_links: bool) -> Iterator[_Page]:
+    """The lines and links of each page; none of a broken one."""
     import pypdfium2
 
     for index in range(min(MAX_PAGES, len(document))):
         try:
             page = document[index]
-            yield read_lines(page.get_textpage()) or lines_of_text(images.read(page))
+            words = page.get_textpage()
+            lines = read_lines(words) or lines_of_text(images.read(page))
+            yield _Page(lines, list(read_links(document, page, words)) if has_links else ())
         except pypdfium2.PdfiumError:
-            yield ()
+            yield _Page()
+
+
+def _add_page(
+    text: PlacedText, page: str, links: Sequence[PageLink], place: str, joint: str
+) -> None:
+    """Add the lines of a page, each a block with the links that begin in it."""
+    found = find_links(page, links)
+    at = 0
+    for line in page.split("\n"):
+        builder, end = BlockBuilder(), at + len(line)
+        for start, stop, url in (link for link in found if at <= link[0] < end):
+            builder.add(page[at:start])
+            at, begun = min(stop, end), builder.length
+            builder.add(page[start:at])
+            builder.link(begun, url)
+        builder.add(page[at:end])
+        block = builder.build("paragraph")
+        text.add_block(block, place, joint=joint)
+        joint, at = ("\n" if block else joint), end + 1
 
 
 class _ImagePages:
@@ -94,10 +131,12 @@ class _ImagePages:
         return ImageReader(tesseract) if tesseract else None
 
 
-def _choose_title(metadata_title: str, text: str) -> str:
-    """The title in the metadata, unless a program filled it in; else the first line of text."""
+def _choose_title(metadata_title: str) -> str:
+    """The title in the metadata, unless a program filled it in."""
     title = " ".join(metadata_title.split())
-    if title and not _GENERATED_TITLE.match(title):
-        return title
+    return "" if _GENERATED_TITLE.match(title) else title
+
+
+def _first_line(text: str) -> str:
     first = next((line.strip() for line in text.split("\n") if len(line.strip()) > 3), "")
     return first if len(first) <= 200 else first[:199] + "…"

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from agent.documents.reports.blocks import MAX_TEXT, CitedSpan, ParsedReport
+from agent.documents.blocks import CitedSpan
+from agent.documents.body_text import MAX_REPORT, BodyText
 from agent.documents.reports.markdown import parse_markdown
 
 Json = dict[str, Any]
@@ -19,7 +20,7 @@ TEXTS = ("report", "answer", "output", "output_text", "content", "markdown", "te
 LISTS = ("citations", "sources", "references", "search_results", "source_urls")
 
 
-def parse_answer(value: object) -> ParsedReport:
+def parse_answer(value: object) -> BodyText:
     """The report in the JSON of an answer. Raises ValueError for JSON of another shape."""
     found = value if isinstance(value, dict) else {"output": value}
     for parse in (_parse_gemini, _parse_own, _parse_openai, _parse_listed):
@@ -28,7 +29,7 @@ def parse_answer(value: object) -> ParsedReport:
     raise ValueError("is JSON, but not an answer that this program knows")
 
 
-def _make(form: str, text: str, title: str, **parts: Any) -> ParsedReport:
+def _make(form: str, text: str, title: str, **parts: Any) -> BodyText:
     report = parse_markdown(text, form)
     listed = (*report.listed, *parts.get("listed", ()))
     return report._replace(
@@ -46,17 +47,17 @@ def _get(value: Json, *names: str) -> Any:
 
 
 def _text(value: object) -> str:
-    return value[:MAX_TEXT] if isinstance(value, str) else ""
+    return value[:MAX_REPORT] if isinstance(value, str) else ""
 
 
 def _number(value: object) -> int:
-    return value if isinstance(value, int) and 0 <= value <= MAX_TEXT * 4 else 0
+    return value if isinstance(value, int) and 0 <= value <= MAX_REPORT * 4 else 0
 
 
 # --- OpenAI, and whatever speaks like it ---------------------------------------------------------
 
 
-def _parse_openai(value: Json) -> ParsedReport | None:
+def _parse_openai(value: Json) -> BodyText | None:
     """A response with `output`, or a completion with `choices`, with `url_citation` annotations."""
     texts: list[str] = []
     spans: list[CitedSpan] = []
@@ -98,7 +99,7 @@ def _read_url_citation(annotation: Json, at: int) -> CitedSpan | None:
 # --- Perplexity, and any text with a list of its sources -----------------------------------------
 
 
-def _parse_listed(value: Json) -> ParsedReport | None:
+def _parse_listed(value: Json) -> BodyText | None:
     text = next((found for name in TEXTS if (found := _text(value.get(name)))), "")
     if not text:
         return None
@@ -124,7 +125,7 @@ def _list_sources(value: Json) -> Iterator[tuple[str, str, str]]:
 # --- Gemini --------------------------------------------------------------------------------------
 
 
-def _parse_gemini(value: Json) -> ParsedReport | None:
+def _parse_gemini(value: Json) -> BodyText | None:
     """A response of Gemini with grounding: the parts of its first candidate, in bytes."""
     candidate = next(iter(_dicts(value.get("candidates"))), None)
     if candidate is None:
@@ -170,7 +171,7 @@ def _locate_segment(segment: Json, texts: list[str]) -> tuple[int, int]:
 # --- our own answer object -----------------------------------------------------------------------
 
 
-def _parse_own(value: Json) -> ParsedReport | None:
+def _parse_own(value: Json) -> BodyText | None:
     """An answer object: the report if it has one, else the answer; sources by their numbers."""
     if "schema_version" not in value or "topic" not in value:
         return None

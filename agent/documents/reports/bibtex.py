@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from agent.documents.reports.blocks import MAX_TEXT, BlockBuilder, ParsedReport, ReportBlock
+from agent.documents.blocks import BlockBuilder, TextBlock
+from agent.documents.body_text import MAX_REPORT, BodyText
 
 _ENTRY = re.compile(r"@(\w+)\s*\{\s*([^,\s{}]*)\s*,")
 _FIELD = re.compile(r"(\w+)\s*=\s*")
@@ -13,13 +14,14 @@ _NO_ENTRIES = ("comment", "preamble", "string")
 MAX_FIELDS = 60
 
 
-def parse_bibtex(text: str) -> ParsedReport:
+def parse_bibtex(text: str) -> BodyText:
     """The entries of a bibliography as blocks: “title” (year), which cite the entry's DOI."""
-    text = text[:MAX_TEXT]
-    return ParsedReport("bibtex", "", tuple(filter(None, _read_entries(text))), text)
+    text = text[:MAX_REPORT]
+    blocks = tuple(filter(None, _read_entries(text)))
+    return BodyText("", text, form="bibtex", blocks=blocks)
 
 
-def _read_entries(text: str) -> Iterator[ReportBlock | None]:
+def _read_entries(text: str) -> Iterator[TextBlock | None]:
     for entry in _ENTRY.finditer(text):
         if entry[1].lower() in _NO_ENTRIES:
             continue

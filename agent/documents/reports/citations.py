@@ -13,7 +13,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from agent.documents.reports.blocks import CitedSpan, ParsedReport, ReportBlock, ReportLink
+from agent.documents.blocks import CitedSpan, Link, TextBlock
+from agent.documents.body_text import BodyText
 from agent.documents.reports.references import (
     DOI,
     CitedAddress,
@@ -52,6 +53,7 @@ _BY_AUTHOR = re.compile(
 _NAMED_AUTHOR = re.compile(
     rf"(?P<author>{_AUTHOR})\s\((?P<year>1[5-9]\d\d|20\d\d)[a-z]?(?:,[^()]*)?\)"
 )
+_BULLET = re.compile(r"[-–—•●▪◦‣*·\uf0b7\uf0a7]\s+")
 _URL = re.compile(r"https?://[^\s<>\"'`“”‘’«»（）【】「」《》，。；：！？、]+", re.I)
 _GLUE = re.compile(r"[\s,;.&|–-]*(?:and|und|also)?[\s,;.&|–-]*")
 
@@ -74,9 +76,8 @@ class _Sentence(NamedTuple):
     cited: tuple[CitedAddress, ...]
 
 
-def cite_sentences(parsed: ParsedReport, name: str = "") -> CitedReport:
+def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
     """The report with its sentences in order and their sources, numbered by first use."""
-    parsed = _with_text(parsed)
     prose, entries = split_references(parsed.blocks)
     references = References(parsed.listed)
     for block in entries:
@@ -89,18 +90,7 @@ def cite_sentences(parsed: ParsedReport, name: str = "") -> CitedReport:
     return _number(sentences, parsed, name)
 
 
-def _with_text(parsed: ParsedReport) -> ParsedReport:
-    """The report with its text: for forms whose own is no text, that of the blocks."""
-    if parsed.text:
-        return parsed
-    blocks, at = [], 0
-    for block in parsed.blocks:
-        blocks.append(block._replace(origin=((0, at),)))
-        at += len(block.text) + 1
-    return parsed._replace(text="\n".join(b.text for b in blocks), blocks=tuple(blocks))
-
-
-def _number(sentences: Sequence[_Sentence], parsed: ParsedReport, name: str) -> CitedReport:
+def _number(sentences: Sequence[_Sentence], parsed: BodyText, name: str) -> CitedReport:
     numbers: dict[str, ReportSource] = {}
     made: list[ReportSentence] = []
     for one in sentences[:MAX_SENTENCES]:
@@ -134,7 +124,7 @@ def _number(sentences: Sequence[_Sentence], parsed: ParsedReport, name: str) -> 
 # --- a block --------------------------------------------------------------------------------------
 
 
-def _read_block(block: ReportBlock, references: References) -> Iterator[_Sentence]:
+def _read_block(block: TextBlock, references: References) -> Iterator[_Sentence]:
     """The sentences of a block. A marker behind a stop belongs to the sentence before it."""
     cuts = _find_cuts(block, references)
     kept = _kept_offsets(block.text, cuts)
@@ -154,7 +144,7 @@ def _read_block(block: ReportBlock, references: References) -> Iterator[_Sentenc
         yield _Sentence(text, first, max(first, last), tuple(dict.fromkeys(addresses)))
 
 
-def _to_report(block: ReportBlock, at: int) -> int:
+def _to_report(block: TextBlock, at: int) -> int:
     """The offset in the report's text of an offset in a block."""
     n = bisect_right([piece for piece, _ in block.origin], at) - 1
     if n < 0:
@@ -167,7 +157,7 @@ def _kept_offsets(text: str, cuts: Sequence[_Cut]) -> list[int]:
     """The offsets of the characters that are left, without a blank before what follows a cut."""
     kept: list[int] = []
     at = 0
-    for cut in sorted(cuts):
+    for cut in cuts:
         if cut.kept:
             continue
         kept += range(at, max(at, cut.start))
@@ -182,10 +172,12 @@ def _kept_offsets(text: str, cuts: Sequence[_Cut]) -> list[int]:
 # --- what cites -----------------------------------------------------------------------------------
 
 
-def _find_cuts(block: ReportBlock, references: References) -> list[_Cut]:
+def _find_cuts(block: TextBlock, references: References) -> list[_Cut]:
     """Everything in a block that cites, in order; no two that are cut out overlap."""
     links = [link for link in block.links if _address_of(link, block.text, references)]
     cuts = list(_cut_links(block.text, links, references))
+    if sign := _BULLET.match(block.text):
+        cuts.append(_Cut(0, sign.end(), ()))
     taken = [(link.start, link.end) for link in links] + [(c.start, c.end) for c in cuts]
     found: Iterable[_Cut] = (
         *_cut_authors(block.text, references),
@@ -196,10 +188,10 @@ def _find_cuts(block: ReportBlock, references: References) -> list[_Cut]:
         if all(cut.end <= start or end <= cut.start for start, end in taken):
             cuts.append(cut)
             taken.append((cut.start, cut.end))
-    return sorted(cuts)
+    return sorted(cuts, key=lambda cut: (cut.start, cut.end))
 
 
-def _address_of(link: ReportLink, text: str, references: References) -> CitedAddress | None:
+def _address_of(link: Link, text: str, references: References) -> CitedAddress | None:
     """What a link cites: an address outside, or the note or entry that its marker names."""
     if is_web_url(link.url) or link.is_note:
         return CitedAddress.of(link.url, link.title)
@@ -207,9 +199,9 @@ def _address_of(link: ReportLink, text: str, references: References) -> CitedAdd
     return references.find(shown) if link.url.startswith("#") else None
 
 
-def _cut_links(text: str, links: Sequence[ReportLink], references: References) -> Iterator[_Cut]:
+def _cut_links(text: str, links: Sequence[Link], references: References) -> Iterator[_Cut]:
     """Links, those in a row together: in brackets of their own they are cut with these."""
-    links = sorted(links)
+    links = sorted(links, key=lambda link: link.start)  # notes in a row stay in their order
     n = 0
     while n < len(links):
         last = n
@@ -221,7 +213,7 @@ def _cut_links(text: str, links: Sequence[ReportLink], references: References) -
         n = last + 1
 
 
-def _cut_row(text: str, row: Sequence[ReportLink], references: References) -> Iterator[_Cut]:
+def _cut_row(text: str, row: Sequence[Link], references: References) -> Iterator[_Cut]:
     before, after = text[: row[0].start].rstrip(), text[row[-1].end :]
     is_bracketed = before[-1:] in ("(", "[", "（", "【") and after.lstrip()[:1] in (
         ")",

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from agent.documents.reports.blocks import BlockBuilder, ParsedReport, ReportBlock, cut_blocks
+from agent.characters import strip_controls
+from agent.documents import sniff
+from agent.documents.blocks import BlockBuilder, TextBlock
+from agent.documents.body_text import BodyText, PlacedText, RawBody, normalize_title
 
 SKIPPED = frozenset(
     "script style noscript template head nav footer aside form button select svg math iframe "
@@ -27,21 +30,33 @@ _HEADING = re.compile(r"h[1-6]")
 _WIKIS = re.compile(r"^(?:https?:)?//[\w.-]*\b(?:wikipedia|wikimedia|wiktionary|wikidata)\.org")
 
 
-def parse_html(text: str) -> ParsedReport:
+def read_html_report(source: RawBody) -> BodyText:
     """The blocks of a page in HTML. Hidden parts, menus and code are left out."""
+    page = _parse(sniff.decode(source.data, source.content_type))
+    text = PlacedText(source, page.findtext(".//title") or "" if page is not None else "")
+    for block in () if page is None else _Walker(page).walk():
+        if block and block.kind == "heading":
+            text.title = text.title or normalize_title(block.text)
+        text.add_block(block)
+        if text.is_full:
+            break
+    return text.finish()
+
+
+def read_fragment(html: str) -> Iterator[TextBlock]:
+    """The blocks of a piece of HTML."""
+    page = _parse(f"<body>{html}</body>")
+    return iter(()) if page is None else filter(None, _Walker(page).walk())
+
+
+def _parse(text: str) -> Any:
     import lxml.html
 
     parser = lxml.html.HTMLParser(no_network=True, huge_tree=False)
     try:
-        page = lxml.html.document_fromstring(text or "<p></p>", parser=parser)
+        return lxml.html.document_fromstring(strip_controls(text) or "<p></p>", parser=parser)
     except (ValueError, lxml.etree.LxmlError):
-        return ParsedReport("html", "", ())
-    found: list[Any] = [element for path in MAIN for element in _find_all(page, path)[:1]]
-    root = found[0] if found else page
-    blocks = cut_blocks(_Walker(page, root).walk())
-    heading = next((b.text for b in blocks if b.kind == "heading"), "")
-    title = " ".join((page.findtext(".//title") or "").split())
-    return ParsedReport("html", title or heading, blocks)
+        return None
 
 
 def _find_all(page: Any, path: str) -> list[Any]:
@@ -86,14 +101,15 @@ class _Notes:
 class _Walker:
     """Goes through the elements of a page once."""
 
-    def __init__(self, page: Any, root: Any) -> None:
-        self._root = root
+    def __init__(self, page: Any) -> None:
+        found: list[Any] = [element for path in MAIN for element in _find_all(page, path)[:1]]
+        self._root = found[0] if found else page
         self._notes = _Notes(page)
         self._builder = BlockBuilder()
         self._links: dict[Any, int] = {}
         self._is_wiki = bool(page.xpath("//*[contains(@class, 'mw-parser-output')]"))
 
-    def walk(self) -> Iterator[ReportBlock | None]:
+    def walk(self) -> Iterator[TextBlock | None]:
         from lxml import etree
 
         walker = etree.iterwalk(self._root, events=("start", "end", "comment", "pi"))
@@ -105,7 +121,7 @@ class _Walker:
             else:
                 yield from self._leave(element)
 
-    def _enter(self, element: Any, walker: Any) -> Iterator[ReportBlock | None]:
+    def _enter(self, element: Any, walker: Any) -> Iterator[TextBlock | None]:
         tag = element.tag
         if tag in BLOCKS:
             yield self._flush(element.getparent())
@@ -120,7 +136,7 @@ class _Walker:
             self._links[element] = self._builder.length
         self._builder.add(_inline(element.text))
 
-    def _leave(self, element: Any) -> Iterator[ReportBlock | None]:
+    def _leave(self, element: Any) -> Iterator[TextBlock | None]:
         if element in self._links:
             self._end_link(element)
         if element.tag in BLOCKS:
@@ -146,7 +162,7 @@ class _Walker:
         elif _is_outside(href) and not (self._is_wiki and _WIKIS.search(href)):
             self._builder.link(start, _absolute(href))
 
-    def _flush(self, element: Any) -> ReportBlock | None:
+    def _flush(self, element: Any) -> TextBlock | None:
         tag = element.tag if element is not None and isinstance(element.tag, str) else ""
         if _HEADING.fullmatch(tag):
             return self._builder.build("heading", level=int(tag[1]))

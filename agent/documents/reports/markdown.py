@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agent.documents.reports.blocks import MAX_TEXT, BlockBuilder, ParsedReport, ReportBlock
+from agent.documents.blocks import BlockBuilder, TextBlock
+from agent.documents.body_text import MAX_REPORT, BodyText
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -17,11 +18,11 @@ _TITLE = re.compile(r"^title:\s*[\"']?(.*?)[\"']?\s*$", re.M)
 PROBE = 12  # characters of a piece by which it is found where an entity or an escape is in it
 
 
-def parse_markdown(text: str, form: str = "markdown") -> ParsedReport:
+def parse_markdown(text: str, form: str = "markdown") -> BodyText:
     """The blocks of a text in Markdown, at their offsets in it; code and images are left out."""
     from markdown_it import MarkdownIt
 
-    text = text[:MAX_TEXT]
+    text = text[:MAX_REPORT]
     front = _FRONT_MATTER.match(text)
     body = (re.sub(r"[^\n]", " ", front[0]) + text[front.end() :]) if front else text
     env: dict[str, dict[str, dict[str, str]]] = {}
@@ -34,7 +35,8 @@ def parse_markdown(text: str, form: str = "markdown") -> ParsedReport:
     )
     named = _TITLE.search(front[0]) if front else None
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
-    return ParsedReport(form, named[1] if named else heading, blocks, text, listed)
+    title = named[1] if named else heading
+    return BodyText(title, text, form=form, blocks=blocks, listed=listed)
 
 
 class _Reader:
@@ -51,7 +53,7 @@ class _Reader:
         self._level = 0
         self._row: BlockBuilder | None = None
 
-    def read(self) -> Iterator[ReportBlock | None]:
+    def read(self) -> Iterator[TextBlock | None]:
         for token in self._tokens:
             if token.nesting == 1:
                 self._enter(token)
@@ -62,12 +64,12 @@ class _Reader:
             elif token.type == "html_block" and token.map:
                 yield from self._read_html(token)
 
-    def _read_html(self, token: Token) -> Iterator[ReportBlock]:
+    def _read_html(self, token: Token) -> Iterator[TextBlock]:
         """The blocks of HTML within the text, all at the offset where it begins."""
-        from agent.documents.reports.html import parse_html
+        from agent.documents.reports.html import read_fragment
 
         start = self._lines[token.map[0]] if token.map else 0
-        for block in parse_html(f"<body>{token.content}</body>").blocks:
+        for block in read_fragment(token.content):
             yield block._replace(origin=((0, start), (1, start)))
 
     def _enter(self, token: Token) -> None:
@@ -79,7 +81,7 @@ class _Reader:
         elif token.type == "tr_open":
             self._row = BlockBuilder()
 
-    def _leave(self, token: Token) -> Iterator[ReportBlock | None]:
+    def _leave(self, token: Token) -> Iterator[TextBlock | None]:
         self._open.pop()
         if token.type == "list_item_close":
             self._numbers.pop()
@@ -88,7 +90,7 @@ class _Reader:
             yield self._row.build("heading" if is_head else "row", level=9)
             self._row = None
 
-    def _read_inline(self, token: Token) -> Iterator[ReportBlock | None]:
+    def _read_inline(self, token: Token) -> Iterator[TextBlock | None]:
         if token.map:
             self._cursor = max(self._cursor, self._lines[token.map[0]])
             self._end = self._lines[min(token.map[1], len(self._lines) - 1)]

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from agent.characters import strip_controls
 from agent.documents import sniff
-from agent.documents.body_text import UnreadablePage
-from agent.documents.reports.blocks import ParsedReport
+from agent.documents.body_text import BodyText, RawBody, UnreadablePage
+from agent.documents.registry import read_source
 
 #: The form by the suffix of a file's name; any other name is told by the content.
 SUFFIXES = {
@@ -31,17 +31,18 @@ _WIKITEXT = re.compile(r"<ref[\s>]|\{\{\s*(?:cite|sfn|short description)\b", re.
 _BIBTEX = re.compile(r"\s*(?:%[^\n]*\n\s*)*@\w+\s*\{[^,{}]*,", re.I)
 
 
-def parse_report(body: bytes, suffix: str = "") -> ParsedReport:
-    """The blocks of a report. `suffix` is that of its name. Raises UnreadablePage."""
-    form = detect_form(body, suffix)
-    try:
-        report = PARSERS[form](body)
-    except ValueError as error:
-        if isinstance(error, UnreadablePage):
-            raise
-        raise UnreadablePage(str(error)[:200], "invalid") from None
+def parse_report(source: RawBody) -> BodyText:
+    """The blocks of a report, with its form. Raises UnreadablePage."""
+    form = detect_form(source.data, source.suffix)
+    if parse := PARSERS.get(form):
+        try:
+            report = parse(_decode(source.data))
+        except ValueError as error:
+            raise UnreadablePage(str(error)[:200], "invalid") from None
+    else:
+        report = read_source(source._replace(suffix=f".{form}"))._replace(form=form)
     if not report.blocks:
-        raise UnreadablePage("has no text", "empty")
+        raise UnreadablePage("is no report" if report.text else "has no text", "empty")
     return report
 
 
@@ -78,57 +79,37 @@ def _decode(body: bytes) -> str:
     return strip_controls(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def _parse_json(body: bytes) -> ParsedReport:
+def _parse_json(text: str) -> BodyText:
     from agent.documents.reports.answers import parse_answer
 
     try:
-        value = json.loads(_decode(body))
+        value = json.loads(text)
     except (ValueError, RecursionError):
         raise UnreadablePage("is not JSON", "invalid") from None
     return parse_answer(value)
 
 
-def _parse_markdown(body: bytes) -> ParsedReport:
+def _parse_markdown(text: str) -> BodyText:
     from agent.documents.reports.markdown import parse_markdown
 
-    return parse_markdown(_decode(body))
+    return parse_markdown(text)
 
 
-def _parse_html(body: bytes) -> ParsedReport:
-    from agent.documents.reports.html import parse_html
-
-    return parse_html(_decode(body))
-
-
-def _parse_docx(body: bytes) -> ParsedReport:
-    from agent.documents.reports.docx import parse_docx
-
-    return parse_docx(body)
-
-
-def _parse_pdf(body: bytes) -> ParsedReport:
-    from agent.documents.reports.pdf import parse_pdf
-
-    return parse_pdf(body)
-
-
-def _parse_wikitext(body: bytes) -> ParsedReport:
+def _parse_wikitext(text: str) -> BodyText:
     from agent.documents.reports.wikitext import parse_wikitext
 
-    return parse_wikitext(_decode(body))
+    return parse_wikitext(text)
 
 
-def _parse_bibtex(body: bytes) -> ParsedReport:
+def _parse_bibtex(text: str) -> BodyText:
     from agent.documents.reports.bibtex import parse_bibtex
 
-    return parse_bibtex(_decode(body))
+    return parse_bibtex(text)
 
 
-PARSERS: dict[str, Callable[[bytes], ParsedReport]] = {
+#: The forms that are text, and no format of `registry.py`.
+PARSERS: dict[str, Callable[[str], BodyText]] = {
     "markdown": _parse_markdown,
-    "html": _parse_html,
-    "docx": _parse_docx,
-    "pdf": _parse_pdf,
     "json": _parse_json,
     "wikitext": _parse_wikitext,
     "bibtex": _parse_bibtex,

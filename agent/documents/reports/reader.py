@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import PurePath
 
 from agent.documents.body_reader import BodyReader
 from agent.documents.reading import UnreadablePage
-from agent.documents.reports.blocks import ParsedReport
 from agent.documents.reports.citations import cite_sentences
 from agent.documents.worker_process import Body
 from agent.errors import ReadFailed, UsageError
@@ -32,7 +30,7 @@ def read_report(body: bytes, name: str = "") -> CitedReport:
         raise UsageError(f"{shown} cannot be read: it {reason}.", REMEDY) from None
     finally:
         reader.close()
-    report = cite_sentences(ParsedReport.from_json(json.loads(found.text)), name)
+    report = cite_sentences(found, name)
     if not report.sentences:
         raise UsageError(f"{shown} has no sentence that could be checked.", REMEDY)
     return report

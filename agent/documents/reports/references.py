@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from agent.documents.reports.blocks import ReportBlock
+from agent.documents.blocks import TextBlock
 from agent.evidence.words import strip_accents
 from agent.state.urls import canonical_url, find_urls, is_web_url
 
@@ -52,6 +52,8 @@ class CitedAddress(NamedTuple):
         """The source at an address; a `#name` is a note that gives none."""
         if is_web_url(url):
             return cls(canonical_url(url), url, title)
+        if stated := find_address(title):
+            return cls(canonical_url(stated), stated, title)
         return cls(url, "", title)
 
 
@@ -72,13 +74,13 @@ class References:
     def __bool__(self) -> bool:
         return bool(self._by_label or self._entries)
 
-    def add_block(self, block: ReportBlock) -> None:
+    def add_block(self, block: TextBlock) -> None:
         """Read the entries of a block: one a line, or one behind each label."""
         for number, text, start in _split_entries(block):
             if len(self._entries) < MAX_ENTRIES:
                 self._add_entry(block, number, text, start)
 
-    def _add_entry(self, block: ReportBlock, number: int | None, text: str, start: int) -> None:
+    def _add_entry(self, block: TextBlock, number: int | None, text: str, start: int) -> None:
         label = _LABEL.match(text)
         named = (label["marked"] or label["bare"]) if label else None
         body = text[label.end() :] if label else text
@@ -118,7 +120,7 @@ def find_address(text: str) -> str:
     return f"https://doi.org/{unquote(doi[1]).rstrip('.')}" if doi else ""
 
 
-def _split_entries(block: ReportBlock) -> Iterator[tuple[int | None, str, int]]:
+def _split_entries(block: TextBlock) -> Iterator[tuple[int | None, str, int]]:
     """The entries of a block, with the number of its item and their offsets in it."""
     starts = [0, *(m.end() for m in re.finditer(r"\n", block.text))]
     starts += [m.start(1) for m in re.finditer(r"\s(\[\^?\d{1,4}\]:?\s)", block.text)]
@@ -130,10 +132,10 @@ def _split_entries(block: ReportBlock) -> Iterator[tuple[int | None, str, int]]:
             yield block.number if len(starts) == 1 else None, block.text[start:end], start
 
 
-def split_references(blocks: Sequence[ReportBlock]) -> tuple[list[ReportBlock], list[ReportBlock]]:
+def split_references(blocks: Sequence[TextBlock]) -> tuple[list[TextBlock], list[TextBlock]]:
     """The blocks of the report's prose, and those of its list of sources."""
-    prose: list[ReportBlock] = []
-    entries: list[ReportBlock] = []
+    prose: list[TextBlock] = []
+    entries: list[TextBlock] = []
     level = 0  # of the heading of the list, while in it
     for block in blocks:
         if is_reference_heading(block):
@@ -141,19 +143,19 @@ def split_references(blocks: Sequence[ReportBlock]) -> tuple[list[ReportBlock], 
         elif block.kind == "heading" and level and 0 < block.level <= level:
             level = 0
             prose.append(block)
-        elif level or block.kind == "reference" or _is_definition(block):
+        elif level or _is_definition(block):
             entries.append(block)
         else:
             prose.append(block)
     return prose, entries
 
 
-def is_reference_heading(block: ReportBlock) -> bool:
+def is_reference_heading(block: TextBlock) -> bool:
     """Whether a block stands above a list of sources: a heading, or a short line like one."""
     return len(block.text) < 60 and bool(_HEADING.fullmatch(block.text)) and block.kind != "row"
 
 
-def _is_definition(block: ReportBlock) -> bool:
+def _is_definition(block: TextBlock) -> bool:
     """Whether a block outside such a list defines a marker: `[1]: https://...`, `[^a]: Title`."""
     label = _DEFINITION.match(block.text)
     if not label or block.kind == "heading":

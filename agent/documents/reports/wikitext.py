@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from agent.documents.reports.blocks import MAX_TEXT, BlockBuilder, ParsedReport, ReportBlock
+from agent.documents.blocks import BlockBuilder, TextBlock
+from agent.documents.body_text import MAX_REPORT, BodyText
 
 _REF = re.compile(
     r"<ref(?P<attributes>\s[^<>]*?)?(?:/>|>(?P<body>.*?)</ref\s*>)", re.DOTALL | re.IGNORECASE
@@ -32,12 +33,12 @@ _HEADING = re.compile(r"^(={1,6})\s*(.*?)\s*\1\s*$")
 _NOT_PROSE = re.compile(r"(?:file|image|category|datei|bild|kategorie|fichier|catégorie):", re.I)
 
 
-def parse_wikitext(text: str) -> ParsedReport:
+def parse_wikitext(text: str) -> BodyText:
     """The lines of an article in wikitext, at their offsets in it."""
-    text = text[:MAX_TEXT]
+    text = text[:MAX_REPORT]
     reader = _Reader(text)
     blocks = tuple(filter(None, reader.read()))
-    return ParsedReport("wikitext", "", blocks, text)
+    return BodyText("", text, form="wikitext", blocks=blocks)
 
 
 class _Reader:
@@ -54,7 +55,7 @@ class _Reader:
                 found.setdefault(name, _read_note(ref["body"]))
         return found
 
-    def read(self) -> Iterator[ReportBlock | None]:
+    def read(self) -> Iterator[TextBlock | None]:
         at = 0
         while at < len(self._text):
             token = _TOKEN.search(self._text, at)
@@ -95,7 +96,7 @@ class _Reader:
                     self._builder.add(blank + value.strip(), shown.start(group))
         return end
 
-    def _add_lines(self, start: int, end: int) -> Iterator[ReportBlock | None]:
+    def _add_lines(self, start: int, end: int) -> Iterator[TextBlock | None]:
         for n, line in enumerate(self._text[start:end].split("\n")):
             if n:
                 yield self._end_line()
@@ -103,12 +104,12 @@ class _Reader:
             self._builder.add(line, start)
             start += len(line)
 
-    def _end_line(self) -> ReportBlock | None:
+    def _end_line(self) -> TextBlock | None:
         block = self._builder.build("paragraph")
         if block is None:
             return None
         if heading := _HEADING.match(block.text.strip()):
-            return ReportBlock("heading", heading[2], level=len(heading[1]))
+            return TextBlock("heading", heading[2], level=len(heading[1]))
         marks = re.match(r"[*#:;]+\s*", block.text)
         if marks:
             blanked = " " * marks.end() + block.text[marks.end() :]

@@ -1,0 +1,130 @@
+"""The blocks of a document: its paragraphs, headings, items and rows, with the links in them.
+
+Nothing here imports pydantic: a worker would take longer to start.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from agent.characters import strip_controls
+
+MAX_LINKS = 20_000  # of a block
+CELL = " | "  # between the cells of a row
+LINE = "; "  # between the paragraphs of a cell
+_BLANKS = re.compile(r"[^\S\n]+")
+_AROUND_BREAK = re.compile(r" ?\n[ \n]*")
+
+#: A `note` stands beside the text: a footnote, a comment, the header of a page.
+BlockKind = Literal["heading", "paragraph", "item", "row", "note"]
+
+
+class Link(NamedTuple):
+    """Words of a block, by their offsets, that lead to an address. `is_note`: they name a note."""
+
+    start: int
+    end: int
+    url: str
+    title: str = ""
+    is_note: bool = False
+
+
+class TextBlock(NamedTuple):
+    """A part of a document. `number` is an item's in its list, `level` a heading's.
+
+    `origin`: pairs of an offset in the block and the offset in the document's text that it is of.
+    """
+
+    kind: BlockKind
+    text: str
+    links: tuple[Link, ...] = ()
+    origin: tuple[tuple[int, int], ...] = ()
+    number: int | None = None
+    level: int = 0
+
+    def join(self, rest: TextBlock, joint: str) -> TextBlock:
+        """This block with the rest of it."""
+        start = len(self.text) + len(joint)
+        links = (
+            link._replace(start=link.start + start, end=link.end + start) for link in rest.links
+        )
+        return self._replace(text=self.text + joint + rest.text, links=(*self.links, *links))
+
+
+class CitedSpan(NamedTuple):
+    """A part of a text that cites an address, as services say it in their answers."""
+
+    start: int
+    end: int
+    url: str
+    title: str = ""
+
+
+class BlockBuilder:
+    """The text of one block as it is found, with single blanks, and its links.
+
+    With `is_row` it is on one line.
+    """
+
+    def __init__(self, *, is_row: bool = False) -> None:
+        self._is_row = is_row
+        self._parts: list[str] = []
+        self._length = 0
+        self._mark = ""  # that precedes what is added next
+        self._links: list[Link] = []
+        self._origin: list[tuple[int, int]] = []
+
+    @property
+    def length(self) -> int:
+        """Where what is added next will stand."""
+        return self._length + len(self._mark)
+
+    def add(self, text: str, at: int | None = None) -> None:
+        """Add a piece; `at` is its offset in the document's text, which is kept as it is."""
+        if at is None:
+            text = self._normalize(text)
+        elif text:
+            self._origin.append((self.length, at))
+        if text:
+            self._put(self._mark)
+            self._mark = ""
+            self._put(text)
+
+    def next_cell(self) -> None:
+        """Begin the next cell of a row."""
+        self._mark = ""
+        self._put(CELL)
+
+    def separate(self, mark: str) -> None:
+        """Part what stands before from what is added next, if a cell has both."""
+        if self._parts and self._parts[-1] != CELL:
+            self._mark = mark
+
+    def link(self, start: int, url: str, title: str = "", *, is_note: bool = False) -> None:
+        """The text from `start` on is a link."""
+        if url and len(self._links) < MAX_LINKS:
+            self._links.append(Link(start, self._length, url, title, is_note))
+
+    def build(self, kind: BlockKind, number: int | None = None, level: int = 0) -> TextBlock | None:
+        """The block, and an empty builder; None where there was no text."""
+        text = "".join(self._parts).rstrip(CELL if self._is_row else None)
+        links = (
+            link._replace(start=min(link.start, len(text)), end=min(link.end, len(text)))
+            for link in self._links
+        )
+        block = TextBlock(kind, text, tuple(links), tuple(self._origin), number, level)
+        self.__init__(is_row=self._is_row)  # type: ignore[misc]
+        return block if text.strip() else None
+
+    def _normalize(self, text: str) -> str:
+        """A piece with single blanks, and none where a line or a row begins."""
+        text = strip_controls(text)
+        text = _BLANKS.sub(" ", text.replace("\n", " ") if self._is_row else text)
+        if not self._parts or self._mark or self._parts[-1][-1].isspace():
+            text = text.lstrip(" ")
+        return _AROUND_BREAK.sub("\n", text)
+
+    def _put(self, text: str) -> None:
+        self._parts.append(text)
+        self._length += len(text)

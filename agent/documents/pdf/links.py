@@ -1,0 +1,56 @@
+"""The links of a page of a PDF: the words that lie under each, and where they stand in its text."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from agent.documents.pdf.lines import HYPHEN
+
+MAX_PAGE_LINKS = 500
+MAX_URL = 4000  # bytes
+
+PageLink = tuple[str, str]  # the words under a link, and its address
+
+
+def read_links(document: Any, page: Any, words: Any) -> Iterator[PageLink]:
+    """The links of a page whose words are its text page of PDFium."""
+    import pypdfium2.raw as raw
+
+    position, link = ctypes.c_int(0), raw.FPDF_LINK()
+    for _ in range(MAX_PAGE_LINKS):
+        if not raw.FPDFLink_Enumerate(page, ctypes.byref(position), ctypes.byref(link)):
+            return
+        box, url = raw.FS_RECTF(), _read_address(link, document)
+        if url and raw.FPDFLink_GetAnnotRect(link, ctypes.byref(box)):
+            under = words.get_text_bounded(box.left, box.bottom, box.right, box.top)
+            yield str(under).strip(), url
+
+
+def _read_address(link: Any, document: Any) -> str:
+    import pypdfium2.raw as raw
+
+    action = raw.FPDFLink_GetAction(link)
+    if not action:
+        return ""
+    size = raw.FPDFAction_GetURIPath(document, action, None, 0)
+    if not 1 < size <= MAX_URL:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    raw.FPDFAction_GetURIPath(document, action, buffer, size)
+    return buffer.value.decode("utf-8", "replace")
+
+
+def find_links(text: str, links: Sequence[PageLink]) -> list[tuple[int, int, str]]:
+    """Where the words of links begin and end in the text of their page, and their addresses."""
+    found: list[tuple[int, int, str]] = []
+    at = 0
+    for words, url in links:
+        pieces = map(re.escape, re.split(rf"[\s{HYPHEN}]+", words))
+        form = re.compile(r"[\s-]*".join(pieces))
+        if words and (match := form.search(text, at) or form.search(text)):
+            at = match.end()
+            found.append((*match.span(), url))
+    return sorted(found)
