@@ -266,7 +266,7 @@ def compare(before: Sequence[float], now: Sequence[float]) -> str:
 NAMES = tuple(
     "extractive languages slots calibration auto reading conflicts wire swaps claims "
     "injection obedience planted namesakes links check documents page_kinds page_dates "
-    "credibility".split()
+    "credibility walls".split()
 )
 
 
