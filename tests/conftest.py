@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import settings as hypothesis_settings
@@ -20,6 +21,18 @@ hypothesis_settings.register_profile("tests", deadline=None, derandomize=True, m
 hypothesis_settings.load_profile("tests")
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--shuffle SEED`: no test may depend on those before it."""
+    parser.addoption("--shuffle", type=int, help="run the tests in the random order of this seed")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the tests into the order that was asked for."""
+    seed = config.getoption("--shuffle")
+    if seed is not None:
+        Random(seed).shuffle(items)
 
 
 @pytest.fixture(autouse=True)
