@@ -19,10 +19,20 @@ from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from agent.errors import NON_RETRYABLE, JournalDamaged, JournalError
+from agent.errors import (
+    NON_RETRYABLE,
+    JournalDamaged,
+    JournalError,
+    ModelFailed,
+    OutsideError,
+    ReadFailed,
+    SearchFailed,
+    Spent,
+)
 from agent.outside.input_file import open_regular, read_at, read_lines
-from agent.state import EarlierAnswer, Frozen
+from agent.state import Attempt, EarlierAnswer, Frozen, ModelCost, Outcome
 from agent.state.json_data import Json, get_path, parse_json
+from agent.state.values import MAX_TOKENS
 
 VERSION = 1  # of the format
 MAX_CALLS = 500_000  # in one file; the index of so many takes 200 MB
@@ -85,6 +95,43 @@ class HaltLine(_Line):
     """Gathering ended early, for this reason; an empty one says that the run went on."""
 
     halt: str
+
+
+#: What a failed call of each kind raises.
+ERROR_CLASSES: dict[str, type[OutsideError]] = {
+    "ask": ModelFailed,
+    "search": SearchFailed,
+    "read": ReadFailed,
+}
+
+
+class RecordedError(Frozen):
+    """How a failed call is written in a journal."""
+
+    outcome: Outcome
+    message: str
+    remedy: str
+    attempts: tuple[Attempt, ...]
+    #: Of replies that could not be used; not written where there were none.
+    input_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
+    output_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
+    usd: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
+    costs: tuple[ModelCost, ...] = ()
+
+
+def encode_error(error: OutsideError) -> Json:
+    """An error as it is written."""
+    values = {name: getattr(error, name) for name in ("outcome", "message", "remedy", "attempts")}
+    recorded = RecordedError(**values, **error.spent._asdict(), costs=error.costs)
+    unpaid = set() if any(error.spent) else {*Spent._fields, "costs"}
+    return recorded.model_dump(mode="json", exclude=unpaid)
+
+
+def decode_error(kind: str, written: Json) -> OutsideError:
+    """The error of a call that a journal holds. Raises ValueError."""
+    values = dict(RecordedError.model_validate(written))
+    spent = Spent(*(values.pop(name) for name in Spent._fields))
+    return ERROR_CLASSES[kind](values.pop("message"), **values, spent=spent)
 
 
 class LineSpan(NamedTuple):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
-from functools import partial
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import SecretStr
 
@@ -17,7 +16,7 @@ from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal
 from agent.outside.query_guard import QueryGuard
 from agent.outside.rate_limits import RateLimiter
-from agent.outside.recorded_call import CallFormat, CallHooks, RecordedCall
+from agent.outside.recorded_call import CallKind, RecordedCall
 from agent.outside.recording import parent_of
 from agent.run.costs import (
     PROMPT_FRAME_TOKENS,
@@ -87,8 +86,10 @@ def compose_calls(
     return Outside(
         ask,
         answer_extractively,
-        recorder.record_searches(search, 2 * settings.search_timeout, sources.count_earlier),
-        recorder.record_reads(sources.read, settings.page_timeout + 1),
+        recorder.record_source(
+            SearchResults, search, 2 * settings.search_timeout, sources.count_earlier
+        ),
+        recorder.record_source(Page, sources.read, settings.page_timeout + 1),
         warm,
         close,
         sources.warnings,
@@ -116,8 +117,10 @@ def _record_parent(recorder: CallRecorder, sources: Sources, journal: Journal) -
         return None
     return Parent(
         tuple(parent.earlier),
-        recorder.record_searches(sources.search_parent, PARENT_TIMEOUT, run=parent.run),
-        recorder.record_reads(sources.read_parent, PARENT_TIMEOUT, run=parent.run),
+        recorder.record_source(
+            SearchResults, sources.search_parent, PARENT_TIMEOUT, run=parent.run
+        ),
+        recorder.record_source(Page, sources.read_parent, PARENT_TIMEOUT, run=parent.run),
     )
 
 
@@ -237,87 +240,53 @@ class CallRecorder(NamedTuple):
     def record_ask(self, chain: ModelChain, orders: Orders) -> RecordedCall[Task[Any], Reply[Any]]:
         """Recorded calls of models. A resumed run goes on without those that failed."""
         budget = self.budget
-        return RecordedCall[Task[Any], Reply[Any]](
-            self.journal,
+        kind = CallKind[Task[Any], Reply[Any]](
+            "ask",
             chain,
-            CallFormat(
-                "ask",
-                encode_request=_encode_task,
-                encode_response=lambda r: r.model_dump(mode="json", serialize_as_any=True),
-                decode_response=_decode_reply,
+            encode_request=_encode_task,
+            encode_response=lambda r: r.model_dump(mode="json", serialize_as_any=True),
+            decode_response=_decode_reply,
+            permit=lambda task: budget.reserve_call(
+                _cost_of(task, orders), last=task.name in ANSWER_TASKS
             ),
-            CallHooks(
-                permit=lambda task: budget.reserve_call(
-                    _cost_of(task, orders), last=task.name in ANSWER_TASKS
-                ),
-                check_time=lambda task: budget.check_time(last=task.name in ANSWER_TASKS),
-                on_end=lambda task: budget.release(_cost_of(task, orders)),
-                on_recall=chain.recall,
-            ),
-            # no task is given up for being slow: one that is tried again takes its time
-            WaitLimits(ASK_TIMEOUT, ASK_TIMEOUT, self.rate_limit_wait),
+            check_time=lambda task: budget.check_time(last=task.name in ANSWER_TASKS),
+            on_end=lambda task: budget.release(_cost_of(task, orders)),
+            on_recall=chain.recall,
         )
+        # no task is given up for being slow: one that is tried again takes its time
+        limits = WaitLimits(ASK_TIMEOUT, ASK_TIMEOUT, self.rate_limit_wait)
+        return RecordedCall(self.journal, kind, limits)
 
-    def record_searches(
+    def record_source(
         self,
-        search: Callable[[str], SearchResults],
-        timeout: float,
-        on_recall: Callable[[SearchResults], None] = lambda _: None,
-        run: str = "",
-    ) -> RecordedCall[str, SearchResults]:
-        """Recorded searches. `timeout` is in seconds; `on_recall`: as in `CallHooks`.
-
-        `run`: an earlier run, whose journal is searched: no outside call, it costs time alone.
-        """
-        encode = partial(_encode_query, run=run)
-        return self._record_source("search", search, SearchResults, encode, timeout, on_recall, run)
-
-    def record_reads(
-        self, read: Callable[[str], Page], timeout: float, run: str = ""
-    ) -> RecordedCall[str, Page]:
-        """Recorded reads of pages. `timeout` is in seconds; `run`: as for searches."""
-        encode = partial(_encode_url, run=run)
-        return self._record_source("read", read, Page, encode, timeout, run=run)
-
-    def _record_source(
-        self,
-        kind: Literal["search", "read"],
-        call: Callable[[str], ResponseT],
         response_type: type[ResponseT],
-        encode_request: Callable[[str], Json],
+        call: Callable[[str], ResponseT],
         timeout: float,
         on_recall: Callable[[ResponseT], None] = lambda _: None,
         run: str = "",
     ) -> RecordedCall[str, ResponseT]:
+        """Recorded searches, or reads of pages. `timeout` is in seconds.
+
+        `run`: an earlier run, whose journal is asked: no outside call, it costs time alone. In the
+        journal it is another call than that of the same query or page outside.
+        """
         permit = self.budget.check_time if run else self.budget.reserve_call
-        return RecordedCall[str, ResponseT](
-            self.journal,
+        of_run = {"run": run} if run else {}
+        is_search = issubclass(response_type, SearchResults)
+        kind = CallKind[str, ResponseT](
+            "search" if is_search else "read",
             call,
-            CallFormat(
-                kind,
-                encode_request=encode_request,
-                encode_response=lambda response: response.model_dump(mode="json"),
-                decode_response=lambda _, line: response_type.model_validate(line),
+            encode_request=lambda asked: (
+                ({"query": asked} if is_search else {"url": canonical_url(asked)}) | of_run
             ),
-            CallHooks(
-                permit=lambda _: permit(),
-                check_time=lambda _: self.budget.check_time(),
-                on_recall=on_recall,
-            ),
-            WaitLimits(timeout, self.patience, self.rate_limit_wait),
+            encode_response=lambda response: response.model_dump(mode="json"),
+            decode_response=lambda _, line: response_type.model_validate(line),
+            permit=lambda _: permit(),
+            check_time=lambda _: self.budget.check_time(),
+            on_recall=on_recall,
         )
-
-
-# What identifies a search or a read in the journal; one in the journal of a run is another call.
-
-
-def _encode_query(query: str, run: str) -> Json:
-    return {"query": query, "run": run} if run else {"query": query}
-
-
-def _encode_url(url: str, run: str) -> Json:
-    address = canonical_url(url)
-    return {"url": address, "run": run} if run else {"url": address}
+        limits = WaitLimits(timeout, self.patience, self.rate_limit_wait)
+        return RecordedCall(self.journal, kind, limits)
 
 
 def _encode_task(task: Task[Any]) -> Json:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from agent.errors import JournalError, OutsideError, SearchFailed, Stopped
 from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal
-from agent.outside.recorded_call import CallFormat, CallHooks, RecordedCall
+from agent.outside.recorded_call import CallKind, RecordedCall
 from agent.outside.recording import read_journal
 from agent.run import research
 from agent.settings import parse_settings
@@ -32,14 +32,15 @@ def recorded(
 ) -> RecordedCall[str, str]:
     return RecordedCall(
         journal,
-        go,
-        CallFormat(
+        CallKind(
             "search",
+            go,
             encode_request=lambda text: {"query": text},
             encode_response=lambda text: {"text": text},
             decode_response=lambda _, line: str(line["text"]),
+            permit=lambda _: None,
+            check_time=lambda _: None,
         ),
-        CallHooks(permit=lambda _: None, check_time=lambda _: None),
         WaitLimits(timeout=limit, patience=patience),
     )
 
