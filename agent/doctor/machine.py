@@ -12,12 +12,13 @@ from agent import __version__
 from agent.doctor.results import Job, Result
 from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.registry import FORMATS, Format
+from agent.settings import synonyms
 from agent.state.clock import format_utc
 
 MAX_SUFFIXES = 8  # of a format that are named
 EARLIEST_DATE = datetime(2026, 1, 1, tzinfo=UTC)  # before this program was written
 
-KEYS = "GEMINI ANTHROPIC OPENAI SERPAPI EXA TAVILY SERPER".split()
+KEYS = [f"{name}_API_KEY" for name in "GEMINI ANTHROPIC OPENAI SERPAPI EXA TAVILY SERPER".split()]
 PROXIES = "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY".split()
 PACKAGES = (
     "google-genai google-search-results requests httpx2 trafilatura lxml pypdfium2 pydantic "
@@ -27,12 +28,6 @@ PACKAGES = (
 
 def machine_checks(environment: Mapping[str, str]) -> dict[str, Job]:
     """The checks of the interpreter, packages, clock, proxies, gateways, formats and keys."""
-    keys = {f"{name}_API_KEY": environment.get(f"{name}_API_KEY", "") for name in KEYS}
-    for name, other in {
-        "SERPER_API_KEY": "SERPER_KEY_ID",
-        "GEMINI_API_KEY": "GOOGLE_API_KEY",
-    }.items():
-        keys[name] = keys[name] or environment.get(other, "")
     names = sorted(name for name, value in environment.items() if value)
     proxies = [name for name in names if name.upper() in PROXIES]
     gateways = [name for name in names if name.endswith("_BASE_URL")]
@@ -44,7 +39,7 @@ def machine_checks(environment: Mapping[str, str]) -> dict[str, Job]:
         "gateways": lambda: Result("ok", ", ".join(gateways) or "none set"),
         **{f"format {one.name}": partial(_check_format, one) for one in FORMATS},
         "format scanned PDF": _check_ocr,
-        **{f"key {name}": partial(_check_key, value) for name, value in keys.items()},
+        **{f"key {name}": partial(_check_key, name, environment) for name in KEYS},
     }
 
 
@@ -69,9 +64,10 @@ def _check_ocr() -> Result:
     return Result("ok", f"read by tesseract, languages: {', '.join(tesseract.languages)}")
 
 
-def _check_key(value: str) -> Result:
+def _check_key(name: str, environment: Mapping[str, str]) -> Result:
     """Whether a key is set, and has only characters that keys have. The key is not shown."""
-    key = value.strip()
+    values = [environment.get(one, "").strip() for one in synonyms(name)]
+    key = next(filter(None, reversed(values)), "")
     if not key.isascii() or any(char in key for char in " \t\r\n\"'"):
         remedy = "Write it without quotes, blanks and comments."
         return Result("warn", "set, but with characters that no key has", remedy)

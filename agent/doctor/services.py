@@ -16,7 +16,6 @@ from agent.outside.cache import open_cache
 from agent.run.models import make_models
 from agent.search import Provider, build_search_chain
 from agent.search.corpus import Corpus
-from agent.search.google_grounding import GoogleGrounding
 from agent.settings import Settings, user_folder
 from agent.state import SearchResults
 
@@ -28,20 +27,17 @@ def service_checks(settings: Settings) -> dict[str, Job]:
     """A check of each directory, model and search provider that a run with these settings uses."""
     runs = settings.runs_dir or user_folder("data") / "runs"
     cache = settings.cache_dir or user_folder("cache")
-    return {
+    jobs: dict[str, Job] = {
         "directory of journals": lambda: _check_writable(runs, "RUNS_DIR"),
         "directory of caches": lambda: _check_writable(cache, "CACHE_DIR"),
         "corpus": lambda: _check_demo_corpus(cache),
-        **({"documents": partial(check_corpus, settings.corpus, cache)} if settings.corpus else {}),
-        **(
-            {"cache server": lambda: _check_cache_server(settings, cache)}
-            if settings.cache_url
-            else {}
-        ),
-        **_model_checks(settings),
-        "judge": lambda: _describe_judge(settings),
-        **_search_checks(settings),
     }
+    if settings.corpus:
+        jobs["documents"] = partial(check_corpus, settings.corpus, cache)
+    if settings.cache_url:
+        jobs["cache server"] = lambda: _check_cache_server(settings, cache)
+    judge = {"judge": partial(_describe_judge, settings)}
+    return {**jobs, **_model_checks(settings), **judge, **_search_checks(settings)}
 
 
 def _check_writable(folder: Path, variable: str) -> Result:
@@ -152,8 +148,8 @@ def describe_search(checks: Sequence[Check]) -> Check | None:
 
 
 def _check_search(provider: Provider) -> Result:
-    if isinstance(provider, GoogleGrounding):
-        return Result("ok", provider.probe())
+    if probe := getattr(provider, "probe", None):  # what costs money is looked up
+        return Result("ok", probe())
     if hits := len(provider.search(PROBE_QUERY)):
         return Result("ok", f"answers; hits: {hits}")
     return Result("warn", "answers, but knows nothing of Wikipedia", "Try again later.")
