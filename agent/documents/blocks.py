@@ -97,9 +97,12 @@ class BlockBuilder:
         self._put(CELL)
 
     def separate(self, mark: str) -> None:
-        """Part what stands before from what is added next, if a cell has both."""
-        if self._parts and self._parts[-1] != CELL:
+        """Part what stands before from what is added next, if there is both."""
+        if self._parts and self._parts[-1] != CELL and self._mark != CELL:
             self._mark = mark
+            kept = self._parts[-1].rstrip(" ")
+            self._length -= len(self._parts[-1]) - len(kept)
+            self._parts[-1] = kept
 
     def link(self, start: int, url: str, title: str = "", *, is_note: bool = False) -> None:
         """The text from `start` on is a link."""
@@ -121,7 +124,7 @@ class BlockBuilder:
         """A piece with single blanks, and none where a line or a row begins."""
         text = strip_controls(text)
         text = _BLANKS.sub(" ", text.replace("\n", " ") if self._is_row else text)
-        if not self._parts or self._mark or self._parts[-1][-1].isspace():
+        if not self._parts or self._mark or self._parts[-1][-1:].isspace():
             text = text.lstrip(" ")
         return _AROUND_BREAK.sub("\n", text)
 

@@ -1,6 +1,7 @@
-"""Markdown and plain text of a user: their lines as they are, but wrapped paragraphs joined.
+"""Text without markup, or with that of Markdown; the character data of XML.
 
-Markdown keeps its marks; what is escaped in it is read as it is shown, or no quote would be.
+Of a user's file the lines stay as they are, but wrapped paragraphs are joined. Markdown keeps its
+marks; what is escaped in it is read as it is shown, or no quote would be.
 """
 
 from __future__ import annotations
@@ -9,7 +10,13 @@ import re
 from collections.abc import Iterator
 
 from agent.characters import strip_controls
-from agent.documents.body_text import BodyText, RawBody, UnreadablePage
+from agent.documents.body_text import (
+    MAX_RAW_TITLE,
+    BodyText,
+    PlacedText,
+    RawBody,
+    UnreadablePage,
+)
 from agent.documents.own_date import read_day
 from agent.documents.sniff import decode, unescape_entities
 
@@ -30,11 +37,8 @@ _ESCAPED = re.compile(
 def read_markdown(source: RawBody) -> BodyText:
     """The text without its front matter, which may hold title, URL and date."""
     text = _decode(source)
-    fields: dict[str, str] = {}
-    if front := _FRONT_MATTER.match(text):
-        text = text[front.end() :]
-        pairs = (line.partition(":") for line in front[1].splitlines())
-        fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
+    fields, start = read_front_matter(text)
+    text = text[start:]
     title = fields.get("title") or _find_heading(text)
     day = read_day(fields.get("updated"), fields.get("date"))
     return BodyText(title, plain_markdown(text).strip(), fields.get("url", ""), date=day)
@@ -43,6 +47,39 @@ def read_markdown(source: RawBody) -> BodyText:
 def read_text(source: RawBody) -> BodyText:
     """The text, which has no title."""
     return BodyText("", unwrap_paragraphs(_decode(source)).strip())
+
+
+def read_plain_page(source: RawBody) -> BodyText:
+    """The text of a page of the web that has no markup, or that of Markdown."""
+    raw = decode(source.data, source.content_type)
+    fields, start = read_front_matter(raw.lstrip())
+    first = raw[: MAX_RAW_TITLE + start].lstrip()[start:].lstrip().partition("\n")[0]
+    text = PlacedText(source, fields.get("title") or _find_heading(first))
+    text.add(raw)
+    return text.finish()
+
+
+def read_xml(source: RawBody) -> BodyText:
+    """Title and character data of an XML document or a feed.
+
+    Tags are removed twice, since the items of a feed often hold escaped HTML.
+    """
+    raw = decode(source.data, source.content_type)
+    title = re.search(r"<title[^<>]*>(?:<!\[CDATA\[)?([^<]*)", raw[:20_000])
+    content = re.sub(r"<!\[CDATA\[|\]\]>", "", raw)
+    for _ in range(2):
+        content = unescape_entities(re.sub(r"<[^<>]*>", "\n", content))
+    text = PlacedText(source, unescape_entities(title[1]) if title else "")
+    text.add(content)
+    return text.finish()
+
+
+def read_front_matter(text: str) -> tuple[dict[str, str], int]:
+    """The fields at the beginning of a text in Markdown, and where they end."""
+    front = _FRONT_MATTER.match(text)
+    pairs = (line.partition(":") for line in front[1].splitlines()) if front else ()
+    fields = {key.strip().lower(): value.strip().strip("\"'") for key, _, value in pairs}
+    return fields, front.end() if front else 0
 
 
 def unwrap_paragraphs(text: str) -> str:

@@ -41,7 +41,9 @@ def read_body(
 
 def warm() -> None:
     """Import the libraries that pages in HTML need (0.2 s)."""
-    from agent.documents import registry  # noqa: F401
-    from agent.documents.extract import warm as warm_extraction
+    import trafilatura  # noqa: F401
 
-    warm_extraction()
+    from agent.documents import registry  # noqa: F401
+    from agent.documents.html import reader
+
+    reader.silence_trafilatura()

@@ -73,7 +73,7 @@ FORMATS: tuple[Format, ...] = (
         "HTML",
         (".html", ".htm", ".xhtml"),
         ("text/html", "application/xhtml+xml"),
-        _HERE + "extract:read_html",
+        _HERE + "html.reader:read_html",
         ("lxml", "trafilatura"),
     ),
     Format(
@@ -154,7 +154,7 @@ FORMATS: tuple[Format, ...] = (
         "XML and feeds",
         (".xml", ".rss", ".atom"),
         ("application/xml", "text/xml", "application/rss+xml", "application/atom+xml"),
-        _HERE + "extract:read_xml",
+        _HERE + "files:read_xml",
     ),
     Format(
         "source code",
@@ -170,7 +170,7 @@ FORMATS: tuple[Format, ...] = (
         remedy="save it as .docx, .xlsx or .pptx, without a password",
     ),
 )
-_PLAIN_PAGE = Format("text", (), (), _HERE + "extract:read_plain_text")
+_PLAIN_PAGE = Format("text", (), (), _HERE + "files:read_plain_page")
 
 _BY_SUFFIX = {suffix: one for one in FORMATS for suffix in one.suffixes}
 _BY_MEDIA_TYPE = {kind: one for one in FORMATS for kind in one.media_types}

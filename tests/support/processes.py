@@ -333,11 +333,11 @@ def import_all() -> None:
     for name in (*LIBRARIES, *modules):
         if not name.startswith(LEFT_OUT) and not name.endswith(".__main__"):
             importlib.import_module(name)
-    from agent.documents import extract
+    from agent.documents import reading
     from agent.run import research
     from agent.settings import parse_settings
 
-    extract.warm()
+    reading.warm()
     with tempfile.TemporaryDirectory() as folder:
         settings = parse_settings({"RUNS_DIR": folder, "CACHE_DIR": folder}, offline=True)
         assert research("Who won the 2022 FIFA World Cup?", settings).answer().citations

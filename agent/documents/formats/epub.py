@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from posixpath import dirname
 
+from agent.documents.blocks import TextBlock
 from agent.documents.body_text import BodyText, PlacedText, RawBody, UnreadablePage
 from agent.documents.formats.archive import (
     Archive,
@@ -19,6 +20,7 @@ from agent.documents.formats.archive import (
     resolve_part,
 )
 
+LOWEST_HEADING = 3  # level of a heading that may be that of a chapter
 CONTAINER = "META-INF/container.xml"
 #: Parts of a book that are no chapters, by their `epub:type`.
 _NO_CHAPTERS = frozenset("cover titlepage toc landmarks copyright-page imprint".split())
@@ -37,11 +39,11 @@ def read_epub(source: RawBody) -> BodyText:
     text = PlacedText(source, *read_properties(root, "title", "date"))
     chapter, place = 0, ""
     for name in dict.fromkeys(_page_names(root, dirname(package))):
-        for heading, lines in _split_chapters(archive.read(name)):
-            if heading:
+        for block, begins_chapter in _read_page(archive.read(name)):
+            if begins_chapter:
                 chapter += 1
-                place = f"chapter {chapter}, {heading}"
-            text.add("\n".join(lines), place)
+                place = f"chapter {chapter}, {block.text}"
+            text.add_block(block, place)
         if text.is_full:
             break
     return text.finish()
@@ -56,8 +58,9 @@ def _page_names(package: Element, folder: str) -> Iterator[str]:
             yield resolve_part(folder, attribute(item, "href"))
 
 
-def _split_chapters(page: bytes) -> Iterator[tuple[str, list[str]]]:
-    """The lines of a page from one main heading to the next, and that heading; "" for none."""
+def _read_page(page: bytes) -> Iterator[tuple[TextBlock, bool]]:
+    """The blocks of a page, and whether each is a heading that begins a chapter."""
+    from agent.documents.html.blocks import read_blocks
     from agent.documents.html.reader import parse_visible
     from agent.documents.sniff import decode
 
@@ -65,32 +68,16 @@ def _split_chapters(page: bytes) -> Iterator[tuple[str, list[str]]]:
     if tree is None:
         return
     body = tree.find("body")
-    if _types(body) & _NO_CHAPTERS or any(_types(child) & _NO_CHAPTERS for child in body):
-        yield "", _lines(body)
-        return
-    headings = {" ".join(one.text_content().split()) for one in _main_headings(body)}
-    heading, lines = "", list[str]()
-    for line in _lines(body):
-        if line in headings:
-            yield heading, lines
-            heading, lines = line, []
-        lines.append(line)
-    yield heading, lines
-
-
-def _main_headings(body: Element) -> list[Element]:
-    """The headings of the highest level that the page has."""
-    for level in ("h1", "h2", "h3"):
-        if found := list(body.iter(level)):
-            return found if level == "h1" else found[:1]
-    return []
+    blocks = list(read_blocks(body))
+    is_chapter = not any(_types(element) & _NO_CHAPTERS for element in (body, *body))
+    levels = (block.level for block in blocks if block.kind == "heading")
+    main = min((level for level in levels if level <= LOWEST_HEADING), default=0)
+    begun = False
+    for block in blocks:
+        begins = is_chapter and block.kind == "heading" and block.level == main
+        yield block, begins and (main == 1 or not begun)
+        begun |= begins
 
 
 def _types(element: Element) -> set[str]:
     return set((element.get("epub:type") or element.get("type") or "").split())
-
-
-def _lines(body: Element) -> list[str]:
-    from agent.documents.html.boxes import render_lines
-
-    return render_lines(body, has_rows_of_blocks=False)

@@ -14,8 +14,7 @@ from agent.documents.body_text import (
     UnreadablePage,
     normalize_title,
 )
-from agent.documents.extract import read_plain_text
-from agent.documents.files import plain_markdown
+from agent.documents.files import plain_markdown, read_plain_page
 from agent.documents.sniff import decode, detect_kind
 
 MAX_DEPTH = 50  # of values in values; what is deeper is written as JSON
@@ -36,7 +35,7 @@ def read_json(source: RawBody) -> BodyText:
     if isinstance(value, dict) and isinstance(value.get("cells"), list) and "nbformat" in value:
         return _read_notebook(source, value)
     if not source.suffix:
-        return read_plain_text(source)
+        return read_plain_page(source)
     title = value.get("title") or value.get("name") if isinstance(value, dict) else ""
     text = PlacedText(source, title if isinstance(title, str) else "")
     if isinstance(value, list):

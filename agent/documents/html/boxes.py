@@ -6,9 +6,11 @@ few words around it in a block of their own, such as the date and the referee of
 
 from __future__ import annotations
 
-import re
+from collections.abc import Container
 from itertools import islice
 from typing import Any
+
+from agent.documents.html.blocks import BLOCK_TAGS, read_blocks
 
 Element = Any  # lxml has no type hints
 
@@ -36,15 +38,6 @@ _NAVIGATION_CLASSES = frozenset(
     "ambox catlinks mbox metadata mw-references nav navbar navbox navigation noprint ombox "
     "reflist sistersitebox tmbox toc vertical-navbox".split()
 )
-_BLOCK_TAGS = frozenset(
-    "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
-    "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html legend li main menu nav ol "
-    "option p pre section summary table tbody tfoot thead time title tr ul".split()
-)
-_CELL_TAGS = frozenset(("td", "th"))
-_BLOCK_BREAK = "\x1e"  # between blocks inside a cell
-_CELL_BREAK = "\x1f"  # between cells
-_BREAKS = re.compile(r"[\x1e\x1f\n\r]")
 
 
 # --- finding -------------------------------------------------------------------------------------
@@ -72,6 +65,24 @@ def find_boxes(body: Element) -> list[Element]:
 def is_infobox(element: Element) -> bool:
     """Whether an element has the class of an infobox, which is kept wherever it stands."""
     return "infobox" in element.get("class", "")
+
+
+def find_layout_tables(body: Element) -> set[Element]:
+    """Tables that only arrange what is in them: other tables, or prose."""
+    tables = list(islice(body.iter("table"), MAX_TABLES))
+    nesting = {outer for table in tables for outer in table.iterancestors("table")}
+    return nesting | {table for table in tables if not _holds_data(table)}
+
+
+def unwrap_tables(body: Element, tables: Container[Element]) -> None:
+    """Turn tables into blocks, so that their prose is not read as rows."""
+    parts = body.iter("table", "tbody", "tr", "td", "th")
+    for part in [part for part in parts if _table_of(part) in tables]:
+        part.tag = "div"
+
+
+def _table_of(part: Element) -> Element | None:
+    return part if part.tag == "table" else next(part.iterancestors("table"), None)
 
 
 def _is_inside(element: Element, boxes: dict[Element, None]) -> bool:
@@ -138,37 +149,9 @@ def _text_length(element: Element, limit: int) -> int:
 # --- text ----------------------------------------------------------------------------------------
 
 
-def render_lines(element: Element, *, has_rows_of_blocks: bool = True) -> list[str]:
-    """The text of an element as lines: one a block or a table row, cells joined by ` | `.
-
-    `has_rows_of_blocks`: short blocks side by side are cells too.
-    """
-    from lxml.etree import iterwalk
-
-    row_blocks = _find_row_blocks(element) if has_rows_of_blocks else frozenset()
-    pieces: list[str] = []
-    cell_depth = 0  # inside a cell the borders of blocks do not end a line
-    for event, node in iterwalk(element, events=("start", "end")):
-        is_start = event == "start"
-        is_cell = node.tag in _CELL_TAGS or node in row_blocks
-        cell_depth -= is_cell and not is_start
-        pieces.append(_break_at(node, is_start, is_cell, cell_depth))
-        cell_depth += is_cell and is_start
-        text = node.text if is_start else node.tail
-        if text and (is_start or node is not element):
-            pieces.append(_BREAKS.sub(" ", text))
-    return _format_lines("".join(pieces))
-
-
-def _break_at(node: Element, is_start: bool, is_cell: bool, cell_depth: int) -> str:
-    """What separates the text before the start or the end of a node from the text after it."""
-    if is_cell:
-        return _CELL_BREAK
-    if node.tag == "br":
-        return (" " if cell_depth else "\n") if is_start else ""
-    if node.tag in _BLOCK_TAGS:
-        return _BLOCK_BREAK if cell_depth else "\n"
-    return ""
+def render_text(element: Element) -> str:
+    """The text of an element: a line for a block or a row. Short blocks side by side are cells."""
+    return "\n".join(block.text for block in read_blocks(element, _find_row_blocks(element)))
 
 
 def _find_row_blocks(element: Element) -> set[Element]:
@@ -179,24 +162,9 @@ def _find_row_blocks(element: Element) -> set[Element]:
     limit = MAX_SURROUNDING_CHARS // 2
     found: set[Element] = set()
     for parent in element.iter("div", "time", "section", "dl"):
-        blocks = [child for child in parent if child.tag in _BLOCK_TAGS]
+        blocks = [child for child in parent if child.tag in BLOCK_TAGS]
         if not 2 <= len(blocks) <= MAX_ROW_BLOCKS or _text_length(parent, limit) > limit:
             continue
         if all(block.xpath(_IS_LEAF) for block in blocks):
             found.update(blocks)
     return found
-
-
-def _format_lines(text: str) -> list[str]:
-    """Lines with ` | ` between cells and `; ` between the blocks of a cell; none is empty."""
-    lines = []
-    for line in text.split("\n"):
-        cells = (_format_cell(cell) for cell in line.split(_CELL_BREAK))
-        if formatted := " | ".join(cell for cell in cells if cell):
-            lines.append(formatted)
-    return lines
-
-
-def _format_cell(cell: str) -> str:
-    blocks = (" ".join(block.split()) for block in cell.split(_BLOCK_BREAK))
-    return "; ".join(filter(None, blocks))

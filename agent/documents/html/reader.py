@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from agent.documents.html.boxes import find_boxes, is_infobox, render_lines
+from agent.documents import sniff
+from agent.documents.blocks import TextBlock
+from agent.documents.body_text import BodyText, PlacedText, RawBody, UnreadablePage
+from agent.documents.cpu_limit import OverCpuLimit, limit_cpu
+from agent.documents.html.blocks import read_blocks
+from agent.documents.html.boxes import (
+    find_boxes,
+    find_layout_tables,
+    is_infobox,
+    render_text,
+    unwrap_tables,
+)
 from agent.documents.html.hidden import find_hidden_elements
-from agent.documents.html.own_words import find_day, find_paywall
-from agent.documents.sniff import unescape_entities
+from agent.documents.html.links import read_links
+from agent.documents.html.own_words import TEASER, find_day, find_paywall
+from agent.documents.html.walls import detect_wall
 
 Element = Any  # lxml has no type hints
 
+#: Seconds of processor time for a page. The slowest honest one measured takes 1.3; run
+#: benchmarks/pages.py after changing it.
+MAX_SECONDS = 4
 #: Characters that are parsed.
 MAX_CHARS = 2_000_000
 #: Elements, boxes aside, up to which the main text is extracted, at 30 microseconds each. Above it
@@ -37,6 +52,17 @@ _EDITORIAL_MARKS = (
     " | //*[contains(@class, 'mw-editsection') or contains(@class, 'mw-jump-link')"
     " or contains(@class, 'navbar-mini')]"
 )
+#: What is no prose of a report.
+_NO_REPORT = (
+    "descendant::*[self::head or self::nav or self::footer or self::aside or self::button"
+    " or self::select or self::math or self::object or self::pre or self::script"
+    " or self::form[not(descendant::p)] or contains(concat(' ', @class, ' '), ' toc ')"
+    " or contains(@class, 'navbox') or contains(@class, 'mw-editsection')"
+    " or contains(@class, 'reference-accessdate') or contains(@class, 'mw-jump-link')"
+    " or contains(@class, 'infobox')]"
+)
+#: Where the prose of a page stands, the first that there is.
+_MAIN = ("//*[@id='mw-content-text']", "//main", "//article", "//body")
 _METADATA = frozenset("title meta link script style base noscript template".split())
 _BOILERPLATE = "//nav | //header | //footer | //aside | //form | //button | //select | //script"
 #: In the place of a box: its number, and its text, so that it weighs as much as the box.
@@ -78,6 +104,51 @@ class HtmlPage(NamedTuple):
     text: str
     date: str = ""
     is_teaser: bool = False
+
+
+def read_html(source: RawBody) -> BodyText:
+    """The main text of a page. Raises UnreadablePage for one of the web that is a wall."""
+    html = sniff.decode(source.data, source.content_type)
+    if source.is_report:
+        return _read_report(source, html)
+    page = _extract_in_time(html, source.url)
+    text = PlacedText(source, page.title, page.date)
+    text.note = TEASER if page.is_teaser else ""
+    text.add(page.text)
+    found = text.finish() if text.has_text else BodyText(text.title, "")
+    wall = None if source.suffix else detect_wall(source.data, found.title, found.text)
+    if wall:
+        raise UnreadablePage(wall.reason, wall.outcome)
+    return found
+
+
+def _extract_in_time(html: str, url: str) -> HtmlPage:
+    """Title and text of a page; one that is too slow to understand keeps all its words."""
+    try:
+        with limit_cpu(MAX_SECONDS):
+            return extract_html(html, url)
+    except OverCpuLimit:
+        return HtmlPage("", strip_tags(html[:MAX_CHARS]))
+
+
+def _read_report(source: RawBody, html: str) -> BodyText:
+    """The prose of a page with its links and notes. Menus and code are left out."""
+    tree = parse_page(html)
+    if tree is None:
+        raise UnreadablePage("it has no text", "empty")
+    text = PlacedText(source, _find_title(tree))
+    for block in read_prose(tree):
+        text.add_block(block)
+    return text.finish()
+
+
+def read_prose(tree: Element) -> Iterator[TextBlock]:
+    """The blocks of a page with their links, without its notes, menus, code and hidden parts."""
+    links, notes = read_links(tree)
+    root = next((element for path in _MAIN for element in tree.xpath(path)), tree)
+    _remove_elements([*notes, *root.xpath(_NO_REPORT), *find_hidden_elements(tree)])
+    unwrap_tables(root, find_layout_tables(root))
+    return read_blocks(root, links=links)
 
 
 def extract_html(html: str, url: str = "") -> HtmlPage:
@@ -220,11 +291,11 @@ def _extract_text(tree: Element, url: str) -> str:
     """The main text of a page with its boxes, or all its text where there is no main text."""
     body = tree.find("body")
     if _count_descendants(body) > 3 * MAX_ELEMENTS:
-        return "\n".join(render_lines(body))
+        return render_text(body)
     boxes = _replace_boxes(body)
-    _unwrap_layout_tables(body)
+    unwrap_tables(body, _find_tables_without_boxes(body))
     if _count_descendants(body) > MAX_ELEMENTS:
-        return _restore_boxes("\n".join(render_lines(body)), boxes)
+        return _restore_boxes(render_text(body), boxes)
     text = _choose_main_text(tree, url)
     if len(text) < MIN_MAIN_TEXT:
         text = _prefer_whole_text(body, text)
@@ -239,7 +310,7 @@ def _replace_boxes(body: Element) -> dict[int, _Box]:
     """Replace each box by a placeholder with its number. Returns the boxes by number."""
     boxes: dict[int, _Box] = {}
     for n, element in enumerate(find_boxes(body)):
-        boxes[n] = _Box("\n".join(render_lines(element)), is_infobox(element))
+        boxes[n] = _Box(render_text(element), is_infobox(element))
         placeholder = element.makeelement("p")
         weight = _BRACKETS.sub(" ", boxes[n].text)
         placeholder.text, placeholder.tail = _PLACEHOLDER.format(n, weight), element.tail
@@ -247,17 +318,11 @@ def _replace_boxes(body: Element) -> dict[int, _Box]:
     return boxes
 
 
-def _unwrap_layout_tables(body: Element) -> None:
-    """Turn layout tables into blocks, so that their prose is not read as table rows.
-
-    Those around a box stay: trafilatura does not count them as content once they are blocks.
-    """
+def _find_tables_without_boxes(body: Element) -> set[Element]:
+    """Those around a box are none: trafilatura counts them as no content once they are blocks."""
     placeholders = (p for p in body.iter("p") if p.text and _PLACEHOLDERS.fullmatch(p.text))
     around_boxes = {table for mark in placeholders for table in mark.iterancestors("table")}
-    for table in list(body.iter("table")):
-        if table.tag == "table" and table not in around_boxes:
-            for part in list(table.iter("table", "tbody", "tr", "td", "th")):
-                part.tag = "div"
+    return set(body.iter("table")) - around_boxes
 
 
 def _restore_boxes(text: str, boxes: dict[int, _Box]) -> str:
@@ -323,7 +388,7 @@ def _is_rule(line: str) -> bool:
 def _prefer_whole_text(body: Element, main_text: str) -> str:
     """All text except boilerplate, if the main text is less than half of it."""
     _remove_elements(body.xpath(_BOILERPLATE))
-    whole_text = "\n".join(render_lines(body))
+    whole_text = render_text(body)
     return whole_text if len(whole_text) > 2 * len(main_text) else main_text
 
 
@@ -332,7 +397,7 @@ def strip_tags(html: str) -> str:
     visible = _TAG_AND_TEXT.sub(
         lambda match: "\n" if _HIDING_TAG.search(match[1]) else match[0], _NON_TEXT.sub("\n", html)
     )
-    return unescape_entities(_TAG.sub("\n", visible))
+    return sniff.unescape_entities(_TAG.sub("\n", visible))
 
 
 def silence_trafilatura() -> None:

@@ -127,7 +127,10 @@ def _split_selectors(selectors: str, declarations: Declarations) -> Iterator[Sty
         match = _SELECTOR.fullmatch(selector.strip())
         if match and declarations and (match[1] or match[2]):
             names = frozenset(re.findall(r"[.#][\w-]+", match[2]))
-            yield StyleRule(match[1].lower(), names, declarations)
+            tag = match[1].lower()
+            if tag == "a" and not names:  # in a text other selectors give links another colour
+                declarations = {**declarations, "color": ""}
+            yield StyleRule(tag, names, declarations)
 
 
 def _index_rules(rules: Iterator[StyleRule]) -> Mapping[str, Sequence[tuple[int, StyleRule]]]:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from agent.documents.blocks import BlockBuilder, TextBlock
 from agent.documents.body_text import MAX_REPORT, BodyText
+from agent.documents.files import read_front_matter
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _ANCHOR = re.compile(r"<a\s[^>]*?href\s*=\s*[\"']?([^\"'\s>]+)", re.I)
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_TITLE = re.compile(r"^title:\s*[\"']?(.*?)[\"']?\s*$", re.M)
 PROBE = 12  # characters of a piece by which it is found where an entity or an escape is in it
 
 
@@ -23,8 +22,8 @@ def parse_markdown(text: str, form: str = "markdown") -> BodyText:
     from markdown_it import MarkdownIt
 
     text = text[:MAX_REPORT]
-    front = _FRONT_MATTER.match(text)
-    body = (re.sub(r"[^\n]", " ", front[0]) + text[front.end() :]) if front else text
+    fields, start = read_front_matter(text)
+    body = re.sub(r"[^\n]", " ", text[:start]) + text[start:]
     env: dict[str, dict[str, dict[str, str]]] = {}
     tokens = MarkdownIt("commonmark").enable("table").parse(body, env)
     blocks = tuple(filter(None, _Reader(body, tokens).read()))
@@ -33,10 +32,8 @@ def parse_markdown(text: str, form: str = "markdown") -> BodyText:
         (label.strip("^").casefold(), found["href"], found.get("title", ""))
         for label, found in references.items()
     )
-    named = _TITLE.search(front[0]) if front else None
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
-    title = named[1] if named else heading
-    return BodyText(title, text, form=form, blocks=blocks, listed=listed)
+    return BodyText(fields.get("title") or heading, text, form=form, blocks=blocks, listed=listed)
 
 
 class _Reader:
@@ -66,10 +63,11 @@ class _Reader:
 
     def _read_html(self, token: Token) -> Iterator[TextBlock]:
         """The blocks of HTML within the text, all at the offset where it begins."""
-        from agent.documents.reports.html import read_fragment
+        from agent.documents.html.reader import parse_page, read_prose
 
         start = self._lines[token.map[0]] if token.map else 0
-        for block in read_fragment(token.content):
+        tree = parse_page(f"<body>{token.content}</body>")
+        for block in read_prose(tree) if tree is not None else ():
             yield block._replace(origin=((0, start), (1, start)))
 
     def _enter(self, token: Token) -> None:
