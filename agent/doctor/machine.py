@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from agent import __version__
 from agent.doctor.results import Job, Result
 from agent.documents.pdf.ocr import find_tesseract
-from agent.documents.registry import FORMATS, Format
+from agent.documents.registry import FORMATS, REMEDY, Format
 from agent.settings import synonyms
 from agent.state.clock import format_utc
 
@@ -49,7 +49,7 @@ def _check_format(one: Format) -> Result:
     if len(one.suffixes) > MAX_SUFFIXES:
         suffixes += f" and {len(one.suffixes) - MAX_SUFFIXES} more"
     if not one.reader:
-        return Result("warn", f"{suffixes}: cannot be read", f"{one.remedy.capitalize()}.")
+        return Result("warn", f"{suffixes}: cannot be read", f"{REMEDY.capitalize()}.")
     if missing := one.missing():
         remedy = f"pip install {' '.join(missing)}"
         return Result("fail", f"{suffixes}: not installed: {', '.join(missing)}", remedy)

@@ -16,24 +16,23 @@ from urllib.parse import urlsplit
 from agent.documents import sniff
 from agent.documents.body_text import BodyText, RawBody, UnreadablePage
 
-_FORMATS = "agent.documents.formats."
-_HERE = "agent.documents."
+_OPEN = "application/vnd.oasis.opendocument."
+REMEDY = "save it as .docx, .xlsx or .pptx, without a password"  # of what nothing reads
 
 
 class Format(NamedTuple):
     """A format. `reader` is the module and the function that reads it; "" where none does.
 
-    `needs` are the packages without which it cannot be read; `remedy` is what to do instead of
-    reading it, where nothing does. With `has_mark` the first bytes of every such file are the same.
+    `mark` says how it is told: see the table. `needs` are the packages without which it cannot be
+    read.
     """
 
     name: str
+    mark: str
     suffixes: tuple[str, ...]
     media_types: tuple[str, ...]
     reader: str
     needs: tuple[str, ...] = ()
-    remedy: str = ""
-    has_mark: bool = False
 
     def missing(self) -> list[str]:
         """The packages that are needed and not installed."""
@@ -42,7 +41,7 @@ class Format(NamedTuple):
     def read(self, source: RawBody) -> BodyText:
         """Title and text of a body. Raises UnreadablePage."""
         if not self.reader:
-            raise UnreadablePage(f"it is {self.name}: {self.remedy}", "unsupported")
+            raise UnreadablePage(f"it is {self.name}: {REMEDY}", "unsupported")
         if missing := self.missing():
             fault = f"{', '.join(missing)} is not installed, which reads {self.name}"
             raise UnreadablePage(fault, "unsupported")
@@ -51,134 +50,55 @@ class Format(NamedTuple):
         return read(source)
 
 
-_OPEN = "application/vnd.oasis.opendocument."
-_OFFICE = "application/vnd.openxmlformats-officedocument."
 _CODE = (
     "py pyi js mjs cjs ts tsx jsx java kt kts scala go rs c h cc cpp cxx hpp cs swift rb php pl pm "
     "r jl lua sh bash zsh ps1 bat sql html5 css scss less vue svelte yaml yml toml ini cfg conf "
     "properties env tf proto graphql gradle groovy dart ex exs erl hs clj lisp el vb fs m mm asm s "
     "tex bib diff patch cmake mk dockerfile log"
-).split()
-
-#: Format by format, those that are asked for most first.
-FORMATS: tuple[Format, ...] = (
-    Format("Markdown", (".md", ".markdown"), ("text/markdown",), _HERE + "files:read_markdown"),
-    Format(
-        "text",
-        (".txt", ".text", ".rst", ".adoc", ".org"),
-        (),
-        _HERE + "files:read_text",
-    ),
-    Format(
-        "HTML",
-        (".html", ".htm", ".xhtml"),
-        ("text/html", "application/xhtml+xml"),
-        _HERE + "html.reader:read_html",
-        ("lxml", "trafilatura"),
-    ),
-    Format(
-        "PDF",
-        (".pdf",),
-        ("application/pdf",),
-        _HERE + "pdf.reader:read_pdf",
-        ("pypdfium2",),
-        has_mark=True,
-    ),
-    Format(
-        "Word (DOCX)",
-        (".docx", ".docm", ".dotx", ".dotm"),
-        (_OFFICE + "wordprocessingml.document", "application/vnd.ms-word.document.macroenabled.12"),
-        _FORMATS + "word:read_word",
-        ("lxml",),
-        has_mark=True,
-    ),
-    Format(
-        "PowerPoint (PPTX)",
-        (".pptx", ".pptm", ".ppsx", ".potx"),
-        (_OFFICE + "presentationml.presentation", _OFFICE + "presentationml.slideshow"),
-        _FORMATS + "slides:read_slides",
-        ("lxml",),
-        has_mark=True,
-    ),
-    Format(
-        "Excel (XLSX)",
-        (".xlsx", ".xlsm", ".xltx", ".xltm"),
-        (_OFFICE + "spreadsheetml.sheet", "application/vnd.ms-excel.sheet.macroenabled.12"),
-        _FORMATS + "spreadsheet:read_spreadsheet",
-        ("lxml",),
-        has_mark=True,
-    ),
-    Format(
-        "OpenDocument (ODT, ODS, ODP)",
-        (".odt", ".ott", ".ods", ".ots", ".odp", ".otp"),
-        (_OPEN + "text", _OPEN + "spreadsheet", _OPEN + "presentation"),
-        _FORMATS + "open_document:read_open_document",
-        ("lxml",),
-        has_mark=True,
-    ),
-    Format(
-        "EPUB",
-        (".epub",),
-        ("application/epub+zip",),
-        _FORMATS + "epub:read_epub",
-        ("lxml",),
-        has_mark=True,
-    ),
-    Format(
-        "CSV and TSV",
-        (".csv", ".tsv", ".tab"),
-        ("text/csv", "text/tab-separated-values", "application/csv"),
-        _FORMATS + "delimited:read_delimited",
-    ),
-    Format(
-        "Rich Text (RTF)",
-        (".rtf",),
-        ("application/rtf", "text/rtf"),
-        _FORMATS + "rich_text:read_rich_text",
-        has_mark=True,
-    ),
-    Format(
-        "JSON",
-        (".json", ".geojson", ".jsonld"),
-        ("application/json", "application/ld+json", "application/geo+json", "text/json"),
-        _FORMATS + "structured:read_json",
-    ),
-    Format(
-        "Jupyter notebook",
-        (".ipynb",),
-        ("application/x-ipynb+json",),
-        _FORMATS + "structured:read_json",
-    ),
-    Format("e-mail (EML)", (".eml",), ("message/rfc822",), _FORMATS + "mail:read_mail"),
-    Format(
-        "XML and feeds",
-        (".xml", ".rss", ".atom"),
-        ("application/xml", "text/xml", "application/rss+xml", "application/atom+xml"),
-        _HERE + "files:read_xml",
-    ),
-    Format(
-        "source code",
-        tuple(f".{suffix}" for suffix in _CODE),
-        ("text/x-python", "text/javascript", "application/javascript", "application/yaml"),
-        _FORMATS + "structured:read_code",
-    ),
-    Format(
-        "Office 97 or encrypted",
-        (".doc", ".dot", ".xls", ".xlt", ".ppt", ".pps"),
-        ("application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"),
-        "",
-        remedy="save it as .docx, .xlsx or .pptx, without a password",
-    ),
 )
-_PLAIN_PAGE = Format("text", (), (), _HERE + "files:read_plain_page")
+#: Those that are asked for most first: the name; `mark` where the first bytes of every such file
+#: are the same, `text` where only its name or its type tells it from other text; the packages that
+#: it needs; what reads it; its suffixes; its media types, where they tell it.
+_TABLE = """
+Markdown;; ; files:read_markdown; md markdown;
+text;; ; files:read_text; txt text rst adoc org;
+HTML;; lxml trafilatura; html.reader:read_html; html htm xhtml;
+PDF; mark; pypdfium2; pdf.reader:read_pdf; pdf;
+Word (DOCX); mark; lxml; formats.word:read_word; docx docm dotx dotm;
+PowerPoint (PPTX); mark; lxml; formats.slides:read_slides; pptx pptm ppsx potx;
+Excel (XLSX); mark; lxml; formats.spreadsheet:read_spreadsheet; xlsx xlsm xltx xltm;
+OpenDocument (ODT, ODS, ODP); mark; lxml; formats.open_document:read_open_document; \
+  odt ott ods ots odp otp; open:text open:spreadsheet open:presentation
+EPUB; mark; lxml; formats.epub:read_epub; epub; application/epub+zip
+CSV and TSV; text;; formats.delimited:read_delimited; csv tsv tab; \
+  text/csv text/tab-separated-values application/csv
+Rich Text (RTF); mark;; formats.rich_text:read_rich_text; rtf;
+JSON; text;; formats.structured:read_json; json geojson jsonld; \
+  application/json application/ld+json application/geo+json text/json
+Jupyter notebook; text;; formats.structured:read_json; ipynb; application/x-ipynb+json
+e-mail (EML); text;; formats.mail:read_mail; eml; message/rfc822
+XML and feeds;;; files:read_xml; xml rss atom;
+source code; text;; formats.structured:read_code; CODE; \
+  text/x-python text/javascript application/javascript application/yaml
+Office 97 or encrypted;;;; doc dot xls xlt ppt pps;
+"""
+
+
+def _read_row(row: str) -> Format:
+    """A format from a line of the table."""
+    name, mark, needs, reader, suffixes, types = (cell.strip() for cell in row.split(";"))
+    dotted = (f".{suffix}" for suffix in suffixes.replace("CODE", _CODE).split())
+    whole = types.replace("open:", _OPEN).split()
+    reader = f"agent.documents.{reader}" if reader else ""
+    return Format(name, mark, tuple(dotted), tuple(whole), reader, tuple(needs.split()))
+
+
+FORMATS = tuple(map(_read_row, _TABLE.strip().splitlines()))
+_PLAIN_PAGE = Format("text", "", (), (), "agent.documents.files:read_plain_page")
 
 _BY_SUFFIX = {suffix: one for one in FORMATS for suffix in one.suffixes}
 _BY_MEDIA_TYPE = {kind: one for one in FORMATS for kind in one.media_types}
 SUFFIXES = frozenset(_BY_SUFFIX)  # of the files of a folder that are looked into
-#: Formats of text whose kind the bytes do not tell; Markdown of the web is read as plain text is.
-_TEXTS = [one for one in FORMATS if one.reader.startswith(_FORMATS) and not one.needs]
-_TEXTS_BY_SUFFIX = {suffix: one for one in _TEXTS for suffix in one.suffixes}
-_TEXTS_BY_TYPE = {kind: one for one in _TEXTS for kind in one.media_types}
 _PDF, _RTF = _BY_SUFFIX[".pdf"], _BY_SUFFIX[".rtf"]
 _OLD_OFFICE = _BY_SUFFIX[".doc"]
 _ZIP, _OLE, _RTF_MARK = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"{\\rtf"
@@ -200,7 +120,7 @@ def find_format(source: RawBody) -> Format:
     if marked:
         return marked
     named = _BY_SUFFIX.get(source.suffix)
-    if named and named.has_mark:
+    if named and named.mark == "mark":
         return _find_misnamed(source, named)
     # what is called .xls is often a table in HTML or in text
     return named if named and named.reader else _find_on_web(source)
@@ -265,8 +185,11 @@ def _find_on_web(source: RawBody) -> Format:
         raise UnreadablePage(reason, "unsupported")
     if kind in ("html", "xml", "pdf"):
         return _BY_SUFFIX[f".{kind}"]
-    known = _TEXTS_BY_TYPE.get(declared) or _TEXTS_BY_SUFFIX.get(_suffix_of(source.url))
-    return known or (_BY_SUFFIX[".json"] if kind == "json" else _PLAIN_PAGE)
+    told = (_BY_MEDIA_TYPE.get(declared), _BY_SUFFIX.get(_suffix_of(source.url)))
+    known = (
+        one for one in told if one and one.mark == "text"
+    )  # Markdown of the web is no such text
+    return next(known, _BY_SUFFIX[".json"] if kind == "json" else _PLAIN_PAGE)
 
 
 def _suffix_of(url: str) -> str:
