@@ -36,7 +36,7 @@ _ESCAPED = re.compile(
 
 def read_markdown(source: RawBody) -> BodyText:
     """The text without its front matter, which may hold title, URL and date."""
-    text = _decode(source)
+    text = decode_text(source.data, source.content_type)
     fields, start = read_front_matter(text)
     text = text[start:]
     title = fields.get("title") or _find_heading(text)
@@ -46,7 +46,7 @@ def read_markdown(source: RawBody) -> BodyText:
 
 def read_text(source: RawBody) -> BodyText:
     """The text, which has no title."""
-    return BodyText("", unwrap_paragraphs(_decode(source)).strip())
+    return BodyText("", unwrap_paragraphs(decode_text(source.data, source.content_type)).strip())
 
 
 def read_plain_page(source: RawBody) -> BodyText:
@@ -137,8 +137,9 @@ def _find_heading(text: str) -> str:
     return heading[1].rstrip("# \t") or heading[1][:1] if heading else ""
 
 
-def _decode(source: RawBody) -> str:
-    text = decode(source.data, source.content_type)
+def decode_text(data: bytes, content_type: str = "") -> str:
+    """The characters of a text, with line feeds alone. Raises UnreadablePage."""
+    text = decode(data, content_type)
     if "\0" in text:
         raise UnreadablePage("is not text", "unsupported")
     return strip_controls(text.replace("\r\n", "\n").replace("\r", "\n"))

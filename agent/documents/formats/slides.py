@@ -7,35 +7,29 @@ from collections.abc import Iterator
 from agent.documents.body_text import BodyText, PlacedText, RawBody, normalize_title
 from agent.documents.formats.archive import (
     Archive,
-    Element,
-    attribute,
     core_properties,
     find_all,
-    local_name,
     main_part,
 )
-from agent.documents.formats.table import join_cells
+from agent.documents.formats.office import Part
 
-#: Fields of a notes page that repeat what stands elsewhere.
-_REPEATED = frozenset("sldNum dt hdr ftr sldImg".split())
+#: Kinds of the parts that belong to a slide, and what they are of it.
+_BESIDE = {"diagramData": "slide", "notesSlide": "notes of slide"}
 
 
 def read_slides(source: RawBody) -> BodyText:
     """The text and tables of each slide in the order of the presentation, then its notes."""
     archive = Archive(source.data)
-    part = main_part(archive)
     text = PlacedText(source, *core_properties(archive))
-    for number, slide in enumerate(_slide_parts(archive, part), 1):
-        lines = list(_lines_of(archive.read_xml(slide)))
-        text.title = text.title or normalize_title(next(iter(lines), "")[:100])
-        text.add("\n".join(lines), f"slide {number}")
-        for kind, related in archive.relations(slide).values():
-            if kind == "diagramData":
-                text.add("\n".join(_lines_of(archive.read_xml(related))), f"slide {number}")
-        for kind, related in archive.relations(slide).values():
-            if kind == "notesSlide":
-                notes = "\n".join(_lines_of(archive.read_xml(related)))
-                text.add(notes, f"notes of slide {number}")
+    for number, slide in enumerate(_slide_parts(archive, main_part(archive)), 1):
+        content = Part(archive, slide).read_note()
+        first = content.text.partition("\n")[0] if content else ""
+        text.title = text.title or normalize_title(first[:100])
+        text.add_block(content, f"slide {number}")
+        for wanted, place in _BESIDE.items():
+            for kind, related in archive.relations(slide).values():
+                if kind == wanted:
+                    text.add_block(Part(archive, related).read_note(), f"{place} {number}")
     return text.finish()
 
 
@@ -49,35 +43,3 @@ def _slide_parts(archive: Archive, part: str) -> Iterator[str]:
         )
         if identifier in relations:
             yield relations[identifier][1]
-
-
-def _lines_of(element: Element | None) -> Iterator[str]:
-    """The paragraphs and table rows of a slide, without fields such as its number."""
-    for child in element if element is not None else ():
-        name = local_name(child)
-        if name == "p":
-            yield _paragraph_text(child)
-        elif name == "tr":
-            yield join_cells(
-                "; ".join(filter(None, _lines_of(cell)))
-                for cell in child
-                if local_name(cell) == "tc"
-            )
-        elif name == "AlternateContent":  # one drawing in two forms
-            yield from _lines_of(next(iter(child), None))
-        elif name and not (name == "sp" and _is_repeated(child)):
-            yield from _lines_of(child)
-
-
-def _paragraph_text(paragraph: Element) -> str:
-    pieces = []
-    for element in paragraph.iter("{*}t", "{*}br", "{*}tab"):
-        name = local_name(element)
-        pieces.append((element.text or "") if name == "t" else " ")
-    return "".join(pieces)
-
-
-def _is_repeated(shape: Element) -> bool:
-    """Whether a shape is the number, the date or the image of a slide."""
-    holder = shape.find("./{*}nvSpPr/{*}nvPr/{*}ph")
-    return holder is not None and attribute(holder, "type") in _REPEATED

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.resources import files
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -125,7 +128,7 @@ class Paywall(NamedTuple):
         return len(text) < MAX_TEASER and (self.is_paid or self._has_notice())
 
     def _has_notice(self) -> bool:
-        return any(_NOTICE.match(text.strip().lower()) for text in self.short_texts)
+        return any(_notice().match(text.strip().lower()) for text in self.short_texts)
 
 
 def find_paywall(tree: Element) -> Paywall:
@@ -150,47 +153,8 @@ def _has_paid_meta(tree: Element) -> bool:
     return False
 
 
-#: In lower case, which is matched four times as fast, in the languages of walls.py. Each begins its
-#: text: in the middle of a sentence the same words are those of an article.
-_NOTICE = re.compile(
-    r"(?:"
-    r"subscribe (?:now |today )?to (?:continue|keep|read|unlock)"
-    r"|(?:to|want to) (?:continue|keep) reading\b"
-    r"|this (?:article|story|content|post|page) is (?:only |exclusively )?(?:available |reserved )?"
-    r"(?:only |exclusively )?(?:for|to) (?:our )?(?:paying |paid |premium )?(?:subscribers|members)"
-    r"|(?:you've|you’ve|you have) (?:reached|used|read) (?:your|all|the) .{0,40}(?:free|limit)"
-    r"|(?:for )?subscribers only\b|exclusive(?:ly)? (?:to|for) (?:our )?subscribers"
-    r"|the rest of this (?:article|story) is|unlock (?:this|the full|the rest)"
-    r"|jetzt weiterlesen mit|(?:sie möchten|um) weiter(?:zu)?lesen|weiterlesen mit .{2,30}\babo"
-    r"|(?:dieser (?:artikel|beitrag|text)|dieser inhalt) ist (?:nur |exklusiv )?.{0,10}"
-    r"(?:abonnent|mitglieder)"
-    r"|exklusiv für (?:unsere )?abonnent|diesen artikel weiterlesen"
-    r"|(?:la suite de )?cet(?:te)? (?:article|contenu|publication) est réservée? .{0,20}abonnés"
-    r"|il vous reste [\d.,]+ ?% de cet article"
-    r"|(?:article|contenu|la suite est) réservée? aux abonnés"
-    r"|abonnez-vous pour (?:lire|continuer|poursuivre|débloquer)"
-    r"|pour (?:lire la suite|continuer (?:à lire|votre lecture)|lire l.intégralité)"
-    r"|(?:este )?(?:artículo|contenido) (?:es )?(?:s[oó]lo|exclusivo|reservado|disponible s[oó]lo)"
-    r" (?:para|a) (?:los )?(?:suscriptores|socios)|suscríbete para (?:seguir|continuar|leer)"
-    r"|para (?:seguir|continuar) leyendo\b"
-    r"|(?:questo )?(?:articolo|contenuto) (?:è )?(?:riservato|esclusivo|disponibile solo|solo)"
-    r" .{0,10}abbonati|abbonati per (?:continuare|leggere|proseguire)|per continuare a leggere\b"
-    r"|(?:este |esta )?(?:conteúdo|artigo|matéria|texto) (?:é )?(?:exclusiv[oa]|reservad[oa]"
-    r"|restrit[oa]|só) .{0,10}(?:assinantes|subscritores)|assine para (?:continuar|ler)"
-    r"|para continuar (?:a ler|lendo)\b"
-    r"|(?:dit artikel|deze inhoud|dit verhaal) is (?:alleen|exclusief|voorbehouden) .{0,20}abonnees"
-    r"|(?:alleen|exclusief) voor abonnees|abonneer (?:je |u )?om .{0,20}te lezen"
-    r"|om (?:dit artikel|verder) te (?:kunnen )?lezen"
-    r"|(?:ten )?(?:artykuł|tekst|materiał|treść)\b.{0,30}dla (?:prenumeratorów|subskrybentów)"
-    r"|(?:wykup|kup) (?:subskrypcję|prenumeratę|dostęp)\b.{0,20}(?:aby|żeby|czyta)"
-    r"|aby (?:czytać dalej|przeczytać (?:cały|całość))|pozostało [\d.,]+ ?% (?:artykułu|tekstu)"
-    r"|(?:(?:этот|эта|данный|данная) )?(?:материал|статья|текст) доступ\w+ .{0,20}(?:подписчик"
-    r"|по подписке)|(?:оформите|купите) подписку,? (?:чтобы|для|и)"
-    r"|чтобы (?:читать|дочитать|прочитать|продолжить) .{0,40}подпи"
-    r"|この(?:記事|続き|先)は.{0,10}会員|(?:有料)?会員限定(?:記事|の|です)"
-    r"|(?:この記事の)?続きを(?:読む|お読みいただく|ご覧いただく)には|残り\s?[\d,]+\s?文字"
-    r"|(?:本文|此文章|该文章|这篇文章|本文章)(?:仅|只)(?:供|对|限)?.{0,6}(?:订阅|付费|会员)"
-    r"|(?:订阅|付费|登录|开通会员)(?:后|以)?(?:即可|可)?(?:继续)?(?:阅读|查看)(?:全文|更多|完整|余下)"
-    r"|会员(?:专享|专属)|(?:剩余|余下)\s?\d+ ?%"
-    r")"
-)
+@cache
+def _notice() -> re.Pattern[str]:
+    words = files("agent.documents.html").joinpath("own_words.toml").read_text("utf-8")
+    lines = (line for text in tomllib.loads(words).values() for line in text.strip().split("\n"))
+    return re.compile("|".join(lines))

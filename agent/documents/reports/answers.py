@@ -7,6 +7,7 @@ bytes in UTF-8), https://docs.perplexity.ai (`citations`: a list that `[1]` coun
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,8 +21,12 @@ TEXTS = ("report", "answer", "output", "output_text", "content", "markdown", "te
 LISTS = ("citations", "sources", "references", "search_results", "source_urls")
 
 
-def parse_answer(value: object) -> BodyText:
-    """The report in the JSON of an answer. Raises ValueError for JSON of another shape."""
+def parse_answer(text: str) -> BodyText:
+    """The report in the JSON of an answer. Raises ValueError for what is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ValueError("is not JSON") from None
     found = value if isinstance(value, dict) else {"output": value}
     for parse in (_parse_gemini, _parse_own, _parse_openai, _parse_listed):
         if report := parse(found):

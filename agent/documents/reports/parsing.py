@@ -5,27 +5,34 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from importlib import import_module
+from typing import cast
 
-from agent.characters import strip_controls
 from agent.documents import sniff
 from agent.documents.body_text import BodyText, RawBody, UnreadablePage
-from agent.documents.registry import read_source
+from agent.documents.files import decode_text
+from agent.documents.registry import find_format
 
-#: The form by the suffix of a file's name; any other name is told by the content.
+#: The forms that are text and no format of `registry.py`: what parses each.
+PARSERS = {
+    "markdown": "markdown:parse_markdown",
+    "json": "answers:parse_answer",
+    "wikitext": "wikitext:parse_wikitext",
+    "bibtex": "bibtex:parse_bibtex",
+}
+#: Suffixes that name a form; of any other name it is told by the content.
 SUFFIXES = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".mdx": "markdown",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".docx": "docx",
-    ".pdf": "pdf",
-    ".json": "json",
-    ".bib": "bibtex",
-    ".wiki": "wikitext",
-    ".wikitext": "wikitext",
-    ".mediawiki": "wikitext",
+    suffix: form
+    for form, suffixes in {
+        "markdown": ".md .markdown .mdx",
+        "html": ".html .htm .xhtml",
+        "docx": ".docx",
+        "pdf": ".pdf",
+        "json": ".json",
+        "bibtex": ".bib",
+        "wikitext": ".wiki .wikitext .mediawiki",
+    }.items()
+    for suffix in suffixes.split()
 }
 _WIKITEXT = re.compile(r"<ref[\s>]|\{\{\s*(?:cite|sfn|short description)\b", re.I)
 _BIBTEX = re.compile(r"\s*(?:%[^\n]*\n\s*)*@\w+\s*\{[^,{}]*,", re.I)
@@ -34,16 +41,24 @@ _BIBTEX = re.compile(r"\s*(?:%[^\n]*\n\s*)*@\w+\s*\{[^,{}]*,", re.I)
 def parse_report(source: RawBody) -> BodyText:
     """The blocks of a report, with its form. Raises UnreadablePage."""
     form = detect_form(source.data, source.suffix)
-    if parse := PARSERS.get(form):
-        try:
-            report = parse(_decode(source.data))
-        except ValueError as error:
-            raise UnreadablePage(str(error)[:200], "invalid") from None
+    if form in PARSERS:
+        report = _parse_text(form, decode_text(source.data))
+    elif f".{form}" in (found := find_format(source._replace(suffix=f".{form}"))).suffixes:
+        report = found.read(source)._replace(form=form)
     else:
-        report = read_source(source._replace(suffix=f".{form}"))._replace(form=form)
+        raise UnreadablePage(f"is {found.name}", "unsupported")
     if not report.blocks:
-        raise UnreadablePage("is no report" if report.text else "has no text", "empty")
+        raise UnreadablePage("has no text", "empty")
     return report
+
+
+def _parse_text(form: str, text: str) -> BodyText:
+    module, _, function = PARSERS[form].partition(":")
+    parser = getattr(import_module(f"agent.documents.reports.{module}"), function)
+    try:
+        return cast(Callable[[str], BodyText], parser)(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadablePage(str(error)[:200], "invalid") from None
 
 
 def detect_form(body: bytes, suffix: str = "") -> str:
@@ -66,51 +81,7 @@ def detect_form(body: bytes, suffix: str = "") -> str:
 def _is_json(body: bytes) -> bool:
     """Whether a text is JSON: Markdown and wikitext may begin with a bracket too."""
     try:
-        json.loads(_decode(body))
+        json.loads(decode_text(body))
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _decode(body: bytes) -> str:
-    text = sniff.decode(body)
-    if "\0" in text[:10_000]:
-        raise UnreadablePage("is not text", "unsupported")
-    return strip_controls(text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def _parse_json(text: str) -> BodyText:
-    from agent.documents.reports.answers import parse_answer
-
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        raise UnreadablePage("is not JSON", "invalid") from None
-    return parse_answer(value)
-
-
-def _parse_markdown(text: str) -> BodyText:
-    from agent.documents.reports.markdown import parse_markdown
-
-    return parse_markdown(text)
-
-
-def _parse_wikitext(text: str) -> BodyText:
-    from agent.documents.reports.wikitext import parse_wikitext
-
-    return parse_wikitext(text)
-
-
-def _parse_bibtex(text: str) -> BodyText:
-    from agent.documents.reports.bibtex import parse_bibtex
-
-    return parse_bibtex(text)
-
-
-#: The forms that are text, and no format of `registry.py`.
-PARSERS: dict[str, Callable[[str], BodyText]] = {
-    "markdown": _parse_markdown,
-    "json": _parse_json,
-    "wikitext": _parse_wikitext,
-    "bibtex": _parse_bibtex,
-}

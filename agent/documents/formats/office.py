@@ -1,0 +1,241 @@
+"""The text of a part of an office document: Office Open XML and OpenDocument.
+
+Formats: ISO/IEC 29500-1, 17 and 19; ISO/IEC 26300. What their programs do not show is not read:
+deleted text, hidden text, the code of fields, macros.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+
+from agent.documents.blocks import LINE, BlockBuilder, TextBlock
+from agent.documents.body_text import PlacedText, normalize_title
+from agent.documents.formats.archive import (
+    Archive,
+    Element,
+    attribute,
+    find_first,
+    local_name,
+)
+
+#: Elements of OpenDocument by the names of their like in Office Open XML.
+_SAME = {
+    "h": "p",
+    "table": "tbl",
+    "table-row": "tr",
+    "table-cell": "tc",
+    "text-box": "txbxContent",
+    "line-break": "br",
+    "a": "hyperlink",
+}
+#: Elements whose content is not shown, or is shown by the element beside them.
+_SKIPPED = frozenset(
+    "del moveFrom delText delInstrText rPr pPr sectPr rubyBase tracked-changes forms "
+    "event-listeners settings desc title annotation-end sequence-decls variable-decls "
+    "user-field-decls".split()
+)
+_CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "s": " ", "noBreakHyphen": "-"}
+#: What may stand between a table and its rows, or a row and its cells.
+_AROUND = frozenset(
+    "sdt sdtContent customXml ins table-header-rows table-rows table-row-group".split()
+)
+#: Shapes of a slide that repeat what stands elsewhere.
+_REPEATED = frozenset("sldNum dt hdr ftr sldImg".split())
+_NOTES = ("footnoteReference", "endnoteReference", "note", "annotation")
+_LINKED_FIELD = re.compile(r"HYPERLINK\s+\"([^\"]+)\"")
+_LONGEST_NOTE = 3000  # characters of what is told of a note where the text refers to it
+ROW_LEVEL = 9  # of the head of a table, as a heading
+
+
+def add_sections(text: PlacedText, blocks: Iterator[TextBlock]) -> None:
+    """Add blocks, each in the section of the heading above it."""
+    place = ""
+    for block in blocks:
+        if block.kind == "heading" and block.level < ROW_LEVEL:
+            place = f"section {block.text}"
+            text.title = text.title or normalize_title(block.text)
+        text.add_block(block, place)
+
+
+class Part:
+    """Reads a part of a document: its text, its notes, a slide."""
+
+    def __init__(
+        self,
+        archive: Archive,
+        name: str,
+        levels: Mapping[str, int] | None = None,
+        notes: Mapping[tuple[str, str], TextBlock] | None = None,
+    ) -> None:
+        """`levels`: of headings, by the names of their styles; `notes` by kind and id."""
+        self.root = archive.read_xml(name)
+        self.own_notes: list[TextBlock] = []  # in OpenDocument they stand in the text
+        self._is_open = self.root is not None and "oasis" in self.root.tag
+        self._targets = {key: target for key, (_, target) in archive.relations(name).items()}
+        self._levels = levels or {}
+        self._notes = notes or {}
+        self._counts: Counter[str] = Counter()  # of the items of each list
+        self._field = ""  # the address of a field whose result is being read,
+        self._field_start = 0  # and where that begins
+        self._readers: dict[str, Callable[[Element, BlockBuilder], None]] = {
+            "AlternateContent": self._add_drawing,
+            "txbxContent": self._add_box,
+            "hyperlink": self._add_link,
+            **dict.fromkeys(("instrText", "fldChar"), self._read_field),
+            **dict.fromkeys(_NOTES, self._refer),
+        }
+
+    def read_blocks(self) -> Iterator[TextBlock]:
+        """The blocks of the body."""
+        body = find_first(self.root, "body")
+        for element in _blocks(body) if body is not None else ():
+            is_table = _name_of(element) == "tbl"
+            blocks = self._read_table(element) if is_table else [self._read_paragraph(element)]
+            yield from filter(None, blocks)
+
+    def read_note(self, parent: Element | None = None) -> TextBlock | None:
+        """All that is in an element, or in the part, as one block, a line each."""
+        builder = BlockBuilder()
+        parent = self.root if parent is None else parent
+        self._add_blocks(parent if parent is not None else (), builder, "\n")
+        return builder.build("note")
+
+    def read_cell(self, cell: Element) -> str:
+        """The text of a cell, on one line."""
+        builder = BlockBuilder(is_row=True)
+        self._add_blocks(cell, builder, LINE)
+        block = builder.build("row")
+        return block.text if block else ""
+
+    def _read_paragraph(self, paragraph: Element) -> TextBlock | None:
+        builder = BlockBuilder()
+        self._add_content(paragraph, builder)
+        style = child_value(paragraph, "pPr/pStyle")
+        level = self._levels.get(style) or (local_name(paragraph) == "h" and 1)
+        if level:
+            return builder.build("heading", level=level)
+        if number := child_value(paragraph, "pPr/numPr/numId"):
+            self._counts[number] += 1
+            return builder.build("item", self._counts[number])
+        return builder.build("item" if style.startswith("List") else "paragraph")
+
+    def _read_table(self, table: Element) -> Iterator[TextBlock | None]:
+        for n, row in enumerate(_children(table, "tr")):
+            builder = BlockBuilder(is_row=True)
+            self._add_cells(row, builder)
+            is_head = n == 0 and row.find("./{*}trPr/{*}tblHeader") is not None
+            yield builder.build("heading" if is_head else "row", level=ROW_LEVEL)
+
+    def _add_cells(self, row: Element, builder: BlockBuilder) -> None:
+        for n, cell in enumerate(_children(row, "tc")):
+            if n:
+                builder.next_cell()
+            self._add_blocks(cell, builder, LINE)
+
+    def _add_blocks(self, parent: Element, builder: BlockBuilder, mark: str) -> None:
+        """Paragraphs and rows within a block. A table in a cell is part of that cell."""
+        for n, part in enumerate(_parts_of(parent)):
+            if n:
+                builder.separate(mark)
+            is_row = _name_of(part) == "tr"
+            self._add_cells(part, builder) if is_row else self._add_content(part, builder)
+
+    def _add_content(self, element: Element, builder: BlockBuilder) -> None:
+        """What is shown of a paragraph or a part of it."""
+        builder.add((element.text or "") if self._is_open or _name_of(element) == "t" else "")
+        for child in element:
+            name = _name_of(child)
+            if name in _CHARACTERS:
+                builder.add(_CHARACTERS[name])
+            elif add := self._readers.get(name):
+                add(child, builder)
+            elif name and name not in _SKIPPED and not (name == "r" and _is_hidden(child)):
+                self._add_content(child, builder)
+            builder.add((child.tail or "") if self._is_open else "")
+
+    def _add_box(self, box: Element, builder: BlockBuilder) -> None:
+        builder.separate("\n")
+        self._add_blocks(box, builder, "\n")
+        builder.separate("\n")
+
+    def _add_drawing(self, forms: Element, builder: BlockBuilder) -> None:
+        """The first of two forms of one drawing."""
+        self._add_content(next(iter(forms), forms), builder)
+
+    def _add_link(self, link: Element, builder: BlockBuilder) -> None:
+        start = builder.length
+        self._add_content(link, builder)
+        key = attribute(link, "id")
+        builder.link(start, attribute(link, "href") or self._targets.get(key, ""))
+
+    def _read_field(self, element: Element, builder: BlockBuilder) -> None:
+        """Note the address of a field, and where the words that it shows begin and end."""
+        kind = attribute(element, "fldCharType")
+        if found := _LINKED_FIELD.search(element.text or ""):
+            self._field = found[1]
+        elif kind == "separate":
+            self._field_start = builder.length
+        elif kind == "end":
+            builder.link(self._field_start, self._field)
+            self._field = ""
+
+    def _refer(self, reference: Element, builder: BlockBuilder) -> None:
+        """Link a note where the text refers to it: to its first address, if it has one."""
+        key = f"{local_name(reference).removesuffix('Reference')}s", attribute(reference, "id")
+        note = self.read_note(reference) if self._is_open else self._notes.get(key)
+        if note and self._is_open:
+            self.own_notes.append(note)
+        url = note.links[0].url if note and note.links else "#" + "".join(key)
+        text = note.text[:_LONGEST_NOTE] if note else ""
+        builder.link(builder.length, url, text, is_note=True)
+
+
+def child_value(element: Element, path: str) -> str:
+    """The value of a descendant, by its path; "" for none."""
+    found = element.find("./" + "/".join(f"{{*}}{name}" for name in path.split("/")))
+    return attribute(found, "val") if found is not None else ""
+
+
+def _name_of(element: Element) -> str:
+    name = local_name(element)
+    return _SAME.get(name, name)
+
+
+def _blocks(parent: Element) -> Iterator[Element]:
+    """The paragraphs and tables of a body, out of whatever contains them."""
+    for child in parent:
+        name = _name_of(child)
+        if name in ("p", "tbl"):
+            yield child
+        elif name == "AlternateContent":  # one drawing in two forms
+            yield from _blocks(next(iter(child), child))
+        elif name and name not in _SKIPPED and not (name == "sp" and _is_repeated(child)):
+            yield from _blocks(child)
+
+
+def _parts_of(parent: Element) -> Iterator[Element]:
+    """The paragraphs, and the rows of the tables."""
+    for block in _blocks(parent):
+        yield from _children(block, "tr") if _name_of(block) == "tbl" else [block]
+
+
+def _children(parent: Element, name: str) -> Iterator[Element]:
+    """The children with a name, out of what may stand around them."""
+    for child in parent:
+        if _name_of(child) == name:
+            yield child
+        elif local_name(child) in _AROUND:
+            yield from _children(child, name)
+
+
+def _is_repeated(shape: Element) -> bool:
+    """Whether a shape is the number, the date or the image of a slide."""
+    holder = shape.find("./{*}nvSpPr/{*}nvPr/{*}ph")
+    return holder is not None and attribute(holder, "type") in _REPEATED
+
+
+def _is_hidden(run: Element) -> bool:
+    vanish = run.find("./{*}rPr/{*}vanish")
+    return vanish is not None and attribute(vanish, "val") not in ("0", "false", "off")
