@@ -20,7 +20,8 @@ SAMPLED_ROWS = 50  # and rows
 def read_delimited(source: RawBody) -> BodyText:
     """The rows, each with its number as a spreadsheet counts them."""
     data = decode(source.data, source.content_type).lstrip("\ufeff")
-    csv.field_size_limit(len(data) + 1)  # a quote that is never closed
+    whole = max(csv.field_size_limit(), len(data) + 1)  # for a quote that is never closed
+    csv.field_size_limit(whole)
     text = PlacedText(source)
     for number, line in format_rows(_rows(data, _find_delimiter(data))):
         text.add_line(line, "row", number)

@@ -46,6 +46,7 @@ _REPEATED = frozenset("sldNum dt hdr ftr sldImg".split())
 _NOTES = ("footnoteReference", "endnoteReference", "note", "annotation")
 _LINKED_FIELD = re.compile(r"HYPERLINK\s+\"([^\"]+)\"")
 _LONGEST_NOTE = 3000  # characters of what is told of a note where the text refers to it
+OPEN_CONTENT = "content.xml"  # the part with the content of a document of OpenDocument
 ROW_LEVEL = 9  # of the head of a table, as a heading
 
 
@@ -72,7 +73,7 @@ class Part:
         """`levels`: of headings, by the names of their styles; `notes` by kind and id."""
         self.root = archive.read_xml(name)
         self.own_notes: list[TextBlock] = []  # in OpenDocument they stand in the text
-        self._is_open = self.root is not None and "oasis" in self.root.tag
+        self._is_open = name == OPEN_CONTENT
         self._targets = {key: target for key, (_, target) in archive.relations(name).items()}
         self._levels = levels or {}
         self._notes = notes or {}

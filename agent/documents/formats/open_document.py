@@ -19,7 +19,7 @@ from agent.documents.formats.archive import (
     local_name,
     read_properties,
 )
-from agent.documents.formats.office import Part, add_sections
+from agent.documents.formats.office import OPEN_CONTENT, Part, add_sections
 from agent.documents.formats.table import MAX_COLUMNS, Row, format_rows
 
 MAX_REPEATED = 1000  # times that a row or a cell with text may be repeated
@@ -30,7 +30,7 @@ def read_open_document(source: RawBody) -> BodyText:
     archive = Archive(source.data)
     if b"encryption-data" in archive.read("META-INF/manifest.xml"):
         raise UnreadablePage("it needs a password", "unsupported")
-    part = Part(archive, "content.xml")
+    part = Part(archive, OPEN_CONTENT)
     body = find_first(part.root, "body")
     if body is None or not len(body):
         raise UnreadablePage("it is damaged: it has no content", "invalid")
