@@ -23,24 +23,11 @@ _DESTINATIONS = frozenset(
     "footer footerl footerr footerf ftnsep ftnsepc aftnsep aftnsepc".split()
 )
 _WORDS = {
-    "par": "\n",
-    "line": "\n",
-    "sect": "\n",
-    "page": "\n",
-    "tab": "\t",
-    "cell": " | ",
-    "nestcell": " | ",
-    "row": "\n",
-    "nestrow": "\n",
-    "emdash": "—",
-    "endash": "–",
-    "lquote": "‘",
-    "rquote": "’",
-    "ldblquote": "“",
-    "rdblquote": "”",
-    "bullet": "•",
-    "emspace": " ",
-    "enspace": " ",
+    **dict.fromkeys(("par", "line", "sect", "page", "row", "nestrow"), "\n"),
+    **dict.fromkeys(("cell", "nestcell"), " | "),
+    **dict.fromkeys(("emspace", "enspace", "tab"), " "),
+    **dict(zip("emdash endash bullet".split(), "—–•", strict=True)),
+    **dict(zip("lquote rquote ldblquote rdblquote".split(), "‘’“”", strict=True)),
 }
 _ROW_ENDS = frozenset(("row", "sect", "page"))
 _SYMBOLS = {"~": " ", "_": "-", "\n": "\n", "\r": "\n", "\\": "\\", "{": "{", "}": "}"}

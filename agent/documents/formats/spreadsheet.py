@@ -58,8 +58,7 @@ def read_spreadsheet(source: RawBody) -> BodyText:
     hidden = []
     for sheet in find_all(root, "sheet") if root is not None else ():
         name = attribute(sheet, "name")
-        identifier = next((v for key, v in sheet.attrib.items() if key.endswith("}id")), "")
-        kind, target = relations.get(identifier, ("", ""))
+        kind, target = relations.get(attribute(sheet, "id"), ("", ""))
         if kind != "worksheet":
             continue
         if attribute(sheet, "state") in ("hidden", "veryHidden"):

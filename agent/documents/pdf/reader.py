@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from agent.documents.blocks import BlockBuilder
 from agent.documents.body_text import (
+    MAX_RAW_TITLE,
     BodyText,
     PlacedText,
     RawBody,
@@ -23,7 +24,6 @@ from agent.documents.pdf.pages import PageJoiner
 IMAGE = (3,)  # FPDF_PAGEOBJ_IMAGE
 MAX_PAGES = 1000
 MAX_CHARS = 1_000_000  # of a page
-MAX_RAW_TITLE = 10_000  # characters of the title in the metadata
 #: Titles that a program filled in.
 _GENERATED_TITLE = re.compile(
     r"^(?:untitled|title|powerpoint presentation|slide \d+|document\d*|microsoft word.*|"

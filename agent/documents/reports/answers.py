@@ -8,7 +8,7 @@ bytes in UTF-8), https://docs.perplexity.ai (`citations`: a list that `[1]` coun
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from agent.documents.blocks import CitedSpan
@@ -16,6 +16,7 @@ from agent.documents.body_text import MAX_REPORT, BodyText
 from agent.documents.reports.markdown import parse_markdown
 
 Json = dict[str, Any]
+ListedSource = tuple[str, str, str]  # label, URL, title
 #: Names that other programs have for the text of a report, and for the list of its sources.
 TEXTS = ("report", "answer", "output", "output_text", "content", "markdown", "text", "final_report")
 LISTS = ("citations", "sources", "references", "search_results", "source_urls")
@@ -34,16 +35,26 @@ def parse_answer(text: str) -> BodyText:
     raise ValueError("is JSON, but not an answer that this program knows")
 
 
-def _make(form: str, text: str, title: str, **parts: Any) -> BodyText:
+def _make(
+    form: str,
+    text: str,
+    title: str = "",
+    *,
+    listed: Iterable[ListedSource] = (),
+    spans: Iterable[CitedSpan] = (),
+) -> BodyText:
     report = parse_markdown(text, form)
-    listed = (*report.listed, *parts.get("listed", ()))
     return report._replace(
-        title=title or report.title, listed=listed, spans=tuple(parts.get("spans", ()))
+        title=title or report.title, listed=(*report.listed, *listed), spans=tuple(spans)
     )
 
 
 def _dicts(value: object) -> list[Json]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _dict(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
 
 
 def _get(value: Json, *names: str) -> Any:
@@ -64,41 +75,34 @@ def _number(value: object) -> int:
 
 def _parse_openai(value: Json) -> BodyText | None:
     """A response with `output`, or a completion with `choices`, with `url_citation` annotations."""
-    texts: list[str] = []
+    text = ""
     spans: list[CitedSpan] = []
-    at = 0
-    for text, marks in _openai_parts(value):
-        for one in marks:
-            if span := _read_url_citation(one, at):
-                spans.append(span)
-        texts.append(text)
-        at += len(text) + 2
-    if not texts or not (spans or _get(value, "output", "choices")):
+    for part, marks in _openai_parts(value):
+        text += "\n\n" * bool(text)
+        spans += _read_url_citations(marks, len(text))
+        text += part
+    if not text or not (spans or _get(value, "output", "choices")):
         return None
     listed = tuple(_list_sources(value))
     form = "perplexity" if listed and not spans else "openai"
-    return _make(form, "\n\n".join(texts), "", spans=spans, listed=listed)
+    return _make(form, text, spans=spans, listed=listed)
 
 
 def _openai_parts(value: Json) -> Iterator[tuple[str, list[Json]]]:
-    for item in _dicts(value.get("output")):
-        for part in _dicts(item.get("content")):
-            if text := _text(part.get("text")):
-                yield text, _dicts(part.get("annotations"))
-    for choice in _dicts(value.get("choices")):
-        message = choice.get("message")
-        if isinstance(message, dict) and (text := _text(message.get("content"))):
-            yield text, _dicts(message.get("annotations"))
+    output = [part for item in _dicts(value.get("output")) for part in _dicts(item.get("content"))]
+    messages = [_dict(choice.get("message")) for choice in _dicts(value.get("choices"))]
+    for part, name in (*((p, "text") for p in output), *((m, "content") for m in messages)):
+        if text := _text(part.get(name)):
+            yield text, _dicts(part.get("annotations"))
 
 
-def _read_url_citation(annotation: Json, at: int) -> CitedSpan | None:
-    inner = annotation.get("url_citation")
-    found = inner if isinstance(inner, dict) else annotation
-    url = found.get("url")
-    if not isinstance(url, str):
-        return None
-    start, end = _number(found.get("start_index")), _number(found.get("end_index"))
-    return CitedSpan(at + start, at + max(start, end), url, _text(found.get("title"))[:300])
+def _read_url_citations(annotations: Iterable[Json], at: int) -> Iterator[CitedSpan]:
+    for annotation in annotations:
+        found = _dict(annotation.get("url_citation")) or annotation
+        if isinstance(url := found.get("url"), str):
+            start, end = _number(found.get("start_index")), _number(found.get("end_index"))
+            title = _text(found.get("title"))[:300]
+            yield CitedSpan(at + start, at + max(start, end), url, title)
 
 
 # --- Perplexity, and any text with a list of its sources -----------------------------------------
@@ -109,10 +113,10 @@ def _parse_listed(value: Json) -> BodyText | None:
     if not text:
         return None
     title = _text(value.get("title")) or _text(value.get("query"))
-    return _make("perplexity", text, title[:300], listed=tuple(_list_sources(value)))
+    return _make("perplexity", text, title[:300], listed=_list_sources(value))
 
 
-def _list_sources(value: Json) -> Iterator[tuple[str, str, str]]:
+def _list_sources(value: Json) -> Iterator[ListedSource]:
     """The sources that `[1]` counts: addresses, or objects with one."""
     lists = (value.get(name) for name in LISTS)
     found = next((one for one in lists if isinstance(one, list) and one), [])
@@ -135,25 +139,19 @@ def _parse_gemini(value: Json) -> BodyText | None:
     candidate = next(iter(_dicts(value.get("candidates"))), None)
     if candidate is None:
         return None
-    content = candidate.get("content")
-    parts = _dicts(content.get("parts")) if isinstance(content, dict) else []
+    parts = _dicts(_dict(candidate.get("content")).get("parts"))
     texts = [_text(part.get("text")) for part in parts if not part.get("thought")]
-    grounding = _get(candidate, "groundingMetadata", "grounding_metadata")
-    grounding = grounding if isinstance(grounding, dict) else {}
-    spans = tuple(_read_supports(grounding, texts))
-    return _make("gemini", "".join(texts), "", spans=spans)
+    grounding = _dict(_get(candidate, "groundingMetadata", "grounding_metadata"))
+    return _make("gemini", "".join(texts), spans=_read_supports(grounding, texts))
 
 
 def _read_supports(grounding: Json, texts: list[str]) -> Iterator[CitedSpan]:
     chunks = [
-        web
-        if isinstance(web := _get(chunk, "web", "retrievedContext", "retrieved_context"), dict)
-        else {}
+        _dict(_get(chunk, "web", "retrievedContext", "retrieved_context"))
         for chunk in _dicts(_get(grounding, "groundingChunks", "grounding_chunks"))
     ]
     for support in _dicts(_get(grounding, "groundingSupports", "grounding_supports")):
-        segment = support.get("segment")
-        span = _locate_segment(segment if isinstance(segment, dict) else {}, texts)
+        span = _locate_segment(_dict(support.get("segment")), texts)
         indices = _get(support, "groundingChunkIndices", "grounding_chunk_indices")
         for n in indices if isinstance(indices, list) else ():
             chunk = chunks[n] if isinstance(n, int) and 0 <= n < len(chunks) else {}
@@ -181,7 +179,7 @@ def _parse_own(value: Json) -> BodyText | None:
     if "schema_version" not in value or "topic" not in value:
         return None
     report = value.get("report")
-    text = _text(report.get("markdown")) if isinstance(report, dict) else _text(report)
-    listed = tuple(_list_sources({"citations": value.get("citations")}))
+    text = _text(_dict(report).get("markdown")) or _text(report)
+    listed = _list_sources({"citations": value.get("citations")})
     topic = _text(value.get("topic"))[:300]
     return _make("answer", text or _text(value.get("answer")), topic, listed=listed)

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from agent.documents.blocks import CitedSpan, Link, TextBlock
+from agent.documents.blocks import CitedSpan, TextBlock
 from agent.documents.body_text import BodyText
 from agent.documents.reports.references import (
     DOI,
@@ -55,6 +55,7 @@ _NAMED_AUTHOR = re.compile(
 )
 _BULLET = re.compile(r"[-–—•●▪◦‣*·\uf0b7\uf0a7]\s+")
 _URL = re.compile(r"https?://[^\s<>\"'`“”‘’«»（）【】「」《》，。；：！？、]+", re.I)
+_OPENING, _CLOSING = "([（【", ")]）】"
 _GLUE = re.compile(r"[\s,;.&|–-]*(?:and|und|also)?[\s,;.&|–-]*")
 
 
@@ -93,31 +94,22 @@ def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
 def _number(sentences: Sequence[_Sentence], parsed: BodyText, name: str) -> CitedReport:
     numbers: dict[str, ReportSource] = {}
     made: list[ReportSentence] = []
-    for one in sentences[:MAX_SENTENCES]:
-        for address in one.cited:
-            if address.key not in numbers and len(numbers) < MAX_CITED:
-                numbers[address.key] = ReportSource(
-                    n=len(numbers) + 1,
-                    url=address.url[:5000],
-                    title=sanitize_line(address.title, 300),
-                )
-        cited = dict.fromkeys(numbers[a.key].n for a in one.cited if a.key in numbers)
-        made.append(
-            ReportSentence(text=one.text, start=one.start, end=one.end, sources=tuple(cited))
-        )
-    warnings = []
-    if len(sentences) > MAX_SENTENCES:
-        warnings.append(f"Only the first {MAX_SENTENCES} of {len(sentences)} sentences are read.")
-    return CitedReport.model_validate(
-        {
-            "name": name,
-            "form": parsed.form,
-            "title": sanitize_line(parsed.title or name, 300),
-            "text": parsed.text[:MAX_REPORT_CHARS],
-            "sentences": made,
-            "sources": tuple(numbers.values()),
-            "warnings": tuple(warnings),
-        }
+    for text, start, end, addresses in sentences[:MAX_SENTENCES]:
+        for key, url, title in addresses:
+            if key not in numbers and len(numbers) < MAX_CITED:
+                n, title = len(numbers) + 1, sanitize_line(title, 300)
+                numbers[key] = ReportSource(n=n, url=url[:5000], title=title)
+        cited = dict.fromkeys(numbers[one.key].n for one in addresses if one.key in numbers)
+        made.append(ReportSentence(text=text, start=start, end=end, sources=tuple(cited)))
+    cut = f"Only the first {MAX_SENTENCES} of {len(sentences)} sentences are read."
+    return CitedReport(
+        name=name,
+        form=parsed.form,
+        title=sanitize_line(parsed.title or name, 300),
+        text=parsed.text[:MAX_REPORT_CHARS],
+        sentences=tuple(made),
+        sources=tuple(numbers.values()),
+        warnings=(cut,) if len(sentences) > MAX_SENTENCES else (),
     )
 
 
@@ -174,64 +166,53 @@ def _kept_offsets(text: str, cuts: Sequence[_Cut]) -> list[int]:
 
 def _find_cuts(block: TextBlock, references: References) -> list[_Cut]:
     """Everything in a block that cites, in order; no two that are cut out overlap."""
-    links = [link for link in block.links if _address_of(link, block.text, references)]
-    cuts = list(_cut_links(block.text, links, references))
+    links = _cited_links(block, references)
+    cuts = list(_cut_links(block.text, links))
     if sign := _BULLET.match(block.text):
         cuts.append(_Cut(0, sign.end(), ()))
-    taken = [(link.start, link.end) for link in links] + [(c.start, c.end) for c in cuts]
-    found: Iterable[_Cut] = (
+    taken = [(cut.start, cut.end) for cut in (*links, *cuts)]
+    for cut in (
         *_cut_authors(block.text, references),
         *_cut_markers(block.text, references),
         *_cut_addresses(block.text),
-    )
-    for cut in found:
+    ):
         if all(cut.end <= start or end <= cut.start for start, end in taken):
             cuts.append(cut)
             taken.append((cut.start, cut.end))
     return sorted(cuts, key=lambda cut: (cut.start, cut.end))
 
 
-def _address_of(link: Link, text: str, references: References) -> CitedAddress | None:
-    """What a link cites: an address outside, or the note or entry that its marker names."""
-    if is_web_url(link.url) or link.is_note:
-        return CitedAddress.of(link.url, link.title)
-    shown = text[link.start : link.end].strip("[](){} ^")
-    return references.find(shown) if link.url.startswith("#") else None
+def _cited_links(block: TextBlock, references: References) -> list[_Cut]:
+    """The links that cite: an address outside, or the note or entry that their marker names.
+
+    Words that are linked are kept, unless they only name a source.
+    """
+    found = []
+    for link in sorted(block.links, key=lambda link: link.start):  # notes keep their order
+        shown = block.text[link.start : link.end]
+        is_known = is_web_url(link.url) or link.is_note
+        entry = references.find(shown.strip("[](){} ^")) if link.url.startswith("#") else None
+        if address := CitedAddress.of(link.url, link.title) if is_known else entry:
+            is_name = link.is_note or not shown.strip() or _NAME_ONLY.fullmatch(shown)
+            found.append(_Cut(link.start, link.end, (address,), kept=not is_name))
+    return found
 
 
-def _cut_links(text: str, links: Sequence[Link], references: References) -> Iterator[_Cut]:
-    """Links, those in a row together: in brackets of their own they are cut with these."""
-    links = sorted(links, key=lambda link: link.start)  # notes in a row stay in their order
-    n = 0
-    while n < len(links):
-        last = n
-        while last + 1 < len(links) and _GLUE.fullmatch(
-            text[links[last].end : links[last + 1].start]
-        ):
-            last += 1
-        yield from _cut_row(text, links[n : last + 1], references)
-        n = last + 1
-
-
-def _cut_row(text: str, row: Sequence[Link], references: References) -> Iterator[_Cut]:
-    before, after = text[: row[0].start].rstrip(), text[row[-1].end :]
-    is_bracketed = before[-1:] in ("(", "[", "（", "【") and after.lstrip()[:1] in (
-        ")",
-        "]",
-        "）",
-        "】",
-    )
-    if is_bracketed:
-        cited = [_address_of(link, text, references) for link in row]
-        end = len(text) - len(after.lstrip()) + 1
-        yield _Cut(len(before) - 1, end, tuple(filter(None, cited)))
-        return
-    for link in row:
-        address = _address_of(link, text, references)
-        shown = text[link.start : link.end]
-        names_only = link.is_note or not shown.strip() or bool(_NAME_ONLY.fullmatch(shown))
-        if address:
-            yield _Cut(link.start, link.end, (address,), kept=not names_only)
+def _cut_links(text: str, links: Sequence[_Cut]) -> Iterator[_Cut]:
+    """The links, those in a row together: in brackets of their own they are cut with these."""
+    rows: list[list[_Cut]] = []
+    for link in links:
+        if rows and _GLUE.fullmatch(text[rows[-1][-1].end : link.start]):
+            rows[-1].append(link)
+        else:
+            rows.append([link])
+    for row in rows:
+        before, after = text[: row[0].start].rstrip(), text[row[-1].end :].lstrip()
+        if before[-1:] in _OPENING and after[:1] in _CLOSING and before and after:
+            cited = tuple(address for link in row for address in link.cited)
+            yield _Cut(len(before) - 1, len(text) - len(after) + 1, cited)
+        else:
+            yield from row
 
 
 def _cut_markers(text: str, references: References) -> Iterator[_Cut]:
@@ -274,21 +255,13 @@ def _cut_authors(text: str, references: References) -> Iterator[_Cut]:
 
 def _cut_addresses(text: str) -> Iterator[_Cut]:
     """Addresses and DOIs that stand in the text, with brackets of their own around them."""
-    for pattern in (_URL, DOI):
-        for match in pattern.finditer(text):
-            url = find_address(match[0])
-            if not url:
-                continue
-            end = match.start() + len(url) if pattern is _URL else match.end()
-            end -= len(text[match.start() : end]) - len(text[match.start() : end].rstrip("."))
+    for match in (*_URL.finditer(text), *DOI.finditer(text)):
+        if url := find_address(match[0]):
             start = match.start()
-            if text[start - 1 : start] in ("(", "<", "[") and text[end : end + 1] in (
-                ")",
-                ">",
-                "]",
-            ):
-                start, end = start - 1, end + 1
-            yield _Cut(start, end, (CitedAddress.of(url),))
+            end = start + len(url) if match.re is _URL else match.end()
+            end = start + len(text[start:end].rstrip("."))
+            in_brackets = text[start - 1 : start] + text[end : end + 1] in ("()", "<>", "[]")
+            yield _Cut(start - in_brackets, end + in_brackets, (CitedAddress.of(url),))
 
 
 # --- what services say of their own answers -------------------------------------------------------

@@ -101,13 +101,9 @@ class References:
     def find_by_author(self, author: str, year: str) -> CitedAddress | None:
         """The source of these authors and this year: `Smith et al.`, `2020`."""
         first = re.match(r"[\w'’-]+", strip_accents(author))
-        for address, text in self._entries if first else ():
-            head = strip_accents(text[:AUTHORS])
-            if (
-                first
-                and re.search(rf"\b{re.escape(first[0])}\b", head)
-                and year in _YEAR.findall(text)
-            ):
+        named = re.compile(rf"\b{re.escape(first[0])}\b" if first else r"(?!)")
+        for address, text in self._entries:
+            if named.search(strip_accents(text[:AUTHORS])) and year in _YEAR.findall(text):
                 return address
         return None
 
