@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agent import __version__, shell
+from agent import shell
 from agent.errors import AgentError, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -26,12 +26,11 @@ Examples:
 """
 
 
-@shell.door_command(EPILOG)
+@shell.door_command("agent.audit", EPILOG)
 @click.argument("answers", nargs=-1, type=shell.PATH, metavar="ANSWER.json")
 @click.option("--journal", type=shell.PATH, help="The run's journal, if it moved.")
 @click.option("--fetch", is_flag=True, help="Read the live pages: which quotes have gone since?")
 @click.option("--diff", is_flag=True, help="Compare two answers: audit --diff OLD.json NEW.json.")
-@click.version_option(__version__, prog_name="agent.audit")
 def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: bool) -> int:
     """Check an answer against the pages that its journal holds; JSON on standard output.
 

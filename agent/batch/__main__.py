@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import __version__, shell
+from agent import shell
 from agent.errors import Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -48,41 +48,17 @@ ENGINES = ("local", "ray")
 CAPS = ("seconds", "usd", "tokens", "calls")
 
 
-@shell.door_command(EPILOG)
+@shell.door_command("agent.batch", EPILOG)
 @click.argument("topics", type=shell.PATH)
 @click.option("--out", required=True, metavar="FILE", help="A path, or a URL like s3://b/f.jsonl.")
 @click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True)
 @click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
 @click.option("--address", help="Of a Ray cluster; else one is started here.")
-@shell.cap_options(
-    "Time for this command.",
-    "Dollars for the whole batch.",
-    "Tokens for the whole batch.",
-    "Outside calls for the whole batch.",
-    name="batch_",
-)
-@shell.cap_options(
-    "Time for one topic.",
-    "Dollars for one topic.",
-    "Tokens for one topic.",
-    "Outside calls for one topic.",
-    flag="--each-max-",
-)
+@shell.cap_options("the whole batch (of time: this command)", name="batch_")
+@shell.cap_options("one topic", flag="--each-max-")
 @click.option("--retry-failed", is_flag=True, help="Do again what failed, and its failed calls.")
 @click.option("--in-order", is_flag=True, help="At the end, put FILE into the order of TOPICS.")
-@shell.strategy_option()
-@shell.depth_option()
-@click.option(
-    "--slots", callback=shell.split_commas, help="Facts to find for every topic, with commas."
-)
-@shell.llm_option
-@shell.search_option
-@shell.corpus_option
-@shell.offline_option
-@shell.no_cache_option
-@shell.trust_env_option
-@click.option("--lang", help="Language of the answers.  [default: each question's own]")
-@click.version_option(__version__, prog_name="agent.batch")
+@shell.options("strategy depth slots llm search corpus offline no-cache trust-env lang")
 def command(**options: Any) -> int:
     """Research the topics of a file; a summary as JSON on stdout, progress on stderr."""
     try:

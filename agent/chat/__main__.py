@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from agent import __version__, shell
+from agent import shell
 
 EPILOG = """\b
 While it runs:
@@ -30,25 +30,11 @@ not run, or where lines were read and a question ended in an error; 2 wrong usag
 """
 
 
-@shell.door_command(EPILOG)
-@shell.strategy_option("How to research; auto: by the kind of question.  [default: slots]")
-@shell.depth_option("Rounds, steps, pages, words and caps at once.  [default: normal]")
-@shell.llm_option
-@shell.search_option
-@shell.corpus_option
-@shell.offline_option
+@shell.door_command("agent.chat", EPILOG)
+@shell.options("strategy depth llm search corpus offline no-cache trust-env lang")
 @click.option("--follow", metavar="RUN", help="The first question follows this run.")
-@shell.cap_options(
-    "Time for each answer.",
-    "Dollars for models, for each answer.",
-    "Tokens of models, for each answer.",
-    "Outside calls, for each answer.",
-)
-@shell.no_cache_option
-@shell.trust_env_option
-@click.option("--lang", help="Language of the answers.  [default: the question's own]")
+@shell.cap_options("each answer")
 @click.option("--json", "as_json", is_flag=True, help="Each answer as a JSON object on one line.")
-@click.version_option(__version__, prog_name="agent.chat")
 def command(as_json: bool, **options: Any) -> int:
     """Ask question after question; each is understood after the last one.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import __version__, shell
+from agent import shell
 from agent.errors import AgentError, OutputFailed, Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -35,7 +35,7 @@ usage, or no report; 4 could not run; 130 interrupted.
 """
 
 
-@shell.door_command(EPILOG)
+@shell.door_command("agent.check", EPILOG)
 @click.argument("report", required=False)
 @click.option("--name", help="What the report is called, where it comes from stdin.")
 @click.option(
@@ -52,36 +52,15 @@ usage, or no report; 4 could not run; 130 interrupted.
     show_default=True,
     help="Verdicts that end with status 1; empty: none.",
 )
-@shell.llm_option
-@shell.corpus_option
-@shell.offline_option
-@click.option(
-    "--verify",
-    type=click.Choice(["model", "rules"]),
-    help="Who judges what rules cannot decide: a model, or nobody.  [default: model]",
-)
-@shell.cap_options(
-    "Time for the whole check.",
-    "Dollars for models.",
-    "Tokens of models, in and out together.",
-    "Outside calls: models, searches and pages together.",
-)
-@click.option("--estimate", is_flag=True, help="The range of price, time and calls, as JSON.")
-@click.option("--resume", metavar="RUN", help="Go on with a check, or begin one of this name.")
-@click.option("--retry-failed", is_flag=True, help="With --resume: read again what failed.")
+@shell.options("llm corpus offline verify")
+@shell.cap_options("the whole check")
+@shell.options("estimate resume retry-failed no-cache trust-env lang out verbose schema")
 @click.option("--replay", type=shell.PATH, help="Repeat a journal, going nowhere.")
-@shell.no_cache_option
-@shell.trust_env_option
-@click.option("--lang", help="Language of the report, for the judge.")
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
     help="How the result looks.  [default: text on a terminal, else json]",
 )
-@click.option("--out", type=shell.PATH, help="Write the result to this file too.")
-@click.option("--verbose", is_flag=True, help="[EVENT] detail lines on stderr.")
-@click.option("--schema", is_flag=True, help="Print the result's JSON Schema and exit.")
-@click.version_option(__version__, prog_name="agent.check")
 def command(**options: Any) -> int:
     """Check a REPORT against the pages that it cites; - reads standard input.
 
@@ -89,8 +68,14 @@ def command(**options: Any) -> int:
     Gemini, Perplexity or this program.
     """
     if options["schema"]:
-        return _print_schema()
+        from agent.answer.check import check_schema
+
+        shell.print_json(check_schema())
+        return 0
     try:
+        from agent.outside.threads import spawn
+        from agent.run.check import begin_check
+
         _check_options(options)
         shell.require_writable(options["out"])
         if options["out"] is None:
@@ -100,7 +85,8 @@ def command(**options: Any) -> int:
         if options["estimate"]:
             return _print_estimate(report, settings)
         with redirect_stdout(sys.stderr):  # libraries may print; standard output is the result's
-            run = _begin(report, settings)
+            # on a thread, so that Ctrl-C ends the wait whatever the thread does
+            run = spawn(lambda: begin_check(report, settings)).result()
             with shell.interruptible("Stopping; once more to end at once.", run.stop):
                 _follow(run, verbose=options["verbose"])
             result = _build_result(run)
@@ -150,27 +136,14 @@ def _read_settings(options: dict[str, Any]) -> Settings:
     return load_options({**options, "report": None})  # which names a file
 
 
-def _begin(report: CitedReport | None, settings: Settings) -> Run:
-    """The run, made on a thread, so that Ctrl-C ends the wait whatever the thread does."""
-    from agent.outside.threads import spawn
-    from agent.run.check import begin_check
-
-    return spawn(lambda: begin_check(report, settings)).result()
-
-
 def _follow(run: Run, *, verbose: bool) -> None:
     """Go through the run; its events are lines on stderr with `verbose`."""
     from agent.answer.event_format import format_event_line
+    from agent.run.progress import with_progress_line
 
-    is_terminal = sys.stderr.isatty() and not verbose
-    for event in run:
-        line = format_event_line(event)
+    for event in with_progress_line(run) if sys.stderr.isatty() and not verbose else run:
         if verbose:
-            click.echo(line, err=True)
-        elif is_terminal:
-            click.echo(f"\r\033[K{line[:70]}", nl=False, err=True)
-    if is_terminal:
-        click.echo("\r\033[K", nl=False, err=True)
+            shell.tell(format_event_line(event))
 
 
 def _build_result(run: Run) -> CheckResult:
@@ -189,15 +162,6 @@ def _print_estimate(report: CitedReport | None, settings: Settings) -> int:
         raise UsageError("No report was given.", "Name its file, or - for standard input.")
     figures = estimate(check_topic(report), check_settings(report, settings))
     shell.print_text(figures.model_dump_json(indent=2) + "\n")
-    return 0
-
-
-def _print_schema() -> int:
-    import json
-
-    from agent.answer.check import check_schema
-
-    shell.print_text(json.dumps(check_schema(), indent=2) + "\n")
     return 0
 
 
@@ -230,12 +194,8 @@ def _format(result: CheckResult, options: dict[str, Any], *, is_terminal: bool) 
 
 
 def _paint(text: str, verdict: str) -> str:
-    colours = {
-        "supported": "green",
-        "partial": "yellow",
-        "contradicted": "red",
-        "unsupported": "red",
-    }
+    colours = {"supported": "green", "partial": "yellow"}
+    colours |= dict.fromkeys(("contradicted", "unsupported"), "red")
     return click.style(text, fg=colours.get(verdict, "bright_black"))
 
 

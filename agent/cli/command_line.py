@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import __version__, shell
+from agent import shell
 from agent.cli import inputs, output
 from agent.errors import AgentError, OutputFailed, Stopped
 
@@ -36,27 +36,16 @@ or before there was anything to answer from.
 """
 
 
-@shell.door_command(EPILOG)
+@shell.door_command("research-agent", EPILOG)
 @click.argument("question", required=False)
 @click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
-@shell.strategy_option("How to research; auto: by the kind of question.  [default: slots]")
-@shell.depth_option("Rounds, steps, pages, words and caps at once.  [default: normal]")
-@click.option(
-    "--slots", callback=shell.split_commas, help="Facts to find, with commas: winner,score."
-)
+@shell.options("strategy depth slots")
 @click.option("--slots-schema", metavar="FILE", help="JSON Schema, or its file: typed slots, data.")
-@shell.llm_option
-@shell.search_option
-@shell.corpus_option
-@shell.offline_option
+@shell.options("llm search corpus offline")
 @click.option("--max-rounds", type=int, help="Rounds of slots and report, 1 to 10.  [default: 2]")
 @click.option("--max-steps", type=int, help="Decisions of loop, 1 to 20.  [default: 5]")
 @click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")
-@click.option(
-    "--verify",
-    type=click.Choice(["model", "rules"]),
-    help="Who judges what rules cannot prove: a model, or nobody.  [default: model]",
-)
+@shell.options("verify")
 @click.option(
     "--on-unsupported",
     type=click.Choice(["drop", "flag"]),
@@ -67,16 +56,9 @@ or before there was anything to answer from.
     type=click.Choice(["host", "source-design"]),
     help="By what report blocks pages: their host, or the first formula.  [default: host]",
 )
-@shell.cap_options(
-    "Time for the whole run.",
-    "Dollars for models.",
-    "Tokens of models, in and out together.",
-    "Outside calls: models, searches and pages together.",
-)
-@click.option("--estimate", is_flag=True, help="The range of price, time and calls, as JSON.")
+@shell.cap_options("the whole run")
 @click.option("--follow", metavar="RUN", help="Ask on about a run: what it read comes first.")
-@click.option("--resume", metavar="RUN", help="Go on with a run, or begin one of this name.")
-@click.option("--retry-failed", is_flag=True, help="With --resume: ask again what failed.")
+@shell.options("estimate resume retry-failed")
 @click.option("--replay", metavar="RUN", help="Repeat a run or its journal, going nowhere.")
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), help="Only pages from this day on.")
 @click.option(
@@ -85,17 +67,11 @@ or before there was anything to answer from.
 @click.option(
     "--block-domain", callback=shell.split_commas, help="No pages of these sites, with commas."
 )
-@shell.no_cache_option
-@shell.trust_env_option
-@click.option("--lang", help="Language of the answer.  [default: the question's own]")
+@shell.options("no-cache trust-env lang out verbose schema")
 @click.option("--format", type=click.Choice(FORMATS), help="How the answer looks.  [default: json]")
-@click.option("--out", type=shell.PATH, help="Write the answer to this file too.")
 @click.option("--compact", is_flag=True, help="JSON on one line.")
 @click.option("--strict", is_flag=True, help="Exit 4 for partial, degraded, unsupported.")
-@click.option("--verbose", is_flag=True, help="[EVENT] detail lines on stderr.")
 @click.option("--events", is_flag=True, help="Events as JSON lines on stderr.")
-@click.option("--schema", is_flag=True, help="Print the answer's JSON Schema and exit.")
-@click.version_option(__version__, prog_name="research-agent")
 def command(**options: Any) -> int:
     """Research a question and answer as one JSON object with citations that anyone can verify."""
     return research_question({**options, "format": options["format"] or "json"})
@@ -107,7 +83,10 @@ def research_question(options: dict[str, Any]) -> int:
     With `for_people` among them, standard output has nothing where the usage is wrong.
     """
     if options["schema"]:
-        return output.print_schema()
+        from agent.answer import answer_schema
+
+        shell.print_json(answer_schema())
+        return 0
     topic = ""
     try:
         topic = inputs.read_topic(options)

@@ -163,13 +163,3 @@ def _exit_status(answer: Answer, strict: bool) -> int:
     is_weak = answer.status == "partial" or answer.degraded
     is_weak = is_weak or any(claim.verdict != "supported" for claim in answer.claims)
     return 4 if strict and is_weak else 0
-
-
-def print_schema() -> int:
-    """Print the JSON Schema of an answer; returns the exit status."""
-    import json
-
-    from agent.answer import answer_schema
-
-    shell.print_text(json.dumps(answer_schema(), indent=2) + "\n")
-    return 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agent import __version__, shell
+from agent import shell
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.doctor.results import Check
@@ -24,11 +24,10 @@ Examples:
 """
 
 
-@shell.door_command(EPILOG)
+@shell.door_command("agent.doctor", EPILOG)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of a table.")
 @click.option("--corpus", type=shell.PATH, help="Say what of this folder or .jsonl is indexed.")
-@shell.trust_env_option
-@click.version_option(__version__, prog_name="agent.doctor")
+@shell.options("trust-env")
 def command(as_json: bool, corpus: Path | None, trust_env: bool | None) -> int:
     """Say what is set, what answers and what to fix, within ten seconds.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import __version__, shell
+from agent import shell
 from agent.errors import AgentError, Stopped
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -36,7 +36,7 @@ def _split_each(
     return tuple(shell.split_commas(context, parameter, value) or () for value in values)
 
 
-@shell.door_command(EPILOG)
+@shell.door_command("agent.evaluate", EPILOG)
 @click.argument("questions", type=shell.PATH, metavar="SET")
 @click.option(
     "--strategy", callback=shell.split_commas, help="slots, loop, report, auto; several: arms."
@@ -48,7 +48,7 @@ def _split_each(
 )
 @click.option("--corpus", type=shell.PATH, help="Search and read only this.")
 @click.option("--offline", is_flag=True, help="No model and no network.")
-@shell.trust_env_option
+@shell.options("trust-env")
 @click.option("--baselines/--no-baselines", default=True, help="Memory alone, and one search.")
 @click.option("--judge", help="The model that judges: a name as for --llm.  [default: rules]")
 @click.option("--judge-sample", type=shell.PATH, help="Answers labelled by hand.")
@@ -58,14 +58,8 @@ def _split_each(
 @click.option("--plots", is_flag=True, help="Draw results.png and .svg (matplotlib).")
 @click.option("--limit", type=click.IntRange(1), help="Only so many questions, the first ones.")
 @click.option("--concurrency", type=click.IntRange(1, 64), default=4, show_default=True)
-@shell.cap_options(
-    "For a question; 600 at most.",
-    "For a question.",
-    "For a question, in every arm.",
-    "For a question.",
-)
+@shell.cap_options("a question, in every arm (of time: 600 s at most)")
 @click.option("--max-words", type=int, help="Of an answer.")
-@click.version_option(__version__, prog_name="agent.evaluate")
 def command(**options: Any) -> int:
     """Answer a set of questions in several ways side by side, and print what came of it.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from agent import __version__, shell
+from agent import shell
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from mcp.server import Server
@@ -24,10 +24,9 @@ Examples:
 """
 
 
-@shell.door_command(EPILOG)
+@shell.door_command("agent.mcp_server", EPILOG)
 @click.option("--http", is_flag=True, help="Streamable HTTP at /mcp instead of standard input.")
 @shell.server_options(port=8001)
-@click.version_option(__version__, prog_name="agent.mcp_server")
 def command(http: bool, host: str, port: int, **options: Any) -> int:
     """Serve the tools `research`, `check` and `audit`, and finished runs as resources.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from agent import __version__, shell
+from agent import shell
 
 EPILOG = """\b
 Examples:
@@ -19,12 +19,11 @@ Examples:
 """
 
 
-@shell.door_command(EPILOG)
+@shell.door_command("agent.server", EPILOG)
 @shell.server_options(port=8000)
 @click.option("--max-runs", "api_max_runs", type=int, help="Runs at once.  [default: 8]")
 @click.option("--max-queue", "api_max_queue", type=int, help="Runs that wait.  [default: 64]")
 @click.option("--make-token", is_flag=True, help="Make an access token if none is set; print it.")
-@click.version_option(__version__, prog_name="agent.server")
 def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     """Serve the page and the API. Ends with SIGTERM or Ctrl-C; runs then end with what they have.
 

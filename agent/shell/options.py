@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import reduce
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from agent import __version__
+
 F = TypeVar("F", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
 
 
-def door_command(epilog: str) -> Callable[[Callable[..., Any]], click.Command]:
-    """The decorator of a command: its help is shown for -h too and ends with `epilog`."""
-    return click.command(epilog=epilog, context_settings={"help_option_names": ["-h", "--help"]})
+def door_command(name: str, epilog: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """The decorator of a command of this name: its help is shown for -h too, its version too."""
+    settings = {"help_option_names": ["-h", "--help"]}
+    decorate = click.command(epilog=epilog, context_settings=settings)
+    return lambda function: click.version_option(__version__, prog_name=name)(decorate(function))
 
 
 def split_commas(
@@ -25,36 +29,6 @@ def split_commas(
     if value is None:
         return None
     return tuple(dict.fromkeys(part.strip() for part in value.split(",") if part.strip()))
-
-
-llm_option = click.option(
-    "--llm",
-    callback=split_commas,
-    help="Models in order: gemini, anthropic, openai:MODEL, extractive; for a kind of task: "
-    "plan=, read=, write=, judge=MODEL.",
-)
-search_option = click.option("--search", callback=split_commas, help="Search providers in order.")
-corpus_option = click.option("--corpus", type=PATH, help="Search this folder or .jsonl.")
-offline_option = click.option(
-    "--offline", is_flag=True, default=None, help="No key, no model, no network: quote the corpus."
-)
-trust_env_option = click.option(
-    "--trust-env", is_flag=True, default=None, help="Let .env set addresses beside my own keys."
-)
-no_cache_option = click.option(
-    "--no-cache",
-    "cache",
-    is_flag=True,
-    flag_value=False,
-    default=None,
-    help="Search and read anew what is in the cache.",
-)
-
-
-def strategy_option(help_text: str | None = None) -> Callable[[F], F]:
-    """`--strategy`."""
-    choice = StrategyName(["slots", "report", "loop", "auto"])
-    return click.option("--strategy", type=choice, help=help_text)
 
 
 class StrategyName(click.Choice[str]):
@@ -70,47 +44,79 @@ class StrategyName(click.Choice[str]):
         return value if is_added else super().convert(value, parameter, context)
 
 
-def depth_option(help_text: str | None = None) -> Callable[[F], F]:
-    """`--depth`."""
-    choice = click.Choice(["quick", "normal", "deep"])
-    return click.option("--depth", type=choice, help=help_text)
+_LIST: dict[str, Any] = {"callback": split_commas}
+_FLAG: dict[str, Any] = {"is_flag": True}
+_UNLESS_GIVEN: dict[str, Any] = {"is_flag": True, "default": None}  # the setting counts then
+#: How each option is read, and what `--help` says of it.
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "strategy": {
+        "type": StrategyName(["slots", "report", "loop", "auto"]),
+        "help": "How to research; auto: by the kind of question.  [default: slots]",
+    },
+    "depth": {
+        "type": click.Choice(["quick", "normal", "deep"]),
+        "help": "Rounds, steps, pages, words and caps at once.  [default: normal]",
+    },
+    "slots": {**_LIST, "help": "Facts to find, with commas: winner,score."},
+    "llm": {
+        **_LIST,
+        "help": "Models in order: gemini, anthropic, openai:MODEL, extractive; for a kind of task: "
+        "plan=, read=, write=, judge=MODEL.",
+    },
+    "search": {**_LIST, "help": "Search providers in order."},
+    "corpus": {"type": PATH, "help": "Search this folder or .jsonl."},
+    "offline": {**_UNLESS_GIVEN, "help": "No key, no model, no network: quote the corpus."},
+    "verify": {
+        "type": click.Choice(["model", "rules"]),
+        "help": "Who judges what rules cannot prove: a model, or nobody.  [default: model]",
+    },
+    "estimate": {**_FLAG, "help": "The range of price, time and calls, as JSON."},
+    "resume": {"metavar": "RUN", "help": "Go on with a run, or begin one of this name."},
+    "retry-failed": {**_FLAG, "help": "With --resume: ask again what failed."},
+    "no-cache": {
+        **_UNLESS_GIVEN,
+        "flag_value": False,
+        "help": "Search and read anew what is in the cache.",
+    },
+    "trust-env": {**_UNLESS_GIVEN, "help": "Let .env set addresses beside my own keys."},
+    "lang": {"help": "Language of the answer.  [default: the question's own]"},
+    "out": {"type": PATH, "help": "Write the answer to this file too."},
+    "verbose": {**_FLAG, "help": "[EVENT] detail lines on stderr."},
+    "schema": {**_FLAG, "help": "Print the JSON Schema of the output and exit."},
+    "host": {"default": "127.0.0.1", "show_default": True, "help": "Address to listen on."},
+}
+_FIELDS = {"no-cache": "cache"}  # the field of an option that is named otherwise
 
 
-def cap_options(*texts: str, flag: str = "--max-", name: str = "max_") -> Callable[[F], F]:
-    """The four caps, each with its help text: of seconds, dollars, tokens and calls."""
-    types = {"seconds": float, "usd": float, "tokens": int, "calls": int}
+def options(names: str) -> Callable[[F], F]:
+    """A decorator for several options, which `--help` lists in this order."""
     return _stack(
-        [
-            click.option(f"{flag}{cap}", f"{name}{cap}", type=types[cap], help=text)
-            for cap, text in zip(types, texts, strict=True)
-        ]
+        click.option(f"--{name}", _FIELDS.get(name, name.replace("-", "_")), **_OPTIONS[name])
+        for name in names.split()
+    )
+
+
+def cap_options(what: str, flag: str = "--max-", name: str = "max_") -> Callable[[F], F]:
+    """The four caps of something."""
+    rows = (
+        ("seconds", float, "Time for"),
+        ("usd", float, "Dollars for models, for"),
+        ("tokens", int, "Tokens of models, in and out together, for"),
+        ("calls", int, "Outside calls for"),
+    )
+    return _stack(
+        click.option(f"{flag}{cap}", f"{name}{cap}", type=kind, help=f"{text} {what}.")
+        for cap, kind, text in rows
     )
 
 
 def server_options(port: int) -> Callable[[F], F]:
     """The options of both servers: where to listen, what to search, the caps of a run."""
-    options = [
-        click.option(
-            "--host", default="127.0.0.1", show_default=True, help="Address to listen on."
-        ),
-        click.option("--port", type=click.IntRange(0, 65535), default=port, show_default=True),
-        offline_option,
-        corpus_option,
-        trust_env_option,
-        cap_options(
-            "The most that one run may take; also:",
-            "dollars for models,",
-            "tokens of models, in and out together,",
-            "outside calls.",
-        ),
-    ]
-    return _stack(options)
+    at = click.option("--port", type=click.IntRange(0, 65535), default=port, show_default=True)
+    return _stack([options("host"), at, options("offline corpus trust-env"), cap_options("a run")])
 
 
-def _stack(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
-    """One decorator for several options, which `--help` lists in this order."""
-
-    def decorate(function: F) -> F:
-        return reduce(lambda decorated, option: option(decorated), reversed(options), function)
-
-    return decorate
+def _stack(decorators: Iterable[Callable[[F], F]]) -> Callable[[F], F]:
+    """One decorator for several, the first outermost."""
+    inmost_first = [*decorators][::-1]
+    return lambda function: reduce(lambda done, decorate: decorate(done), inmost_first, function)

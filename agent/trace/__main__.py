@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent import __version__, shell
+from agent import shell
 from agent.errors import AgentError, JournalDamaged, JournalError, UsageError, format_error
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
@@ -33,10 +33,9 @@ Examples:
 """
 
 
-@shell.door_command(EPILOG)
+@shell.door_command("agent.trace", EPILOG)
 @click.argument("run", metavar="RUN")
 @click.option("--html", "file", metavar="FILE", type=shell.PATH, help="Write a page instead.")
-@click.version_option(__version__, prog_name="agent.trace")
 def command(run: str, file: Path | None) -> int:
     """Show what RUN, a run's name or its journal, did: what was asked, searched and read, why it
     went on, what each part cost.
