@@ -12,7 +12,6 @@ Nothing prevents two machines from writing to one URL at once: the user must see
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import threading
 import time
@@ -22,10 +21,9 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from agent.batch.output import OutputFile, require_lock
+from agent.batch.output import OutputFile, open_name_file
 from agent.errors import AgentError, JournalError, UsageError
 from agent.outside import spawn
-from agent.outside.input_file import BINARY
 from agent.settings import Settings, user_folder
 from agent.state.json_data import Json
 
@@ -75,12 +73,10 @@ class Mirror:
     def _download_output(self) -> None:
         """Replace the local output file and batch name; empty if there is no remote copy, which
         makes it a new batch."""
-        descriptor = os.open(self._output_path, os.O_RDWR | os.O_CREAT | BINARY, 0o600)
         with ExitStack() as ends:
-            output = ends.enter_context(os.fdopen(descriptor, "r+b"))
-            ends.callback(require_lock(descriptor, self._output_path))
-            name = ends.enter_context(self._name_path.open("wb"))
-            output.truncate()
+            name = open_name_file(self._output_path, ends)
+            name.truncate(0)
+            output = ends.enter_context(self._output_path.open("wb"))
             _run_within_timeout(lambda: self._download(self._output_path, output))
             _run_within_timeout(lambda: self._download(self._name_path, name))
 

@@ -14,20 +14,22 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from pydantic import ConfigDict, InstanceOf
 
-from agent.errors import JournalError, OutputFailed, UsageError
+from agent.errors import JournalError, UsageError
 from agent.outside.budget import COUNTS, CallUsage, sum_by_model
-from agent.outside.file_lock import Release, lock_file
-from agent.outside.input_file import BINARY, read_at, read_bytes, read_lines, unreadable
-from agent.shell import output_failure, write_all, write_file
+from agent.outside.file_lock import lock_file
+from agent.outside.input_file import read_at, read_lines, unreadable
+from agent.shell import output_failure, write_all
 from agent.state import Frozen
 from agent.state.json_data import Json, parse_json
 from agent.state.sanitizing import sanitize_line
 
+OWN_FOLDER = "Name a file in a directory of your own."
 _LENIENT = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
 
 
@@ -58,7 +60,7 @@ class BatchRow(NamedTuple):
 
 
 class OutputFile:
-    """The rows of a batch, in a file that is locked against other writers while this is open.
+    """The rows of a batch, in a file that has one writer while this is open.
 
     Raises UsageError if the file cannot be written or is not the output of a batch, JournalError
     if another batch is writing it.
@@ -66,30 +68,36 @@ class OutputFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.index: dict[str, BatchRow] = {}  # by topic id, in the order of the file
-        self.usage = CallUsage()
-        self.status_counts: Counter[str] = Counter()  # rows by the status of their answer
-        _check_regular_file(path)
-        self.batch_name = _load_batch_name(path)
-        self._locks: list[Release] = []
-        self._file = self._open_locked()
-        self._end = self._load_rows()
-        os.ftruncate(self._file, self._end)  # drops a torn last line: its topic is done again
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path} is no file.", OWN_FOLDER)
+        with ExitStack() as opened:
+            try:
+                name_file = open_name_file(path, opened)
+                self.batch_name = _load_batch_name(name_file, is_new=not path.exists())
+                self._file = path.open("a+b", buffering=0)
+            except OSError as error:
+                raise UsageError(
+                    f"{path} cannot be written: {error.strerror}.", OWN_FOLDER
+                ) from None
+            opened.callback(lambda: self._file.close())
+            self._load_rows()
+            self.close = opened.pop_all().close  # closes and unlocks the file
 
-    def _load_rows(self) -> int:
-        """Index the rows of the file. Return the offset in bytes where the last complete one ends.
+    def _load_rows(self) -> None:
+        """Index the rows, and cut off a torn last line: its topic is done again.
 
         Raises UsageError if a complete line is not a row.
         """
-        end = 0
-        with os.fdopen(os.dup(self._file), "rb") as file:
-            file.seek(0)
+        self.index: dict[str, BatchRow] = {}  # by topic id, in the order of the file
+        self.usage = CallUsage()
+        self.status_counts: Counter[str] = Counter()  # rows by the status of their answer
+        self._end = 0  # of the last complete row, in bytes
+        self._file.seek(0)
+        with open(self._file.fileno(), "rb", closefd=False) as file:
             for n, raw in enumerate(self._read_lines(file), 1):
-                if not raw.endswith(b"\n"):
-                    break
-                self._index_row(self._parse_row(raw, n), end, len(raw))
-                end += len(raw)
-        return end
+                if raw.endswith(b"\n"):
+                    self._index_row(self._parse_row(raw, n), len(raw))
+        self._file.truncate(self._end)
 
     def _read_lines(self, file: BinaryIO) -> Iterator[bytes]:
         try:
@@ -105,73 +113,47 @@ class OutputFile:
             fault = f"{self.path} holds other things than rows (line {n})."
             raise UsageError(fault, "Name another --out.") from None
 
-    def _index_row(self, row: _RowFields, offset: int, size: int) -> None:
+    def _index_row(self, row: _RowFields, size: int) -> None:
         topic_id = str(row.id)
         if replaced := self.index.get(topic_id):
             self.status_counts[replaced.status] -= 1
         self.status_counts[row.status] += 1
-        self.index[topic_id] = BatchRow(topic_digest(row.topic), row.status, offset, size)
+        self.index[topic_id] = BatchRow(topic_digest(row.topic), row.status, self._end, size)
         self.usage = sum_usages([self.usage, row.usage])
+        self._end += size
 
     def append(self, row: Json) -> None:
         """Append a row and sync it to the disk, or leave the file as it was. Raises OSError."""
         text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
         # a lone surrogate, which UTF-8 cannot encode, is written as its JSON escape
         raw = f"{text}\n".encode("utf-8", "backslashreplace")
-        with ExitStack() as undo:
-            undo.callback(_cut_file, self._file, self._end)
+        try:
             _write_synced(self._file, [raw])
-            undo.pop_all()
-        self._index_row(_RowFields.model_validate(row), self._end, len(raw))
-        self._end += len(raw)
+        except OSError:
+            with suppress(OSError):  # else it is cut off when the file is opened again
+                self._file.truncate(self._end)
+            raise
+        self._index_row(_RowFields.model_validate(row), len(raw))
 
     def rewrite(self, ids: Iterable[str]) -> None:
         """Replace the file atomically by one with the rows of these ids only, in this order.
 
-        The file stays locked throughout: the new one is locked before it is renamed. Raises
-        OutputFailed, and the file is as it was.
+        Raises OutputFailed, and the file is as it was.
         """
         part = self.path.with_name(f"{self.path.name}.part")
+        rows = [self.index[topic_id] for topic_id in ids]
         try:
-            new = self._write_part(part, [self.index[topic_id] for topic_id in ids])
-        except OSError as error:
-            raise output_failure(self.path, error) from None
-        os.close(self._file)
-        self._file, self.index, self.usage, self.status_counts = new, {}, CallUsage(), Counter()
-        self._end = self._load_rows()
-
-    def _write_part(self, part: Path, rows: Iterable[BatchRow]) -> int:
-        """Write a new file with these rows, and put it in the place of this one."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-        with ExitStack() as undo:
-            new = os.open(part, flags | BINARY, 0o666)
-            undo.callback(os.close, new)
-            self._locks.append(require_lock(new, part))
-            undo.callback(part.unlink, missing_ok=True)
-            _write_synced(new, (read_at(self._file, row.size, row.offset) for row in rows))
+            with part.open("wb", buffering=0) as new:
+                old = self._file.fileno()
+                _write_synced(new, (read_at(old, row.size, row.offset) for row in rows))
             part.replace(self.path)
-            undo.pop_all()
-        return new
-
-    def close(self) -> None:
-        """Close and unlock the file."""
-        os.close(self._file)
-        for release in self._locks:
-            release()
-
-    def _open_locked(self) -> int:
-        """Raises UsageError for a file that cannot be written, JournalError for one in use."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY
-        try:
-            file = os.open(self.path, flags, 0o666)
+            new = self.path.open("a+b", buffering=0)
         except OSError as error:
-            fault = f"{self.path} cannot be written: {error.strerror}."
-            raise UsageError(fault, "Name a file in a directory of your own.") from None
-        with ExitStack() as undo:
-            undo.callback(os.close, file)
-            self._locks.append(require_lock(file, self.path))
-            undo.pop_all()
-        return file
+            part.unlink(missing_ok=True)
+            raise output_failure(self.path, error) from None
+        self._file.close()
+        self._file = new
+        self._load_rows()
 
 
 def sum_usages(parts: Sequence[CallUsage]) -> CallUsage:
@@ -192,46 +174,38 @@ def topic_digest(topic: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8]
 
 
-def _check_regular_file(path: Path) -> None:
-    """Raise UsageError if the path exists and is not a regular file: a directory, a device."""
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{path} is no file.", "Name a file in a directory of your own.")
+def open_name_file(path: Path, opened: ExitStack) -> FileIO:
+    """Open the file with the name of a batch and lock it: so the output has one writer.
 
-
-def require_lock(file: int, path: Path) -> Release:
-    """Lock an open file against other writers. Raises JournalError if another process does it."""
-    if release := lock_file(file, path):
-        return release
-    remedy = "Wait for it to end, or name another --out."
-    raise JournalError(f"{path} is being written by another batch.", remedy)
-
-
-def _write_synced(file: int, pieces: Iterable[bytes]) -> None:
-    """Write all bytes to a file descriptor and to the disk. Raises OSError."""
-    for piece in pieces:
-        write_all(lambda rest: os.write(file, rest), piece)
-    os.fsync(file)
-
-
-def _cut_file(file: int, end: int) -> None:
-    """Cut a torn last line off; where that fails too, the file is cut when it is opened again."""
-    with suppress(OSError):
-        os.ftruncate(file, end)
-
-
-def _load_batch_name(path: Path) -> str:
-    """The name of the batch, or a new random one, which is written to `FILE.batch`.
-
-    A new name is written before the output file is made, so that no output file ever has the name
-    of an earlier one.
+    Raises OSError, JournalError if another process has the lock.
     """
-    name_file = path.with_name(f"{path.name}.batch")
-    try:
-        if path.exists() and (name := read_bytes(name_file, 100).decode("ascii").strip()):
-            return name
-    except (OSError, UnicodeDecodeError):
-        pass  # the name is lost: unfinished topics start anew
-    name = os.urandom(6).hex()
-    with suppress(OutputFailed):  # the same error is reported when the output file is opened
-        write_file(name_file, f"{name}\n")
+    name_path = path.with_name(f"{path.name}.batch")
+    file = opened.enter_context(name_path.open("a+b", buffering=0))
+    release = lock_file(file.fileno(), name_path)
+    if release is None:
+        remedy = "Wait for it to end, or name another --out."
+        raise JournalError(f"{path} is being written by another batch.", remedy)
+    opened.callback(release)
+    return file
+
+
+def _load_batch_name(file: FileIO, *, is_new: bool) -> str:
+    """The name of the batch. A new output file has a new random one, as one whose name is lost.
+
+    It is written before the output file is made, so that no output file ever has the name of an
+    earlier one.
+    """
+    file.seek(0)
+    name = file.read(100).decode("utf-8", "replace").strip()
+    if is_new or not (name.isascii() and name.isalnum()):
+        name = os.urandom(6).hex()
+        file.truncate(0)
+        _write_synced(file, [f"{name}\n".encode()])
     return name
+
+
+def _write_synced(file: FileIO, pieces: Iterable[bytes]) -> None:
+    """Write all bytes to a file and to the disk. Raises OSError."""
+    for piece in pieces:
+        write_all(file.write, piece)
+    os.fsync(file.fileno())

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -262,7 +263,8 @@ def test_a_removed_file_begins_a_new_batch(tmp_path: Path) -> None:
     assert again.batch_name == first.batch_name  # killed before the first row: its runs go on
     again.close()
     (tmp_path / "out").unlink()
-    assert OutputFile(tmp_path / "out").batch_name != first.batch_name
+    with closing(OutputFile(tmp_path / "out")) as anew:
+        assert anew.batch_name != first.batch_name
 
 
 def test_any_id_is_a_row_in_utf_8(tmp_path: Path) -> None:
@@ -271,7 +273,8 @@ def test_any_id_is_a_row_in_utf_8(tmp_path: Path) -> None:
     rows.append({"id": "half a pair \ud83d", **answer})
     assert rows_of(tmp_path / "out")[0]["id"] == "half a pair \ud83d" and rows.index
     rows.close()
-    assert OutputFile(tmp_path / "out").index == rows.index
+    with closing(OutputFile(tmp_path / "out")) as again:
+        assert again.index == rows.index
 
 
 def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
@@ -283,6 +286,7 @@ def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
     assert [row["id"] for row in rows_of(tmp_path / "out")] == list("abzxy")
     rows.append({"id": "c", **answer})
     assert list(rows.index) == list("abzxyc") and len(rows_of(tmp_path / "out")) == 6
+    rows.close()
 
 
 def test_the_ways_to_write_topics(tmp_path: Path) -> None:
@@ -343,6 +347,7 @@ def test_a_bug_in_a_run_costs_its_topic(services: Services, tmp_path: Path) -> N
     engine = LocalEngine(share_resources(settings))
     batch = Batch(topics, rows, engine, settings, Caps(), concurrency=2)
     summary = batch.run(told.append)
+    rows.close()
     assert summary.statuses == {"complete": 1, "error": 1} and told[-1].done == 2
     assert engine.usage_in_flight() == []
 
