@@ -8,8 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from pathlib import Path
 
-from agent.doctor.files import check_dotenv, check_user_file, origin_checks
-from agent.doctor.machine import machine_checks
+from agent.doctor.machine import (
+    check_dotenv,
+    check_user_file,
+    machine_checks,
+    origin_checks,
+)
 from agent.doctor.redaction import find_secrets, redact
 from agent.doctor.results import Check, Job, Result, make_error_result
 from agent.doctor.services import describe_search, service_checks

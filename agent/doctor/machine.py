@@ -1,25 +1,32 @@
-"""Checks of the machine, without network: variables, packages and clock."""
+"""Checks of this machine, without network: files that set variables, packages, formats, keys."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from agent import __version__
 from agent.doctor.results import Job, Result
 from agent.documents.pdf.ocr import find_tesseract
-from agent.documents.registry import FORMATS, REMEDY, Format
-from agent.settings import synonyms
-from agent.state.clock import format_utc
+from agent.documents.registry import FORMATS, Format
+from agent.errors import UsageError
+from agent.settings import (
+    Origin,
+    Settings,
+    Variable,
+    is_env_file,
+    is_open_to_others,
+    read_env_file,
+    synonyms,
+    user_file,
+)
 
 MAX_SUFFIXES = 8  # of a format that are named
-EARLIEST_DATE = datetime(2026, 1, 1, tzinfo=UTC)  # before this program was written
-
-KEYS = [f"{name}_API_KEY" for name in "GEMINI ANTHROPIC OPENAI SERPAPI EXA TAVILY SERPER".split()]
-PROXIES = "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY".split()
+ORIGINS: dict[Origin, str] = {"shell": "the shell", "user": "the user's file", "folder": ".env"}
+KEYS = [field.upper() for field in Settings.model_fields if field.endswith("_api_key")]
 PACKAGES = (
     "google-genai google-search-results requests httpx2 trafilatura lxml pypdfium2 pydantic "
     "jsonschema"
@@ -27,20 +34,27 @@ PACKAGES = (
 
 
 def machine_checks(environment: Mapping[str, str]) -> dict[str, Job]:
-    """The checks of the interpreter, packages, clock, proxies, gateways, formats and keys."""
-    names = sorted(name for name, value in environment.items() if value)
-    proxies = [name for name in names if name.upper() in PROXIES]
-    gateways = [name for name in names if name.endswith("_BASE_URL")]
+    """The checks of the interpreter, packages, formats and keys."""
     return {
         "python": lambda: Result("ok", f"{sys.version.split()[0]} on {sys.platform}"),
         "packages": _check_packages,
-        "clock": lambda: check_clock(datetime.now(UTC)),
-        "proxies": lambda: Result("ok", ", ".join(proxies) or "none set"),
-        "gateways": lambda: Result("ok", ", ".join(gateways) or "none set"),
         **{f"format {one.name}": partial(_check_format, one) for one in FORMATS},
         "format scanned PDF": _check_ocr,
         **{f"key {name}": partial(_check_key, name, environment) for name in KEYS},
     }
+
+
+def _check_packages() -> Result:
+    installed, missing = [f"agent {__version__}"], []
+    for name in PACKAGES:
+        try:
+            installed.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    if missing:
+        remedy = "pip install -r requirements.txt"
+        return Result("fail", f"not installed: {', '.join(missing)}", remedy)
+    return Result("ok", ", ".join(installed))
 
 
 def _check_format(one: Format) -> Result:
@@ -49,7 +63,7 @@ def _check_format(one: Format) -> Result:
     if len(one.suffixes) > MAX_SUFFIXES:
         suffixes += f" and {len(one.suffixes) - MAX_SUFFIXES} more"
     if not one.reader:
-        return Result("warn", f"{suffixes}: cannot be read", f"{REMEDY.capitalize()}.")
+        return Result("warn", f"{suffixes}: cannot be read", f"{one.remedy.capitalize()}.")
     if missing := one.missing():
         remedy = f"pip install {' '.join(missing)}"
         return Result("fail", f"{suffixes}: not installed: {', '.join(missing)}", remedy)
@@ -74,21 +88,45 @@ def _check_key(name: str, environment: Mapping[str, str]) -> Result:
     return Result("ok", "set" if key else "not set")
 
 
-def _check_packages() -> Result:
-    installed, missing = [f"agent {__version__}"], []
-    for name in PACKAGES:
-        try:
-            installed.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            missing.append(name)
-    if missing:
-        remedy = "pip install -r requirements.txt"
-        return Result("fail", f"not installed: {', '.join(missing)}", remedy)
-    return Result("ok", ", ".join(installed))
+# --- files that set variables, and which of them each variable comes from -------------------------
 
 
-def check_clock(now: datetime) -> Result:
-    """Whether the clock is plausible: TLS certificates are refused if it is far off."""
-    if EARLIEST_DATE <= now < EARLIEST_DATE.replace(year=EARLIEST_DATE.year + 50):
-        return Result("ok", format_utc(now))
-    return Result("fail", f"it says {now:%Y-%m-%d}", "Set the date: certificates depend on it.")
+def check_dotenv(folder: Path, shell: Mapping[str, str]) -> Result:
+    """Whether the `.env` of a folder can be read, where there is one."""
+    file = folder / ".env"
+    if is_env_file(file):
+        return _check_file(file)
+    detail = "none in this directory; the shell's variables count"
+    if any(value for name, value in shell.items() if name.endswith("_API_KEY")):
+        return Result("ok", detail)
+    return Result("warn", detail, "Copy .env.example to .env and fill in your keys.")
+
+
+def check_user_file() -> Result:
+    """Whether the user's own file can be read, where there is one, and by nobody else."""
+    file = user_file()
+    result = _check_file(file) if is_env_file(file) else Result("ok", f"none; it would be {file}")
+    if result.status == "ok" and is_open_to_others(file):
+        return Result("warn", f"{file} can be read or changed by others", f"chmod 600 {file}")
+    return result
+
+
+def _check_file(file: Path) -> Result:
+    try:
+        read_env_file(file)
+    except UsageError as error:
+        return Result("fail", error.message, error.remedy)
+    return Result("ok", "found")
+
+
+def origin_checks(variables: Mapping[str, Variable]) -> dict[str, Job]:
+    """For each origin, the names of the variables that it sets."""
+    return {
+        f"set by {label}": partial(Result, "ok", _list_names(variables, origin))
+        for origin, label in ORIGINS.items()
+    }
+
+
+def _list_names(variables: Mapping[str, Variable], origin: Origin) -> str:
+    names = [name for name, (value, set_by) in variables.items() if set_by == origin and value]
+    return ", ".join(sorted(names)) or "nothing"

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import threading
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
@@ -17,13 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.doctor.checks import missing_requirements, run_checks
-from agent.doctor.machine import check_clock
 from agent.doctor.redaction import find_secrets, redact
 from agent.doctor.results import Check
 from agent.settings import user_file
 from tests.house.test_architecture import HEAVY
 from tests.support.processes import run_command
-from tests.support.services import GEMINI_KEY, OPENAI_KEY, SERPAPI_KEY, Raw, Services
+from tests.support.services import OPENAI_KEY, SERPAPI_KEY, Raw, Services
 
 ROOT = Path(__file__).parents[2]
 NOWHERE = "http://127.0.0.1:9"  # nothing listens there
@@ -71,7 +69,7 @@ def test_all_is_well(services: Services, tmp_path: Path) -> None:
     assert found["model gemini:gemini-3.5-flash-lite"].status == "ok"
     assert found["search serpapi"].detail == "answers; hits: 1"
     assert found["search of a run"].detail == "serpapi"
-    assert found["corpus"].status == found["clock"].status == found["packages"].status == "ok"
+    assert found["corpus"].status == found["packages"].status == "ok"
     assert found["key GEMINI_API_KEY"].detail == "set"
     assert found["key EXA_API_KEY"].detail == "not set"
     assert services.model_requests == [], "a look-up of models costs nothing"
@@ -96,13 +94,6 @@ def test_it_says_which_search_a_run_will_use(services: Services, tmp_path: Path)
     assert found["search of a run"].detail == "serpapi; if it fails or has no hits, google"
     found = told(environment | {"GOOGLE_API_KEY": ""}, tmp_path)
     assert found["search google"].status == found["search of a run"].status == "warn"
-
-
-@pytest.mark.slow
-def test_the_report_is_one_json_object_and_exit_0(services: Services, tmp_path: Path) -> None:
-    services.default_hits = ["a page"]
-    status, value = reported(cwd=tmp_path, environment=services.environment(tmp_path))
-    assert (status, value["ok"]) == (0, True)
 
 
 @pytest.mark.slow
@@ -153,15 +144,17 @@ def test_keys_come_from_the_env_file_too(services: Services, tmp_path: Path) -> 
 @pytest.mark.slow
 def test_it_says_where_each_value_comes_from(services: Services, tmp_path: Path) -> None:
     services.default_hits = ["a page"]
-    environment = services.environment(tmp_path, GITHUB_TOKEN="of-no-concern")
+    proxy = {"https_proxy": "http://me:p4ssW0rdX@proxy.example:1", "HTTP_PROXY": ""}
+    environment = services.environment(tmp_path, GITHUB_TOKEN="of-no-concern", **proxy)
     (tmp_path / ".env").write_text(f"SERPAPI_API_KEY={environment.pop('SERPAPI_API_KEY')}\nX=1\n")
     user_file().parent.mkdir(parents=True)
     user_file().write_text(f"GEMINI_API_KEY={environment.pop('GEMINI_API_KEY')}\n")
     found = told(environment, tmp_path)
     assert found["set by .env"].detail == "SERPAPI_API_KEY"
     assert found["set by the user's file"].detail == "GEMINI_API_KEY"
-    assert found["set by the shell"].detail.startswith("ALLOW_PRIVATE_NETWORK, CACHE_DIR, GOOGLE_")
-    assert "GITHUB_TOKEN" not in found["set by the shell"].detail
+    shell = found["set by the shell"].detail
+    assert shell.startswith("ALLOW_PRIVATE_NETWORK, CACHE_DIR, GOOGLE_GEMINI_BASE_URL")
+    assert shell.endswith("https_proxy") and "GITHUB_TOKEN" not in shell
     assert found["user's file"].status == "warn" and "chmod 600" in found["user's file"].remedy
     assert found["model gemini:gemini-3.8-flash"].status == found["search serpapi"].status == "ok"
     user_file().chmod(0o600)
@@ -305,16 +298,6 @@ def test_what_hangs_is_told_and_holds_nothing_else(services: Services, tmp_path:
     assert found["corpus"].status == "ok"
 
 
-@pytest.mark.slow
-def test_the_process_ends_although_services_hang(services: Services, tmp_path: Path) -> None:
-    release = threading.Event()
-    services.fault = lambda: Raw(500, "") if release.wait() else None
-    status, value = reported(cwd=tmp_path, environment=services.environment(tmp_path))
-    release.set()
-    assert status == 1
-    assert {row["status"] for row in value["checks"]} >= {"ok", "fail"}
-
-
 # --- the machine -------------------------------------------------------------------------------
 
 
@@ -328,13 +311,6 @@ def test_a_directory_that_cannot_be_written_is_told(services: Services, tmp_path
     assert found["corpus"].status == "ok", "the index is kept in memory then"
 
 
-def test_proxies_and_gateways_are_named_and_not_shown(services: Services, tmp_path: Path) -> None:
-    proxy = {"https_proxy": "http://me:p4ssW0rdX@proxy.example:1", "HTTP_PROXY": ""}
-    found = told({**services.environment(tmp_path), **proxy}, tmp_path)
-    assert found["proxies"].detail == "https_proxy"
-    assert found["gateways"].detail == "GOOGLE_GEMINI_BASE_URL, SERPAPI_BASE_URL"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["'quoted-key-1'", "key # a comment", "ключ-от-дома"])
 def test_a_key_with_quotes_or_blanks_is_doubted(
@@ -342,14 +318,6 @@ def test_a_key_with_quotes_or_blanks_is_doubted(
 ) -> None:
     row = told(services.environment(tmp_path, EXA_API_KEY=key), tmp_path)["key EXA_API_KEY"]
     assert row.status == "warn" and row.remedy and key not in row.detail
-
-
-@pytest.mark.parametrize(
-    ("now", "status"),
-    [("1970-01-01", "fail"), ("2025-06-01", "fail"), ("2026-11-21", "ok"), ("2099-01-01", "fail")],
-)
-def test_a_clock_that_is_far_off_is_told(now: str, status: str) -> None:
-    assert check_clock(datetime.fromisoformat(now).replace(tzinfo=UTC)).status == status
 
 
 # --- no secret ---------------------------------------------------------------------------------
@@ -410,13 +378,6 @@ def test_no_piece_of_a_key_is_left(key: str, before: str, after: str, start: int
     [shown] = redact([row], find_secrets({"SOME_API_KEY": key}))
     pieces = [key[i : i + 4] for i in range(len(key) - 3)]
     assert not [p for p in pieces if p in shown.detail + shown.remedy + shown.name]
-
-
-@pytest.mark.slow
-def test_real_keys_of_the_services_are_not_shown_either(services: Services, tmp_path: Path) -> None:
-    services.default_hits = ["a page"]
-    done = doctor("--json", cwd=tmp_path, environment=services.environment(tmp_path))
-    assert GEMINI_KEY not in done.stdout and SERPAPI_KEY not in done.stdout
 
 
 # --- the door ----------------------------------------------------------------------------------
