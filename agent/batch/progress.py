@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from agent.answer.phrases import format_usd
 from agent.batch.batch import Progress
 
@@ -30,15 +32,5 @@ def format_progress(progress: Progress) -> str:
     done = f"{progress.done}/{progress.topics} done"
     failed = f", {progress.failed} failed" if progress.failed else ""
     usd = "" if progress.usd is None else f", {format_usd(progress.usd)}"
-    eta = "" if progress.eta is None else f", {format_duration(progress.eta)} left"
+    eta = "" if progress.eta is None else f", {timedelta(seconds=int(progress.eta))} left"
     return f"{done}{failed}, {progress.in_flight} under way{usd}{eta}"
-
-
-def format_duration(seconds: float) -> str:
-    """Format a duration in its two largest units: `7 s`, `3 min 7 s`, `2 h 3 min`."""
-    rounded = int(seconds)
-    if rounded < 60:
-        return f"{rounded} s"
-    if rounded < 3600:
-        return f"{rounded // 60} min {rounded % 60} s"
-    return f"{rounded // 3600} h {rounded % 3600 // 60} min"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from typing import Any
 
 import click
@@ -16,7 +15,7 @@ from agent.answer import Answer, Citation, build_error_answer, to_json
 from agent.answer.phrases import format_usd, group_by_source
 from agent.errors import AgentError, Stopped
 from agent.outside import spawn
-from agent.run import Run, research
+from agent.run import research
 from agent.run.progress import with_progress_line
 from agent.settings import load_options
 from agent.state.sanitizing import sanitize_for_display
@@ -64,7 +63,7 @@ class Conversation:
             with redirect_stdout(sys.stderr):  # libraries may print; the output is for answers
                 settings = load_options({**self._options, "follow": self._parent})
                 run = spawn(lambda: research(question, settings)).result()
-                with _interruptible(run):
+                with shell.interruptible(STOPPING, run.stop, signal.default_int_handler):
                     deque(with_progress_line(run) if sys.stderr.isatty() else run, maxlen=0)
                 return run.answer()
         except KeyboardInterrupt:
@@ -84,22 +83,6 @@ class Conversation:
             click.echo("There is no answer with sources yet.", err=True)
         else:
             shell.print_text("".join(map(_format_citation, self._last.citations)))
-
-
-@contextmanager
-def _interruptible(run: Run) -> Iterator[None]:
-    """The first Ctrl-C asks for the best answer so far; the second raises KeyboardInterrupt."""
-
-    def interrupt(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        run.stop()
-        click.echo(STOPPING, err=True)
-
-    signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _format_answer(answer: Answer) -> str:

@@ -8,13 +8,12 @@ from __future__ import annotations
 import gc
 import sys
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from agent import shell
-from agent.cli import people
-from agent.cli.command_line import refuse
+from agent.cli import command_line
 
 NAME = "research-agent"
 
@@ -85,6 +84,45 @@ def ask(arguments: list[str]) -> None:
     """Become the command that takes a question."""
     gc.set_threshold(50_000)  # a short process with big imports: collecting costs a tenth of them
     question = click.Argument(["question"], required=False, shell_complete=_complete_word)
-    command = people.people_command(QuestionCommand, question)
+    command = people_command(question)
     sys.argv = [NAME, *arguments]
-    shell.run_and_exit(command, lambda error: refuse(arguments, error, for_people=True))
+    shell.run_and_exit(
+        command, lambda error: command_line.refuse(arguments, error, for_people=True)
+    )
+
+
+# --- the command for people: on a terminal the answer is text, wrong usage two lines --------------
+
+
+def people_command(question: click.Parameter) -> click.Command:
+    """The command line of `command_line.command` for people; `question` takes the question."""
+    shared = command_line.command
+    form = click.Option(
+        ["--format"],
+        type=click.Choice(command_line.FORMATS),
+        help="How the answer looks.  [default: text on a terminal, else json]",
+    )
+    own: dict[str | None, click.Parameter] = {"question": question, "format": form}
+    return QuestionCommand(
+        shared.name,
+        context_settings=shared.context_settings,
+        callback=_ask,
+        params=[own.get(parameter.name, parameter) for parameter in shared.params],
+        help="Research a question; the answer cites the words that each sentence stands on.",
+        epilog=shared.epilog,
+    )
+
+
+def _ask(**options: Any) -> int:
+    form = options["format"] or ("text" if sys.stdout.isatty() else "json")
+    given = bool(options["format"])
+    own = {"format": form, "out_format": _file_format(options), "for_people": not given}
+    return command_line.research_question({**options, **own})
+
+
+def _file_format(options: dict[str, Any]) -> str:
+    """The format of the file of `--out`: the one that is asked for, else that of its name."""
+    if options["format"] or options["out"] is None:
+        return str(options["format"] or "json")
+    suffixes = {".md": "markdown", ".html": "html", ".htm": "html", ".txt": "text"}
+    return suffixes.get(options["out"].suffix.lower(), "json")

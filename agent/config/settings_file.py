@@ -66,10 +66,11 @@ def _lines_without(file: Path, name: str) -> list[str]:
     read_env_file(file)  # raises for what is not text, or too large
     if not is_env_file(file):
         return []
-    lines = re.split(r"\r\n|\r|\n", file.read_text("utf-8-sig"))
-    names = "|".join(map(re.escape, synonyms(name)))
-    own = re.compile(rf"\s*(export\s+)?({names})\s*=")
-    return [line for line in lines[:-1] + lines[-1:] * bool(lines[-1]) if not own.match(line)]
+    from dotenv.parser import parse_stream
+
+    parts = parse_stream(StringIO(file.read_text("utf-8-sig")))
+    kept = "".join(part.original.string for part in parts if part.key not in synonyms(name))
+    return kept.splitlines()
 
 
 def _write_private(file: Path, text: str) -> None:

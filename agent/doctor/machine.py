@@ -63,7 +63,7 @@ def _check_format(one: Format) -> Result:
     if len(one.suffixes) > MAX_SUFFIXES:
         suffixes += f" and {len(one.suffixes) - MAX_SUFFIXES} more"
     if not one.reader:
-        return Result("warn", f"{suffixes}: cannot be read", f"{one.remedy.capitalize()}.")
+        return Result("warn", f"{suffixes}: cannot be read", f"{REMEDY.capitalize()}.")
     if missing := one.missing():
         remedy = f"pip install {' '.join(missing)}"
         return Result("fail", f"{suffixes}: not installed: {', '.join(missing)}", remedy)

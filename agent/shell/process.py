@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from typing import NoReturn
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
@@ -27,6 +28,8 @@ from agent.shell.streams import open_streams, output_failure, print_json, tell
 INTERRUPTED = 130  # exit status
 #: Tells an error, and gives the exit status.
 Fail = Callable[[AgentError], int]
+#: What a signal calls.
+Interrupt = Callable[[int, FrameType | None], Any]
 
 
 def require_extra(extra: str, *modules: str) -> None:
@@ -36,17 +39,21 @@ def require_extra(extra: str, *modules: str) -> None:
         raise NotConfigured(f"{absent} is not installed.", remedy)
 
 
+def _end(*_: object) -> None:
+    os._exit(INTERRUPTED)
+
+
 @contextmanager
-def interruptible(message: str, stop: Callable[[], None]) -> Iterator[None]:
+def interruptible(message: str, stop: Callable[[], None], then: Interrupt = _end) -> Iterator[None]:
     """The first Ctrl-C or SIGTERM writes `message` to stderr and calls `stop`.
 
-    The second one ends the process with 130.
+    The second one calls `then`: it ends the process with 130.
     """
     signals = (signal.SIGINT, signal.SIGTERM)
 
     def interrupt(*_: object) -> None:
         for number in signals:
-            signal.signal(number, lambda *_: os._exit(INTERRUPTED))
+            signal.signal(number, then)
         stop()
         with suppress(RuntimeError):  # it came while a line was being written
             tell(message)

@@ -356,7 +356,7 @@ def test_progress_is_sparse_in_a_pipe() -> None:
     def at(seconds: float) -> Progress:
         return Progress(topics=9, done=3, failed=1, in_flight=2, seconds=seconds, eta=3700, usd=0.5)
 
-    assert format_progress(at(1)) == "3/9 done, 1 failed, 2 under way, $0.50, 1 h 1 min left"
+    assert format_progress(at(1)) == "3/9 done, 1 failed, 2 under way, $0.50, 1:01:40 left"
     pipe, terminal = ProgressReporter(terminal=False), ProgressReporter(terminal=True)
     assert [bool(pipe.next_line(at(s))) for s in (1, 2, 30, 32)] == [True, False, False, True]
     assert [bool(terminal.next_line(at(s))) for s in (1, 1.2, 2)] == [True, False, True]
