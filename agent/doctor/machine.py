@@ -11,7 +11,7 @@ from pathlib import Path
 from agent import __version__
 from agent.doctor.results import Job, Result
 from agent.documents.pdf.ocr import find_tesseract
-from agent.documents.registry import FORMATS, Format
+from agent.documents.registry import FORMATS, REMEDY, Format
 from agent.errors import UsageError
 from agent.settings import (
     Origin,
