@@ -6,9 +6,7 @@ The files in `tests/documents` were made of one text by pandoc 2.17 and LibreOff
 from __future__ import annotations
 
 import importlib
-import io
 import json
-import zipfile
 import zlib
 from email.message import EmailMessage
 from pathlib import Path
@@ -32,11 +30,10 @@ from agent.run.audit import audit_answer
 from agent.search.corpus import Corpus
 from agent.settings import parse_settings
 from agent.state.places import find_place, to_places
+from tests.support.office_files import RELATION, RELATIONS, packed, pdf, sheet, shown, word
 
 DOCUMENTS = Path(__file__).parent / "files"
 OPENED = "It has seven quays, and ships of up to 9,000 tonnes may enter."
-RELATIONS = '<Relationships xmlns="r">{}</Relationships>'
-RELATION = '<Relationship Id="{}" Type="http://x/{}" Target="{}"/>'
 
 
 def read(name: str) -> BodyText:
@@ -46,45 +43,6 @@ def read(name: str) -> BodyText:
 
 def place_of(found: BodyText, words: str) -> str:
     return find_place(found.text, to_places(found.marks), found.text.index(words))
-
-
-def packed(parts: dict[str, str]) -> bytes:
-    """A ZIP archive."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in parts.items():
-            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
-    return out.getvalue()
-
-
-def office(main: str, body: str, **others: str) -> bytes:
-    """A document of Office Open XML with one part, and others by the kind of their relation."""
-    folder, _, name = main.partition("/")
-    related = "".join(RELATION.format(f"r{kind}", kind, f"{kind}.xml") for kind in others)
-    return packed(
-        {
-            "_rels/.rels": RELATIONS.format(RELATION.format("r1", "officeDocument", main)),
-            main: body,
-            f"{folder}/_rels/{name}.rels": RELATIONS.format(related),
-            **{f"{folder}/{kind}.xml": text for kind, text in others.items()},
-        }
-    )
-
-
-def word(body: str, head: str = "", **others: str) -> bytes:
-    text = f'{head}<w:document xmlns:w="w"><w:body>{body}</w:body></w:document>'
-    return office("word/document.xml", text, **others)
-
-
-def sheet(rows: str, workbook: str = "", **others: str) -> bytes:
-    """A workbook of one sheet with the name Prices."""
-    sheets = '<sheets><sheet name="Prices" r:id="rworksheet"/></sheets>'
-    return office(
-        "xl/workbook.xml",
-        f'<workbook xmlns="x" xmlns:r="r">{workbook}{sheets}</workbook>',
-        worksheet=f'<worksheet xmlns="x"><sheetData>{rows}</sheetData></worksheet>',
-        **others,
-    )
 
 
 # --- what other programs write --------------------------------------------------------------------
@@ -324,28 +282,6 @@ def test_text_in_rich_text_is_decoded_by_its_fonts_and_hidden_text_left_out() ->
 
 
 # --- PDF ------------------------------------------------------------------------------------------
-
-
-def pdf(content: str, image: bytes = b"") -> bytes:
-    """A PDF of one page with Helvetica, and with a grey image of 1700 by 2200 pixels."""
-    parts = [
-        b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R"
-        b"/Resources<</Font<</F 5 0 R>>/XObject<</I 6 0 R>>>>>>",
-        b"<</Length %d>>stream\n%s\nendstream" % (len(content), content.encode()),
-        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-        b"<</Type/XObject/Subtype/Image/Width 1700/Height 2200/ColorSpace/DeviceGray"
-        b"/BitsPerComponent 8/Filter/FlateDecode/Length %d>>stream\n%s\nendstream"
-        % (len(image), image),
-    ]
-    objects = b"".join(b"%d 0 obj\n%s\nendobj\n" % (n, part) for n, part in enumerate(parts, 1))
-    return b"%PDF-1.4\n" + objects + b"trailer<</Root 1 0 R>>\n%%EOF"
-
-
-def shown(*lines: tuple[float, float, str]) -> str:
-    texts = (f"BT /F 10 Tf {x} {y} Td ({text}) Tj ET" for x, y, text in lines)
-    return "\n".join(texts)
 
 
 def test_cells_of_a_pdf_are_parted_and_words_are_not() -> None:
