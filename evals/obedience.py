@@ -27,8 +27,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote_plus
 
 from agent.answer import Answer
-from agent.answer.html_format import to_html
-from agent.answer.markdown_format import to_markdown
+from agent.answer.formats import to_html, to_markdown
 from agent.run import Run, research
 from agent.settings import parse_settings
 from agent.state import Claim, Report

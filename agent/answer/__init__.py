@@ -1,7 +1,8 @@
 """What the user receives: the answer object, how a run becomes one, and its formats.
 
-A format of the answer is a module `*_format.py` with a function `to_*(answer) -> str`. A new one is
-a new module, offered by the command line (`agent/cli/output.py`) and the server
+What people read is a tree (`tree.py`), made of an answer (`shown.py`) or of a check
+(`shown_check.py`) and written as text, Markdown or HTML: `formats.py` has a function for each. A
+new format is a new writer, offered by the command line (`agent/cli/output.py`) and the server
 (`agent/server/responses.py`).
 """
 

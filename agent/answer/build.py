@@ -8,7 +8,7 @@ from typing import Any
 
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.check import ReportCheck, build_check, decide_check_status
-from agent.answer.markdown_format import report_to_markdown
+from agent.answer.formats import report_to_markdown
 from agent.answer.numbering import number_sources, renumber
 from agent.answer.report import build_report, cited_sources
 from agent.answer.schema import (

@@ -1,6 +1,6 @@
 """The formats of events while a run goes on: text lines, JSON lines, and frames of a stream.
 
-A format of the whole answer is a module `*_format.py` beside this one.
+Formats of the whole answer are in `formats.py`.
 """
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ def join_markup(parts: Iterable[str]) -> Markup:
 
 
 def escape_html(text: str) -> Markup:
-    """Escape text, so that a browser shows it literally. Control characters are removed."""
-    return Markup(html.escape(sanitize_for_display(text)))
+    """Escape text, so that a browser shows it literally. Of control characters lines stay."""
+    return Markup(html.escape("\n".join(map(sanitize_for_display, text.split("\n")))))
 
 
 def link_element(url: str, text: str, **attributes: str) -> Markup:

@@ -1,13 +1,29 @@
-"""Markdown (CommonMark and GitHub's tables): text from outside is escaped and never is markup."""
+"""A tree as Markdown (CommonMark and GitHub's tables): foreign text is escaped, never markup."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
-from agent.answer import phrases
-from agent.state import Claim
+from agent.answer.tree import (
+    Block,
+    Bullets,
+    Group,
+    Heading,
+    Inline,
+    Item,
+    Labels,
+    Marks,
+    Part,
+    Parts,
+    Prose,
+    Quotation,
+    Shown,
+    SourceEntry,
+    Table,
+    Text,
+)
 from agent.state.sanitizing import sanitize_for_display
 from agent.state.urls import is_web_url
 
@@ -25,8 +41,100 @@ _LINE_START_MARKUP = re.compile(r"^(?:[-+=:%]|\d{1,9}(?=[.)]))")
 #: `;`, without which `&` cannot begin an entity.
 _URL_CHARACTERS = "!#$%'*+,-./:=?@_~&"
 
-#: How the number of a source is written as a marker.
-MarkerFormat = Callable[[int], str]
+
+def write_markdown(page: Shown, *, is_linked: bool = True) -> str:
+    """The page as a document. `is_linked`: each `[n]` links to the first quote of its source."""
+    sources = [block for section in page.sections for block in section.blocks]
+    links = {
+        block.number: _format_destination(block.quotes[0].url)
+        for block in sources
+        if isinstance(block, SourceEntry) and is_linked
+    }
+    links = {number: link for number, link in links.items() if link}
+    parts = list(_Writer(set(links)).write_page(page))
+    parts += ["\n".join(f"[{number}]: {link}" for number, link in links.items())]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+class _Writer:
+    """Writes blocks; `linked` are the numbers of sources that marks link to."""
+
+    def __init__(self, linked: set[int]) -> None:
+        self._linked = linked
+
+    def write_page(self, page: Shown) -> Iterator[str]:
+        yield f"# {escape_markdown(page.title)}"
+        yield from map(self._write, page.head)
+        for section in (*page.sections, *page.foot):
+            yield from self._write_section(section)
+
+    def _write_section(self, section: Part) -> Iterator[str]:
+        if section.blocks and not section.is_lead:
+            yield f"## {escape_markdown(section.heading)}"
+        yield from map(self._write, section.blocks)
+
+    def _write(self, block: Block) -> str:
+        match block:
+            case Heading():
+                return f"### {escape_markdown(block.text)}"
+            case Prose(role="status"):
+                return f"*{'; '.join(map(self._inline, block.parts))}*"
+            case Prose():
+                return self._join(block.parts)
+            case Bullets():
+                return "\n".join(self._items(block.items))
+            case Table():
+                rows = [list(map(self._join, row)) for row in block.rows]
+                return format_table(list(map(escape_markdown, block.head)), rows)
+            case Labels():
+                pairs = block.pairs
+                return "\n".join(f"- **{label}**: {escape_markdown(text)}" for label, text in pairs)
+            case Quotation():
+                return self._quote(block)
+            case SourceEntry():
+                return self._source(block)
+            case Group():
+                title = [f"**{block.title}**"] if block.title else []
+                return "\n\n".join([*title, *map(self._write, block.blocks)])
+
+    def _items(self, items: Iterable[Item], indent: str = "") -> Iterator[str]:
+        for item in items:
+            yield f"{indent}- {self._join(item.parts)}"
+            yield from self._items(item.items, f"{indent}  ")
+
+    def _join(self, parts: Parts) -> str:
+        return "".join(map(self._inline, parts)).strip()
+
+    def _inline(self, part: Inline) -> str:
+        match part:
+            case Marks(numbers=numbers):
+                return "".join(map(self._mark, numbers))
+            case Text(url=url) if url:
+                return format_link(url, escape_markdown(part.text))
+            case Text(role="strong"):
+                return f"**{escape_markdown(part.text)}**"
+            case Text(role=role) if role.startswith("mark"):
+                return f"*({part.text})*"
+        text = part if isinstance(part, str) else part.text
+        words = escape_markdown(text)
+        return f"{' ' * text[:1].isspace()}{words}{' ' * (text[-1:].isspace() and bool(words))}"
+
+    def _mark(self, number: int) -> str:
+        return rf"[\[{number}\]][{number}]" if number in self._linked else f"[{number}]"
+
+    def _source(self, source: SourceEntry) -> str:
+        """A source, and below it each of its quotes with the link that opens the page there."""
+        lines = [
+            f"{self._mark(source.number)} **{escape_markdown(source.title or source.url)}**",
+            _format_destination(source.url) or escape_markdown(source.url),
+            escape_markdown(source.about),
+        ]
+        return "\n\n".join(["- " + "\\\n  ".join(lines), *map(self._quote, source.quotes)])
+
+    def _quote(self, quote: Quotation) -> str:
+        place = f"({escape_markdown(quote.place)})" if quote.place else ""
+        parts = (escape_markdown(quote.text), place, format_link(quote.url, "at its place"))
+        return f"  > {' '.join(filter(None, parts))}"
 
 
 def escape_markdown(text: str) -> str:
@@ -42,95 +150,19 @@ def escape_markdown(text: str) -> str:
 
 def format_link(url: str, label: str) -> str:
     """`[label](<URL>)`, or "" where the URL is not http(s). The label is Markdown."""
-    destination = format_link_destination(url)
+    destination = _format_destination(url)
     return f"[{label}]({destination})" if destination else ""
 
 
-def format_autolink(url: str) -> str:
-    """`<URL>`, which is a link by itself, or the URL as text where it is not http(s)."""
-    return format_link_destination(url) or escape_markdown(url)
-
-
-def format_link_destination(url: str) -> str:
+def _format_destination(url: str) -> str:
     """`<URL>`, with all that could end it percent-encoded, or "" where it is no web URL."""
     if not is_web_url(url):
         return ""
     return f"<{quote(url.strip(), _URL_CHARACTERS, errors='replace')}>"
 
 
-def format_plain_marker(number: int) -> str:
-    """A marker as text: `[1]`."""
-    return f"[{number}]"
-
-
-def linked_marker_format(destinations: Mapping[int, str]) -> MarkerFormat:
-    """A format of markers that show as `[1]` and link to the destination of their number.
-
-    The document must hold `format_link_definitions(destinations)`.
-    """
-    return lambda n: rf"[\[{n}\]][{n}]" if n in destinations else format_plain_marker(n)
-
-
-def format_link_definitions(destinations: Mapping[int, str]) -> str:
-    """The link reference definitions that linked markers refer to: `[1]: <URL>`, one a line."""
-    return "\n".join(f"[{n}]: {destination}" for n, destination in destinations.items())
-
-
-def format_markers(numbers: Iterable[int], format_marker: MarkerFormat) -> str:
-    """The markers of some sources, without blanks between them."""
-    return "".join(map(format_marker, numbers))
-
-
-def format_sentence(claim: Claim, format_marker: MarkerFormat) -> str:
-    """A claim with its markers, and in italics the verdict where it is not `supported`."""
-    body, citations, end, verdict = phrases.split_sentence(claim)
-    blank = " " if body.endswith(" ") else ""
-    markers = format_markers(citations, format_marker)
-    text = f"{escape_markdown(body)}{blank}{markers}{escape_markdown(end)}"
-    return f"{text} *({verdict})*" if verdict else text
-
-
-def format_claims(claims: Iterable[Claim], format_marker: MarkerFormat) -> str:
-    """Claims as paragraphs, lists and tables."""
-    blocks = phrases.group_claims(claims)
-    return "\n\n".join(_format_block(block, format_marker) for block in blocks)
-
-
-def _format_block(block: phrases.Block, format_marker: MarkerFormat) -> str:
-    if block.form == "row":
-        rows = [_format_row(claim, format_marker) for claim in block.claims]
-        width = max(len(row) for row in (block.head, *rows))
-        head = [escape_markdown(cell) for cell in block.head]
-        body = format_table(_fill(head, width), (_fill(row, width) for row in rows))
-    else:
-        sentences = [format_sentence(claim, format_marker) for claim in block.claims]
-        body = format_list(sentences) if block.form == "item" else " ".join(sentences)
-    return "\n\n".join(filter(None, (escape_markdown(block.intro), body)))
-
-
-def _format_row(claim: Claim, format_marker: MarkerFormat) -> list[str]:
-    """The cells of a row; its markers and its verdict are in the last one."""
-    *cells, last = map(escape_markdown, phrases.read_cells(claim.text))
-    verdict = phrases.VERDICT_LABELS.get(claim.verdict, "")
-    parts = (last, format_markers(claim.citations, format_marker), f"*({verdict})*" * bool(verdict))
-    return [*cells, " ".join(filter(None, parts))]
-
-
-def _fill(row: list[str], width: int) -> list[str]:
-    return [*row, *[""] * (width - len(row))]
-
-
-def format_list(items: Iterable[str]) -> str:
-    """A bullet list. Items are Markdown."""
-    return "\n".join(f"- {item}" for item in items)
-
-
-def format_labelled_list(pairs: Iterable[phrases.LabelledText]) -> str:
-    """A bullet list of labels, which are Markdown, and texts, which are escaped."""
-    return format_list(f"**{label}**: {escape_markdown(text)}" for label, text in pairs)
-
-
-def format_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table. Cells are Markdown."""
-    lines = [header, ["---"] * len(header), *rows]
+def format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table as wide as its widest line. Cells are Markdown."""
+    width = max(map(len, (head, *rows)))
+    lines = [[*line, *[""] * (width - len(line))] for line in (head, ["---"] * width, *rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from agent.evidence.citing import render_claim
 from agent.evidence.markdown import split_cells
 from agent.outside.budget import CallUsage
-from agent.state import Claim, Verdict
+from agent.state import Claim, Scalar, Verdict
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module
     from agent.answer import Answer, Citation, SlotAnswer
-    from agent.answer.report import Methodology, ReportAnswer
+    from agent.answer.report import ReportAnswer
     from agent.evidence.credibility import Credibility
 
 NO_CONFLICTS = "No significant conflicting information was found."
@@ -26,11 +24,14 @@ VERDICT_LABELS: dict[Verdict, str] = {
     "contradicted": "contradicted by its source",
     "unchecked": "not checked",
 }
+#: What is said of a value with this verdict where there is no room for more.
+VALUE_LABELS: dict[Verdict, str] = {**VERDICT_LABELS, "supported": "confirmed", "unchecked": ""}
 #: How a slot is told of by its status.
 SLOT_LABELS = {"filled": "found", "missing": "not found", "conflict": "sources disagree"}
 SEVERAL_THINGS = "several things of this name"
 #: What is said of a site by its standing, which is at least so much: 0 to 1.
 STANDING_LABELS = ((0.7, "Reliable"), (0.5, "Mixed"), (0.4, "Not rated"), (0.0, "With care"))
+STOOD_IN = "something stood in for what was asked for"
 STATUSES = {
     "complete": "complete",
     "partial": "partial: not all of it is found and confirmed",
@@ -47,65 +48,14 @@ def describe_followed(answer: Answer) -> str:
     return f"Understood as: {follows.understood} It follows: {follows.question}"
 
 
-#: A label and a text.
-LabelledText = tuple[str, str]
-
-
-class SentenceParts(NamedTuple):
-    """A claim split where its markers stand, which is before its final punctuation."""
-
-    body: str
-    citations: tuple[int, ...]
-    end: str
-    verdict: str  # in words; "" for `supported`
-
-
-def split_sentence(claim: Claim) -> SentenceParts:
-    """Split a claim as the text of the answer shows it."""
-    verdict = VERDICT_LABELS.get(claim.verdict, "")
-    markers = "".join(f"[{n}]" for n in claim.citations)
-    body, _, end = render_claim(claim).rpartition(markers) if markers else (claim.text, "", "")
-    return SentenceParts(body, claim.citations, end, verdict)
-
-
-class Block(NamedTuple):
-    """Claims that are shown together: sentences as a paragraph, items as a list, rows as a table.
-
-    `intro` stands above a list or a table; `head` has the cells of a table's head.
-    """
-
-    form: Literal["sentence", "item", "row"]
-    intro: str
-    head: list[str]
-    claims: list[Claim]
-
-
-def group_claims(claims: Iterable[Claim]) -> list[Block]:
-    """Claims in the blocks in which they are shown, in order."""
-    groups = groupby(claims, key=lambda claim: (claim.form, claim.intro))
-    return [_make_block(form, intro, list(some)) for (form, intro), some in groups]
-
-
-def _make_block(form: Any, intro: str, claims: list[Claim]) -> Block:
-    lines = [] if form == "sentence" else [line.strip() for line in intro.splitlines()]
-    table = [line for line in lines if form == "row" and line.startswith("|")]
-    above = " ".join(line for line in lines if line and line not in table)
-    return Block(form, above, read_cells(table[0]) if table else [], claims)
-
-
 def read_cells(row: str) -> list[str]:
     """The cells of a row of a Markdown table, as they read."""
     return [cell.replace("\\|", "|") for cell in split_cells(row)]
 
 
-def describe_conflicts(report: ReportAnswer) -> str:
-    """What is said of conflicts where the report names none."""
-    return NO_CONFLICTS if report.compared else NOT_COMPARED
-
-
-def describe_verdicts(claims: Iterable[Claim]) -> str:
+def describe_verdicts(answer: Answer) -> str:
     """How many sentences have which verdict, in words; "" without sentences."""
-    counts = Counter(claim.verdict for claim in claims)
+    counts = Counter(claim.verdict for claim in all_claims(answer))
     if not counts:
         return ""
     parts = [f"{counts['supported']} confirmed by quotes"]
@@ -122,8 +72,9 @@ def all_claims(answer: Answer) -> list[Claim]:
     return [*answer.claims, *themes, *(report.conflicts if report else ())]
 
 
-def describe_methodology(methodology: Methodology) -> list[LabelledText]:
+def describe_methodology(report: ReportAnswer) -> list[tuple[str, str]]:
     """How a report came about, a line each."""
+    methodology = report.methodology
     searches, snippets = methodology.searches, methodology.snippets
     queries = f": {'; '.join(searches)}" if searches else ""
     also = f", and {_format_count(snippets, 'search snippet')}" if snippets else ""
@@ -168,93 +119,40 @@ def describe_credibility(credibility: Credibility) -> str:
     return f"{label}: {credibility.reason}" if credibility.reason else label
 
 
-class SlotRow(NamedTuple):
-    """A slot as it is shown. Values are plain JSON, each with the numbers of its sources.
+def list_values(slot: SlotAnswer) -> list[tuple[str, tuple[int, ...]]]:
+    """The value of a slot and its alternatives in words, each with the numbers of its sources.
 
-    Of several things of one name each value is a text that names its thing.
+    Of several things of one name each value names its thing: `1938 (Winter Orchard (novel))`.
     """
-
-    name: str
-    value: Any
-    citations: tuple[int, ...]
-    alternatives: list[tuple[Any, tuple[int, ...]]]
-    kind: str  # `filled`, `missing` or `conflict`
-    status: str  # in words
-    is_disputed: bool  # whether the alternatives speak against the value
+    opposing = {n for other in slot.alternatives for n in other.citations}
+    supporting = tuple(n for n in slot.citations if n not in opposing)
+    others = ((_name_thing(one.value, one.of), one.citations) for one in slot.alternatives)
+    return [(_name_thing(slot.value, slot.of), supporting), *others]
 
 
-def slot_rows(answer: Answer) -> list[SlotRow]:
-    """The slots of an answer as rows of a table."""
-    return [_slot_row(name, slot.model_dump(mode="json")) for name, slot in answer.slots.items()]
+def _name_thing(value: Scalar | None, of: str) -> str:
+    told = "not found" if value is None else str(value)
+    told = {True: "yes", False: "no"}[value] if isinstance(value, bool) else told
+    return f"{told} ({of})" if of else told
 
 
-def _slot_row(name: str, slot: dict[str, Any]) -> SlotRow:
-    kind = slot["status"]
-    alternatives = [_split_alternative(alternative) for alternative in slot["alternatives"]]
-    opposing = {n for _, citations in alternatives for n in citations}
-    supporting = tuple(n for n in slot["citations"] if n not in opposing)
-    sources = f", {_format_count(len(supporting), 'source')}" if kind == "filled" else ""
-    status = f"{SLOT_LABELS[kind]}{sources}"
-    of = slot.get("of", "")
-    if of and kind == "filled":
-        status = f"{SLOT_LABELS[kind]}, {SEVERAL_THINGS}"
-    value = _name_thing(slot["value"], of)
-    is_disputed = bool(alternatives) and (kind == "conflict" or not of)
-    return SlotRow(name, value, supporting, alternatives, kind, status, is_disputed)
+def is_disputed(slot: SlotAnswer) -> bool:
+    """Whether the alternatives of a slot speak against its value."""
+    return bool(slot.alternatives) and (slot.status == "conflict" or not slot.of)
 
 
-def describe_slot(slot: SlotAnswer) -> str:
-    """How far a value is to be believed, in words."""
-    if slot.status == "missing" or slot.value is None:
-        return ""
-    if slot.status == "conflict":
-        return "sources disagree"
+def describe_slot(slot: SlotAnswer, found: Mapping[Verdict, str] | None = None) -> str:
+    """How a slot stands, and on how many sources; `found` are words for one with a value."""
+    if slot.status != "filled":
+        return SLOT_LABELS[slot.status]
     if slot.of:
-        return SEVERAL_THINGS
-    labels = {**VERDICT_LABELS, "supported": "confirmed", "unchecked": ""}
-    sources = _format_count(len(slot.citations), "source")
-    return ", ".join(filter(None, (labels[slot.verdict], sources)))
+        return f"{SLOT_LABELS['filled']}, {SEVERAL_THINGS}"
+    label = SLOT_LABELS["filled"] if found is None else found[slot.verdict]
+    sources = _format_count(len(list_values(slot)[0][1]), "source")
+    return ", ".join(filter(None, (label, sources)))
 
 
-def _split_alternative(alternative: Any) -> tuple[Any, tuple[int, ...]]:
-    """The value of an alternative and its sources; a bare value has none."""
-    if isinstance(alternative, dict) and "value" in alternative:
-        value = _name_thing(alternative["value"], alternative.get("of", ""))
-        return value, tuple(alternative.get("citations", ()))
-    return alternative, ()
-
-
-def _name_thing(value: Any, of: str) -> Any:
-    """A value with what it is of, if that is told: `1938 (Winter Orchard (novel))`."""
-    return f"{format_scalar(value)} ({of})" if of else value
-
-
-def format_scalar(value: Any) -> str:
-    """A JSON value other than a list or an object, in words."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "not found" if value is None else str(value)
-
-
-def format_value(value: Any) -> str:
-    """Any JSON value on one line: `name: Messi, minute: 23; name: ...`."""
-    if isinstance(value, dict):
-        return ", ".join(f"{key}: {_format_nested(inner)}" for key, inner in value.items())
-    if isinstance(value, list):
-        return "; ".join(_format_nested(inner) for inner in value) or "none"
-    return format_scalar(value)
-
-
-def _format_nested(value: Any) -> str:
-    """A value inside another, in parentheses if it holds a list or an object itself."""
-    is_deep = isinstance(value, dict | list) and any(
-        isinstance(inner, dict | list)
-        for inner in (value.values() if isinstance(value, dict) else value)
-    )
-    return f"({format_value(value)})" if is_deep else format_value(value)
-
-
-def describe_run(answer: Answer) -> list[LabelledText]:
+def describe_run(answer: Answer) -> list[tuple[str, str]]:
     """What the run was and what it spent, a line each; lines without text are left out."""
     run, usage = answer.run, answer.usage
     cached = sum(model.cached_tokens for model in usage.by_model.values())
@@ -279,7 +177,7 @@ def describe_run(answer: Answer) -> list[LabelledText]:
 def describe_status(answer: Answer) -> str:
     """The status as a sentence, and whether something stood in for what was asked."""
     status = STATUSES[answer.status]
-    stood_in = "; something stood in for what was asked for" if answer.degraded else ""
+    stood_in = f"; {STOOD_IN}" if answer.degraded else ""
     return f"{status[:1].upper()}{status[1:]}{stood_in}."
 
 

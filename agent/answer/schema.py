@@ -184,13 +184,13 @@ class Answer(Frozen):
 
     def _repr_markdown_(self) -> str:
         """How a notebook shows it."""
-        from agent.answer.markdown_format import to_markdown
+        from agent.answer.formats import to_markdown
 
         return to_markdown(self)
 
     def _repr_html_(self) -> str:
         """How a notebook shows it that takes HTML: as a page in a frame, apart from its styles."""
-        from agent.answer.html_format import to_html_frame
+        from agent.answer.formats import to_html_frame
 
         return to_html_frame(self)
 

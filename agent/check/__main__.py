@@ -178,25 +178,15 @@ def _print_result(result: CheckResult, options: dict[str, Any]) -> int:
 
 def _format(result: CheckResult, options: dict[str, Any], *, is_terminal: bool) -> str:
     chosen = options["format"] or ("text" if is_terminal else "json")
+    from agent.answer import formats, sarif
+
     if chosen == "html":
-        from agent.answer.check_html_format import to_check_html
-
-        return to_check_html(result)
+        return formats.to_check_html(result)
     if chosen == "sarif":
-        from agent.answer.check_sarif_format import to_check_sarif
-
-        return to_check_sarif(result)
-    if chosen == "text":
-        from agent.answer.check_text_format import to_check_text
-
-        return to_check_text(result, _paint) if is_terminal else to_check_text(result)
-    return result.model_dump_json(indent=2) + "\n"
-
-
-def _paint(text: str, verdict: str) -> str:
-    colours = {"supported": "green", "partial": "yellow"}
-    colours |= dict.fromkeys(("contradicted", "unsupported"), "red")
-    return click.style(text, fg=colours.get(verdict, "bright_black"))
+        return sarif.to_check_sarif(result)
+    if chosen == "json":
+        return result.model_dump_json(indent=2) + "\n"
+    return formats.to_check_terminal(result) if is_terminal else formats.to_check_text(result)
 
 
 def _print_failure(error: AgentError, options: dict[str, Any]) -> int:

@@ -131,28 +131,14 @@ def _format_answer(
     from agent.answer import to_json
 
     text = to_json(answer, compact=options["compact"])
-    if form == "markdown":
-        from agent.answer.markdown_format import to_markdown
+    if form == "json":
+        return text
+    from agent.answer import formats
 
-        return to_markdown(answer)
-    if form == "html":
-        from agent.answer.html_format import to_html
-
-        return to_html(answer)
-    return _format_text(answer, for_terminal=for_terminal) if form == "text" else text
-
-
-def _format_text(answer: Answer, *, for_terminal: bool) -> str:
-    """The answer as text; a terminal gets its width, and colours if it has some."""
-    from rich.console import Console
-
-    from agent.answer.text_format import WIDTH, to_text
-
-    if not (for_terminal and sys.stdout.isatty()):
-        return to_text(answer)
-    terminal = Console(file=sys.stdout)  # it knows NO_COLOR, TERM and old consoles of Windows
-    has_colour = terminal.color_system is not None and not terminal.no_color
-    return to_text(answer, min(terminal.width, WIDTH), has_colour=has_colour)
+    if form == "text":
+        is_terminal = for_terminal and sys.stdout.isatty()
+        return formats.to_terminal(answer) if is_terminal else formats.to_text(answer)
+    return formats.to_markdown(answer) if form == "markdown" else formats.to_html(answer)
 
 
 def _exit_status(answer: Answer, strict: bool) -> int:

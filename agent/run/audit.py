@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from agent.answer import Answer, Citation, SlotAnswer, answer_validator
 from agent.answer.addresses import CorpusAddresses
-from agent.answer.markdown_format import report_to_markdown
+from agent.answer.formats import report_to_markdown
 from agent.checking.bench import shown_text, value_claim
 from agent.checking.rules import (
     FAILING,

@@ -12,8 +12,7 @@ from starlette.exceptions import HTTPException
 
 from agent.answer import Answer, build_error_answer, to_json
 from agent.answer.check import build_check_result
-from agent.answer.html_format import to_html
-from agent.answer.markdown_format import to_markdown
+from agent.answer.formats import to_html, to_markdown
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
 from agent.server.openapi import EMPTY_QUESTION
 from agent.serving.live import LiveRun

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agent.answer.addresses import CorpusAddresses
 from agent.answer.event_format import FrameType, to_frames
-from agent.answer.markdown_format import to_markdown
+from agent.answer.formats import to_markdown
 from agent.errors import AgentError, format_error
 from agent.outside.growing_list import GrowingList
 from agent.outside.turns import TURNS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from agent.answer.formats import BASE_STYLE
 from agent.answer.html import (
     EMPTY,
     Markup,
@@ -13,7 +14,8 @@ from agent.answer.html import (
     link_element,
     render_document,
 )
-from agent.answer.html_format import BASE_STYLE, render_error, render_sections, render_status
+from agent.answer.html_page import render_blocks, render_parts
+from agent.answer.shown import list_badges, list_error, list_sections
 from agent.trace.timeline import call_id, render_timeline
 from agent.trace.tree import build_tree, make_cost_node
 from agent.trace.values import Node, Trace
@@ -42,21 +44,27 @@ def _render_header(trace: Trace) -> Markup:
     return element(
         "header",
         element("h1", answer.topic, **language_attributes(answer.topic)),
-        render_status(answer, "unfinished" if trace.unfinished_reason else answer.status),
+        _render_status(trace),
         element("ul", join_markup(element("li", fact) for fact in facts), class_="facts"),
         _render_problem(trace),
     )
+
+
+def _render_status(trace: Trace) -> Markup:
+    if trace.unfinished_reason:
+        return element("p", element("span", "unfinished", class_="badge unfinished"))
+    return render_blocks(list_badges(trace.answer))
 
 
 def _render_problem(trace: Trace) -> Markup:
     """Why the run has not finished or has no answer; empty if it has one."""
     if trace.unfinished_reason:
         return element("p", "The journal ends early. ", trace.unfinished_reason, class_="trouble")
-    return render_error(trace.answer)
+    return render_blocks(list_error(trace.answer))
 
 
 def _render_answer(trace: Trace) -> Markup:
-    return join_markup(render_sections(trace.answer)) if trace.answer.answer else EMPTY
+    return render_parts(list_sections(trace.answer)) if trace.answer.answer else EMPTY
 
 
 # --- the tree ------------------------------------------------------------------------------------

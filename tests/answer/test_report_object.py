@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.answer import Answer, answer_schema, to_json
-from agent.answer.markdown_format import report_to_markdown
+from agent.answer.formats import report_to_markdown
 from agent.audit.changes import compare_answers
 from agent.run.audit import audit_answer
 from agent.state import Claim, Finding, Report, Section

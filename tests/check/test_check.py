@@ -14,9 +14,8 @@ import jsonschema
 import pytest
 
 from agent.answer.check import CheckResult, build_check_result, check_schema
-from agent.answer.check_html_format import to_check_html
-from agent.answer.check_sarif_format import to_check_sarif
-from agent.answer.check_text_format import to_check_text
+from agent.answer.formats import to_check_html, to_check_text
+from agent.answer.sarif import to_check_sarif
 from agent.check.__main__ import command
 from agent.checking.cited_claims import ClaimRuling, rule_claim
 from agent.documents.reports.reader import read_report

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import pytest
 
 from agent.answer import Answer
+from agent.answer.formats import to_text
 from agent.answer.phrases import format_usd
-from agent.answer.text_format import to_text
 from agent.cli.doors import ASK, DOORS
 from agent.state import Claim
 from tests.support.processes import run_command, run_interpreter, start_command

@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.answer import Answer
-from agent.answer.html_format import to_html
-from agent.answer.markdown_format import to_markdown
+from agent.answer.formats import to_html, to_markdown
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import MAX_MARKS, PlacedText, RawBody, normalize_text
 from agent.documents.formats.table import format_rows

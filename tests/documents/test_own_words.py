@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 
-from agent.answer.html_format import to_html
+from agent.answer.formats import to_html, to_markdown, to_text
 from agent.answer.json_format import to_json
-from agent.answer.markdown_format import to_markdown
-from agent.answer.text_format import to_text
 from agent.documents.html.own_words import MAX_TEASER, TEASER
 from agent.documents.own_date import read_day
 from agent.documents.reading import BodyText, read_body

@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 import responses
 
-from agent.answer.html_format import to_html
+from agent.answer.formats import to_html, to_markdown, to_text
 from agent.answer.json_format import to_json
-from agent.answer.markdown_format import to_markdown
-from agent.answer.text_format import to_text
 from agent.run.audit import audit_answer
 from agent.search.exa import Exa
 from agent.search.given_texts import is_whole_page

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.answer.html_format import to_html
-from agent.answer.markdown_format import to_markdown
-from agent.answer.text_format import to_text
+from agent.answer.formats import to_html, to_markdown, to_text
 from agent.slots.grounding import ground_rows
 from agent.slots.namesakes import has_other_qualifier
 from agent.slots.rows import SlotValue

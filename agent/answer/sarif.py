@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from agent import __version__
 from agent.answer.check import CheckResult, ClaimCheck
-from agent.answer.check_phrases import LABELS
+from agent.answer.shown_check import VERDICTS
 from agent.state.reports import CheckVerdict
 
 Json = dict[str, Any]
@@ -68,7 +68,7 @@ def _invocation(result: CheckResult) -> Json:
 
 
 def _result(claim: ClaimCheck, result: CheckResult, lines: list[int]) -> Json:
-    message = f"{LABELS[claim.verdict]}: {claim.reason or RULES[claim.verdict]}"
+    message = f"{VERDICTS[claim.verdict].label}: {claim.reason or RULES[claim.verdict]}"
     if claim.quote:
         message += f" Nearest: “{claim.quote}”"
     region = _region(claim, lines) if result.report and _is_of_file(result) else {}

@@ -1,0 +1,204 @@
+"""A tree as one self-contained HTML page. Each `[n]` links to its source on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from agent.answer.html import (
+    EMPTY,
+    Markup,
+    element,
+    join_markup,
+    language_attributes,
+    link_element,
+    render_document,
+)
+from agent.answer.tree import (
+    Block,
+    Bullets,
+    Group,
+    Heading,
+    Inline,
+    Item,
+    Labels,
+    Marks,
+    Part,
+    Parts,
+    Prose,
+    Quotation,
+    Shown,
+    SourceEntry,
+    Table,
+    Text,
+    plain_text,
+)
+
+
+def write_html(page: Shown, *sheets: str) -> str:
+    """The page with its styles: `sheets` are style sheets, each as `package/file`."""
+    header = element(
+        "header",
+        _foreign("h1", [page.title]),
+        render_blocks(page.head),
+        _render_contents(page.sections) if page.has_contents else EMPTY,
+    )
+    main = element("main", render_parts(page.sections))
+    foot = (part for section in page.foot for part in _render_content(section, section.id))
+    parts = [
+        _render_skip_link(page),
+        header,
+        main,
+        element("footer", *foot) if page.foot else EMPTY,
+    ]
+    return render_document(page.title, join_markup(parts), *sheets)
+
+
+def render_parts(parts: Iterable[Part]) -> Markup:
+    """The parts, each a section."""
+    return join_markup(map(_render_section, parts))
+
+
+def render_blocks(blocks: Iterable[Block]) -> Markup:
+    """The blocks one after the other."""
+    return join_markup(map(_render, blocks))
+
+
+def _render_skip_link(page: Shown) -> Markup:
+    if not any(section.id == "answer" and section.blocks for section in page.sections):
+        return EMPTY
+    return element("a", "Skip to the answer", href="#answer", class_="skip")
+
+
+def _render_contents(sections: Iterable[Part]) -> Markup:
+    """The headings of the page, each a link."""
+    items = []
+    for section in sections:
+        inner = [block for block in section.blocks if isinstance(block, Heading)]
+        links = (element("li", _foreign("a", [one.text], href=f"#{one.id}")) for one in inner)
+        nested = element("ul", *links) if inner else EMPTY
+        link = element("a", section.heading, href=f"#{section.id}")
+        items += [element("li", link, nested)] if section.blocks else []
+    return element("nav", element("ul", *items), aria_label="Contents", class_="contents")
+
+
+def _render_section(section: Part) -> Markup:
+    """A section, which is a landmark, with its heading; EMPTY without blocks."""
+    if not section.blocks:
+        return EMPTY
+    heading_id = f"{section.id}-heading"
+    content = _render_content(section, heading_id)
+    return element("section", *content, id=section.id, aria_labelledby=heading_id)
+
+
+def _render_content(section: Part, heading_id: str) -> Iterator[Markup]:
+    yield element("h2", section.heading, id=heading_id)
+    sources = [block for block in section.blocks if isinstance(block, SourceEntry)]
+    yield from (_render(block) for block in section.blocks if not isinstance(block, SourceEntry))
+    if sources:
+        yield element("ul", *map(_render, sources), class_="sources")
+
+
+def _render(block: Block) -> Markup:
+    match block:
+        case Heading(text=text, id=id):
+            return _foreign("h3", [text], id=id)
+        case Prose(parts=parts, role=role):
+            alert = {"role": "alert"} if role == "trouble" else {}
+            return _foreign("p", parts, **_role(role), **alert)
+        case Bullets(items=items, role=role):
+            return element("ul", *map(_render_item, items), **_role(role))
+        case Table():
+            return _render_table(block)
+        case Labels(pairs=pairs):
+            rows = ((_foreign("dt", [name]), _foreign("dd", [text])) for name, text in pairs)
+            return element("dl", *map(join_markup, rows), class_="labelled")
+        case Quotation():
+            return _render_quote(block)
+        case SourceEntry():
+            return _render_source(block)
+        case Group():
+            title = element("p", element("b", block.title)) if block.title else EMPTY
+            return element("div", title, *map(_render, block.blocks), **_role(block.role))
+
+
+def _foreign(tag: str, parts: Parts, **attributes: str) -> Markup:
+    """An element with parts, and the language and direction of their words."""
+    language = language_attributes(plain_text(parts))
+    return element(tag, *map(_render_inline, parts), **attributes, **language)
+
+
+def _role(role: str) -> dict[str, str]:
+    return {"class_": role} if role else {}
+
+
+def _render_inline(part: Inline) -> str:
+    match part:
+        case Marks(numbers=numbers):
+            return join_markup(map(_render_mark, numbers))
+        case Text(text=text, role="strong"):
+            return element("b", text)
+        case Text(text=text, role=role, url=url) if url:
+            return link_element(url, text, **_role(role))
+        case Text(text=text, role=""):
+            return text
+        case Text(text=text, role=role):
+            ours = {"dir": "ltr", "lang": "en"} if role.startswith("mark") else {}
+            return element("span", text, **_role(role), **ours)
+    return part
+
+
+def _render_mark(number: int) -> Markup:
+    """`[1]`, a link to the quotes of its source."""
+    label = f"[{number}], source {number}"
+    return element("a", f"[{number}]", href=f"#source-{number}", class_="marker", aria_label=label)
+
+
+def _render_item(item: Item) -> Markup:
+    nested = [element("ul", *map(_render_item, item.items))] if item.items else []
+    attributes = _role(item.role) | ({"id": item.id} if item.id else {})
+    language = language_attributes(plain_text(item.parts))
+    return element("li", *map(_render_inline, item.parts), *nested, **attributes, **language)
+
+
+def _render_table(table: Table) -> Markup:
+    head = element("tr", *(_foreign("th", [cell], scope="col") for cell in table.head))
+    rows = (_render_row(row, has_name=bool(table.role)) for row in table.rows)
+    return element("table", element("thead", head), element("tbody", *rows), **_role(table.role))
+
+
+def _render_row(row: Sequence[Parts], *, has_name: bool) -> Markup:
+    """A row. Its name, such as `man_of_the_match`, may be broken after each underscore."""
+    cells = [_foreign("td", parts) for parts in row]
+    if has_name:
+        name = plain_text(row[0])
+        words = join_markup([name]).replace("_", "_<wbr>")
+        language = language_attributes(name)
+        cells[0] = element("th", Markup(words), scope="row", **language)
+    return element("tr", *cells)
+
+
+def _render_source(source: SourceEntry) -> Markup:
+    """A source with its quotes, a place on the page to which marks lead."""
+    title = source.title or source.url
+    return element(
+        "li",
+        element("span", f"[{source.number}]", class_="number"),
+        element(
+            "p", link_element(source.url, title, **language_attributes(title)), class_="source"
+        ),
+        *(element("p", line, class_="quiet") for line in (source.url, source.about) if line),
+        *map(_render_quote, source.quotes),
+        id=f"source-{source.number}",
+        tabindex="-1",
+    )
+
+
+def _render_quote(quote: Quotation) -> Markup:
+    """A quote, and the link that opens its page at it."""
+    words = _foreign("blockquote", [quote.text])
+    if not quote.url:
+        return words
+    match = "" if quote.match == "exact" else f" ({quote.match} match)"
+    link = link_element(quote.url, f"Open the page at this quote{match}", class_="there")
+    place = _foreign("span", [f"{quote.place} "], class_="quiet") if quote.place else EMPTY
+    return element("div", words, place, link)

@@ -1,0 +1,166 @@
+"""A tree as it is read on a terminal.
+
+Foreign text is printed as plain text: nothing in it is markup or moves a cursor.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
+from agent.answer.tree import (
+    Block,
+    Bullets,
+    Heading,
+    Inline,
+    Item,
+    Labels,
+    Marks,
+    Parts,
+    Prose,
+    Quotation,
+    Shown,
+    SourceEntry,
+    Table,
+    Text,
+)
+from agent.state.sanitizing import sanitize_for_display
+
+WIDTH = 100  # columns: longer lines are hard to read
+INDENT = 4  # columns of what belongs to a source
+QUIET = "dim"
+#: How words look, by the first of their roles that is here.
+STYLES = {
+    "strong": "bold",
+    "quiet": QUIET,
+    "warn": "yellow",
+    "mark": "yellow",
+    "supported": "green",
+    "partial": "yellow",
+    "contradicted": "red",
+    "unsupported": "red",
+    "unchecked": "bright_black",
+    "unreadable": "bright_black",
+    "conflict": "yellow",
+}
+BULLETS = {"warnings": RichText("! ", "yellow"), "lines": RichText("")}
+
+
+def write_text(page: Shown, width: int = WIDTH, *, has_colour: bool = False) -> str:
+    """The page as lines of at most `width` columns."""
+    console = Console(
+        file=StringIO(),
+        width=width,
+        force_terminal=has_colour,
+        color_system="standard" if has_colour else None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        legacy_windows=False,
+        _environ={},
+    )
+    with console.capture() as capture:
+        for part in _render_page(page):
+            console.print(part)
+            console.print()
+    return "\n".join(line.rstrip() for line in capture.get().strip("\n").split("\n")) + "\n"
+
+
+def measure_terminal() -> tuple[int, bool]:
+    """The columns of the terminal under standard output, and whether it shows colours."""
+    terminal = Console(file=sys.__stdout__)  # it knows NO_COLOR, TERM and old consoles of Windows
+    return terminal.width, terminal.color_system is not None and not terminal.no_color
+
+
+def _render_page(page: Shown) -> Iterator[RenderableType]:
+    """What stands under each other, a blank line between two."""
+    if page.title:
+        yield _plain(page.title, "strong")
+    yield from map(_render, page.head)
+    for section in (*page.sections, *page.foot):
+        if section.blocks and not section.is_lead:
+            yield _plain(section.heading, "strong")
+        yield from map(_render, section.blocks)
+
+
+def _render(block: Block) -> RenderableType:
+    match block:
+        case Heading(text=text):
+            return _plain(text, "strong")
+        case Prose(parts=parts, role=role):
+            return _plain("", role).join([_join(parts)])
+        case Bullets():
+            return Group(*_render_items(block.items, BULLETS.get(block.role, RichText("• "))))
+        case Table():
+            return _render_table(block)
+        case Labels(pairs=pairs):
+            return Group(*(_join((f"{label}: ", text)) for label, text in pairs))
+        case Quotation(text=text):
+            return _plain(f"“{text}”")
+        case SourceEntry():
+            return _render_source(block)
+    blocks = Group(*map(_render, block.blocks))
+    if block.title:
+        return Panel(blocks, title=block.title, title_align="left", style=STYLES["warn"])
+    return Padding(blocks, (0, 0, 0, 2)) if block.role == "inset" else blocks
+
+
+def _plain(text: str, role: str = "") -> RichText:
+    """Foreign text on one line; rich takes nothing in it for markup."""
+    style = next((STYLES[word] for word in role.split() if word in STYLES), "")
+    return RichText(sanitize_for_display(text), style)
+
+
+def _join(parts: Parts) -> RichText:
+    return RichText().join(map(_render_inline, parts))
+
+
+def _render_inline(part: Inline) -> RichText:
+    match part:
+        case Marks(numbers=numbers):
+            return RichText("".join(f"[{n}]" for n in numbers), "cyan")
+        case Text(text=text, role=role):
+            return _plain(f"({text})" if _is_mark(part) else text, role)
+    return _plain(part)
+
+
+def _render_items(items: Iterable[Item], bullet: RichText) -> Iterator[RenderableType]:
+    for item in items:
+        yield RichText().join((bullet, _join(item.parts)))
+        if item.items:
+            yield Padding(Group(*_render_items(item.items, bullet)), (0, 0, 0, 2))
+
+
+def _render_table(table: Table) -> RichTable:
+    made = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=QUIET)
+    width = max(map(len, (table.head, *table.rows)))
+    for head in [*table.head, *[""] * (width - len(table.head))]:
+        made.add_column(_plain(head), overflow="fold")
+    for row in table.rows:
+        made.add_row(*(_join([part for part in cell if not _is_mark(part)]) for cell in row))
+    return made
+
+
+def _is_mark(part: Inline) -> bool:
+    """Whether a part is a verdict in words, for which a table has no room."""
+    return isinstance(part, Text) and part.role.startswith("mark")
+
+
+def _render_source(source: SourceEntry) -> Group:
+    """A source: its number and title, its address, and each of its quotes."""
+    title = RichText(f"[{source.number}] ".ljust(INDENT), "cyan")
+    about = [_plain(source.about, "warn")] if source.about else []
+    lines: Sequence[RenderableType] = [
+        *([_plain(source.url, "quiet")] if source.url else []),
+        *about,
+        *map(_render, source.quotes),
+    ]
+    body = Padding(Group(*lines), (0, 0, 0, INDENT))
+    return Group(RichText().join((title, _plain(source.title or source.url, "strong"))), body)
