@@ -22,7 +22,7 @@ from agent.answer.tree import (
     Item,
     Labels,
     Marks,
-    Part,
+    PagePart,
     Parts,
     Prose,
     Quotation,
@@ -53,7 +53,7 @@ def write_html(page: Shown, *sheets: str) -> str:
     return render_document(page.title, join_markup(parts), *sheets)
 
 
-def render_parts(parts: Iterable[Part]) -> Markup:
+def render_parts(parts: Iterable[PagePart]) -> Markup:
     """The parts, each a section."""
     return join_markup(map(_render_section, parts))
 
@@ -69,7 +69,7 @@ def _render_skip_link(page: Shown) -> Markup:
     return element("a", "Skip to the answer", href="#answer", class_="skip")
 
 
-def _render_contents(sections: Iterable[Part]) -> Markup:
+def _render_contents(sections: Iterable[PagePart]) -> Markup:
     """The headings of the page, each a link."""
     items = []
     for section in sections:
@@ -81,7 +81,7 @@ def _render_contents(sections: Iterable[Part]) -> Markup:
     return element("nav", element("ul", *items), aria_label="Contents", class_="contents")
 
 
-def _render_section(section: Part) -> Markup:
+def _render_section(section: PagePart) -> Markup:
     """A section, which is a landmark, with its heading; EMPTY without blocks."""
     if not section.blocks:
         return EMPTY
@@ -90,7 +90,7 @@ def _render_section(section: Part) -> Markup:
     return element("section", *content, id=section.id, aria_labelledby=heading_id)
 
 
-def _render_content(section: Part, heading_id: str) -> Iterator[Markup]:
+def _render_content(section: PagePart, heading_id: str) -> Iterator[Markup]:
     yield element("h2", section.heading, id=heading_id)
     sources = [block for block in section.blocks if isinstance(block, SourceEntry)]
     yield from (_render(block) for block in section.blocks if not isinstance(block, SourceEntry))

@@ -15,7 +15,7 @@ from agent.answer.tree import (
     Item,
     Labels,
     Marks,
-    Part,
+    PagePart,
     Parts,
     Prose,
     Quotation,
@@ -68,7 +68,7 @@ class _Writer:
         for section in (*page.sections, *page.foot):
             yield from self._write_section(section)
 
-    def _write_section(self, section: Part) -> Iterator[str]:
+    def _write_section(self, section: PagePart) -> Iterator[str]:
         if section.blocks and not section.is_lead:
             yield f"## {escape_markdown(section.heading)}"
         yield from map(self._write, section.blocks)

@@ -15,7 +15,7 @@ from agent.answer.tree import (
     Item,
     Labels,
     Marks,
-    Part,
+    PagePart,
     Parts,
     Prose,
     Quotation,
@@ -47,10 +47,10 @@ def show_answer(answer: Answer) -> Shown:
         ),
         sections=(
             *(_list_report_sections(answer, report) if report else list_sections(answer)),
-            Part("Checked", _lines(phrases.describe_verdicts(answer)), "checked"),
-            Part("Warnings", _list_warnings(answer.warnings), "warnings"),
+            PagePart("Checked", _lines(phrases.describe_verdicts(answer)), "checked"),
+            PagePart("Warnings", _list_warnings(answer.warnings), "warnings"),
         ),
-        foot=(Part("About this run", (Labels(phrases.describe_run(answer)),), "run"),),
+        foot=(PagePart("About this run", (Labels(phrases.describe_run(answer)),), "run"),),
         has_contents=report is not None,
     )
 
@@ -66,28 +66,28 @@ def show_report(
     confidence = (Text(report.confidence, "strong"), ". ", report.rationale)
     none = _lines(phrases.NO_CONFLICTS if report.compared else phrases.NOT_COMPARED)
     sections = (
-        Part("Methodology", (Labels(phrases.describe_methodology(report)),), "method"),
-        Part("Executive Summary", _list_claims(claims, "answer"), "answer"),
-        Part("Main Findings", tuple(_list_themes(report)), "findings"),
-        Part("Conflicting Information", _list_conflicts(report) or none, "conflicts"),
-        Part("Confidence Assessment", (Prose(confidence),), "confidence"),
-        Part("Sources", _list_sources(citations), "sources"),
+        PagePart("Methodology", (Labels(phrases.describe_methodology(report)),), "method"),
+        PagePart("Executive Summary", _list_claims(claims, "answer"), "answer"),
+        PagePart("Main Findings", tuple(_list_themes(report)), "findings"),
+        PagePart("Conflicting Information", _list_conflicts(report) or none, "conflicts"),
+        PagePart("Confidence Assessment", (Prose(confidence),), "confidence"),
+        PagePart("Sources", _list_sources(citations), "sources"),
     )
     return Shown(report.title, sections=sections)
 
 
-def _list_report_sections(answer: Answer, report: ReportAnswer) -> Iterator[Part]:
+def _list_report_sections(answer: Answer, report: ReportAnswer) -> Iterator[PagePart]:
     yield from show_report(report, answer.claims, answer.citations).sections
-    yield Part("Facts", _list_slots(answer), "facts")
+    yield PagePart("Facts", _list_slots(answer), "facts")
 
 
-def list_sections(answer: Answer) -> Iterator[Part]:
+def list_sections(answer: Answer) -> Iterator[PagePart]:
     """The sections of an answer without a report."""
     text = _list_claims(answer.claims, "answer") or _lines(answer.answer, "answer")
     disputes = [item for item in _list_disputes(answer) if answer.report is None]
     blocks = (*_list_box(disputes), *text, *_list_slots(answer))
-    yield Part("Answer", blocks, "answer", is_lead=True)
-    yield Part("Sources", _list_sources(answer.citations), "sources")
+    yield PagePart("Answer", blocks, "answer", is_lead=True)
+    yield PagePart("Sources", _list_sources(answer.citations), "sources")
 
 
 def show_on_terminal(answer: Answer) -> Shown:

@@ -11,7 +11,7 @@ from agent.answer.tree import (
     Bullets,
     Group,
     Item,
-    Part,
+    PagePart,
     Parts,
     Prose,
     Quotation,
@@ -54,9 +54,9 @@ def show_check(result: CheckResult) -> Shown:
         (report.title or report.name if report else "") or "A report",
         head=(Prose((badge,)), Prose((_tally(result),), "quiet"), *remedy),
         sections=(
-            Part("The report", [_show_row(row, result) for row in _cut_rows(result)], "report"),
-            Part("Sources", sources, "sources"),
-            Part("Warnings", _list_warnings(result), "warnings"),
+            PagePart("The report", [_show_row(row, result) for row in _cut_rows(result)], "report"),
+            PagePart("Sources", sources, "sources"),
+            PagePart("Warnings", _list_warnings(result), "warnings"),
         ),
     )
 

@@ -102,7 +102,7 @@ class Group(NamedTuple):
     title: str = ""
 
 
-class Part(NamedTuple):
+class PagePart(NamedTuple):
     """A part of a page; without blocks it is not shown. `id` names it in HTML.
 
     `is_lead`: it follows the title, so that in Markdown it needs no heading.
@@ -122,8 +122,8 @@ class Shown(NamedTuple):
 
     title: str
     head: Sequence[Block] = ()
-    sections: Sequence[Part] = ()
-    foot: Sequence[Part] = ()
+    sections: Sequence[PagePart] = ()
+    foot: Sequence[PagePart] = ()
     has_contents: bool = False
 
 
