@@ -1,6 +1,6 @@
 """What each part that decides answers buys: switched off, and measured again on unseen questions.
 
-`python -m evals.ablate [NAME ...] [--list] [--out FILE]`: a switch puts something idle in the place
+`python -m evals.ablate [NAME ...] [--on EVALUATION ...] [--list]`: a switch puts something idle in the place
 of a function, a weight or a word list, outside the product. Each evaluation of a switch is run
 without it and compared, question by question, with the same evaluation of the whole; of questions
 with halves only the *report* half counts, which nothing was tuned on. *+/-*: questions that are
@@ -15,7 +15,7 @@ import argparse
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack
 from importlib import import_module
 from operator import attrgetter
@@ -27,6 +27,7 @@ from unittest.mock import patch
 from agent.evaluate.metrics import estimate_difference
 from evals.harness import (
     DATA,
+    NAMES,
     ROOT,
     SKIPPED,
     load_evaluation,
@@ -77,6 +78,7 @@ def _read_english(_: str) -> Any:
 
 LONG = ("slots",)
 BOTH = ("extractive", "slots")
+CHOICE = "agent.steps.page_choice:"
 WEIGHTS = (
     "cover typed proximity length first title_said title_whole page source hop_in bm25 hop_union "
     "earliest"
@@ -128,8 +130,15 @@ SWITCHES: dict[str, Switch] = {
     "what a page hides": Switch(
         "agent.documents.html.reader:find_hidden_elements", always([]), ("injection",)
     ),
-    "pages named first": Switch("agent.steps.page_choice:_is_named", always(False)),
-    "hits that say the same": Switch("agent.steps.page_choice:_says_the_same", always(False)),
+    "pages named first": Switch(f"{CHOICE}_is_named", always(False), ("extractive", "planted")),
+    "hits that say the same": Switch(
+        f"{CHOICE}_says_the_same", always(False), ("extractive", "planted")
+    ),
+    "one owner, one witness": Switch(
+        f"{CHOICE}_is_one_witness", always(False), ("extractive", "planted")
+    ),
+    "what fits what is missing": Switch(f"{CHOICE}_fitting_hits", always([])),
+    "pages that rival": Switch("agent.slots.grounding:find_rivals", always([]), ("planted",)),
 }
 
 
@@ -168,11 +177,11 @@ def switch_off(switch: Switch) -> Any:
     return patch.object(owner, attribute, off)
 
 
-def ablate(names: Sequence[str], work: Path) -> Iterator[Row]:
-    """Each switch with each of its evaluations; what is whole is measured once."""
+def ablate(names: Sequence[str], on: Container[str], work: Path) -> Iterator[Row]:
+    """Each switch with those of its evaluations that are wanted; what is whole is measured once."""
     whole: dict[str, list[float]] = {}
     for name in names:
-        for evaluation in SWITCHES[name].evaluations:
+        for evaluation in filter(on.__contains__, SWITCHES[name].evaluations):
             if evaluation not in whole:
                 (work / evaluation).mkdir()
                 whole[evaluation] = score(evaluation, work)
@@ -220,6 +229,7 @@ def main() -> None:
     """Switch off what is named, else everything, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m evals.ablate")
     parser.add_argument("names", nargs="*", help="switches; none: all")
+    parser.add_argument("--on", nargs="+", default=NAMES, metavar="EVAL", help="these alone")
     parser.add_argument("--list", action="store_true", help="print the names of all switches")
     parser.add_argument("--out", type=Path, default=PAGE)
     given = parser.parse_args()
@@ -231,7 +241,7 @@ def main() -> None:
     if not DATA.is_dir():
         parser.exit(message=f"{SKIPPED} {DATA}.\n")
     with tempfile.TemporaryDirectory() as work:
-        for row in ablate(given.names or list(SWITCHES), Path(work)):
+        for row in ablate(given.names or list(SWITCHES), given.on, Path(work)):
             print(render_table(HEADS, [[*row[:2], *row.cells]]).splitlines()[-1], flush=True)
             write_page([row], given.out)
 
