@@ -1,12 +1,12 @@
 """What each part that decides answers buys: switched off, and measured again on unseen questions.
 
-`python -m evals.ablate [NAME ...] [--on EVALUATION ...] [--list]`: a switch puts something idle in the place
-of a function, a weight or a word list, outside the product. Each evaluation of a switch is run
-without it and compared, question by question, with the same evaluation of the whole; of questions
-with halves only the *report* half counts, which nothing was tuned on. *+/-*: questions that are
-right only without, and only with it. A part whose difference is not below zero anywhere buys
-nothing that these evaluations can see. The table stands in `ABLATION.md`; rows of switches that
-were not run stay as they are.
+`python -m evals.ablate [NAME ...] [--on EVALUATION ...] [--list]`: a switch puts something idle in
+the place of a function, a weight or a word list, outside the product. Each evaluation of a switch
+is run without it and compared, question by question, with the same evaluation of the whole; of
+questions with halves only the *report* half counts, which nothing was tuned on. *+/-*: questions
+that are right only without, and only with it. A part whose difference is not below zero anywhere
+buys nothing that these evaluations can see. The table stands in `ABLATION.md`; rows of switches
+that were not run stay as they are.
 """
 
 from __future__ import annotations
