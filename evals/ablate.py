@@ -18,7 +18,6 @@ import tempfile
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack
 from importlib import import_module
-from operator import attrgetter
 from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
@@ -153,20 +152,17 @@ class Row(NamedTuple):
 def score(name: str, work: Path, data: Path = DATA) -> list[float]:
     """The scores of an evaluation on the half that nothing was tuned on, or on all questions."""
     evaluation = load_evaluation(name)
-    outcomes = measure(evaluation, data.resolve(), work / name)
-    unseen = [one for one in outcomes if half_of(one) != "tune"]
-    return [float(found) for found in take(evaluation.score, unseen)]
+    asked = filter(_is_unseen, evaluation.load(data.resolve()))
+    outcomes = measure(evaluation._replace(load=lambda _: asked), data.resolve(), work / name)
+    return [float(found) for found in take(evaluation.score, filter(_is_unseen, outcomes))]
 
 
-def half_of(outcome: Any) -> str:
-    """The half of an outcome; "" where its evaluation has none."""
-    for path in ("half", "asked.half", "case.half", "question.page.half"):
-        try:
-            return str(attrgetter(path)(outcome))
-        except AttributeError:
-            continue
-    question = getattr(outcome, "question", None)
-    return str(question.get("half", "")) if isinstance(question, dict) else ""
+def _is_unseen(one: Any) -> bool:
+    """Whether a question, or an outcome, is of no half to tune on; some evaluations have none."""
+    if isinstance(one, dict):
+        return one.get("half") != "tune"
+    inner = (getattr(one, name, None) for name in ("asked", "case", "question", "page"))
+    return getattr(one, "half", "") != "tune" and all(map(_is_unseen, filter(None, inner)))
 
 
 def switch_off(switch: Switch) -> Any:
