@@ -4,10 +4,7 @@ Their values do not disagree: each is of its own thing. What tells two things ap
 
 - what the reader said of them, in words that the sources hold;
 - a word in one title that makes another thing of a name ("women");
-- the qualifiers of their titles: `Mercury (planet)`, `Paris, Texas`;
-- where titles do not tell: the beginnings of their pages, which tell of the name with hardly a word
-  in common (Bagga and Baldwin, Entity-based cross-document coreferencing using the vector space
-  model, 1998), if the values are far apart too.
+- the qualifiers of their titles: `Mercury (planet)`, `Paris, Texas`.
 
 A source that tells none of this, or whose title is not a name in the topic, is of the same thing as
 any other.
@@ -24,26 +21,17 @@ from urllib.parse import urlsplit
 from agent.evidence import content_words, fold, split_sentences
 from agent.evidence.copies import Rival
 from agent.evidence.credibility import is_reference
-from agent.evidence.language import QUESTION_MARKS
-from agent.evidence.quantities import find_years, number_values
 from agent.slots.sameness import OTHER_THING, same_value
-from agent.state import Finding, Scalar, Source, Statement
+from agent.state import Finding, Source, Statement
 from agent.state.sanitizing import sanitize_line
 
 LEAD = 800  # characters in which a page says what it is about
-LEAST_LEAD = 6  # words in a beginning that can be compared
-HEAD = 4  # words of its first sentence that say what kind of thing it is
 LONGEST_LABEL = 120  # characters
-#: The share of the smaller beginning's words from which two pages are about one thing.
-SHARED = 0.2
-#: Two years, or numbers, of which the smaller is at least so much of the larger one are near.
-NEAR_YEARS, NEAR_NUMBERS = 5, 0.8
 _SITE = re.compile(r"\s+(?:[-–—|·]|::)\s+(?P<tail>[^|]*)$")
 _QUALIFIED = re.compile(
     r"(?P<name>[^(（,]+?)\s*(?:[(（](?P<inner>[^)）]+)[)）]\s*|,\s(?P<after>[^,]+))$"
 )
 _INITIAL = re.compile(r"[^\W\d_]\.")
-_ASIDE = re.compile(r"\([^)]*\)")
 Words = frozenset[str]
 
 
@@ -55,10 +43,6 @@ class Thing(NamedTuple):
     told: Words = frozenset()  # by the reader, but for what it says of all
     marks: Words = frozenset()  # words of the title that make another thing of a name
     qualifier: Words = frozenset()
-    head: Words = frozenset()
-    lead: Words = frozenset()
-    is_defined: bool = False  # whether its page begins with its name
-    value: Scalar = ""
     host: str = ""  # of a reference work, where each thing has a page
     source: int = 0
 
@@ -133,25 +117,19 @@ def has_other_qualifier(title: str, other: str) -> bool:
 def _read_thing(one: Statement, source: Source, asked: Words, values: Words) -> Thing:
     page = source.page
     title, qualifier, marks = _read_title(page.title)
-    opening = _find_opening(page.text, title)
     name = frozenset(content_words(title))
     told = frozenset(content_words(one.of)) - values
     if not (told or name <= asked):
         return Thing()
-    idle = asked | values | name
-    first = content_words(_ASIDE.sub(" ", opening))
+    named = page.title if marks else _SITE.sub("", page.title)
+    label = named if qualifier or marks else _find_opening(page.text, title) or page.title
     return Thing(
-        label=one.of or _label_thing(page.title, opening, qualifier, marks),
+        label=one.of or sanitize_line(label, LONGEST_LABEL),
         name=name,
         told=told,
         marks=marks,
-        qualifier=qualifier - name - values,
-        head=frozenset([word for word in first if word not in idle][:HEAD]),
-        lead=frozenset(content_words(page.text[:LEAD])) - idle,
-        is_defined=bool(first) and first[0] in name and not opening.endswith(QUESTION_MARKS),
-        value=one.value,
+        qualifier=qualifier - name,
         host=urlsplit(page.url).netloc if is_reference(page.url) else "",
-        source=source.n,
     )
 
 
@@ -176,59 +154,24 @@ def _find_opening(text: str, title: str) -> str:
     return next((s for s in sentences if fold(s) != known and len(s.split()) > 3), lead)
 
 
-def _label_thing(title: str, opening: str, qualifier: Words, marks: Words) -> str:
-    """What a reader sees of a thing: the title if it tells it from others, else the opening."""
-    named = title if marks else _SITE.sub("", title)
-    return sanitize_line(named if qualifier or marks else opening or title, LONGEST_LABEL)
-
-
 # --- two things ----------------------------------------------------------------------------------
 
 
 def are_namesakes(one: Thing, other: Thing) -> bool:
     """Whether two things of one name are two."""
     if one.told and other.told:
-        is_said_of_both = one.told <= other.lead or other.told <= one.lead
-        return _differ(one.told, other.told) and (one.source == other.source or not is_said_of_both)
+        return _differ(one.told, other.told)
     if not one.name or one.name != other.name:
         return False
     if one.marks != other.marks:
         return True
     if one.qualifier == other.qualifier:
-        return not one.qualifier and _are_strangers(one, other)
-    if one.host and one.host == other.host:
-        return True
-    if _is_kind_of(one, other) or _is_kind_of(other, one):
         return False
-    if one.qualifier and other.qualifier:
-        return _differ(one.qualifier, other.qualifier)
-    return _are_strangers(one, other)
+    is_one_work = bool(one.host) and one.host == other.host
+    both = bool(one.qualifier and other.qualifier)
+    return is_one_work or (both and _differ(one.qualifier, other.qualifier))
 
 
 def _differ(one: Words, other: Words) -> bool:
     """Whether two descriptions have fewer than half of their words in common."""
     return bool(one - other and other - one) and 2 * len(one & other) < len(one | other)
-
-
-def _is_kind_of(one: Thing, other: Thing) -> bool:
-    """Whether what the one's title has beyond the other's is what the other is said to be."""
-    return bool((one.qualifier - other.qualifier) & other.head)
-
-
-def _are_strangers(one: Thing, other: Thing) -> bool:
-    """Whether two pages tell of their name with hardly a word in common, and values far apart."""
-    if not (one.is_defined and other.is_defined):
-        return False
-    least = min(len(one.lead), len(other.lead))
-    alike = len(one.lead & other.lead) >= SHARED * least or one.head & other.head
-    return least >= LEAST_LEAD and not alike and not _are_near(one.value, other.value)
-
-
-def _are_near(one: Scalar, other: Scalar) -> bool:
-    """Whether two values look like two readings of one: years or numbers near each other."""
-    years = [find_years(str(value)) for value in (one, other)]
-    if all(years):
-        return any(abs(int(a) - int(b)) <= NEAR_YEARS for a in years[0] for b in years[1])
-    numbers = [number_values(str(value)) for value in (one, other)]
-    pairs = ((abs(a), abs(b)) for a in numbers[0] for b in numbers[1])
-    return any(min(pair) >= NEAR_NUMBERS * max(pair) for pair in pairs)

@@ -13,7 +13,7 @@ from agent.slots.rows import SlotValue
 from agent.slots.weighing import make_findings
 from agent.state import Finding, Page, Slot, Source
 from evals.harness import Bench
-from evals.namesakes import READERS, Case, StatedPage, load, run_case
+from evals.namesakes import READERS, Case, StatedPage, load_invented, run_case
 from tests.support.typed_slots import build_source
 
 TOPIC = "When was Ida Morn born?"
@@ -52,10 +52,10 @@ def things(finding: Finding) -> list[str]:
     [
         ("Ida Morn (singer)", "Ida Morn (judge)", True),
         ("Ida Morn (singer) - Site", "Ida Morn, the judge | Other", True),
-        ("Ida Morn", "Ida Morn", True),  # their pages have no word in common
+        ("Ida Morn", "Ida Morn", False),  # nothing tells
         ("Ida Morn junior", "Ida Morn", True),
-        ("Ida B. Morn", "Ida Morn", True),
-        ("Ida Morn (1931)", "Ida Morn (1990)", True),  # no words: the pages tell
+        ("Ida B. Morn", "Ida Morn", False),
+        ("Ida Morn (1931)", "Ida Morn (1990)", False),  # may be two editions of one
         ("Ida Morn (singer)", "A page about courts", False),
         ("Ida Morn", "Answer 3", False),
     ],
@@ -65,29 +65,6 @@ def test_titles_tell_things_apart(one: str, other: str, are_two: bool) -> None:
     finding = find(TOPIC, *sources, values=("1990", "1931"))
     assert finding.status == ("filled" if are_two else "conflict")
     assert all(things(finding)) is are_two and len({*things(finding)}) == 1 + are_two
-
-
-@pytest.mark.parametrize(
-    ("title", "text", "value"),
-    [
-        (
-            "Ida Morn",
-            "The Danish singer Ida Morn of Aarhus has four albums. She was born in {}.",
-            "1931",
-        ),
-        (
-            "Ida Morn (musician)",
-            "Ida Morn is a Danish singer of Aarhus with albums. Born: {}.",
-            "1931",
-        ),
-        ("Ida Morn", f"{TOPIC} {JUDGE}", "1931"),  # a page that begins with something else
-        ("Ida Morn", JUDGE, "1988"),  # near the other value: two readings of one
-    ],
-)
-def test_one_person_in_other_words_is_no_namesake(title: str, text: str, value: str) -> None:
-    sources = titled(1, "Ida Morn", SINGER.format(1990)), titled(2, title, text.format(value))
-    finding = find(TOPIC, *sources, values=("1990", value))
-    assert finding.status == "conflict" and not any(things(finding))
 
 
 def test_a_reference_work_has_one_page_for_each_thing() -> None:
@@ -152,7 +129,7 @@ def test_has_other_qualifier() -> None:
 
 @pytest.mark.parametrize("reader", READERS)
 def test_each_thing_is_told_with_what_it_is(reader: str, tmp_path: Path) -> None:
-    [case] = [c for c in load(tmp_path) if c.question.startswith("When was Winter Orchard")]
+    [case] = [c for c in load_invented() if c.question.startswith("When was Winter Orchard")]
     answer = run_case(case, reader, Bench(tmp_path, tmp_path)).answer
     slot = next(iter(answer.slots.values()))
     assert (answer.status, slot.status) == ("complete", "filled")
@@ -178,7 +155,7 @@ def test_sentences_alike_but_for_a_number_are_of_two_things(reader: str, tmp_pat
 
 @pytest.mark.parametrize("reader", READERS)
 def test_two_dates_of_one_person_are_a_disagreement(reader: str, tmp_path: Path) -> None:
-    [case] = [c for c in load(tmp_path) if c.question.startswith("When was Lena Corvath")]
+    [case] = [c for c in load_invented() if c.question.startswith("When was Lena Corvath")]
     answer = run_case(case, reader, Bench(tmp_path, tmp_path)).answer
     slot = next(iter(answer.slots.values()))
     assert (answer.status, slot.status, slot.of) == ("partial", "conflict", "")
