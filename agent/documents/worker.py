@@ -16,8 +16,13 @@ import re
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
+
+resource: Any = None  # Windows has none
+with suppress(ImportError):
+    import resource
 
 MAX_MEMORY = 2**30  # bytes of address space
 MAX_CPU_SECONDS = (
@@ -86,39 +91,24 @@ def answer_request(header: dict[str, Any], requests: BinaryIO, answers: BinaryIO
 
 
 def limit_resources() -> None:
-    """Make the system end this process at its limits. Windows has no such limits."""
-    try:
-        import resource
-    except ImportError:
-        return
+    """Make the system end this process at its limits, where it has such and none is lower."""
     sys.dont_write_bytecode = True
     limits = {"RLIMIT_AS": MAX_MEMORY, "RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0, "RLIMIT_NPROC": 0}
-    for name, most in limits.items():
-        lower_limit(resource, getattr(resource, name, None), most)
-
-
-def lower_limit(resource: Any, kind: int | None, most: int) -> None:
-    """Lower a limit of this process, where the system knows it and none is lower already."""
-    if kind is None:
-        return
-    _, hard = resource.getrlimit(kind)
-    limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    try:
-        resource.setrlimit(kind, (limit, limit))
-    except (ValueError, OSError):  # macOS has no limit of address space
-        return
+    for name, most in limits.items() if resource else ():
+        with suppress(AttributeError, ValueError, OSError):  # macOS limits no address space
+            kind = getattr(resource, name)
+            _, hard = resource.getrlimit(kind)
+            limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(kind, (limit, limit))
 
 
 def limit_cpu_time() -> None:
     """Give the next page its own processor time: the limit counts from the start of a process."""
-    try:
-        import resource
-    except ImportError:
+    if not resource:
         return
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    used = int(usage.ru_utime + usage.ru_stime) + 1
+    soft = int(usage.ru_utime + usage.ru_stime) + 1 + MAX_CPU_SECONDS
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    soft = used + MAX_CPU_SECONDS
     if hard == resource.RLIM_INFINITY or soft < hard:
         resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
@@ -135,11 +125,8 @@ def peak_kilobytes() -> int:
         status = ""
     if peak := re.search(r"^VmHWM:\s*(\d+) kB", status, re.M):
         return int(peak[1])
-    try:
-        import resource
-    except ImportError:
-        return 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # macOS counts bytes
+    usage = resource.getrusage(resource.RUSAGE_SELF) if resource else None
+    return usage.ru_maxrss // 1024 if usage else 0  # macOS counts bytes
 
 
 def refuse_event(event: str, _: Any) -> None:

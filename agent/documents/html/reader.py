@@ -64,6 +64,7 @@ _NO_REPORT = (
 #: Where the prose of a page stands, the first that there is.
 _MAIN = ("//*[@id='mw-content-text']", "//main", "//article", "//body")
 _METADATA = frozenset("title meta link script style base noscript template".split())
+_REMOVED = "removed"  # the tag of an element that is about to be
 _BOILERPLATE = "//nav | //header | //footer | //aside | //form | //button | //select | //script"
 #: In the place of a box: its number, and its text, so that it weighs as much as the box.
 #: The brackets, double wiggly fences, are in no text of the data.
@@ -243,35 +244,13 @@ def _remove_hidden(tree: Element) -> None:
 
 def _remove_elements(elements: Sequence[Element]) -> None:
     """Remove elements, but not the text after them. Takes linear time, unlike one by one."""
-    removable = {element for element in elements if element.tag not in ("html", "body")}
-    parents = dict.fromkeys(element.getparent() for element in removable)
-    for parent in parents:
-        if parent is not None:
-            _remove_children(parent, removable)
+    from lxml import etree
 
-
-def _remove_children(parent: Element, removable: set[Element]) -> None:
-    kept: Element | None = None  # the last child that stays
-    texts = [parent.text]  # after it
-    for child in list(parent):
-        if child in removable:
-            texts.append(child.tail)
-            parent.remove(child)
-        else:
-            _write_text(parent, kept, texts)
-            kept, texts = child, [child.tail]
-    _write_text(parent, kept, texts)
-
-
-def _write_text(parent: Element, child: Element | None, texts: list[str | None]) -> None:
-    """Make texts the one after a child, or at the beginning of the parent, if any was added."""
-    if len(texts) == 1:
-        return
-    text = "".join(filter(None, texts))
-    if child is None:
-        parent.text = text
-    else:
-        child.tail = text
+    removable = [element for element in elements if element.tag not in ("html", "body")]
+    for element in removable:
+        element.tag = _REMOVED
+    if removable:
+        etree.strip_elements(removable[0].getroottree(), _REMOVED, with_tail=False)
 
 
 def _find_title(tree: Element) -> str:
