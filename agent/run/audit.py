@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agent.answer import Answer, Citation, SlotAnswer, answer_validator
 from agent.answer.addresses import CorpusAddresses
+from agent.answer.check import CheckResult, build_check_result
 from agent.answer.formats import report_to_markdown
 from agent.checking.bench import shown_text, value_claim
 from agent.checking.rules import (
@@ -29,66 +30,47 @@ from agent.errors import JournalError
 from agent.evidence.citing import join_claims
 from agent.evidence.links import quote_link
 from agent.evidence.markers import cited_numbers
-from agent.run.audit_check import (
-    count_checked,
-    find_check_failures,
-    find_judged_claims,
-    is_check_result,
-    read_check,
-    replay_check,
-)
+from agent.run.audit_check import Audited, Failure, audit_check
 from agent.run.journal_evidence import JournalEvidence, read_evidence
 from agent.run.loop import DAMAGE
-from agent.run.replay import find_replay_differences, replay_answer
+from agent.run.replay import find_replay_differences, replay_journal
 from agent.slots.data import data_differences
 from agent.slots.forms import holds_value
 from agent.state import Claim, Scalar
-from agent.state.json_data import Json, parse_json
+from agent.state.json_data import Json, get_path, parse_json
 from agent.state.places import find_place, to_places
 
 #: What a citation has from its page as the journal has it.
 PAGE_FIELDS = ("url", "title", "retrieved_at", "text_from", "partial_text")
-#: Where in the answer object, as a path, and what is wrong there.
-Failure = tuple[str, str]
+#: Of a result that is not in its form.
+NOTHING = Audited([], [], {"citations": 0, "claims": 0, "slots": 0, "pages": 0})
 
 
 def audit_answer(answer: Json, journal: Path | None = None) -> Json:
     """`{"ok", "checked", "failures": [{"where", "what"}], "judged_by_model", "replayed"}`.
 
-    Without `journal`, that of the path which the answer names. `replayed` is whether the journal
-    gave the whole answer again, or could have. Raises JournalError if it cannot be read.
+    The answer may also be the result of a check. Without `journal`, that of the path which it
+    names. `replayed` is whether the journal gave all of it again, or could have. Raises
+    JournalError if the journal cannot be read.
     """
-    if is_check_result(answer):
-        return _audit_check(answer, journal)
-    if failures := list(find_schema_errors(answer)):
-        return _make_result(failures, [], None, is_replayed=False)
-    typed = Answer.model_validate(answer)
-    if journal is None and typed.run and typed.run.journal:
-        journal = Path(typed.run.journal)
+    is_check = answer.get("schema_version") == "check-1"
+    faults = _find_invalid_values(answer, CheckResult) if is_check else find_schema_errors(answer)
+    if failures := list(faults):
+        return _make_result(NOTHING._replace(failures=failures), is_replayed=False)
+    if journal is None and (named := get_path(answer, "run", "journal")):
+        journal = Path(str(named))
     with _report_damage(journal):
         evidence = read_evidence(journal)
-        replay = replay_answer(answer, journal)
-        failures = list(_find_failures(typed, evidence))
-        judged = list(_find_judged_verdicts(typed))
+        if is_check:
+            audited = audit_check(CheckResult.model_validate(answer), evidence)
+            replay = replay_journal(answer, journal, build_check_result)
+        else:
+            audited = _audit(Answer.model_validate(answer), evidence)
+            replay = replay_journal(answer, journal)
     if replay:
-        failures += find_replay_differences(answer, replay, {where for where, _ in failures})
-    return _make_result(failures, judged, typed, is_replayed=replay is not None)
-
-
-def _audit_check(value: Json, journal: Path | None) -> Json:
-    """As `audit_answer`, for the result of a check."""
-    result, failures = read_check(value)
-    if result is None:
-        return _make_result(failures, [], None, is_replayed=False)
-    if journal is None and result.run and result.run.get("journal"):
-        journal = Path(str(result.run["journal"]))
-    with _report_damage(journal):
-        failures = list(find_check_failures(result, read_evidence(journal)))
-        replay = replay_check(result, journal)
-    if replay:
-        failures += find_replay_differences(value, replay, {where for where, _ in failures})
-    audit = _make_result(failures, list(find_judged_claims(result)), None, is_replayed=bool(replay))
-    return audit | {"checked": count_checked(result)}
+        known = {where for where, _ in audited.failures}
+        audited.failures.extend(find_replay_differences(answer, replay, known))
+    return _make_result(audited, is_replayed=replay is not None)
 
 
 def find_schema_errors(answer: Json) -> Iterator[Failure]:
@@ -99,32 +81,28 @@ def find_schema_errors(answer: Json) -> Iterator[Failure]:
         yield "$", str(error)[:300]
         return
     failures = [(e.json_path, e.message[:300]) for e in answer_validator().iter_errors(answer)]
-    yield from failures or _find_invalid_values(answer)
+    yield from failures or _find_invalid_values(answer, Answer)
 
 
-def _find_invalid_values(answer: Json) -> Iterator[Failure]:
-    """What the schema cannot tell: a text that is no Unicode, for example."""
+def _find_invalid_values(value: Json, kind: type[BaseModel]) -> Iterator[Failure]:
+    """What a class says; of an answer what its schema cannot tell: a text that is no Unicode."""
     try:
-        Answer.model_validate(answer)
+        kind.model_validate(value)
     except ValidationError as error:
         for row in error.errors():
             yield ".".join(("$", *map(str, row["loc"]))), row["msg"]
 
 
-def _make_result(
-    failures: Sequence[Failure], judged: Sequence[Json], answer: Answer | None, *, is_replayed: bool
-) -> Json:
-    """The result of an audit. `answer` is None if it was not checked any further."""
+def _make_result(audited: Audited, *, is_replayed: bool) -> Json:
     return {
-        "ok": not failures,
-        "checked": {
-            "citations": len(answer.citations) if answer else 0,
-            "claims": len(list(_all_claims(answer))) if answer else 0,
-            "slots": len(answer.slots) if answer else 0,
-            "pages": len({c.page_sha256 for c in answer.citations}) if answer else 0,
-        },
-        "failures": [{"where": where, "what": what} for where, what in failures],
-        "judged_by_model": judged,
+        "ok": not audited.failures,
+        "checked": audited.checked,
+        "failures": [{"where": where, "what": what} for where, what in audited.failures],
+        "judged_by_model": [
+            {"where": where, "verdict": verdict, "by": by}
+            for where, verdict, by in audited.verdicts
+            if by not in ("", "rule")
+        ],
         "replayed": is_replayed,
     }
 
@@ -137,6 +115,19 @@ def _report_damage(journal: Path | None) -> Iterator[None]:
     except DAMAGE as error:
         fault = f"{journal} holds what this program does not write ({type(error).__name__})."
         raise JournalError(fault, "Name another file.") from None
+
+
+def _audit(answer: Answer, evidence: JournalEvidence) -> Audited:
+    claims = list(_all_claims(answer))
+    verdicts = [(where, claim.verdict, claim.by) for where, claim in claims]
+    verdicts += [(f"slots.{name}", slot.verdict, slot.by) for name, slot in answer.slots.items()]
+    checked = {
+        "citations": len(answer.citations),
+        "claims": len(claims),
+        "slots": len(answer.slots),
+        "pages": len({citation.page_sha256 for citation in answer.citations}),
+    }
+    return Audited(list(_find_failures(answer, evidence)), verdicts, checked)
 
 
 def _find_failures(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
@@ -209,15 +200,6 @@ def _rule(
     """What is to be said of a claim: by the rules, and by what models said in the journal."""
     places = evidence.quote_places(_cited_by(claim, answer))
     return decide_verdict(claim.text, places, evidence.assessments.get(shown_text(claim)), before)
-
-
-def _find_judged_verdicts(answer: Answer) -> Iterator[Json]:
-    """The verdicts that a model gave."""
-    said = [(where, claim.verdict, claim.by) for where, claim in _all_claims(answer)]
-    said += [(f"slots.{name}", slot.verdict, slot.by) for name, slot in answer.slots.items()]
-    for where, verdict, by in said:
-        if by not in ("", "rule"):
-            yield {"where": where, "verdict": verdict, "by": by}
 
 
 def _all_claims(answer: Answer) -> Iterator[tuple[str, Claim]]:

@@ -1,12 +1,15 @@
-"""The comparison of an answer with the one that replaying its journal gives."""
+"""The comparison of a result with the one that replaying its journal gives."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import BaseModel
+
 from agent import __version__
+from agent.answer import Answer
 from agent.errors import JournalError
 from agent.outside.budget import round_dollars, sum_usage
 from agent.outside.recording import read_journal
@@ -18,20 +21,22 @@ from agent.state.json_data import Json
 class Replay(NamedTuple):
     """The result of replaying a journal."""
 
-    answer: Json
+    result: Json
     max_usage: Json  # of all calls in it, those that were under way when the run ended too
 
 
-def replay_answer(answer: Json, journal: Path | None) -> Replay | None:
-    """Replay the journal of an answer; None where it cannot give this answer again.
+def replay_journal(
+    result: Json, journal: Path | None, build: Callable[[Answer], BaseModel] = lambda answer: answer
+) -> Replay | None:
+    """Replay the journal of a result; None where it cannot give this one again.
 
     That is so if another version wrote it, if it does not hold all calls of the run, or if the run
-    went on after this answer was given.
+    went on after this result was given. `build`: the result from an answer.
     """
     if journal is None:
         return None
     recording = read_journal(journal)
-    is_cut_short = answer["status"] in ("partial", "insufficient")
+    is_cut_short = result["status"] in ("partial", "insufficient")
     is_outdated = recording.resumed_after_halt and is_cut_short
     if is_outdated or recording.header.get("version") != __version__:
         return None
@@ -39,7 +44,7 @@ def replay_answer(answer: Json, journal: Path | None) -> Replay | None:
     if replayed.error and replayed.error.kind == JournalError.kind:
         return None
     max_usage = round_dollars(sum_usage(recording.calls.values()))
-    return Replay(replayed.model_dump(mode="json"), max_usage.model_dump(mode="json"))
+    return Replay(build(replayed).model_dump(mode="json"), max_usage.model_dump(mode="json"))
 
 
 def find_replay_differences(
@@ -50,7 +55,7 @@ def find_replay_differences(
     Seconds and the path of the journal may differ. Warnings may be more than the replay gives, for
     example of a full disk. Usage may be anything from that of the replay to `max_usage`.
     """
-    again, max_usage = replay.answer, replay.max_usage
+    again, max_usage = replay.result, replay.max_usage
     for warning in again["warnings"]:
         if warning not in answer["warnings"]:
             yield "warnings", f"the journal gives this one too: {warning}"

@@ -7,8 +7,9 @@ fails, which is the extractive engine (`Outside.fallback`).
 from __future__ import annotations
 
 from collections.abc import Collection, Generator
+from typing import Literal
 
-from agent.errors import NON_RETRYABLE, AgentError, Halt, ModelFailed
+from agent.errors import NON_RETRYABLE, AgentError, Halt, ModelFailed, OutsideError
 from agent.outside import AnswerT, Ask, Reply, Task
 from agent.state import Asked, Event, Failed, Halted
 
@@ -65,12 +66,12 @@ def failure_event(task: Task[AnswerT], error: AgentError, stand_in: str) -> Fail
     """The event of a task that no model answered; `stand_in` says what is used instead."""
     if not isinstance(error, ModelFailed):
         return Halted(reason=error.message)
-    return Failed(
-        what="llm",
-        subject=task.name,
-        outcome=error.outcome,
-        message=error.message,
-        remedy=error.remedy,
-        stand_in=stand_in,
-        attempts=error.attempts,
-    )
+    return call_failure("llm", task.name, error, stand_in)
+
+
+def call_failure(
+    what: Literal["llm", "search", "page"], subject: str, error: OutsideError, stand_in: str = ""
+) -> Failed:
+    """The event of a task, a query or a page that failed; the run goes on without it."""
+    said = {name: getattr(error, name) for name in ("outcome", "message", "remedy", "attempts")}
+    return Failed(what=what, subject=subject, stand_in=stand_in, **said)

@@ -21,7 +21,7 @@ from agent.state import (
     index_hits,
 )
 from agent.state.sanitizing import sanitize_line
-from agent.steps.asking import ask_to_begin, reply_event
+from agent.steps.asking import ask_to_begin, call_failure, reply_event
 from agent.steps.generate_queries import (
     PLAN_RULE,
     QueryPlan,
@@ -30,7 +30,7 @@ from agent.steps.generate_queries import (
     slots_rule,
 )
 from agent.steps.prompt_rules import escape, language_rule, render_topic
-from agent.steps.web_search import skip_event, source_events
+from agent.steps.web_search import source_events
 
 MAX_TOPIC = 2000  # characters of a question in full, as of any topic
 
@@ -137,6 +137,6 @@ class FollowParent:
         outcomes = self._parent.read.collect([hit.url for hit in hits])
         for hit, outcome in zip(hits, outcomes, strict=True):
             if isinstance(outcome, OutsideError):
-                yield skip_event("page", hit.url, outcome)
+                yield call_failure("page", hit.url, outcome)
             else:
                 yield from source_events(outcome, hit)

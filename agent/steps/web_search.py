@@ -11,7 +11,6 @@ from agent.evidence.instructions import instruction_warning
 from agent.outside import Read, Search
 from agent.state import (
     Event,
-    Failed,
     Hit,
     Page,
     PageRead,
@@ -21,6 +20,7 @@ from agent.state import (
     Warned,
     index_hits,
 )
+from agent.steps.asking import call_failure
 from agent.steps.page_choice import best_hits, choose_further, choose_pages
 
 
@@ -88,7 +88,7 @@ class WebSearchTool:
         for query, outcome in zip(queries, self._search.collect(queries), strict=True):
             if isinstance(outcome, OutsideError):
                 failures.append(outcome)
-                yield skip_event("search", query, outcome)
+                yield call_failure("search", query, outcome)
             else:
                 yield Searched(round=research.round, found=outcome)
         if len(failures) == len(queries) and not research.hits:
@@ -111,7 +111,7 @@ def read_pages(read: Read, hits: Sequence[Hit], research: Research) -> Iterator[
             is_unwanted = outcome.outcome == "skipped"  # so its snippet is unwanted too
             snippet_page = None if is_unwanted else _snippet_page(hit, research)
             stand_in = "its snippet" if snippet_page else ""
-            yield skip_event("page", hit.url, outcome, stand_in)
+            yield call_failure("page", hit.url, outcome, stand_in)
             if snippet_page:
                 yield from source_events(snippet_page, hit)
         else:
@@ -140,18 +140,3 @@ def _snippet_page(hit: Hit, research: Research) -> Page | None:
         return None
     searched_at = next(e.found.at for e in research.events_of(Searched) if hit in e.found.hits)
     return Page.from_text(hit.url, hit.title, hit.snippet, searched_at, via="snippet")
-
-
-def skip_event(what: str, subject: str, error: OutsideError, stand_in: str = "") -> Failed:
-    """The event of a query (`what` "search") or a page ("page") that failed and is skipped."""
-    return Failed.model_validate(
-        {
-            "what": what,
-            "subject": subject,
-            "outcome": error.outcome,
-            "message": error.message,
-            "remedy": error.remedy,
-            "stand_in": stand_in,
-            "attempts": error.attempts,
-        }
-    )

@@ -8,7 +8,8 @@ from agent.errors import OutsideError
 from agent.outside import Read, Search
 from agent.state import CitedReport, Event, Hit, PageRead, Queried, Research, Searched, Source
 from agent.state.urls import canonical_url
-from agent.steps.web_search import skip_event, source_events
+from agent.steps.asking import call_failure
+from agent.steps.web_search import source_events
 
 AHEAD = 8  # pages that are being read while one is waited for
 MOST_SEARCHED = 30  # sentences without a source for which evidence is searched
@@ -54,7 +55,7 @@ class FindEvidence:
         found: dict[int, tuple[str, ...]] = {}
         for n, outcome in zip(wanted, self._search.collect(queries), strict=True):
             if isinstance(outcome, OutsideError):
-                yield skip_event("search", report.sentences[n].text[:400], outcome)
+                yield call_failure("search", report.sentences[n].text[:400], outcome)
                 continue
             yield Searched(round=1, found=outcome)
             found[n] = tuple(hit.url for hit in outcome.hits[:PAGES_EACH])
@@ -73,7 +74,7 @@ def read_in_turn(read: Read, hits: Sequence[Hit]) -> Iterator[Event]:
         try:
             page = read(hit.url)
         except OutsideError as error:
-            yield skip_event("page", hit.url, error)
+            yield call_failure("page", hit.url, error)
         else:
             yield from source_events(page, hit)
 

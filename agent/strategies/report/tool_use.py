@@ -14,7 +14,8 @@ from agent.outside import Read, Search
 from agent.outside.tools import ToolCall
 from agent.state import Blocked, Event, Hit, Research, Searched, Warned
 from agent.state.urls import canonical_url
-from agent.steps.web_search import WebSearchTool, skip_event, source_events
+from agent.steps.asking import call_failure
+from agent.steps.web_search import WebSearchTool, source_events
 from agent.strategies.report.tool_calls import (
     credibility_scores,
     find_fault,
@@ -82,7 +83,7 @@ class UseTools:
     def _search_queries(self, queries: list[str], round: int) -> Iterator[Event]:
         for query, outcome in zip(queries, self._search.collect(queries), strict=True):
             if isinstance(outcome, OutsideError):
-                yield skip_event("search", query, outcome)
+                yield call_failure("search", query, outcome)
             else:
                 best = outcome.hits[:MAX_RESULTS]
                 found = outcome.model_copy(update={"hits": best, "query": query})
@@ -92,7 +93,7 @@ class UseTools:
         outcomes = self._read.collect([hit.url for hit in hits])
         for hit, outcome in zip(hits, outcomes, strict=True):
             if isinstance(outcome, OutsideError):
-                yield skip_event("page", hit.url, outcome)
+                yield call_failure("page", hit.url, outcome)
             else:
                 yield from source_events(outcome, hit)
 
