@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.errors import ModelFailed, OutsideError
-from agent.outside.http import describe_redirect, parse_retry_after
+from agent.outside.http import OUTCOMES_BY_STATUS, describe_redirect, parse_retry_after
 from agent.outside.tls import load_tls_context
 from agent.state import Outcome
+from agent.state.json_data import get_objects
 
 if TYPE_CHECKING:
     from google.genai import Client
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-OUTCOME_BY_STATUS: dict[int, Outcome] = {
-    401: "bad_key",
-    402: "no_credit",
-    403: "bad_key",
-    404: "not_found",
-}
 REMEDIES: dict[Outcome, str] = {
     "bad_key": "Check GEMINI_API_KEY.",
     "no_credit": "Check the quota and billing of the Gemini account, or choose another model.",
@@ -206,19 +201,16 @@ def count_tokens(response: GenerateContentResponse) -> dict[str, int]:
 
 
 def _outcome_of(error: APIError) -> Outcome:
-    if error.code == 400 and "API_KEY_INVALID" in str(error.details):
+    code, said = error.code or 0, str(error.details)
+    if code == 400 and "API_KEY_INVALID" in said:
         return "bad_key"
-    if error.code == 400 and _TOO_LONG.search(error.message or ""):
+    if code == 400 and _TOO_LONG.search(error.message or ""):
         return "too_long"
-    if error.code == 429:
-        said = str(error.details)
-        # the quota of one model is no other model's: the next one is asked, at once
-        return "no_credit" if "PerDay" in said and "PerModel" not in said else "rate_limited"
-    if error.code in (408, 504):
-        return "timeout"
-    if error.code and error.code >= 500:
-        return "unavailable"
-    return OUTCOME_BY_STATUS.get(error.code or 0, "rejected")
+    # the quota of one model is no other model's: the next one is asked, at once
+    if code == 429 and "PerDay" in said and "PerModel" not in said:
+        return "no_credit"
+    outcomes: Mapping[int, Outcome] = {**OUTCOMES_BY_STATUS, 404: "not_found"}
+    return outcomes.get(code, "unavailable" if code >= 500 else "rejected")
 
 
 def _headers_of(error: APIError) -> Mapping[str, str]:
@@ -232,16 +224,7 @@ def _retry_after_of(error: APIError) -> float | None:
     from_header = parse_retry_after(_headers_of(error).get("retry-after"), time.time())
     if from_header is not None:
         return from_header
-    return parse_retry_after(
-        (_find_retry_delay(error.details) or "").removesuffix("s"), time.time()
-    )
-
-
-def _find_retry_delay(details: Any) -> str | None:
-    """The `retryDelay` of an error body, as in `"retryDelay": "30s"`."""
-    body = details.get("error", details) if isinstance(details, dict) else {}
-    entries = body.get("details") if isinstance(body, dict) else None
-    for entry in entries if isinstance(entries, list) else ():
-        if isinstance(entry, dict) and isinstance(entry.get("retryDelay"), str):
-            return str(entry["retryDelay"])
-    return None
+    # as in `"retryDelay": "30s"`
+    rows = get_objects(error.details, "error", "details") or get_objects(error.details, "details")
+    delays = (row["retryDelay"] for row in rows if isinstance(row.get("retryDelay"), str))
+    return parse_retry_after(next(delays, "").removesuffix("s"), time.time())

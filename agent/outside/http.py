@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from urllib.parse import quote, quote_plus, urlsplit
 
 from agent.errors import OutsideError, SearchFailed
@@ -56,6 +56,14 @@ OUTCOMES_BY_TEXT: tuple[tuple[re.Pattern[str], Outcome], ...] = (
 )
 
 
+class Request(TypedDict, total=False):
+    """What is sent to a path: a POST if there is a `body`, else a GET."""
+
+    headers: Mapping[str, str]
+    params: Mapping[str, str]
+    body: Mapping[str, Any] | None
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """The address and key of a service, and the environment variables that hold them.
@@ -76,34 +84,21 @@ class Endpoint:
     needs_key: bool = True  # if it has one at all
     max_bytes: int = MAX_BYTES  # of a reply that is not streamed
 
-    def call(
-        self,
-        path: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        params: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> Json:
-        """Send a request, a POST if there is a `body`, else a GET; returns the reply's JSON object.
+    def call(self, path: str, **request: Unpack[Request]) -> Json:
+        """Send a request; returns the reply's JSON object.
 
         Raises `error_class`, whose texts never hold the key.
         """
-        return self.parse_object(self.fetch(path, headers=headers, params=params, body=body))
+        return self.parse_object(self.fetch(path, **request))
 
-    def fetch(
-        self,
-        path: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        params: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
-    ) -> bytes:
+    def fetch(self, path: str, **request: Unpack[Request]) -> bytes:
         """As `call`, with the reply's body as it came."""
         self.check_configured()
-        request = {"url": self.base_url.rstrip("/") + path, "headers": headers, "params": params}
-        request |= {"json": body, "method": "GET" if body is None else "POST"}
+        body = request.pop("body", None)
+        sent: dict[str, Any] = {"method": "GET" if body is None else "POST", "json": body}
+        sent |= {"url": self.base_url.rstrip("/") + path, **request}
         try:
-            send = partial(self._send, request)
+            send = partial(self._send, sent)
             status, response_headers, data = run_with_timeout(self.longest or self.timeout, send)
         except TimeoutError:
             raise self.build_error("timeout", f"no answer within {self.timeout:g} s") from None

@@ -148,10 +148,6 @@ class RateLimits:
                 return time.monotonic() - began
             time.sleep(wait)
 
-    def report_refusal(self, name: str, seconds: float) -> None:
-        """Count a 429 of a provider that asks to wait for `seconds`."""
-        self.store.report_refusal(name, seconds)
-
 
 def no_rate_limits() -> RateLimits:
     """No limits at all, for runs that send no requests."""
@@ -178,7 +174,7 @@ class RateLimiter:
         """Slow down all who share the limits, if a request failed with a 429."""
         if error.outcome == "rate_limited":
             for name in self._limit_names(provider, model):
-                self._limits.report_refusal(name, error.retry_after or 0.0)
+                self._limits.store.report_refusal(name, error.retry_after or 0.0)
 
     def is_limited(self, provider: str, model: str = "") -> bool:
         """Whether a limit applies to requests of a model or a provider."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import ClassVar
 
@@ -78,6 +79,7 @@ def _render_earlier(one: EarlierAnswer) -> str:
     return f"<earlier><question>{escape(one.question)}</question>\n{answer}</earlier>"
 
 
+@dataclass(frozen=True)
 class FollowParent:
     """Understands the question after the earlier ones, and takes what they read of it as sources.
 
@@ -86,14 +88,11 @@ class FollowParent:
     Raises ModelFailed if the key or the credit of the model fails, since the caller must then act.
     """
 
-    def __init__(
-        self, ask: Ask, fallback: Ask, parent: Parent, pages: int, language: str = ""
-    ) -> None:
-        self._ask = ask
-        self._fallback = fallback
-        self._parent = parent
-        self._pages = pages
-        self._language = language
+    ask: Ask
+    fallback: Ask
+    parent: Parent
+    pages: int
+    language: str = ""
 
     def __call__(self, research: Research, *, needs_slots: bool = False) -> Iterator[Event]:
         plan = yield from self._understand(research)
@@ -107,13 +106,13 @@ class FollowParent:
         task = UnderstandFollowUp(
             topic=research.topic,
             slots=research.slots,
-            language=self._language,
-            earlier=self._parent.earlier,
+            language=self.language,
+            earlier=self.parent.earlier,
         )
-        plan = yield from ask_to_begin(task, self._ask, stand_in="extractive")
+        plan = yield from ask_to_begin(task, self.ask, stand_in="extractive")
         if plan and (question := sanitize_line(plan.question, MAX_TOPIC)):
             return plan.model_copy(update={"question": question})
-        by_rules = self._fallback(task)
+        by_rules = self.fallback(task)
         if plan is None:
             yield reply_event(task, by_rules)
             return by_rules.answer
@@ -122,7 +121,7 @@ class FollowParent:
     def _search(self, queries: tuple[str, ...]) -> Iterator[Event]:
         """The events of the searches; that the pages cannot be had is told once."""
         faults: dict[str, None] = {}
-        for outcome in self._parent.search.collect(queries):
+        for outcome in self.parent.search.collect(queries):
             if isinstance(outcome, OutsideError):
                 faults[outcome.message] = None
             else:
@@ -133,8 +132,8 @@ class FollowParent:
         """The best pages of all queries become sources, by rank, then by query."""
         ranks = zip_longest(*(event.found.hits for event in research.events_of(Recalled)))
         hits = list(index_hits(hit for rank in ranks for hit in rank if hit).values())
-        hits = hits[: self._pages]
-        outcomes = self._parent.read.collect([hit.url for hit in hits])
+        hits = hits[: self.pages]
+        outcomes = self.parent.read.collect([hit.url for hit in hits])
         for hit, outcome in zip(hits, outcomes, strict=True):
             if isinstance(outcome, OutsideError):
                 yield call_failure("page", hit.url, outcome)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar
 
@@ -74,6 +75,7 @@ def slots_rule(slots: tuple[Slot, ...]) -> str:
     return f"\nThe slots are given; return them as they are: {names}"
 
 
+@dataclass(frozen=True)
 class GenerateQueries:
     """Makes the queries of the first round, the topic itself first, and finds the slots.
 
@@ -81,14 +83,13 @@ class GenerateQueries:
     of the model fails, since the caller must then act.
     """
 
-    def __init__(self, ask: Ask, language: str = "") -> None:
-        self._ask = ask
-        self._language = language
+    ask: Ask
+    language: str = ""
 
     def __call__(self, research: Research) -> Iterator[Event]:
         topic, slots = research.topic, research.slots
-        task = MakeQueries(topic=topic, slots=slots, language=self._language)
-        plan = yield from ask_to_begin(task, self._ask, stand_in="the topic as the only query")
+        task = MakeQueries(topic=topic, slots=slots, language=self.language)
+        plan = yield from ask_to_begin(task, self.ask, stand_in="the topic as the only query")
         plan = plan or QueryPlan(queries=[])
         slots = slots or choose_slots(plan, topic)
         yield Queried(round=1, queries=choose_queries(plan, topic), slots=slots)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -120,6 +121,7 @@ def _render_prompt(task: CheckCoverage | ReadSources) -> str:
     return f"{render_sources(task.evidence)}\n{render_topic(task)}\nSlots:\n{slots}"
 
 
+@dataclass(frozen=True)
 class Reflect:
     """Fills the slots from the evidence, and makes new queries if one is missing or in conflict.
 
@@ -130,25 +132,15 @@ class Reflect:
     nothing: a writer is asked then.
     """
 
-    def __init__(
-        self,
-        ask: Ask,
-        fallback: Ask,
-        budget: int,
-        language: str = "",
-        *,
-        max_words: int | None = None,
-    ) -> None:
-        """`budget`: tokens of evidence. `max_words`: of the answer; None: none is drafted."""
-        self._ask = ask
-        self._fallback = fallback
-        self._budget = budget
-        self._language = language
-        self._max_words = max_words
+    ask: Ask
+    fallback: Ask
+    budget: int  # tokens of evidence
+    language: str = ""
+    max_words: int | None = None  # of the answer; None: none is drafted
 
     def run_without_model(self, research: Research) -> Iterator[Event]:
         """The same step by `fallback` alone, for a run whose budget is used up."""
-        yield from Reflect(self._fallback, self._fallback, self._budget)(research)
+        yield from Reflect(self.fallback, self.fallback, self.budget)(research)
 
     def __call__(self, research: Research) -> Iterator[Event]:
         if not research.sources:
@@ -166,15 +158,15 @@ class Reflect:
         shown: dict[str, Any] = {
             "topic": research.topic,
             "slots": research.slots,
-            "evidence": select_evidence(research, self._budget),
-            "language": self._language,
+            "evidence": select_evidence(research, self.budget),
+            "language": self.language,
         }
         check = CheckCoverage(**shown)
-        if self._max_words is None:
-            return (yield from ask_with_fallback(check, self._ask, self._fallback))
-        read = ReadSources(**shown, max_words=self._max_words)
-        reading = yield from try_to_ask(read, self._ask, stand_in="extractive")
-        return reading or (yield from ask_with_fallback(check, self._fallback, self._fallback))
+        if self.max_words is None:
+            return (yield from ask_with_fallback(check, self.ask, self.fallback))
+        read = ReadSources(**shown, max_words=self.max_words)
+        reading = yield from try_to_ask(read, self.ask, stand_in="extractive")
+        return reading or (yield from ask_with_fallback(check, self.fallback, self.fallback))
 
 
 def _describe_slot(slot: Slot) -> str:

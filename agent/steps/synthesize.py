@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from agent.evidence import render_sources
@@ -35,6 +36,7 @@ class WriteAnswer(Task[Draft]):
         return f"{render_sources(self.evidence)}\n{render_topic(self)}{known}"
 
 
+@dataclass(frozen=True)
 class Synthesize:
     """Gives the answer that the last reading drafted, or has one written.
 
@@ -44,37 +46,33 @@ class Synthesize:
     the answer then has no claims (`agent/steps/settle.py` says what it is).
     """
 
-    def __init__(
-        self, ask: Ask, fallback: Ask, budget: int, max_words: int, language: str = ""
-    ) -> None:
-        """`budget`: tokens of evidence."""
-        self._ask = ask
-        self._fallback = fallback
-        self._budget = budget
-        self._max_words = max_words
-        self._language = language
+    ask: Ask
+    fallback: Ask
+    budget: int  # tokens of evidence
+    max_words: int
+    language: str = ""
 
     def __call__(self, research: Research) -> Iterator[Event]:
         answer, warnings = self._compose(research.current_draft or _BLANK, research)
         if not answer.quotes and not _is_refused(research):
             draft = yield from ask_with_fallback(
-                self._build_task(research), self._ask, self._fallback
+                self._build_task(research), self.ask, self.fallback
             )
             answer, warnings = self._compose(draft, research)
         yield from (Warned(message=warning) for warning in warnings)
         yield answer if answer.quotes else build_abstention(research)
 
     def _compose(self, draft: Draft, research: Research) -> tuple[Answered, tuple[str, ...]]:
-        return compose_answer(draft, research.sources, self._max_words)
+        return compose_answer(draft, research.sources, self.max_words)
 
     def _build_task(self, research: Research) -> WriteAnswer:
         return WriteAnswer(
             topic=research.topic,
             slots=research.slots,
-            evidence=select_evidence(research, self._budget),
-            max_words=self._max_words,
+            evidence=select_evidence(research, self.budget),
+            max_words=self.max_words,
             known=_describe_filled_slots(research),
-            language=self._language,
+            language=self.language,
         )
 
 

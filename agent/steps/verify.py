@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, field_validator
@@ -74,12 +75,7 @@ class JudgeClaims(Task[Judgements]):
         )
 
     def prompt(self) -> str:
-        parts = (
-            render_sources(self.evidence),
-            render_topic(self),
-            _render_claims(self.claims),
-        )
-        return "\n".join(parts)
+        return _render_claims(self, self.claims)
 
 
 class MendClaims(Task[Draft]):
@@ -99,22 +95,18 @@ class MendClaims(Task[Draft]):
         )
 
     def prompt(self) -> str:
-        lines = [
-            render_sources(self.evidence),
-            render_topic(self),
-            _render_claims(self.claims),
-            "Why:",
-            *(f"{n}. {escape(reason)}" for n, reason in enumerate(self.reasons, 1)),
-        ]
-        return "\n".join(lines)
+        reasons = (f"\n{n}. {escape(reason)}" for n, reason in enumerate(self.reasons, 1))
+        return f"{_render_claims(self, self.claims)}\nWhy:{''.join(reasons)}"
 
 
-def _render_claims(claims: Sequence[Claim]) -> str:
-    return "\n".join(
+def _render_claims(task: Task[Any], claims: Sequence[Claim]) -> str:
+    """The sources and the topic of a task, then claims."""
+    elements = (
         f'<claim id="{n}" cites="{",".join(map(str, claim.citations))}">'
         f"{escape(shown_text(claim))}</claim>"
         for n, claim in enumerate(claims, 1)
     )
+    return "\n".join((render_sources(task.evidence), render_topic(task), *elements))
 
 
 #: A claim as `_render_claims` writes it: its number and its text.
@@ -124,6 +116,7 @@ _CLAIM_ELEMENT = re.compile(r'^<claim id="(\d+)"[^>\n]*>(.*)</claim>$', re.M)
 # --- the step ----------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
 class Verify:
     """Judges the claims of the answer and the values of its slots; mends, drops or flags the rest.
 
@@ -133,23 +126,12 @@ class Verify:
     open stays unchecked.
     """
 
-    def __init__(
-        self,
-        ask: AskMany,
-        budget: int,
-        language: str = "",
-        *,
-        mode: Literal["model", "rules"] = "model",
-        batch: int = 8,
-        on_unsupported: Literal["drop", "flag"] = "drop",
-    ) -> None:
-        """`budget`: tokens of evidence for the rewriting; `batch`: claims that a call judges."""
-        self._ask = ask
-        self._budget = budget
-        self._language = language
-        self._mode = mode
-        self._batch = batch
-        self._drops_failing = on_unsupported == "drop"
+    ask: AskMany
+    budget: int  # tokens of evidence for the rewriting
+    language: str = ""
+    mode: Literal["model", "rules"] = "model"
+    batch: int = 8  # claims that a call judges
+    on_unsupported: Literal["drop", "flag"] = "drop"
 
     def __call__(self, research: Research) -> Iterator[Event]:
         answer = research.answer
@@ -159,19 +141,19 @@ class Verify:
         if not bench.claims and not bench.values:
             return
         bench.find_better_quotes()
-        if self._mode == "model":
+        if self.mode == "model":
             yield from self._judge_open_claims(bench, research)
             yield from self._mend_failed_claims(bench, research)
-        verified = bench.to_verified(drop=self._drops_failing)
+        verified = bench.to_verified(drop=self.on_unsupported == "drop")
         yield from (Warned(message=message) for message in _failure_warnings(verified, bench))
         yield settle(verified, research)
 
     def _judge_open_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
         """Ask for the verdicts of the open claims, so many in each call."""
         claims = bench.open_claims()
-        groups = [claims[i : i + self._batch] for i in range(0, len(claims), self._batch)]
+        groups = [claims[i : i + self.batch] for i in range(0, len(claims), self.batch)]
         yield from judge_side_by_side(
-            self._ask,
+            self.ask,
             groups,
             lambda group: self._make_task(group, bench, research),
             lambda reply, group: _record_judgements(reply, group, bench),
@@ -183,7 +165,7 @@ class Verify:
             topic=research.topic,
             claims=tuple(map(bench.put, claims)),
             evidence=bench.evidence(claims),
-            language=self._language,
+            language=self.language,
         )
 
     def _mend_failed_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
@@ -196,11 +178,11 @@ class Verify:
             topic=research.topic,
             claims=failed,
             reasons=tuple(bench.explain(claim) for claim in failed),
-            evidence=select_passages(research.sources, ranking_query, self._budget),
-            language=self._language,
+            evidence=select_passages(research.sources, ranking_query, self.budget),
+            language=self.language,
         )
         try:
-            reply = self._ask(task)
+            reply = self.ask(task)
         except NO_REPLY as error:
             yield no_judge_event(task, error, research)
             return
