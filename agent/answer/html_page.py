@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from agent.answer import tree
 from agent.answer.html import (
     EMPTY,
     Markup,
@@ -13,36 +14,17 @@ from agent.answer.html import (
     link_element,
     render_document,
 )
-from agent.answer.tree import (
-    Block,
-    Bullets,
-    Group,
-    Heading,
-    Inline,
-    Item,
-    Labels,
-    Marks,
-    PagePart,
-    Parts,
-    Prose,
-    Quotation,
-    Shown,
-    SourceEntry,
-    Table,
-    Text,
-    plain_text,
-)
 
 
-def write_html(page: Shown, *sheets: str) -> str:
+def write_html(page: tree.Shown, *sheets: str) -> str:
     """The page with its styles: `sheets` are style sheets, each as `package/file`."""
     header = element(
         "header",
         _foreign("h1", [page.title]),
-        render_blocks(page.head),
+        *map(_render, page.head),
         _render_contents(page.sections) if page.has_contents else EMPTY,
     )
-    main = element("main", render_parts(page.sections))
+    main = element("main", *map(_render_section, page.sections))
     foot = (part for section in page.foot for part in _render_content(section, section.id))
     parts = [
         _render_skip_link(page),
@@ -53,27 +35,17 @@ def write_html(page: Shown, *sheets: str) -> str:
     return render_document(page.title, join_markup(parts), *sheets)
 
 
-def render_parts(parts: Iterable[PagePart]) -> Markup:
-    """The parts, each a section."""
-    return join_markup(map(_render_section, parts))
-
-
-def render_blocks(blocks: Iterable[Block]) -> Markup:
-    """The blocks one after the other."""
-    return join_markup(map(_render, blocks))
-
-
-def _render_skip_link(page: Shown) -> Markup:
+def _render_skip_link(page: tree.Shown) -> Markup:
     if not any(section.id == "answer" and section.blocks for section in page.sections):
         return EMPTY
     return element("a", "Skip to the answer", href="#answer", class_="skip")
 
 
-def _render_contents(sections: Iterable[PagePart]) -> Markup:
+def _render_contents(sections: Iterable[tree.PagePart]) -> Markup:
     """The headings of the page, each a link."""
     items = []
     for section in sections:
-        inner = [block for block in section.blocks if isinstance(block, Heading)]
+        inner = [block for block in section.blocks if isinstance(block, tree.Heading)]
         links = (element("li", _foreign("a", [one.text], href=f"#{one.id}")) for one in inner)
         nested = element("ul", *links) if inner else EMPTY
         link = element("a", section.heading, href=f"#{section.id}")
@@ -81,7 +53,7 @@ def _render_contents(sections: Iterable[PagePart]) -> Markup:
     return element("nav", element("ul", *items), aria_label="Contents", class_="contents")
 
 
-def _render_section(section: PagePart) -> Markup:
+def _render_section(section: tree.PagePart) -> Markup:
     """A section, which is a landmark, with its heading; EMPTY without blocks."""
     if not section.blocks:
         return EMPTY
@@ -90,40 +62,44 @@ def _render_section(section: PagePart) -> Markup:
     return element("section", *content, id=section.id, aria_labelledby=heading_id)
 
 
-def _render_content(section: PagePart, heading_id: str) -> Iterator[Markup]:
+def _render_content(section: tree.PagePart, heading_id: str) -> Iterator[Markup]:
     yield element("h2", section.heading, id=heading_id)
-    sources = [block for block in section.blocks if isinstance(block, SourceEntry)]
-    yield from (_render(block) for block in section.blocks if not isinstance(block, SourceEntry))
+    sources = [block for block in section.blocks if isinstance(block, tree.SourceEntry)]
+    yield from (
+        _render(block) for block in section.blocks if not isinstance(block, tree.SourceEntry)
+    )
     if sources:
         yield element("ul", *map(_render, sources), class_="sources")
 
 
-def _render(block: Block) -> Markup:
+def _render(block: tree.Block) -> Markup:
     match block:
-        case Heading(text=text, id=id):
+        case tree.Heading(text=text, id=id):
             return _foreign("h3", [text], id=id)
-        case Prose(parts=parts, role=role):
+        case tree.Prose(parts=parts, role=role):
             alert = {"role": "alert"} if role == "trouble" else {}
             return _foreign("p", parts, **_role(role), **alert)
-        case Bullets(items=items, role=role):
+        case tree.Bullets(items=items, role=role):
             return element("ul", *map(_render_item, items), **_role(role))
-        case Table():
+        case tree.Table():
             return _render_table(block)
-        case Labels(pairs=pairs):
+        case tree.Labels(pairs=pairs):
             rows = ((_foreign("dt", [name]), _foreign("dd", [text])) for name, text in pairs)
             return element("dl", *map(join_markup, rows), class_="labelled")
-        case Quotation():
+        case tree.Quotation():
             return _render_quote(block)
-        case SourceEntry():
+        case tree.SourceEntry():
             return _render_source(block)
-        case Group():
+        case tree.Drawing(markup=markup):
+            return Markup(markup)
+        case tree.Group():
             title = element("p", element("b", block.title)) if block.title else EMPTY
             return element("div", title, *map(_render, block.blocks), **_role(block.role))
 
 
-def _foreign(tag: str, parts: Parts, **attributes: str) -> Markup:
+def _foreign(tag: str, parts: tree.Parts, **attributes: str) -> Markup:
     """An element with parts, and the language and direction of their words."""
-    language = language_attributes(plain_text(parts))
+    language = language_attributes(tree.plain_text(parts))
     return element(tag, *map(_render_inline, parts), **attributes, **language)
 
 
@@ -131,17 +107,17 @@ def _role(role: str) -> dict[str, str]:
     return {"class_": role} if role else {}
 
 
-def _render_inline(part: Inline) -> str:
+def _render_inline(part: tree.Inline) -> str:
     match part:
-        case Marks(numbers=numbers):
+        case tree.Marks(numbers=numbers):
             return join_markup(map(_render_mark, numbers))
-        case Text(text=text, role="strong"):
+        case tree.Text(text=text, role="strong"):
             return element("b", text)
-        case Text(text=text, role=role, url=url) if url:
+        case tree.Text(text=text, role=role, url=url) if url:
             return link_element(url, text, **_role(role))
-        case Text(text=text, role=""):
+        case tree.Text(text=text, role=""):
             return text
-        case Text(text=text, role=role):
+        case tree.Text(text=text, role=role):
             ours = {"dir": "ltr", "lang": "en"} if role.startswith("mark") else {}
             return element("span", text, **_role(role), **ours)
     return part
@@ -153,31 +129,31 @@ def _render_mark(number: int) -> Markup:
     return element("a", f"[{number}]", href=f"#source-{number}", class_="marker", aria_label=label)
 
 
-def _render_item(item: Item) -> Markup:
+def _render_item(item: tree.Item) -> Markup:
     nested = [element("ul", *map(_render_item, item.items))] if item.items else []
     attributes = _role(item.role) | ({"id": item.id} if item.id else {})
-    language = language_attributes(plain_text(item.parts))
+    language = language_attributes(tree.plain_text(item.parts))
     return element("li", *map(_render_inline, item.parts), *nested, **attributes, **language)
 
 
-def _render_table(table: Table) -> Markup:
+def _render_table(table: tree.Table) -> Markup:
     head = element("tr", *(_foreign("th", [cell], scope="col") for cell in table.head))
     rows = (_render_row(row, has_name=bool(table.role)) for row in table.rows)
     return element("table", element("thead", head), element("tbody", *rows), **_role(table.role))
 
 
-def _render_row(row: Sequence[Parts], *, has_name: bool) -> Markup:
+def _render_row(row: Sequence[tree.Parts], *, has_name: bool) -> Markup:
     """A row. Its name, such as `man_of_the_match`, may be broken after each underscore."""
     cells = [_foreign("td", parts) for parts in row]
     if has_name:
-        name = plain_text(row[0])
+        name = tree.plain_text(row[0])
         words = join_markup([name]).replace("_", "_<wbr>")
         language = language_attributes(name)
         cells[0] = element("th", Markup(words), scope="row", **language)
     return element("tr", *cells)
 
 
-def _render_source(source: SourceEntry) -> Markup:
+def _render_source(source: tree.SourceEntry) -> Markup:
     """A source with its quotes, a place on the page to which marks lead."""
     title = source.title or source.url
     return element(
@@ -193,7 +169,7 @@ def _render_source(source: SourceEntry) -> Markup:
     )
 
 
-def _render_quote(quote: Quotation) -> Markup:
+def _render_quote(quote: tree.Quotation) -> Markup:
     """A quote, and the link that opens its page at it."""
     words = _foreign("blockquote", [quote.text])
     if not quote.url:

@@ -6,24 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
-from agent.answer.tree import (
-    Block,
-    Bullets,
-    Group,
-    Heading,
-    Inline,
-    Item,
-    Labels,
-    Marks,
-    PagePart,
-    Parts,
-    Prose,
-    Quotation,
-    Shown,
-    SourceEntry,
-    Table,
-    Text,
-)
+from agent.answer import tree
 from agent.state.sanitizing import sanitize_for_display
 from agent.state.urls import is_web_url
 
@@ -42,13 +25,13 @@ _LINE_START_MARKUP = re.compile(r"^(?:[-+=:%]|\d{1,9}(?=[.)]))")
 _URL_CHARACTERS = "!#$%'*+,-./:=?@_~&"
 
 
-def write_markdown(page: Shown, *, is_linked: bool = True) -> str:
+def write_markdown(page: tree.Shown, *, is_linked: bool = True) -> str:
     """The page as a document. `is_linked`: each `[n]` links to the first quote of its source."""
     sources = [block for section in page.sections for block in section.blocks]
     links = {
         block.number: _format_destination(block.quotes[0].url)
         for block in sources
-        if isinstance(block, SourceEntry) and is_linked
+        if isinstance(block, tree.SourceEntry) and is_linked
     }
     links = {number: link for number, link in links.items() if link}
     parts = list(_Writer(set(links)).write_page(page))
@@ -62,58 +45,59 @@ class _Writer:
     def __init__(self, linked: set[int]) -> None:
         self._linked = linked
 
-    def write_page(self, page: Shown) -> Iterator[str]:
+    def write_page(self, page: tree.Shown) -> Iterator[str]:
         yield f"# {escape_markdown(page.title)}"
         yield from map(self._write, page.head)
         for section in (*page.sections, *page.foot):
             yield from self._write_section(section)
 
-    def _write_section(self, section: PagePart) -> Iterator[str]:
+    def _write_section(self, section: tree.PagePart) -> Iterator[str]:
         if section.blocks and not section.is_lead:
             yield f"## {escape_markdown(section.heading)}"
         yield from map(self._write, section.blocks)
 
-    def _write(self, block: Block) -> str:
+    def _write(self, block: tree.Block) -> str:
         match block:
-            case Heading():
+            case tree.Heading():
                 return f"### {escape_markdown(block.text)}"
-            case Prose(role="status"):
+            case tree.Prose(role="status"):
                 return f"*{'; '.join(map(self._inline, block.parts))}*"
-            case Prose():
+            case tree.Prose():
                 return self._join(block.parts)
-            case Bullets():
+            case tree.Bullets():
                 return "\n".join(self._items(block.items))
-            case Table():
+            case tree.Table():
                 rows = [list(map(self._join, row)) for row in block.rows]
                 return format_table(list(map(escape_markdown, block.head)), rows)
-            case Labels():
+            case tree.Labels():
                 pairs = block.pairs
                 return "\n".join(f"- **{label}**: {escape_markdown(text)}" for label, text in pairs)
-            case Quotation():
+            case tree.Quotation():
                 return self._quote(block)
-            case SourceEntry():
+            case tree.SourceEntry():
                 return self._source(block)
-            case Group():
+            case tree.Group():
                 title = [f"**{block.title}**"] if block.title else []
                 return "\n\n".join([*title, *map(self._write, block.blocks)])
+        return ""
 
-    def _items(self, items: Iterable[Item], indent: str = "") -> Iterator[str]:
+    def _items(self, items: Iterable[tree.Item], indent: str = "") -> Iterator[str]:
         for item in items:
             yield f"{indent}- {self._join(item.parts)}"
             yield from self._items(item.items, f"{indent}  ")
 
-    def _join(self, parts: Parts) -> str:
+    def _join(self, parts: tree.Parts) -> str:
         return "".join(map(self._inline, parts)).strip()
 
-    def _inline(self, part: Inline) -> str:
+    def _inline(self, part: tree.Inline) -> str:
         match part:
-            case Marks(numbers=numbers):
+            case tree.Marks(numbers=numbers):
                 return "".join(map(self._mark, numbers))
-            case Text(url=url) if url:
+            case tree.Text(url=url) if url:
                 return format_link(url, escape_markdown(part.text))
-            case Text(role="strong"):
+            case tree.Text(role="strong"):
                 return f"**{escape_markdown(part.text)}**"
-            case Text(role=role) if role.startswith("mark"):
+            case tree.Text(role=role) if role.startswith("mark"):
                 return f"*({part.text})*"
         text = part if isinstance(part, str) else part.text
         words = escape_markdown(text)
@@ -122,7 +106,7 @@ class _Writer:
     def _mark(self, number: int) -> str:
         return rf"[\[{number}\]][{number}]" if number in self._linked else f"[{number}]"
 
-    def _source(self, source: SourceEntry) -> str:
+    def _source(self, source: tree.SourceEntry) -> str:
         """A source, and below it each of its quotes with the link that opens the page there."""
         lines = [
             f"{self._mark(source.number)} **{escape_markdown(source.title or source.url)}**",
@@ -131,7 +115,7 @@ class _Writer:
         ]
         return "\n\n".join(["- " + "\\\n  ".join(lines), *map(self._quote, source.quotes)])
 
-    def _quote(self, quote: Quotation) -> str:
+    def _quote(self, quote: tree.Quotation) -> str:
         place = f"({escape_markdown(quote.place)})" if quote.place else ""
         parts = (escape_markdown(quote.text), place, format_link(quote.url, "at its place"))
         return f"  > {' '.join(filter(None, parts))}"

@@ -6,24 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from agent.answer import phrases
-from agent.answer.tree import (
-    Block,
-    Bullets,
-    Group,
-    Heading,
-    Item,
-    Labels,
-    Marks,
-    PagePart,
-    Parts,
-    Prose,
-    Quotation,
-    Shown,
-    SourceEntry,
-    Table,
-    Text,
-)
+from agent.answer import phrases, tree
 from agent.evidence.citing import render_claim
 from agent.evidence.copies import DISAGREEMENT
 from agent.state import Claim, Verdict
@@ -33,64 +16,68 @@ if TYPE_CHECKING:  # at run time, building an answer imports this module for the
     from agent.answer.schema import Answer, Citation, SlotAnswer
 
 
-def show_answer(answer: Answer) -> Shown:
+def show_answer(answer: Answer) -> tree.Shown:
     """The answer, with its report where it has one, as a page."""
     report = answer.report
     title = report.title if report else answer.topic
     above = (answer.topic if title != answer.topic else "", phrases.describe_followed(answer))
-    return Shown(
+    return tree.Shown(
         title,
         head=(
-            *(Prose((line,), "quiet") for line in above if line),
+            *(tree.Prose((line,), "quiet") for line in above if line),
             *list_badges(answer),
             *list_error(answer),
         ),
         sections=(
             *(_list_report_sections(answer, report) if report else list_sections(answer)),
-            PagePart("Checked", _lines(phrases.describe_verdicts(answer)), "checked"),
-            PagePart("Warnings", _list_warnings(answer.warnings), "warnings"),
+            tree.PagePart("Checked", _lines(phrases.describe_verdicts(answer)), "checked"),
+            tree.PagePart("Warnings", _list_warnings(answer.warnings), "warnings"),
         ),
-        foot=(PagePart("About this run", (Labels(phrases.describe_run(answer)),), "run"),),
+        foot=(
+            tree.PagePart("About this run", (tree.Labels(phrases.describe_run(answer)),), "run"),
+        ),
         has_contents=report is not None,
     )
 
 
 def show_report(
     report: ReportAnswer, claims: Iterable[Claim], citations: Sequence[Citation]
-) -> Shown:
+) -> tree.Shown:
     """The report alone.
 
     Its sections are Methodology, Executive Summary (the claims of the answer), Main Findings,
     Conflicting Information, Confidence Assessment and Sources, in this order.
     """
-    confidence = (Text(report.confidence, "strong"), ". ", report.rationale)
+    confidence = (tree.Text(report.confidence, "strong"), ". ", report.rationale)
     none = _lines(phrases.NO_CONFLICTS if report.compared else phrases.NOT_COMPARED)
     sections = (
-        PagePart("Methodology", (Labels(phrases.describe_methodology(report)),), "method"),
-        PagePart("Executive Summary", _list_claims(claims, "answer"), "answer"),
-        PagePart("Main Findings", tuple(_list_themes(report)), "findings"),
-        PagePart("Conflicting Information", _list_conflicts(report) or none, "conflicts"),
-        PagePart("Confidence Assessment", (Prose(confidence),), "confidence"),
-        PagePart("Sources", _list_sources(citations), "sources"),
+        tree.PagePart(
+            "Methodology", (tree.Labels(phrases.describe_methodology(report)),), "method"
+        ),
+        tree.PagePart("Executive Summary", _list_claims(claims, "answer"), "answer"),
+        tree.PagePart("Main Findings", tuple(_list_themes(report)), "findings"),
+        tree.PagePart("Conflicting Information", _list_conflicts(report) or none, "conflicts"),
+        tree.PagePart("Confidence Assessment", (tree.Prose(confidence),), "confidence"),
+        tree.PagePart("Sources", _list_sources(citations), "sources"),
     )
-    return Shown(report.title, sections=sections)
+    return tree.Shown(report.title, sections=sections)
 
 
-def _list_report_sections(answer: Answer, report: ReportAnswer) -> Iterator[PagePart]:
+def _list_report_sections(answer: Answer, report: ReportAnswer) -> Iterator[tree.PagePart]:
     yield from show_report(report, answer.claims, answer.citations).sections
-    yield PagePart("Facts", _list_slots(answer), "facts")
+    yield tree.PagePart("Facts", _list_slots(answer), "facts")
 
 
-def list_sections(answer: Answer) -> Iterator[PagePart]:
+def list_sections(answer: Answer) -> Iterator[tree.PagePart]:
     """The sections of an answer without a report."""
     text = _list_claims(answer.claims, "answer") or _lines(answer.answer, "answer")
     disputes = [item for item in _list_disputes(answer) if answer.report is None]
     blocks = (*_list_box(disputes), *text, *_list_slots(answer))
-    yield PagePart("Answer", blocks, "answer", is_lead=True)
-    yield PagePart("Sources", _list_sources(answer.citations), "sources")
+    yield tree.PagePart("Answer", blocks, "answer", is_lead=True)
+    yield tree.PagePart("Sources", _list_sources(answer.citations), "sources")
 
 
-def show_on_terminal(answer: Answer) -> Shown:
+def show_on_terminal(answer: Answer) -> tree.Shown:
     """The answer as a terminal shows it: what sources disagree about first."""
     report = answer.report
     rivals = [one for one in answer.warnings if one.startswith(f"{DISAGREEMENT}: ")]
@@ -100,52 +87,52 @@ def show_on_terminal(answer: Answer) -> Shown:
     is_settled = answer.status == "complete" and not answer.degraded
     has_values = any(slot.value is not None for slot in answer.slots.values())
     sources = _list_sources(answer.citations, is_short=True)
-    blocks: list[Block] = [
-        *_list_box(disputes or [Item((rival,)) for rival in rivals]),
+    blocks: list[tree.Block] = [
+        *_list_box(disputes or [tree.Item((rival,)) for rival in rivals]),
         *(() if is_settled else _lines(phrases.describe_status(answer), "warn")),
         *(_list_claims(answer.claims) or _lines(answer.answer)),
         *(_list_slots(answer, phrases.VALUE_LABELS) if has_values else ()),
         *(_list_short_report(report) if report else ()),
-        *([Group((Heading("Sources"), *sources))] if sources else ()),
+        *([tree.Group((tree.Heading("Sources"), *sources))] if sources else ()),
         *_list_warnings(warnings, "quiet"),
         *_lines(phrases.summarize_run(answer), "quiet"),
     ]
-    return Shown(report.title if report else answer.topic, blocks)
+    return tree.Shown(report.title if report else answer.topic, blocks)
 
 
-def _list_short_report(report: ReportAnswer) -> Iterator[Block]:
+def _list_short_report(report: ReportAnswer) -> Iterator[tree.Block]:
     yield from _list_themes(report)
-    yield Prose((Text(f"Confidence: {report.confidence}. ", "strong"), report.rationale))
+    yield tree.Prose((tree.Text(f"Confidence: {report.confidence}. ", "strong"), report.rationale))
 
 
-def _lines(text: str, role: str = "") -> Sequence[Block]:
+def _lines(text: str, role: str = "") -> Sequence[tree.Block]:
     """A paragraph; none for ""."""
-    return (Prose((text,), role),) if text else ()
+    return (tree.Prose((text,), role),) if text else ()
 
 
-def list_badges(answer: Answer) -> Sequence[Block]:
+def list_badges(answer: Answer) -> Sequence[tree.Block]:
     """The status in words, and whether the answer is degraded."""
-    badges = [Text(phrases.STATUSES[answer.status], f"badge {answer.status}")]
+    badges = [tree.Text(phrases.STATUSES[answer.status], f"badge {answer.status}")]
     if answer.degraded:
-        badges.append(Text(f"degraded: {phrases.STOOD_IN}", "badge partial"))
-    return (Prose(badges, "status"),)
+        badges.append(tree.Text(f"degraded: {phrases.STOOD_IN}", "badge partial"))
+    return (tree.Prose(badges, "status"),)
 
 
-def list_error(answer: Answer) -> Iterator[Block]:
+def list_error(answer: Answer) -> Iterator[tree.Block]:
     """Why there is no answer and what to do."""
     if error := answer.error:
-        yield Prose((Text(error.message, "strong"), " ", error.remedy), "trouble")
+        yield tree.Prose((tree.Text(error.message, "strong"), " ", error.remedy), "trouble")
 
 
-def _list_warnings(warnings: Iterable[str], role: str = "") -> Sequence[Block]:
-    items = tuple(Item((Text(warning, role),)) for warning in warnings)
-    return (Bullets(items, "warnings"),) if items else ()
+def _list_warnings(warnings: Iterable[str], role: str = "") -> Sequence[tree.Block]:
+    items = tuple(tree.Item((tree.Text(warning, role),)) for warning in warnings)
+    return (tree.Bullets(items, "warnings"),) if items else ()
 
 
 # --- the text ------------------------------------------------------------------------------------
 
 
-def _list_claims(claims: Iterable[Claim], role: str = "") -> list[Block]:
+def _list_claims(claims: Iterable[Claim], role: str = "") -> list[tree.Block]:
     """Claims in order: sentences as paragraphs, items as lists, rows as tables."""
     groups = groupby(claims, key=lambda claim: (claim.form, claim.intro))
     return [
@@ -155,83 +142,83 @@ def _list_claims(claims: Iterable[Claim], role: str = "") -> list[Block]:
     ]
 
 
-def _list_block(form: str, intro: str, claims: Sequence[Claim], role: str) -> Iterator[Block]:
+def _list_block(form: str, intro: str, claims: Sequence[Claim], role: str) -> Iterator[tree.Block]:
     """Claims of one form. The intro of rows ends with the head of their table."""
     lines = [] if form == "sentence" else [line.strip() for line in intro.splitlines()]
     table = [line for line in lines if form == "row" and line.startswith("|")]
     yield from _lines(" ".join(line for line in lines if line and line not in table), role)
     if form == "row":
         head = phrases.read_cells(table[0]) if table else []
-        yield Table(head, tuple(map(_read_row, claims)))
+        yield tree.Table(head, tuple(map(_read_row, claims)))
     elif form == "item":
-        yield Bullets(tuple(Item(_read_sentence(claim)) for claim in claims), role)
+        yield tree.Bullets(tuple(tree.Item(_read_sentence(claim)) for claim in claims), role)
     else:
-        yield Prose([part for claim in claims for part in (*_read_sentence(claim), " ")], role)
+        yield tree.Prose([part for claim in claims for part in (*_read_sentence(claim), " ")], role)
 
 
-def _read_sentence(claim: Claim) -> Parts:
+def _read_sentence(claim: Claim) -> tree.Parts:
     """A claim with its marks, which stand before its final punctuation."""
     marks = "".join(f"[{n}]" for n in claim.citations)
     body, _, end = render_claim(claim).rpartition(marks) if marks else (claim.text, "", "")
-    return (body, Marks(claim.citations), end, *_tell_verdict(claim))
+    return (body, tree.Marks(claim.citations), end, *_tell_verdict(claim))
 
 
-def _read_row(claim: Claim) -> Sequence[Parts]:
+def _read_row(claim: Claim) -> Sequence[tree.Parts]:
     """The cells of a row; its marks and its verdict are in the last one."""
     *cells, last = phrases.read_cells(claim.text)
-    marks = (" ", Marks(claim.citations)) if claim.citations else ()
+    marks = (" ", tree.Marks(claim.citations)) if claim.citations else ()
     return [*((cell,) for cell in cells), (last, *marks, *_tell_verdict(claim))]
 
 
-def _tell_verdict(claim: Claim) -> Parts:
+def _tell_verdict(claim: Claim) -> tree.Parts:
     words = phrases.VERDICT_LABELS.get(claim.verdict, "")
-    return (" ", Text(words, f"mark {claim.verdict}")) if words else ()
+    return (" ", tree.Text(words, f"mark {claim.verdict}")) if words else ()
 
 
-def _list_themes(report: ReportAnswer) -> Iterator[Block]:
+def _list_themes(report: ReportAnswer) -> Iterator[tree.Block]:
     for n, theme in enumerate(report.sections, 1):
-        yield Heading(theme.heading, f"theme-{n}")
+        yield tree.Heading(theme.heading, f"theme-{n}")
         yield from _list_claims(theme.sentences)
 
 
-def _list_conflicts(report: ReportAnswer) -> Sequence[Block]:
+def _list_conflicts(report: ReportAnswer) -> Sequence[tree.Block]:
     return _list_claims(claim.model_copy(update={"form": "item"}) for claim in report.conflicts)
 
 
 # --- slots ---------------------------------------------------------------------------------------
 
 
-def _list_disputes(answer: Answer) -> list[Item]:
+def _list_disputes(answer: Answer) -> list[tree.Item]:
     """A line for each slot about which sources disagree, and each conflict that a report found."""
     slots = answer.slots.items()
-    lines = [Item((f"{n}: ", *_join_values(s))) for n, s in slots if phrases.is_disputed(s)]
+    lines = [tree.Item((f"{n}: ", *_join_values(s))) for n, s in slots if phrases.is_disputed(s)]
     conflicts = answer.report.conflicts if answer.report else ()
-    return [*lines, *(Item(_read_sentence(claim)) for claim in conflicts)]
+    return [*lines, *(tree.Item(_read_sentence(claim)) for claim in conflicts)]
 
 
-def _list_box(items: Sequence[Item]) -> Sequence[Block]:
-    return (Group((Bullets(items),), "disagreement", DISAGREEMENT),) if items else ()
+def _list_box(items: Sequence[tree.Item]) -> Sequence[tree.Block]:
+    return (tree.Group((tree.Bullets(items),), "disagreement", DISAGREEMENT),) if items else ()
 
 
-def _list_slots(answer: Answer, found: Mapping[Verdict, str] | None = None) -> Sequence[Block]:
+def _list_slots(answer: Answer, found: Mapping[Verdict, str] | None = None) -> Sequence[tree.Block]:
     rows = [
         (
             (name,),
             _join_values(slot),
-            (Text(phrases.describe_slot(slot, found), f"badge {slot.status}"),),
+            (tree.Text(phrases.describe_slot(slot, found), f"badge {slot.status}"),),
         )
         for name, slot in answer.slots.items()
     ]
-    return (Table(("Fact", "Value", "Status"), rows, "slots"),) if rows else ()
+    return (tree.Table(("Fact", "Value", "Status"), rows, "slots"),) if rows else ()
 
 
-def _join_values(slot: SlotAnswer) -> Parts:
+def _join_values(slot: SlotAnswer) -> tree.Parts:
     """The value of a slot and its alternatives, each with the marks of its sources."""
     between = "; but also: " if phrases.is_disputed(slot) else "; "
     parts = [
         part
         for value, numbers in phrases.list_values(slot)
-        for part in (between, value, *((" ", Marks(numbers)) if numbers else ()))
+        for part in (between, value, *((" ", tree.Marks(numbers)) if numbers else ()))
     ]
     return parts[1:]
 
@@ -239,15 +226,15 @@ def _join_values(slot: SlotAnswer) -> Parts:
 # --- sources -------------------------------------------------------------------------------------
 
 
-def _list_sources(citations: Iterable[Citation], *, is_short: bool = False) -> Sequence[Block]:
+def _list_sources(citations: Iterable[Citation], *, is_short: bool = False) -> Sequence[tree.Block]:
     """The sources by their numbers, each with its quotes."""
     by_source = phrases.group_by_source(citations)
     return [_make_source(n, quotes, is_short) for n, quotes in by_source.items()]
 
 
-def _make_source(number: int, citations: Sequence[Citation], is_short: bool) -> SourceEntry:
+def _make_source(number: int, citations: Sequence[Citation], is_short: bool) -> tree.SourceEntry:
     first = citations[0]
     limits = phrases.describe_limits(first)
     about = f"{limits} was read" * bool(limits) if is_short else phrases.describe_source(first)
-    quotes = [Quotation(one.quote, one.link, one.place, one.match) for one in citations]
-    return SourceEntry(number, first.title, first.url, about, quotes)
+    quotes = [tree.Quotation(one.quote, one.link, one.place, one.match) for one in citations]
+    return tree.SourceEntry(number, first.title, first.url, about, quotes)

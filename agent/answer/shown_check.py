@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from agent.answer import tree
 from agent.answer.check import FAILING, CheckResult, ClaimCheck
-from agent.answer.tree import (
-    Block,
-    Bullets,
-    Group,
-    Item,
-    PagePart,
-    Parts,
-    Prose,
-    Quotation,
-    Shown,
-    SourceEntry,
-    Text,
-)
 from agent.state.reports import CheckVerdict
 
 
@@ -41,37 +29,41 @@ VERDICTS: dict[CheckVerdict, VerdictWords] = {
 ORDER = tuple(VERDICTS)
 
 
-def show_check(result: CheckResult) -> Shown:
+def show_check(result: CheckResult) -> tree.Shown:
     """The check as a page: a row for each paragraph of the report, its quotes beside it."""
     report = result.report
-    badge = Text(_summarize(result), f"badge {'complete' if result.ok else 'error'}")
-    remedy = [Prose((result.error["remedy"],), "trouble")] if result.error else []
+    badge = tree.Text(_summarize(result), f"badge {'complete' if result.ok else 'error'}")
+    remedy = [tree.Prose((result.error["remedy"],), "trouble")] if result.error else []
     sources = [
-        SourceEntry(one.id, one.title, one.url, "read" if one.read else f"not read: {one.reason}")
+        tree.SourceEntry(
+            one.id, one.title, one.url, "read" if one.read else f"not read: {one.reason}"
+        )
         for one in result.sources
     ]
-    return Shown(
+    return tree.Shown(
         (report.title or report.name if report else "") or "A report",
-        head=(Prose((badge,)), Prose((_tally(result),), "quiet"), *remedy),
+        head=(tree.Prose((badge,)), tree.Prose((_tally(result),), "quiet"), *remedy),
         sections=(
-            PagePart("The report", [_show_row(row, result) for row in _cut_rows(result)], "report"),
-            PagePart("Sources", sources, "sources"),
-            PagePart("Warnings", _list_warnings(result), "warnings"),
+            tree.PagePart(
+                "The report", [_show_row(row, result) for row in _cut_rows(result)], "report"
+            ),
+            tree.PagePart("Sources", sources, "sources"),
+            tree.PagePart("Warnings", _list_warnings(result), "warnings"),
         ),
     )
 
 
-def show_check_on_terminal(result: CheckResult) -> Shown:
+def show_check_on_terminal(result: CheckResult) -> tree.Shown:
     """The check for a terminal: the marked report, then what does not hold, the worst first."""
     worst = sorted(result.claims, key=lambda claim: ORDER.index(claim.verdict))
     rows = [_mark_row(row) for row in _cut_rows(result)] if result.claims else []
-    blocks: list[Block] = [
-        Group((Prose((_summarize(result),)), Prose((_tally(result),)))),
-        *map(Prose, rows),
+    blocks: list[tree.Block] = [
+        tree.Group((tree.Prose((_summarize(result),)), tree.Prose((_tally(result),)))),
+        *map(tree.Prose, rows),
         *(_show_problem(claim, result) for claim in worst if claim.verdict != "supported"),
         *_list_warnings(result),
     ]
-    return Shown("", blocks)
+    return tree.Shown("", blocks)
 
 
 def _summarize(result: CheckResult) -> str:
@@ -96,9 +88,9 @@ def _tally(result: CheckResult) -> str:
     return ", ".join(f"{n} {label}" for n, label in counts if n)
 
 
-def _list_warnings(result: CheckResult) -> Sequence[Block]:
-    items = [Item((warning,)) for warning in result.warnings]
-    return (Bullets(items, "warnings"),) if items else ()
+def _list_warnings(result: CheckResult) -> Sequence[tree.Block]:
+    items = [tree.Item((warning,)) for warning in result.warnings]
+    return (tree.Bullets(items, "warnings"),) if items else ()
 
 
 # --- the report ----------------------------------------------------------------------------------
@@ -132,47 +124,47 @@ def _cut_report(result: CheckResult) -> Iterator[_Piece]:
     yield _Piece(text[at:])
 
 
-def _mark_row(row: Sequence[_Piece]) -> Parts:
+def _mark_row(row: Sequence[_Piece]) -> tree.Parts:
     """A line of the report, each claim with its mark behind it."""
     return [part for piece in row for part in _mark(piece)]
 
 
-def _mark(piece: _Piece) -> Parts:
+def _mark(piece: _Piece) -> tree.Parts:
     if piece.claim is None:
         return (piece.text,)
     verdict = piece.claim.verdict
     mark, label = VERDICTS[verdict]
     words = mark if verdict == "supported" else f"{mark} {label}"
-    return (Text(piece.text, f"claim-{verdict}"), " ", Text(words, f"verdict {verdict}"))
+    return (tree.Text(piece.text, f"claim-{verdict}"), " ", tree.Text(words, f"verdict {verdict}"))
 
 
-def _describe(claim: ClaimCheck) -> Prose:
+def _describe(claim: ClaimCheck) -> tree.Prose:
     """The verdict on a claim in words, with what is wrong."""
     mark, label = VERDICTS[claim.verdict]
     reason = f": {claim.reason}" if claim.reason else ""
-    return Prose((Text(f"{mark} {label}{reason}", f"verdict {claim.verdict}"),))
+    return tree.Prose((tree.Text(f"{mark} {label}{reason}", f"verdict {claim.verdict}"),))
 
 
-def _show_row(row: Sequence[_Piece], result: CheckResult) -> Group:
+def _show_row(row: Sequence[_Piece], result: CheckResult) -> tree.Group:
     """A line of the report, and beside it what decides: all that does not hold, or the first."""
     claims = [piece.claim for piece in row if piece.claim]
     worst = sorted(claims, key=lambda claim: ORDER.index(claim.verdict))
     failing = [claim for claim in worst if claim.verdict != "supported"]
     beside = [_show_evidence(claim, result) for claim in failing or worst[:1]]
-    return Group((Prose(_mark_row(row)), Group(beside)), "row")
+    return tree.Group((tree.Prose(_mark_row(row)), tree.Group(beside)), "row")
 
 
-def _show_evidence(claim: ClaimCheck, result: CheckResult) -> Group:
-    quote = [Quotation(claim.quote)] if claim.quote else []
-    link = Text("Open the page at these words", url=claim.link)
+def _show_evidence(claim: ClaimCheck, result: CheckResult) -> tree.Group:
+    quote = [tree.Quotation(claim.quote)] if claim.quote else []
+    link = tree.Text("Open the page at these words", url=claim.link)
     sources = (one for one in result.sources if one.id == claim.source)
-    pages = (Prose((f"[{s.id}] {s.title or s.url} · ", link), "quiet") for s in sources)
-    return Group((_describe(claim), *quote, *pages), "evidence")
+    pages = (tree.Prose((f"[{s.id}] {s.title or s.url} · ", link), "quiet") for s in sources)
+    return tree.Group((_describe(claim), *quote, *pages), "evidence")
 
 
-def _show_problem(claim: ClaimCheck, result: CheckResult) -> Group:
+def _show_problem(claim: ClaimCheck, result: CheckResult) -> tree.Group:
     """A claim that is not confirmed, with the quote that decides."""
     urls = [one.page_url for one in result.sources if one.id == claim.source]
-    source = (Prose((f"  [{claim.source}] {url}",)) for url in urls)
-    quote = (Prose((f"> {claim.quote}",)), *source) if claim.quote else ()
-    return Group((_describe(claim), Group((Prose((claim.text,)), *quote), "inset")))
+    source = (tree.Prose((f"  [{claim.source}] {url}",)) for url in urls)
+    quote = (tree.Prose((f"> {claim.quote}",)), *source) if claim.quote else ()
+    return tree.Group((_describe(claim), tree.Group((tree.Prose((claim.text,)), *quote), "inset")))

@@ -15,22 +15,7 @@ from rich.panel import Panel
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from agent.answer.tree import (
-    Block,
-    Bullets,
-    Heading,
-    Inline,
-    Item,
-    Labels,
-    Marks,
-    Parts,
-    Prose,
-    Quotation,
-    Shown,
-    SourceEntry,
-    Table,
-    Text,
-)
+from agent.answer import tree
 from agent.state.sanitizing import sanitize_for_display
 
 WIDTH = 100  # columns: longer lines are hard to read
@@ -49,11 +34,14 @@ STYLES = {
     "unchecked": "bright_black",
     "unreadable": "bright_black",
     "conflict": "yellow",
+    "good": "green",
+    "bad": "red",
+    "figure": QUIET,
 }
 BULLETS = {"warnings": RichText("! ", "yellow"), "lines": RichText("")}
 
 
-def write_text(page: Shown, width: int = WIDTH, *, has_colour: bool = False) -> str:
+def write_text(page: tree.Shown, width: int = WIDTH, *, has_colour: bool = False) -> str:
     """The page as lines of at most `width` columns."""
     console = Console(
         file=StringIO(),
@@ -79,7 +67,7 @@ def measure_terminal() -> tuple[int, bool]:
     return terminal.width, terminal.color_system is not None and not terminal.no_color
 
 
-def _render_page(page: Shown) -> Iterator[RenderableType]:
+def _render_page(page: tree.Shown) -> Iterator[RenderableType]:
     """What stands under each other, a blank line between two."""
     if page.title:
         yield _plain(page.title, "strong")
@@ -90,26 +78,28 @@ def _render_page(page: Shown) -> Iterator[RenderableType]:
         yield from map(_render, section.blocks)
 
 
-def _render(block: Block) -> RenderableType:
+def _render(block: tree.Block) -> RenderableType:
     match block:
-        case Heading(text=text):
+        case tree.Heading(text=text):
             return _plain(text, "strong")
-        case Prose(parts=parts, role=role):
+        case tree.Prose(parts=parts, role=role):
             return _plain("", role).join([_join(parts)])
-        case Bullets():
+        case tree.Bullets():
             return Group(*_render_items(block.items, BULLETS.get(block.role, RichText("• "))))
-        case Table():
+        case tree.Table():
             return _render_table(block)
-        case Labels(pairs=pairs):
+        case tree.Labels(pairs=pairs):
             return Group(*(_join((f"{label}: ", text)) for label, text in pairs))
-        case Quotation(text=text):
+        case tree.Quotation(text=text):
             return _plain(f"“{text}”")
-        case SourceEntry():
+        case tree.SourceEntry():
             return _render_source(block)
+        case tree.Drawing():
+            return RichText("")
     blocks = Group(*map(_render, block.blocks))
     if block.title:
         return Panel(blocks, title=block.title, title_align="left", style=STYLES["warn"])
-    return Padding(blocks, (0, 0, 0, 2)) if block.role == "inset" else blocks
+    return Padding(blocks, (0, 0, 0, 2), expand=False) if block.role == "inset" else blocks
 
 
 def _plain(text: str, role: str = "") -> RichText:
@@ -118,27 +108,28 @@ def _plain(text: str, role: str = "") -> RichText:
     return RichText(sanitize_for_display(text), style)
 
 
-def _join(parts: Parts) -> RichText:
+def _join(parts: tree.Parts) -> RichText:
     return RichText().join(map(_render_inline, parts))
 
 
-def _render_inline(part: Inline) -> RichText:
+def _render_inline(part: tree.Inline) -> RichText:
     match part:
-        case Marks(numbers=numbers):
+        case tree.Marks(numbers=numbers):
             return RichText("".join(f"[{n}]" for n in numbers), "cyan")
-        case Text(text=text, role=role):
+        case tree.Text(text=text, role=role):
             return _plain(f"({text})" if _is_mark(part) else text, role)
     return _plain(part)
 
 
-def _render_items(items: Iterable[Item], bullet: RichText) -> Iterator[RenderableType]:
+def _render_items(items: Iterable[tree.Item], bullet: RichText) -> Iterator[RenderableType]:
     for item in items:
-        yield RichText().join((bullet, _join(item.parts)))
+        yield _plain("", item.role).join((bullet, _join(item.parts)))
         if item.items:
-            yield Padding(Group(*_render_items(item.items, bullet)), (0, 0, 0, 2))
+            inner = Group(*_render_items(item.items, bullet))
+            yield Padding(inner, (0, 0, 0, 2), expand=False)
 
 
-def _render_table(table: Table) -> RichTable:
+def _render_table(table: tree.Table) -> RichTable:
     made = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=QUIET)
     width = max(map(len, (table.head, *table.rows)))
     for head in [*table.head, *[""] * (width - len(table.head))]:
@@ -148,12 +139,12 @@ def _render_table(table: Table) -> RichTable:
     return made
 
 
-def _is_mark(part: Inline) -> bool:
+def _is_mark(part: tree.Inline) -> bool:
     """Whether a part is a verdict in words, for which a table has no room."""
-    return isinstance(part, Text) and part.role.startswith("mark")
+    return isinstance(part, tree.Text) and part.role.startswith("mark")
 
 
-def _render_source(source: SourceEntry) -> Group:
+def _render_source(source: tree.SourceEntry) -> Group:
     """A source: its number and title, its address, and each of its quotes."""
     title = RichText(f"[{source.number}] ".ljust(INDENT), "cyan")
     about = [_plain(source.about, "warn")] if source.about else []

@@ -102,6 +102,12 @@ class Group(NamedTuple):
     title: str = ""
 
 
+class Drawing(NamedTuple):
+    """What only HTML can show. Unlike all other texts it is markup already."""
+
+    markup: str
+
+
 class PagePart(NamedTuple):
     """A part of a page; without blocks it is not shown. `id` names it in HTML.
 
@@ -114,7 +120,9 @@ class PagePart(NamedTuple):
     is_lead: bool = False
 
 
-Block: TypeAlias = "Heading | Prose | Bullets | Table | Labels | Quotation | SourceEntry | Group"
+Block: TypeAlias = (
+    "Heading | Prose | Bullets | Table | Labels | Quotation | SourceEntry | Group | Drawing"
+)
 
 
 class Shown(NamedTuple):

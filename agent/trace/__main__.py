@@ -1,14 +1,12 @@
-"""The trace of a run: a tree on standard output, or a page for a browser. No outside calls."""
+"""The trace of a run: lines on standard output, or a page for a browser. No outside calls."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,14 +16,8 @@ from agent.errors import AgentError, JournalDamaged, JournalError, UsageError, f
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.answer import Answer
     from agent.settings import Settings
-    from agent.trace.values import Mark, Trace
+    from agent.trace.calls import Trace
 
-STYLES: dict[Mark, dict[str, Any]] = {
-    "part": {"bold": True},
-    "good": {"fg": "green"},
-    "bad": {"fg": "red"},
-    "quiet": {"dim": True},
-}
 EPILOG = """\b
 Examples:
   python -m agent.trace monday                    # the name of a run
@@ -45,9 +37,9 @@ def command(run: str, file: Path | None) -> int:
     """
     try:
         shell.require_writable(file)
-        with redirect_stdout(sys.stderr):  # libraries may print; standard output is the tree's
+        with redirect_stdout(sys.stderr):  # libraries may print; standard output is the trace's
             trace = load_trace(_read_settings(), run)
-            text = _format_page(trace) if file else "".join(_format_tree(trace))
+            text = format_page(trace) if file else format_lines(trace)
         if file:
             shell.write_file(file, text)
     except AgentError as error:
@@ -81,8 +73,7 @@ def load_trace(settings: Settings, name: str) -> Trace:
     from agent.outside.recording import read_journal
     from agent.run import research
     from agent.run.begin import journal_path
-    from agent.trace.calls import parse_calls
-    from agent.trace.values import Trace
+    from agent.trace.calls import Trace, parse_calls
 
     path = journal_path(settings, name)
     recording = read_journal(path)
@@ -115,29 +106,23 @@ def _unfinished_reason(answer: Answer) -> str:
     return f"{message}. The run crashed, was stopped, or is still going."
 
 
-def _format_page(trace: Trace) -> str:
-    from agent.trace.page import render_trace
+def format_page(trace: Trace) -> str:
+    """The trace as a page: the answer, a timeline of the calls, and what happened."""
+    from agent.answer.formats import BASE_STYLE, PAGE_STYLE
+    from agent.answer.html_page import write_html
+    from agent.trace.page import show_page
 
-    return render_trace(trace)
+    return write_html(show_page(trace), BASE_STYLE, PAGE_STYLE, "agent.trace/page.css")
 
 
-def _format_tree(trace: Trace) -> Iterator[str]:
-    """The lines of the tree; a terminal gets its width, and colours unless NO_COLOR is set."""
-    from agent.trace.lines import render_lines
-    from agent.trace.tree import build_tree
+def format_lines(trace: Trace) -> str:
+    """The lines; a terminal gets its width, and colours unless NO_COLOR is set."""
+    from agent.answer.text import measure_terminal, write_text
+    from agent.trace.page import show_lines
 
     is_terminal = sys.__stdout__ is not None and sys.__stdout__.isatty()
-    width = shutil.get_terminal_size().columns if is_terminal else None
-    has_colour = is_terminal and not os.environ.get("NO_COLOR")
-    for line, node in render_lines(build_tree(trace), width):
-        yield (_add_style(line, node.mark) if has_colour else line) + "\n"
-
-
-def _add_style(line: str, mark: Mark) -> str:
-    """A line in the style of its mark; the branches before it have none."""
-    text = line.lstrip("│├└─ ")
-    branches = line[: len(line) - len(text)]
-    return branches + click.style(text, **STYLES.get(mark, {}))
+    width, has_colour = measure_terminal() if is_terminal else (100_000, False)
+    return write_text(show_lines(trace), width, has_colour=has_colour)
 
 
 def main() -> None:

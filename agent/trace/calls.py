@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from agent.answer.phrases import format_usd
+from agent.answer.schema import Answer
+from agent.state import Event
 from agent.state.json_data import Json, get_objects, get_path
 
 SUBJECT_KEYS = {"ask": "task", "search": "query", "read": "url"}  # in the request, by kind of call
@@ -29,6 +32,21 @@ class TracedCall(NamedTuple):
     def end(self) -> float:
         return self.start + self.seconds
 
+    @property
+    def id(self) -> str:
+        """The id of its line on the page, to which the timeline links."""
+        return f"call-{self.kind}-{self.key[:16]}"
+
+
+class Trace(NamedTuple):
+    """All that is shown of a run, as replayed from its journal."""
+
+    answer: Answer
+    events: Sequence[Event]
+    calls: Sequence[TracedCall]
+    max_rounds: int  # 0: not known
+    unfinished_reason: str = ""  # why the journal ends early; empty: the run has finished
+
 
 def parse_calls(lines: Iterable[Json]) -> list[TracedCall]:
     """Parse the lines of a journal into calls, in the order in which they ended.
@@ -48,9 +66,7 @@ def _parse_call(line: Json, default_start: float) -> TracedCall:
     attempts = tuple(get_objects(result, "attempts"))
     last_tried = attempts[-1].get("provider", "") if attempts else ""
     service = get_path(result, "model" if kind == "ask" else "provider")
-    input_tokens, output_tokens = (
-        int(_parse_number(get_path(result, key))) for key in ("input_tokens", "output_tokens")
-    )
+    tokens = [_parse_number(get_path(result, f"{way}_tokens")) for way in ("input", "output")]
     usd = get_path(result, "usd")
     is_unpriced = isinstance(result, dict) and "usd" in result and usd is None
     return TracedCall(
@@ -61,7 +77,7 @@ def _parse_call(line: Json, default_start: float) -> TracedCall:
         outcome=str(get_path(line, "error", "outcome") or "ok"),
         start=_parse_number(line["began"]) if "began" in line else default_start,
         seconds=_parse_number(line.get("seconds")),
-        tokens=(input_tokens, output_tokens),
+        tokens=(int(tokens[0]), int(tokens[1])),
         usd=None if is_unpriced else _parse_number(usd),
         attempts=attempts,
     )
@@ -72,36 +88,26 @@ def _parse_number(value: object) -> float:
     return float(value) if isinstance(value, int | float) and 0 <= value < 1e9 else 0.0
 
 
-class CallCost(NamedTuple):
-    """The total cost of some calls."""
-
-    name: str
-    calls: int
-    failed: int
-    tokens: tuple[int, int]  # input and output
-    usd: float | None  # None: a price is not known
-    seconds: float  # the sum of durations, which is more than the elapsed time of concurrent calls
+def format_cost(calls: Sequence[TracedCall]) -> tuple[str, ...]:
+    """The tokens and dollars of some calls; nothing if none were used."""
+    tokens = [sum(call.tokens[way] for call in calls) for way in (0, 1)]
+    prices = [call.usd for call in calls if call.usd is not None]
+    usd = math.fsum(prices) if len(prices) == len(calls) else None
+    is_used = any(tokens) or usd is None or usd > 0
+    return (f"{tokens[0]:,} + {tokens[1]:,} tokens", format_usd(usd)) if is_used else ()
 
 
-def sum_cost(name: str, calls: Sequence[TracedCall]) -> CallCost:
-    """The total cost of some calls, under a name."""
-    prices = [call.usd for call in calls]
-    return CallCost(
-        name=name,
-        calls=len(calls),
-        failed=sum(call.outcome != "ok" for call in calls),
-        tokens=(sum(call.tokens[0] for call in calls), sum(call.tokens[1] for call in calls)),
-        usd=None if None in prices else math.fsum(usd for usd in prices if usd is not None),
-        seconds=math.fsum(call.seconds for call in calls),
-    )
+def format_seconds(seconds: float) -> str:
+    """A duration in seconds, or in milliseconds below a tenth of a second."""
+    return f"{seconds:.1f} s" if seconds >= 0.1 else f"{seconds * 1000:.0f} ms"
 
 
-def sum_costs_by_service(calls: Sequence[TracedCall]) -> list[CallCost]:
-    """The cost of each model, of each search provider, and of all pages, in this order."""
-    groups: dict[tuple[str, str], list[TracedCall]] = {}
+def group_by_service(calls: Sequence[TracedCall]) -> Iterator[tuple[str, list[TracedCall]]]:
+    """The calls of each model, of each search provider, and of all pages, in this order."""
     for kind in SUBJECT_KEYS:
+        groups: dict[str, list[TracedCall]] = {}
         for call in calls:
             if call.kind == kind:
                 name = "pages" if kind == "read" else call.service or kind
-                groups.setdefault((kind, name), []).append(call)
-    return [sum_cost(name, group) for (_, name), group in groups.items()]
+                groups.setdefault(name, []).append(call)
+        yield from groups.items()
