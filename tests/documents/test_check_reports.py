@@ -254,6 +254,7 @@ def test_what_is_no_report_is_refused_in_words(body: bytes) -> None:
         "* " * 20_000 + "a",
         "<ref>" * 20_000,
         "<div>" * 50_000 + "a b c",
+        "<ol>" + "<li>a b c" * 50_000,
         "A" * 300_000 + " [1]",
         "a_" * 50_000,
     ],

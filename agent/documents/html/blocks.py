@@ -20,6 +20,7 @@ _CELL_TAGS = frozenset(("td", "th"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _ROW_LEVEL = 9  # of the head of a table, as a heading
 _MAX_AROUND = 3  # elements around a text, one of which may be the item of a list
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _LINE_BREAKS = re.compile(r"[\n\r]")
 
 
@@ -61,12 +62,18 @@ class _BlockReader:
         self._cells = cells
         self._links = links
         self._starts: dict[Element, int] = {}  # of the links that are open
+        self._numbers: dict[Element, int] = {}  # of the last item of each ordered list
         self._depth = 0  # of cells in cells
 
     def enter(self, node: Element) -> TextBlock | None:
         """Begin an element; returns the block that ends before it."""
         block = self._part(node, node.getparent())
         self._depth += self._is_cell(node)
+        if node.tag == "ol":
+            start = node.get("start", "")
+            self._numbers[node] = (int(start) if _NUMBER.fullmatch(start) else 1) - 1
+        if node.tag == "li" and node.getparent() in self._numbers:
+            self._numbers[node.getparent()] += 1
         if node.tag == "br":
             self.builder.add(" " if self._depth else "\n")
         if node in self._links:
@@ -91,34 +98,23 @@ class _BlockReader:
         elif node.tag in BLOCK_TAGS and self._depth:
             self.builder.separate(LINE)
         elif node.tag in BLOCK_TAGS:
-            kind, number, level = _describe(container)
+            kind, number, level = self._describe(container)
             return self.builder.build(kind, number, level)
         return None
 
-
-def _describe(container: Element | None) -> tuple[BlockKind, int | None, int]:
-    """The kind, number and level of the text in an element."""
-    for element in () if container is None else islice(_lineage(container), _MAX_AROUND):
-        if level := _HEADINGS.get(element.tag):
-            return "heading", None, level
-        if element.tag == "tr":
-            is_head = element.find("td") is None
-            return "heading" if is_head else "row", None, _ROW_LEVEL
-        if element.tag == "li":
-            return "item", _number_of(element), 0
-    return "paragraph", None, 0
+    def _describe(self, container: Element | None) -> tuple[BlockKind, int | None, int]:
+        """The kind, number and level of the text in an element."""
+        for element in () if container is None else islice(_lineage(container), _MAX_AROUND):
+            if level := _HEADINGS.get(element.tag):
+                return "heading", None, level
+            if element.tag == "tr":
+                is_head = element.find("td") is None
+                return "heading" if is_head else "row", None, _ROW_LEVEL
+            if element.tag == "li":
+                return "item", self._numbers.get(element.getparent()), 0
+        return "paragraph", None, 0
 
 
 def _lineage(element: Element) -> Iterator[Element]:
     yield element
     yield from element.iterancestors()
-
-
-def _number_of(item: Element) -> int | None:
-    """The number of an item in an ordered list."""
-    parent = item.getparent()
-    if parent is None or parent.tag != "ol":
-        return None
-    start = str(parent.get("start") or "1")
-    before = sum(1 for _ in item.itersiblings("li", preceding=True))
-    return int(start if start.isdecimal() else 1) + before
