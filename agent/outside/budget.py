@@ -109,10 +109,7 @@ class Budget:
             count = self._recalled_count() + self._reserved_count
             self._check_cap(count + 1 + (0 if last else 1), self._caps.calls, "calls")
             if cost is not None:
-                taken = self._sum_taken(cost, held_back)
-                self._check_cap(taken.tokens, self._caps.tokens, "tokens")
-                self._check_cap(taken.usd, self._caps.usd, "usd")
-                self._under_way.append(cost)
+                self._hold(cost, held_back)
             self._reserved_count += 1
 
     def reserve_cost(self, cost: Cost | None) -> bool:
@@ -123,12 +120,18 @@ class Budget:
         with self._lock:
             if cost is None:
                 return self._caps.usd is None
-            taken, caps = self._sum_taken(cost, self._answer_cost), self._caps
-            is_allowed = (caps.tokens is None or taken.tokens <= caps.tokens) and (
-                caps.usd is None or taken.usd <= caps.usd
-            )
-            self._under_way += [cost] if is_allowed else []
-        return is_allowed
+            try:
+                self._hold(cost, self._answer_cost)
+            except Exhausted:
+                return False
+        return True
+
+    def _hold(self, cost: Cost, held_back: Cost) -> None:
+        """Keep what a call may cost until it is released. Raises Exhausted."""
+        taken = self._sum_taken(cost, held_back)
+        self._check_cap(taken.tokens, self._caps.tokens, "tokens")
+        self._check_cap(taken.usd, self._caps.usd, "usd")
+        self._under_way.append(cost)
 
     def release(self, cost: Cost) -> None:
         """End a call that was reserved with a cost, after its usage is known."""

@@ -43,14 +43,10 @@ def begin_check(report: CitedReport | None, settings: Settings) -> Run:
     if report is None:
         return research("", settings)
     path = settings.replay or (settings.resume and journal_path(settings, settings.resume))
-    if path and has_header(path):
-        _require_same(report, get_path(read_header(path).settings, "report", "text"))
-    return research(check_topic(report), check_settings(report, settings))
-
-
-def _require_same(report: CitedReport, text: object) -> None:
-    if text != report.text:
+    recorded = read_header(path) if path and has_header(path) else None
+    if recorded and get_path(recorded.settings, "report", "text") != report.text:
         raise UsageError(
             "That run is about another report, or about another version of this one.",
             "Leave the report out, or give the run another name.",
         )
+    return research(check_topic(report), check_settings(report, settings))

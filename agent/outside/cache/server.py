@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agent.outside.cache.store import UnusableStore
@@ -21,47 +21,38 @@ class RedisStore:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._lock = threading.Lock()
-        self._client: Redis | None = None
 
     def load(self) -> None:
-        try:
-            import redis  # noqa: F401  (100 ms)
-        except ImportError:
-            raise UnusableStore("it needs `pip install 'llm-research-agent[redis]'`") from None
+        """Import the library (100 ms) and make the client, which connects at its first use."""
+        _ = self._client
 
     def get(self, key: str) -> str | bytes | None:
-        value = self._open_client().get(KEY_PREFIX + key)
+        value = self._client.get(KEY_PREFIX + key)
         return value if isinstance(value, (str, bytes)) else None
 
     def set(self, key: str, text: str, ttl: float) -> None:
-        self._open_client().set(KEY_PREFIX + key, text, px=max(1, round(ttl * 1000)))
+        self._client.set(KEY_PREFIX + key, text, px=max(1, round(ttl * 1000)))
 
     def close(self) -> None:
-        if self._client:
+        if "_client" in vars(self):
             self._client.close()
 
-    def _open_client(self) -> Redis:
-        with self._lock:
-            if self._client is None:
-                self._client = _create_client(self._url)
-            return self._client
-
-
-def _create_client(url: str) -> Redis:
-    from redis import Redis
-    from redis.backoff import NoBackoff
-    from redis.retry import Retry
-
-    if not url.startswith(("redis://", "rediss://")):
-        raise UnusableStore("it has to begin with redis:// or rediss://")
-    no_retry = Retry(NoBackoff(), 0)  # fetching the page takes a second: faster than a retry
-    try:
-        return Redis.from_url(
-            url,
-            socket_connect_timeout=NETWORK_TIMEOUT,
-            socket_timeout=NETWORK_TIMEOUT,
-            retry=no_retry,
-        )
-    except ValueError:
-        raise UnusableStore("it is no address of a Redis server") from None
+    @cached_property
+    def _client(self) -> Redis:
+        try:
+            from redis import Redis
+            from redis.backoff import NoBackoff
+            from redis.retry import Retry
+        except ImportError:
+            raise UnusableStore("it needs `pip install 'llm-research-agent[redis]'`") from None
+        if not self._url.startswith(("redis://", "rediss://")):
+            raise UnusableStore("it has to begin with redis:// or rediss://")
+        try:
+            return Redis.from_url(
+                self._url,
+                socket_connect_timeout=NETWORK_TIMEOUT,
+                socket_timeout=NETWORK_TIMEOUT,
+                retry=Retry(NoBackoff(), 0),  # fetching the page takes a second: as fast
+            )
+        except ValueError:
+            raise UnusableStore("it is no address of a Redis server") from None
