@@ -10,31 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from agent import state
 from agent.evidence.markers import strip_markers
-from agent.state import (
-    Answered,
-    Asked,
-    Blocked,
-    Browsed,
-    Checked,
-    Composed,
-    Decided,
-    Doubted,
-    Event,
-    Failed,
-    Finding,
-    Halted,
-    PageRead,
-    Planned,
-    Queried,
-    Recalled,
-    Reflected,
-    Searched,
-    Started,
-    Understood,
-    Verified,
-    Warned,
-)
 from agent.state.sanitizing import sanitize_for_display
 
 #: The types of frames. `report` and `answer`, or `error`, come once; `end` comes last.
@@ -55,58 +32,58 @@ FrameType = Literal[
 MAX_DETAIL_CHARACTERS = 2000  # characters of a frame's detail, except that of `report` and `answer`
 
 
-def format_event_line(event: Event) -> str:
+def format_event_line(event: state.Event) -> str:
     """An event as `[EVENT] detail`, on one line."""
     return f"[{event.type.upper()}] {sanitize_for_display(describe_event(event))}"
 
 
-def describe_event(event: Event) -> str:  # noqa: C901 - one case an event is clearer than a table
+def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event is clearer than a table
     """The detail of an event, in a few words."""
     match event:
-        case Started():
+        case state.Started():
             strategy = f" ({event.strategy}: {event.reason})" if event.reason else ""
             return event.topic + strategy
-        case Asked():
+        case state.Asked():
             return f"{event.task}: {event.model}"
-        case Planned():
+        case state.Planned():
             queries = " | ".join(f"{sub.query} ({sub.priority})" for sub in event.sub_queries)
             return f"{event.question_type}, {event.search_strategy}: {queries}"
-        case Understood():
+        case state.Understood():
             return event.topic
-        case Queried():
+        case state.Queried():
             return f"round {event.round}: {' | '.join(event.queries)}"
-        case Searched(found=results) | Recalled(found=results):
+        case state.Searched(found=results) | state.Recalled(found=results):
             return f"{results.query}: {len(results.hits)} hits from {results.provider}"
-        case Decided():
+        case state.Decided():
             return f"step {event.step}: {event.action} {event.note}".rstrip()
-        case Browsed():
+        case state.Browsed():
             return f"{len(event.quotes)} helpful passages"
-        case Blocked():
+        case state.Blocked():
             return f"{event.hit.url}: credibility {event.score:g}, not above {event.threshold:g}"
-        case Doubted():
+        case state.Doubted():
             return " | ".join(event.gaps) or "no gaps"
-        case PageRead(page=page):
+        case state.PageRead(page=page):
             return f"{page.url} ({len(page.text)} characters, {page.text_from or page.via})"
-        case Reflected():
+        case state.Reflected():
             return ", ".join(map(_describe_finding, event.findings))
-        case Answered():
+        case state.Answered():
             return strip_markers(event.text)
-        case Verified():
+        case state.Verified():
             counts = Counter(claim.verdict for claim in event.claims)
             verdicts = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
             return f"{verdicts or 'no claims'}; {len(event.dropped)} dropped"
-        case Checked():
+        case state.Checked():
             found = Counter(claim.verdict for claim in event.claims)
             return ", ".join(f"{n} {verdict}" for verdict, n in found.items()) or "no claims"
-        case Failed():
+        case state.Failed():
             return f"{event.what} {event.subject}: {event.message}"
-        case Warned():
+        case state.Warned():
             return event.message
-        case Halted():
+        case state.Halted():
             return event.reason
 
 
-def _describe_finding(finding: Finding) -> str:
+def _describe_finding(finding: state.Finding) -> str:
     """`winner=Argentina`; where sources disagree, the alternatives and all weights as well.
 
     Of several things of one name, each value is told with what it is of.
@@ -121,16 +98,16 @@ def _describe_finding(finding: Finding) -> str:
     return f"{finding.slot}={value}{mark}{weight}{alternatives}"
 
 
-def format_event_json(event: Event) -> str:
+def format_event_json(event: state.Event) -> str:
     """An event as a line of JSON. Of a page's text only the length is in it: `characters`.
 
     The numbers of sources are left out: the answer has its own.
     """
     value: dict[str, Any] = _drop_numbers(event.model_dump(mode="json"))
-    if isinstance(event, PageRead):
+    if isinstance(event, state.PageRead):
         value["page"]["text"] = None
         value["page"]["characters"] = len(event.page.text)
-    if isinstance(event, Composed):
+    if isinstance(event, state.Composed):
         value["text"] = strip_markers(event.text)
     return json.dumps(value, ensure_ascii=False)
 
@@ -145,11 +122,11 @@ def _drop_numbers(value: Any) -> Any:
     return {key: _drop_numbers(item) for key, item in kept.items()}
 
 
-def to_frames(event: Event) -> Iterator[tuple[FrameType, str]]:
+def to_frames(event: state.Event) -> Iterator[tuple[FrameType, str]]:
     """The frames of an event, each with its type and a detail in a few words."""
-    if isinstance(event, Answered):
+    if isinstance(event, state.Answered):
         return  # the answer object is a frame of its own, at the end of the run
-    if isinstance(event, Reflected):
+    if isinstance(event, state.Reflected):
         yield from (("slot", _shorten(_describe_slot(finding))) for finding in event.findings)
         if event.need_more:
             yield "gaps", _shorten(" | ".join(event.new_queries))
@@ -157,7 +134,7 @@ def to_frames(event: Event) -> Iterator[tuple[FrameType, str]]:
         yield _frame_type(event), _shorten(_describe_in_frame(event))
 
 
-def _describe_slot(finding: Finding) -> str:
+def _describe_slot(finding: state.Finding) -> str:
     """`winner: Argentina`; where sources disagree, `winner: Argentina or France (in conflict)`."""
     if finding.of and finding.status == "filled":
         return _describe_finding(finding).replace("=", ": ", 1)
@@ -166,32 +143,32 @@ def _describe_slot(finding: Finding) -> str:
     return f"{finding.slot}: {text}" + (" (in conflict)" if finding.status == "conflict" else "")
 
 
-def _describe_in_frame(event: Event) -> str:
+def _describe_in_frame(event: state.Event) -> str:
     """The detail of an event beside the type of its frame."""
     match event:
-        case Started():
+        case state.Started():
             return event.topic
-        case Verified():
+        case state.Verified():
             return f"sentences checked: {describe_event(event)}"
-        case Failed(stand_in=stand_in):
+        case state.Failed(stand_in=stand_in):
             used = f" Used instead: {stand_in}." if stand_in else ""
             return f"{event.subject}: {event.message}{used}"
     return describe_event(event)
 
 
-def _frame_type(event: Event) -> FrameType:
+def _frame_type(event: state.Event) -> FrameType:
     match event:
-        case Started():
+        case state.Started():
             return "start"
-        case Planned() | Understood() | Queried():
+        case state.Planned() | state.Understood() | state.Queried():
             return "plan"
-        case Searched() | Recalled() | Failed(what="search"):
+        case state.Searched() | state.Recalled() | state.Failed(what="search"):
             return "search"
-        case Blocked() | Failed(what="page", outcome="blocked" | "forbidden"):
+        case state.Blocked() | state.Failed(what="page", outcome="blocked" | "forbidden"):
             return "block"
-        case Doubted():
+        case state.Doubted():
             return "gaps"
-        case PageRead() | Failed(what="page"):
+        case state.PageRead() | state.Failed(what="page"):
             return "fetch"
     return "thinking"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from agent.answer import tree
 from agent.answer.html import (
@@ -64,12 +65,9 @@ def _render_section(section: tree.PagePart) -> Markup:
 
 def _render_content(section: tree.PagePart, heading_id: str) -> Iterator[Markup]:
     yield element("h2", section.heading, id=heading_id)
-    sources = [block for block in section.blocks if isinstance(block, tree.SourceEntry)]
-    yield from (
-        _render(block) for block in section.blocks if not isinstance(block, tree.SourceEntry)
-    )
-    if sources:
-        yield element("ul", *map(_render, sources), class_="sources")
+    for is_list, blocks in groupby(section.blocks, lambda one: isinstance(one, tree.SourceEntry)):
+        shown = join_markup(map(_render, blocks))
+        yield element("ul", shown, class_="sources") if is_list else shown
 
 
 def _render(block: tree.Block) -> Markup:

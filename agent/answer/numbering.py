@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
-from agent.answer.report import ReportAnswer
 from agent.answer.schema import Answer, SlotAnswer
 from agent.evidence.citing import join_claims
-from agent.state import Claim
+from agent.state import Alternative, Claim
 
 Numbers = Mapping[int, int]  # from the number of a source in the run to that in the answer
+CitingT = TypeVar("CitingT", Claim, SlotAnswer, Alternative)
 
 
 def number_sources(answer: Answer) -> dict[int, int]:
@@ -24,42 +25,38 @@ def renumber(answer: Answer, numbers: Numbers) -> Answer:
     """The answer with other numbers for its sources, its citations sorted by them."""
     claims = _renumber_claims(answer.claims, numbers)
     cited = (c.model_copy(update={"id": numbers[c.id]}) for c in answer.citations)
+    report = answer.report
+    if report:
+        sections = tuple(
+            one.model_copy(update={"sentences": _renumber_claims(one.sentences, numbers)})
+            for one in report.sections
+        )
+        conflicts = _renumber_claims(report.conflicts, numbers)
+        report = report.model_copy(update={"sections": sections, "conflicts": conflicts})
     changes = {
         "answer": join_claims(claims) if claims else answer.answer,
         "claims": claims,
         "citations": tuple(sorted(cited, key=lambda c: (c.id, c.start, c.end, c.match))),
         "slots": {name: _renumber_slot(slot, numbers) for name, slot in answer.slots.items()},
-        "report": answer.report and _renumber_report(answer.report, numbers),
+        "report": report,
     }
     return answer.model_copy(update=changes)
 
 
 def _used_numbers(answer: Answer) -> Iterator[int]:
-    for claim in answer.claims:
-        yield from claim.citations
-    for slot in answer.slots.values():
-        yield from _slot_numbers(slot)
-    for claim in _report_claims(answer.report):
+    yield from (n for claim in answer.claims for n in claim.citations)
+    for slot in answer.slots.values():  # those of the value before those of its alternatives
+        others = [n for alternative in slot.alternatives for n in alternative.citations]
+        yield from (n for n in slot.citations if n not in others)
+        yield from (*others, *slot.citations)
+    report = answer.report
+    sentences = [one for section in report.sections for one in section.sentences] if report else []
+    for claim in (*sentences, *(report.conflicts if report else ())):
         yield from claim.citations
     yield from (citation.id for citation in answer.citations)
 
 
-def _slot_numbers(slot: SlotAnswer) -> Iterator[int]:
-    """Those of the value before those of its alternatives."""
-    others = [n for alternative in slot.alternatives for n in alternative.citations]
-    yield from (n for n in slot.citations if n not in others)
-    yield from others
-    yield from slot.citations
-
-
-def _report_claims(report: ReportAnswer | None) -> Iterator[Claim]:
-    if report:
-        for section in report.sections:
-            yield from section.sentences
-        yield from report.conflicts
-
-
-def _renumber_claims(claims: Iterable[Claim], numbers: Numbers) -> tuple[Claim, ...]:
+def _renumber_claims(claims: tuple[Claim, ...], numbers: Numbers) -> tuple[Claim, ...]:
     return tuple(
         claim.model_copy(update={"citations": tuple(numbers[n] for n in claim.citations)})
         for claim in claims
@@ -67,22 +64,11 @@ def _renumber_claims(claims: Iterable[Claim], numbers: Numbers) -> tuple[Claim, 
 
 
 def _renumber_slot(slot: SlotAnswer, numbers: Numbers) -> SlotAnswer:
-    alternatives = tuple(
-        one.model_copy(update={"citations": _sort_numbers(one.citations, numbers)})
-        for one in slot.alternatives
+    alternatives = tuple(_sort_numbers(one, numbers) for one in slot.alternatives)
+    return _sort_numbers(slot, numbers).model_copy(update={"alternatives": alternatives})
+
+
+def _sort_numbers(cited: CitingT, numbers: Numbers) -> CitingT:
+    return cited.model_copy(
+        update={"citations": tuple(sorted(numbers[n] for n in cited.citations))}
     )
-    changes = {"citations": _sort_numbers(slot.citations, numbers), "alternatives": alternatives}
-    return slot.model_copy(update=changes)
-
-
-def _sort_numbers(old: Iterable[int], numbers: Numbers) -> tuple[int, ...]:
-    return tuple(sorted(numbers[n] for n in old))
-
-
-def _renumber_report(report: ReportAnswer, numbers: Numbers) -> ReportAnswer:
-    sections = tuple(
-        section.model_copy(update={"sentences": _renumber_claims(section.sentences, numbers)})
-        for section in report.sections
-    )
-    conflicts = _renumber_claims(report.conflicts, numbers)
-    return report.model_copy(update={"sections": sections, "conflicts": conflicts})

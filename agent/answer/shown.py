@@ -31,11 +31,9 @@ def show_answer(answer: Answer) -> tree.Shown:
         sections=(
             *(_list_report_sections(answer, report) if report else list_sections(answer)),
             tree.PagePart("Checked", _lines(phrases.describe_verdicts(answer)), "checked"),
-            tree.PagePart("Warnings", _list_warnings(answer.warnings), "warnings"),
+            tree.PagePart("Warnings", list_warnings(answer.warnings), "warnings"),
         ),
-        foot=(
-            tree.PagePart("About this run", (tree.Labels(phrases.describe_run(answer)),), "run"),
-        ),
+        foot=(_list_labels("About this run", phrases.describe_run(answer), "run"),),
         has_contents=report is not None,
     )
 
@@ -51,9 +49,7 @@ def show_report(
     confidence = (tree.Text(report.confidence, "strong"), ". ", report.rationale)
     none = _lines(phrases.NO_CONFLICTS if report.compared else phrases.NOT_COMPARED)
     sections = (
-        tree.PagePart(
-            "Methodology", (tree.Labels(phrases.describe_methodology(report)),), "method"
-        ),
+        _list_labels("Methodology", phrases.describe_methodology(report), "method"),
         tree.PagePart("Executive Summary", _list_claims(claims, "answer"), "answer"),
         tree.PagePart("Main Findings", tuple(_list_themes(report)), "findings"),
         tree.PagePart("Conflicting Information", _list_conflicts(report) or none, "conflicts"),
@@ -94,7 +90,7 @@ def show_on_terminal(answer: Answer) -> tree.Shown:
         *(_list_slots(answer, phrases.VALUE_LABELS) if has_values else ()),
         *(_list_short_report(report) if report else ()),
         *([tree.Group((tree.Heading("Sources"), *sources))] if sources else ()),
-        *_list_warnings(warnings, "quiet"),
+        *list_warnings(warnings, "quiet"),
         *_lines(phrases.summarize_run(answer), "quiet"),
     ]
     return tree.Shown(report.title if report else answer.topic, blocks)
@@ -103,6 +99,10 @@ def show_on_terminal(answer: Answer) -> tree.Shown:
 def _list_short_report(report: ReportAnswer) -> Iterator[tree.Block]:
     yield from _list_themes(report)
     yield tree.Prose((tree.Text(f"Confidence: {report.confidence}. ", "strong"), report.rationale))
+
+
+def _list_labels(heading: str, pairs: Sequence[tuple[str, str]], id: str) -> tree.PagePart:
+    return tree.PagePart(heading, (tree.Labels(pairs),), id)
 
 
 def _lines(text: str, role: str = "") -> Sequence[tree.Block]:
@@ -124,7 +124,8 @@ def list_error(answer: Answer) -> Iterator[tree.Block]:
         yield tree.Prose((tree.Text(error.message, "strong"), " ", error.remedy), "trouble")
 
 
-def _list_warnings(warnings: Iterable[str], role: str = "") -> Sequence[tree.Block]:
+def list_warnings(warnings: Iterable[str], role: str = "") -> Sequence[tree.Block]:
+    """What the reader is warned of, a line each."""
     items = tuple(tree.Item((tree.Text(warning, role),)) for warning in warnings)
     return (tree.Bullets(items, "warnings"),) if items else ()
 

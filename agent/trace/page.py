@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent.answer import tree
 from agent.answer.html import Markup, element
-from agent.answer.shown import list_badges, list_error, list_sections
+from agent.answer.shown import list_badges, list_error, list_sections, list_warnings
 from agent.trace.calls import Trace, TracedCall, format_seconds
 from agent.trace.lines import list_parts
 
@@ -26,8 +26,14 @@ def show_page(trace: Trace) -> tree.Shown:
     finished = (*list_badges(trace.answer), *list_error(trace.answer))
     head = (*(unfinished if trace.unfinished_reason else finished), *_list_facts(trace))
     answer = list_sections(trace.answer) if trace.answer.answer else ()
+    warnings = list_warnings(trace.answer.warnings)
     timeline = [tree.Drawing(_draw(trace.calls))] if trace.calls else []
-    parts = (*answer, tree.PagePart("Timeline", timeline, "timeline"), *list_parts(trace))
+    parts = (
+        *answer,
+        tree.PagePart("Warnings", warnings, "warnings"),
+        tree.PagePart("Timeline", timeline, "timeline"),
+        *list_parts(trace),
+    )
     return tree.Shown(trace.answer.topic, head, parts)
 
 
