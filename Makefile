@@ -108,10 +108,10 @@ $(VENV)/dev: $(VENV)/runtime locks/dev.txt
 	@$(call install_lock,locks/dev.txt)
 	@touch $@
 
-# Atheris has wheels for Linux and Python up to 3.13 alone; elsewhere hypothesis draws the inputs.
+# Atheris has wheels for Linux and Python up to 3.13 alone; elsewhere seeds are changed at random.
 $(VENV)/fuzz: $(VENV)/dev locks/fuzz.txt
 	@$(call install_lock,locks/fuzz.txt) 2>/dev/null || \
-		echo "Skipped: atheris does not install here; hypothesis stands in." >&2
+		echo "Skipped: atheris does not install here; seeds are changed at random." >&2
 	@touch $@
 
 $(VENV)/docs: $(VENV)/runtime locks/docs.txt

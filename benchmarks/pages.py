@@ -9,7 +9,6 @@
   follows the scorer's name within sixty characters of one cell. `shown` counts the facts that all
   the text of the page has: the others are spelled differently there.
 - `pdf`: F1 of words (of characters for Korean) against the known text, by file.
-- `hostile`: milliseconds for pages of one to five megabytes made to be slow to read, by a worker.
 
 Rates are per second of CPU, in one thread. The ratios are comparable between machines, the figures
 are not.
@@ -27,14 +26,12 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from agent.documents.body_reader import BodyReader
-from agent.documents.reading import UnreadablePage, read_body
+from agent.documents.reading import read_body
 from agent.documents.worker_process import Body
-from tests.support.hostile_pages import HOSTILE
 
 Reader = Callable[[bytes, str], str]
 HERE = Path(__file__).resolve().parents[1]
@@ -157,10 +154,6 @@ def measure_matches(data: Path) -> dict[str, Any]:
         "matches": sum(map(len, by_page.values())),
         **found,
         "shown": shown,
-        "ratios": {
-            kind: round(found["ours"][kind] / shown[kind], 4)
-            for kind in ("minutes", "referees", "managers")
-        },
     }
 
 
@@ -216,17 +209,6 @@ def measure_pdfs(data: Path) -> dict[str, Any]:
     return {"mean_f1": mean, "f1": found, "files_per_second": round(len(files) / seconds, 1)}
 
 
-def measure_hostile() -> dict[str, float]:
-    seconds = {}
-    reader = BodyReader()
-    for name, page in HOSTILE.items():
-        start = time.perf_counter()
-        with suppress(UnreadablePage):
-            reader.read(Body(page.encode(), "text/html"))
-        seconds[name] = round(1000 * (time.perf_counter() - start))
-    return seconds
-
-
 def main() -> None:
     """Measure everything and print it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -236,7 +218,6 @@ def main() -> None:
         "articles": measure_articles(data),
         "matches": measure_matches(data),
         "pdf": measure_pdfs(data),
-        "hostile": {"ms": measure_hostile()},
     }
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(json.dumps({**report, "peak_rss_mb": peak}, indent=2))

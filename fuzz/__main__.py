@@ -57,7 +57,7 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument("target", nargs="*", help=f"of {', '.join(TARGETS)}; all by default")
     parser.add_argument("--seconds", type=float, default=300, help="for all targets together")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--engine", choices=("atheris", "hypothesis"), default=find_engine())
+    parser.add_argument("--engine", choices=("atheris", "mutations"), default=find_engine())
     options = parser.parse_args()
     if unknown := set(options.target) - set(TARGETS):
         parser.error(f"no target {', '.join(sorted(unknown))}")

@@ -1,4 +1,4 @@
-"""Where inputs come from: atheris, which looks for new code, or hypothesis."""
+"""Where inputs come from: atheris, which looks for new code, or mutations at random."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from fuzz.target import Target, load_target
 
-Engine = Literal["atheris", "hypothesis"]
+Engine = Literal["atheris", "mutations"]
 Execute = Callable[[bytes], None]
 #: One mutation in so many repeats a part of the input, or puts in a word of the format: what is
 #: quadratic shows on long inputs alone, and libFuzzer grows them by single bytes.
@@ -21,8 +21,8 @@ _LIBFUZZER_HANDLERS = "segv bus abrt ill fpe int term xfsz usr1 usr2".split()
 
 
 def find_engine() -> Engine:
-    """Atheris where it is installed (Linux, Python to 3.13), else hypothesis."""
-    return "atheris" if importlib.util.find_spec("atheris") else "hypothesis"
+    """Atheris where it is installed (Linux, Python to 3.13), else mutations."""
+    return "atheris" if importlib.util.find_spec("atheris") else "mutations"
 
 
 def load_instrumented(place: str) -> Target:
@@ -70,37 +70,15 @@ def run_atheris(execute: Execute, target: Target, corpus: Path, seconds: float) 
     atheris.Fuzz()
 
 
-def run_hypothesis(execute: Execute, target: Target, corpus: Path, seconds: float) -> None:
-    """Fuzz with mutations of the seeds and of the saved corpus that hypothesis draws."""
-    from hypothesis import HealthCheck, Phase, given, seed, settings
-    from hypothesis import strategies as st
-
-    ends = time.monotonic() + seconds
+def run_mutations(execute: Execute, target: Target, corpus: Path, seconds: float) -> None:
+    """Fuzz with up to eight mutations of a seed or of a saved input."""
+    ends, chance = time.monotonic() + seconds, random.Random()
     inputs = read_corpus(target, corpus)
-
-    @st.composite
-    def mutated(draw: Any) -> bytes:
-        data: bytes = draw(st.sampled_from(inputs))
-        for number in draw(st.lists(st.integers(0, 2**32), max_size=8)):
-            data = mutate_once(data, target, random.Random(number))
-        return data
-
-    @settings(
-        max_examples=200,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(mutated() | st.binary(max_size=200))
-    def try_once(data: bytes) -> None:
-        if time.monotonic() < ends:
-            execute(data)
-
-    rounds = int(time.time())
     while time.monotonic() < ends:
-        seed(rounds)(try_once)()
-        rounds += 1
+        data = chance.choice(inputs)
+        for _ in range(chance.randrange(9)):
+            data = mutate_once(data, target, chance)
+        execute(data)
 
 
 def read_corpus(target: Target, corpus: Path) -> list[bytes]:

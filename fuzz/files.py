@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import tempfile
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from agent.slots.patterns import compile_pattern, has_match
 from agent.slots.schema import slots_of
 from agent.trace.__main__ import load_trace
 from agent.trace.calls import parse_calls
-from fuzz.target import JSON_WORDS, Target
+from fuzz.target import Target
 
 GOLDEN = Path(__file__).parents[1] / "tests" / "whole" / "golden"
 _FOLDER = Path(tempfile.mkdtemp(prefix="fuzz-files-"))
@@ -90,117 +89,35 @@ def _read_rows(path: Path) -> None:
             continue
 
 
-def _lines(name: str, most: int) -> bytes:
-    """The first lines of a journal, long texts cut: a small one is mutated more often."""
-    lines = (GOLDEN / name).read_bytes().splitlines(keepends=True)
-    return b"".join(lines[:most])
+def _golden(*names: str, lines: int = 30) -> tuple[bytes, ...]:
+    """The first lines of recorded files: a small one is mutated more often."""
+    files = [(GOLDEN / name).read_bytes().splitlines(keepends=True) for name in names]
+    return tuple(b"".join(file[:lines]) for file in files)
 
 
 _NOT_JSON = (ValueError, RecursionError)
-_JOURNAL_WORDS = (
-    *JSON_WORDS,
-    *(
-        f'"{name}": '.encode()
-        for name in "journal run call key request response error began seconds "
-        "halt settings topic at late strategy version".split()
-    ),
-    b"\n",
-)
-
 journal = Target(
     _from_file("journal.jsonl", _read_journal),
-    (_lines("offline.jsonl", 3), _lines("two-round.jsonl", 6), b'{"journal": 1}\n{"halt": "x"}\n'),
     (AgentError, *DAMAGE),
-    _JOURNAL_WORDS,
     50_000,
+    _golden("offline.jsonl", "two-round.jsonl", lines=6),
 )
 trace = Target(
     _from_file("trace.jsonl", _read_trace),
-    (_lines("offline.jsonl", 30), _lines("conflict.jsonl", 30)),
     (AgentError,),
-    _JOURNAL_WORDS,
     50_000,
+    _golden("offline.jsonl", "conflict.jsonl"),
 )
 answer = Target(
     _read_answer,
-    tuple((GOLDEN / name).read_bytes() for name in ("offline.json", "conflict.json")),
     (AgentError, *_NOT_JSON),
-    (*JSON_WORDS, b'"citations": ', b'"slots": ', b'"claims": ', b'"report": ', b'"data": '),
     50_000,
+    _golden("offline.json", "conflict.json", lines=10_000),
 )
-schema = Target(
-    _read_schema,
-    (
-        b'{"type": "object", "properties": {"a": {"type": "string", "pattern": "^a+$"}, '
-        b'"b": {"type": '
-        b'"array", "items": {"type": "object", "properties": {"c": {"type": ["integer", "null"], '
-        b'"minimum": 0}}}}, "d": {"$ref": "#/$defs/e"}}, "$defs": {"e": {"enum": ["x", "y"]}}}',
-        b'{"properties": {"a": {"anyOf": [{"type": "number", "multipleOf": 0.5}, '
-        b'{"type": "null"}]}}}',
-    ),
-    (UsageError, *_NOT_JSON),
-    (
-        *JSON_WORDS,
-        *(
-            f'"{name}": '.encode()
-            for name in "type properties items enum const anyOf allOf oneOf $ref "
-            "$defs pattern format minimum multipleOf required not if".split()
-        ),
-        b'"#/$defs/e"',
-        b'"#"',
-    ),
-)
-pattern = Target(
-    _read_pattern,
-    (b"^(a+)+$\naaaaaaaaaaaaaaaa!", b".*.*.*.*X\nabc", rb"^[A-Z]{2}\d+(?:\.\d{1,3})?$" + b"\nAB12"),
-    (UsageError,),
-    tuple(rb".*|(|)|[|]|\d|\w|\u00e9|{1000}|?:|(?=|\1|+|^|$|\p{L}|[^|\Z|(?i)|-|&&".split(b"|")),
-    5000,
-)
-variables = Target(
-    _from_file(".env", _read_variables),
-    (
-        b"GEMINI_API_KEY=abc\n# comment\nexport MAX_ROUNDS='2'\nSEARCH_PROVIDERS=\"exa, "
-        b'wikipedia" # x\n',
-        b"LANG=de\r\nCACHE_TTL=86400\nUSER_AGENT=${PATH}\n"
-        b"GOOGLE_GEMINI_BASE_URL=http://a.example\n",
-        "\ufeffRATE_LIMITS=gemini=300/1000000\nNAME\n=\n'A'=1\n".encode(),
-    ),
-    (AgentError,),
-    tuple(
-        b"=|'|\"|\n|\\|${|}|#|export |MAX_ROUNDS=|CACHE_TTL=|1e999|_BASE_URL=|nan|,|\0".split(b"|")
-    ),
-)
-topics = Target(
-    _from_file("topics.txt", read_topics),
-    (b'{"id": 1, "topic": "Who won?"}\n"Who lost?"\n', b"Who won?\n\nWho lost?\n"),
-    (AgentError,),
-    (*JSON_WORDS, b'"topic": ', b'"id": ', b"\n", b"\r"),
-)
-table = Target(
-    _from_file("topics.csv", read_topics),
-    (b'id,topic\n1,"Who won, and\nwhen?"\n2,Who lost?\n', b"topic\na\n"),
-    (AgentError,),
-    (b",", b'"', b"\n", b"\r", b'""', b"id", b"topic", b"\0"),
-    300_000,
-)
-questions = Target(
-    _from_file("questions.jsonl", load_questions),
-    (
-        b'{"prompt": "Who won?", "answer": "A"}\n{"question": "Who?", "answers": ["a", "b"]}\n',
-        b'[{"_id": "1", "question": "Q", "answer": "A", "supporting_facts": [["T", 0]], '
-        b'"context": []}]',
-    ),
-    (AgentError,),
-    (*JSON_WORDS, b'"prompt": ', b'"answer": ', b'"supporting_facts": ', b'"context": ', b"\n"),
-)
-rows = Target(
-    _from_file("rows.bytes", _read_rows),
-    (
-        b'{"id": "a", "title": "T", "text": "words", "url": "https://a.example/"}\n{"text": "x"}\n',
-        gzip.compress(b'{"text": "words"}\n' * 3, mtime=0),
-        gzip.compress(b'{"text": "words"}\n' * 3, mtime=0)[:10] + b"\xff" * 20,  # broken inside
-    ),
-    (),
-    (*JSON_WORDS, b'"text": ', b'"id": ', b"\n"),
-)
+schema = Target(_read_schema, (UsageError, *_NOT_JSON))
+pattern = Target(_read_pattern, (UsageError,), longest=5000)
+variables = Target(_from_file(".env", _read_variables), (AgentError,))
+topics = Target(_from_file("topics.txt", read_topics), (AgentError,))
+table = Target(_from_file("topics.csv", read_topics), (AgentError,), longest=300_000)
+questions = Target(_from_file("questions.jsonl", load_questions), (AgentError,))
+rows = Target(_from_file("rows.bytes", _read_rows))

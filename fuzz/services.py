@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gzip
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -28,7 +27,7 @@ from agent.state import Research
 from agent.steps.synthesize import WriteAnswer
 from agent.strategies.report.gather import Explore
 from agent.strategies.report.tool_calls import find_fault
-from fuzz.target import JSON_WORDS, Target
+from fuzz.target import Target
 from fuzz.wire import LoopbackServer
 from tests.support.search_wire import SERVICES
 
@@ -76,10 +75,8 @@ def _search_target(name: str) -> Target:
         _answer(data)
         return clean_hits(provider().search("Who won the cup?"), SearchOptions())
 
-    seeds = [json.dumps(reply).encode() for reply in (service.good, service.empty)]
-    return Target(
-        read, (*seeds, b'{"error": {"message": "run out of searches"}}4'), (SearchFailed,), WORDS
-    )
+    seeds = tuple(json.dumps(reply).encode() for reply in (service.good, service.empty))
+    return Target(read, (SearchFailed,), seeds=seeds)
 
 
 def _read_rows(data: bytes) -> object:
@@ -112,7 +109,7 @@ def _gemini() -> Gemini:
     return Gemini("a-model", connection, None)
 
 
-def _model_target(model: Callable[[], Any], task: Any, *seeds: object) -> Target:
+def _model_target(model: Callable[[], Any], task: Any) -> Target:
     """A reply is read, validated, and its calls of tools judged: it fits, or is ModelFailed."""
 
     def read(data: bytes) -> None:
@@ -125,10 +122,7 @@ def _model_target(model: Callable[[], Any], task: Any, *seeds: object) -> Target
         for call in getattr(reply, "calls", ()):
             find_fault(call, Research(topic="See https://a.example/"))
 
-    replies = tuple(
-        seed if isinstance(seed, bytes) else json.dumps(seed).encode() for seed in seeds
-    )
-    return Target(read, replies, (ModelFailed,), (*WORDS, *_MODEL_WORDS))
+    return Target(read, (ModelFailed,))
 
 
 def _read_response(data: bytes) -> object:
@@ -144,151 +138,14 @@ def _read_response(data: bytes) -> object:
         downloader.close()
 
 
-WORDS = (
-    *JSON_WORDS,
-    *(
-        f'"{name}": '.encode()
-        for name in "results organic_results link url title snippet date error "
-        "message highlights text query search pages answerBox".split()
-    ),
-    b"https://a.example/",
-    b"http://[",
-)
-_MODEL_WORDS = tuple(
-    f'"{name}": '.encode()
-    for name in "choices message content tool_calls function arguments finish_reason "
-    "usage candidates "
-    "input stop_reason type tool_use "
-    "parts functionCall args finishReason usageMetadata thoughtSignature promptFeedback".split()
-)
-_TEXT = '{"answer": "A won [1].", "citations": [{"source": 1, "quote": "A won"}]}'
-_CALL = {
-    "id": "c1",
-    "type": "function",
-    "function": {"name": "search_web", "arguments": '{"query": "a"}'},
-}
-_USAGE = {"promptTokenCount": 5, "candidatesTokenCount": 3}
-
 serpapi, exa, tavily = map(_search_target, ("serpapi", "exa", "tavily"))
 serper, searxng, wikipedia = map(_search_target, ("serper", "searxng", "wikipedia"))
-duckduckgo = Target(
-    _read_rows,
-    (b'[{"href": "https://a.example/", "title": "T", "body": "S"}]', b"[]"),
-    (SearchFailed,),
-    (*WORDS, b'"href": ', b'"body": '),
-)
-_GROUNDING = {
-    "groundingChunks": [{"web": {"uri": "https://a.example/", "title": "T"}}],
-    "groundingSupports": [{"segment": {"endIndex": 5}, "groundingChunkIndices": [0]}],
-    "webSearchQueries": ["q"],
-}
-google = Target(
-    _read_grounding,
-    (
-        json.dumps(
-            {
-                "candidates": [
-                    {"content": {"parts": [{"text": "A"}]}, "groundingMetadata": _GROUNDING}
-                ]
-            }
-        ).encode(),
-        b'{"promptFeedback": {"blockReason": "SAFETY"}}',
-    ),
-    (SearchFailed,),
-    (*WORDS, b'"groundingMetadata": ', b'"segment": ', b'"web": ', b'"startIndex": -9'),
-)
-openai = _model_target(
-    _openai,
-    WriteAnswer(topic="Who won?"),
-    {
-        "choices": [{"message": {"role": "assistant", "content": _TEXT}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 5, "completion_tokens": 3},
-    },
-    {"error": {"message": "invalid api key", "code": 401}},
-)
-openai_tools = _model_target(
-    _openai,
-    Explore(topic="Who won?"),
-    {"choices": [{"message": {"content": None, "tool_calls": [_CALL, _CALL]}}]},
-    {"choices": [{"message": {"content": '{"calls": [], "text": "done"}'}}]},
-    {"choices": [{"message": {"tool_calls": [{"function": {"name": "search_web"}}]}}]},
-)
-anthropic = _model_target(
-    _anthropic,
-    WriteAnswer(topic="Who won?"),
-    {"content": [{"type": "text", "text": _TEXT}], "usage": {"input_tokens": 5}},
-    {"type": "error", "error": {"type": "invalid_request_error", "message": "schema"}},
-    {"content": [], "stop_reason": "refusal"},
-)
-anthropic_tools = _model_target(
-    _anthropic,
-    Explore(topic="Who won?"),
-    {
-        "content": [
-            {"type": "thinking", "thinking": "", "signature": "s"},
-            {"type": "tool_use", "id": "t", "name": "search_web", "input": {"query": "a"}},
-        ],
-        "stop_reason": "tool_use",
-    },
-    {"content": [{"type": "tool_use", "name": "search_web", "input": 7}]},
-)
-gemini = _model_target(
-    _gemini,
-    WriteAnswer(topic="Who won?"),
-    {
-        "candidates": [
-            {"content": {"parts": [{"text": _TEXT}], "role": "model"}, "finishReason": "STOP"}
-        ],
-        "usageMetadata": _USAGE,
-    },
-    {"promptFeedback": {"blockReason": "SAFETY"}},
-    {"error": {"code": 429, "message": "m", "details": [{"retryDelay": "30s"}]}},
-    9999,
-    b"[" * 5000,
-)
-gemini_tools = _model_target(
-    _gemini,
-    Explore(topic="Who won?"),
-    {
-        "candidates": [
-            {
-                "content": {
-                    "parts": [
-                        {
-                            "functionCall": {
-                                "name": "fetch_page",
-                                "args": {"url": "https://a.example/"},
-                            },
-                            "thoughtSignature": "c2lnbg==",
-                        }
-                    ]
-                }
-            }
-        ]
-    },
-)
-http = Target(
-    _read_response,
-    (
-        b'HTTP/1.1 200 OK\r\nContent-Type: text/html; charset="utf-8"\r\nContent-Length: '
-        b"9\r\n\r\n<p>words\n",
-        b"HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:PORT/other\r\nSet-Cookie: a=b;"
-        b" Path=/; Max-Age=9\r\n"
-        b"Content-Length: 0\r\n\r\n",
-        b"HTTP/1.1 429 Slow\r\nRetry-After: Wed, 21 Oct 2026 07:28:00 GMT\r\n"
-        b"Content-Length: 0\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Disposition: "
-        b"attachment; filename*=UTF-8''a"
-        b"\r\n\r\n5\r\nwords\r\n0\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + gzip.compress(b"<p>words", mtime=0),
-    ),
-    (ReadFailed,),
-    tuple(
-        b"\r\n|: |Content-Encoding: gzip, br\r\n|Location: //|Retry-After: 1e400\r\n|"
-        b"Content-Length: -1\r\n|"
-        b"Transfer-Encoding: chunked\r\n|Set-Cookie: |HTTP/1.1 103 Early\r\n\r\n|"
-        b"Content-Type: |charset=|"
-        b"filename*=|Location: http://127.0.0.1:PORT/|ffffffff\r\n|\xe9|\x00".split(b"|")
-    ),
-    100_000,
-)
+duckduckgo = Target(_read_rows, (SearchFailed,))
+google = Target(_read_grounding, (SearchFailed,))
+openai = _model_target(_openai, WriteAnswer(topic="Who won?"))
+openai_tools = _model_target(_openai, Explore(topic="Who won?"))
+anthropic = _model_target(_anthropic, WriteAnswer(topic="Who won?"))
+anthropic_tools = _model_target(_anthropic, Explore(topic="Who won?"))
+gemini = _model_target(_gemini, WriteAnswer(topic="Who won?"))
+gemini_tools = _model_target(_gemini, Explore(topic="Who won?"))
+http = Target(_read_response, (ReadFailed,), longest=100_000)

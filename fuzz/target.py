@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import importlib
+import tomllib
 from collections.abc import Callable
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
+
+INPUTS = Path(__file__).with_name("inputs.toml")
 
 
 class Target(NamedTuple):
     """A parser. It passes where `read` returns or raises one of `refusals`."""
 
     read: Callable[[bytes], object]
-    seeds: tuple[bytes, ...]
     refusals: tuple[type[BaseException], ...] = ()
-    words: tuple[bytes, ...] = ()  # that a format knows, to put into inputs
     longest: int = 20_000  # bytes of an input
-
-
-#: What JSON is made of, and values that its readers have failed on.
-JSON_WORDS = (
-    *b'{|}|[|]|"|:|,|null|true|-1|1e400|0.1|\\u0000|\\ud800|NaN|"":|[[[[|{"a":|""'.split(b"|"),
-    b"9" * 400,
-)
+    seeds: tuple[bytes, ...] = ()  # beside those of `inputs.toml`
+    words: tuple[bytes, ...] = ()  # that a format knows, to put into inputs
 
 
 def load_target(place: str) -> Target:
-    """The target at a place, as `fuzz.pages:html`."""
+    """The target at a place, as `fuzz.pages:html`, with its seeds and words of `inputs.toml`."""
     module, _, name = place.partition(":")
     target: Target = getattr(importlib.import_module(module), name)
-    return target
+    inputs = tomllib.loads(INPUTS.read_text("utf-8"))
+    own = inputs.get(name, {})
+    words = [word for group in own.get("with", ()) for word in inputs["groups"][group]]
+    return target._replace(
+        seeds=(*target.seeds, *map(_encode, own.get("seeds", ()))),
+        words=tuple(map(_encode, [*words, *own.get("words", ())])),
+    )
+
+
+def _encode(given: Any) -> bytes:
+    return given.encode() if isinstance(given, str) else bytes.fromhex(given["hex"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any
 
@@ -42,23 +41,9 @@ from agent.strategies.report.draft import WriteReport
 from agent.strategies.report.gaps import FindGaps
 from agent.strategies.report.gather import Explore
 from agent.strategies.report.plan import MakePlan
-from fuzz.target import JSON_WORDS, Target
+from fuzz.target import Target
 
 LONGEST = 50_000
-_PROSE = (
-    "The bridge (Pont Neuf) opened on 3 May 1904. It cost $1.5 million, or 1,234,567.89 "
-    'francs; "no '
-    "more\", said Dr. A. B. O'Neil. Argentina won 4–2 on penalties, 3:3 after extra time [1][2].\n"
-    "Die Brücke wurde am 3. Mai 1904 eröffnet. z.B. U.S.A. e.g. 5 % "
-    "中国在2022年12月18日获胜。三百二十一万。\n"
-    "| Team | Goals |\n| A | 3 |\n- item https://a.example/b?c=d#e.\n"
-)
-_WORDS = tuple(
-    "a. |\"|(|)|1,000,|9|sept |O'|...|。|「|May |1904-05-03 |million |twenty-|hundred and |"
-    "4–2 |[1] |Dr. |"
-    "\u0301|\u200b|İ|ß|一万|\n|| |- |$|%|not |never |A|ex-|III |12:30 |-|−|½|٣|१".split("|")
-)
-WORDS = tuple(word.encode() for word in _WORDS if word)
 
 
 def _decode(data: bytes) -> str:
@@ -192,100 +177,13 @@ def _read_reply(data: bytes) -> None:
             continue
 
 
-_REPLY = {
-    "queries": ["a"],
-    "slots": [{"name": "winner", "value": "A", "source": 1, "quote": "A won"}],
-    "answer": "A won [1].",
-    "citations": [{"source": 1, "quote": "A won"}],
-    "action": "search_web",
-    "calls": [{"name": "search_web", "id": "1", "arguments": {"query": "a"}}],
-    "verdicts": [{"claim": 1, "verdict": "supported"}],
-    "sections": [{"heading": "H", "text": "T [1]."}],
-}
-urls = Target(
-    _read_urls,
-    (
-        b"See https://www.A.example:443/b/../c/?utm_source=x&q=%C3%A9#top, or "
-        b"(http://b.example/a_(b)).",
-        "https://例え.jp/パス？q=1。http://[::1]:80/ ftp://a@b:c@d/".encode(),
-    ),
-    (),
-    tuple(b"https://|http://|%|%2F|[|]|@|:|?|&|#|//|..|xn--|:99999|\xe3\x80\x82|;|=".split(b"|")),
-)
-addresses = Target(
-    _read_address,
-    (
-        b"http://127.0.0.1/",
-        b"https://[::ffff:10.0.0.1]/",
-        b"http://2130706433/",
-        b"http://a.example:80/",
-    ),
-    (ReadFailed,),
-    tuple(b"http://|[|]|0x7f|.|:|@|%00|\xe3\x80\x82|1|localhost|::|xn--|%25eth0|\\".split(b"|")),
-    4000,
-)
-text = Target(_read_text, (_PROSE.encode(),), (), WORDS, LONGEST)
-markers = Target(
-    _read_markers,
-    ("A [1, 2], B [1-3] and C [^1] 【4】 [source 5] [1–9999] [1 and 2].".encode(),),
-    (),
-    tuple(b"[1]|[|]|,|-| and |source |^|9999|\xe3\x80\x90|\xe3\x80\x91|0|\xd9\xa3".split(b"|")),
-    LONGEST,
-)
-draft = Target(
-    _read_draft,
-    (_PROSE.encode(), b"# Head\n1. One [1]. 2. Two.[2] [link](http://a.example) ![i](x) **b**"),
-    (),
-    (*WORDS, b"[1]", b"](", b"# ", b"1. ", b"![", b"**"),
-    LONGEST,
-)
-claims = Target(
-    _read_claim,
-    (
-        b"The bridge opened in 1904.\nIt was opened on 3 May 1904, not 1905.\nIt cost 1.5 million.",
-        "Argentina beat France 4–2.\nArgentina won 4–2 on penalties after 3–3.".encode(),
-        "中国在2022年获胜。\n2022年中国队获胜。".encode(),
-    ),
-    (),
-    WORDS,
-)
-values = Target(
-    _read_values,
-    (
-        b"3 May 1904",
-        b"1,234.5 million",
-        b"yes",
-        b"AB12",
-        b"road",
-        b'[{"minute": "23\'"}]',
-        b"1e400",
-    ),
-    (),
-    (*WORDS, *JSON_WORDS),
-)
-retry_after = Target(
-    _read_wait,
-    (b"120", b"Wed, 21 Oct 2026 07:28:00 GMT", b"1e9", b"-1", b"Wed, 21 Oct 99999 07:28:00 +9999"),
-    (),
-    tuple(b"9|e|nan|inf|-|+9999|GMT|Oct |:|, |_|\xd9\xa3".split(b"|")),
-    2000,
-)
-sanitizing = Target(
-    _clean,
-    (b"\x1b[31mred\x1b[0m\x07 <b>bold</b> &amp; \xe2\x80\xae\xc2\x9d", _PROSE.encode()),
-    (),
-    (b"\x1b[", b"\x1b]", b"<", b">", b"&#", b"\xc2\x9b", b"\xe2\x80\x8f", b"<!--", b"&lt;"),
-    LONGEST,
-)
-replies = Target(
-    _read_reply,
-    (
-        json.dumps(_REPLY).encode(),
-        b"```json\n" + json.dumps(_REPLY).encode() + b"\n```",
-        b"<think>so</think><search>a</search><answer>A [1]</answer>",
-        b'{"claims": [{"n": 1, "supported": true, "why": ""}], "text": "x"}',
-    ),
-    (),
-    (*JSON_WORDS, *(f'"{name}":'.encode() for name in _REPLY), b"<answer>", b"</answer>", b"```"),
-    LONGEST,
-)
+urls = Target(_read_urls)
+addresses = Target(_read_address, (ReadFailed,), longest=4000)
+text = Target(_read_text, longest=LONGEST)
+markers = Target(_read_markers, longest=LONGEST)
+draft = Target(_read_draft, longest=LONGEST)
+claims = Target(_read_claim)
+values = Target(_read_values)
+retry_after = Target(_read_wait, longest=2000)
+sanitizing = Target(_clean, longest=LONGEST)
+replies = Target(_read_reply, longest=LONGEST)

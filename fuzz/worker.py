@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from agent.documents.worker import peak_kilobytes
-from fuzz.engines import Engine, load_instrumented, read_corpus, run_atheris, run_hypothesis
+from fuzz.engines import Engine, load_instrumented, read_corpus, run_atheris, run_mutations
 from fuzz.execution import Executor, limit_memory
 from fuzz.target import load_target
 
@@ -44,7 +44,7 @@ def main(work: Work) -> int:
         return LEAK_STATUS if _has_leak(execute, inputs, seconds) else 0
     for data in inputs:
         execute(data)
-    run = run_atheris if work.engine == "atheris" else run_hypothesis
+    run = run_atheris if work.engine == "atheris" else run_mutations
     run(execute, target, work.corpus, max(1.0, work.until - time.time()))
     return 0
 
@@ -69,7 +69,7 @@ def parse_work(arguments: list[str]) -> Work:
     """What the arguments of the command say."""
     mode, name, place, engine, until, input_seconds, *paths = arguments
     corpus, finds, current = map(Path, paths)
-    is_atheris: Engine = "atheris" if engine == "atheris" else "hypothesis"
+    is_atheris: Engine = "atheris" if engine == "atheris" else "mutations"
     return Work(
         mode, name, place, is_atheris, float(until), int(input_seconds), corpus, finds, current
     )

@@ -55,11 +55,11 @@ def test_a_fault_is_found_and_its_input_is_kept(fault: str, kind: str, tmp_path:
 
 @pytest.mark.slow
 def test_a_refusal_is_no_find_where_there_is_no_atheris(tmp_path: Path) -> None:
-    outcome = fuzz("refuses", "hypothesis", tmp_path)
+    outcome = fuzz("refuses", "mutations", tmp_path)
     assert outcome.executions > 10
     assert not outcome.finds and not outcome.problem
 
 
 def test_a_target_that_cannot_be_loaded_is_told(tmp_path: Path) -> None:
-    outcome = fuzz("is_not_there", "hypothesis", tmp_path)
+    outcome = fuzz("is_not_there", "mutations", tmp_path)
     assert "COULD NOT BE RUN" in str(outcome)

@@ -41,9 +41,9 @@ def _refuse(data: bytes) -> None:
     raise ValueError("as it should")
 
 
-raises = Target(_raise, _SEEDS)
-loops = Target(_loop_in_native_code, _SEEDS)
-waits = Target(_wait, _SEEDS)
-dies = Target(_die, _SEEDS)
-leaks = Target(_leak, _SEEDS)
-refuses = Target(_refuse, _SEEDS, (ValueError,))
+raises = Target(_raise, seeds=_SEEDS)
+loops = Target(_loop_in_native_code, seeds=_SEEDS)
+waits = Target(_wait, seeds=_SEEDS)
+dies = Target(_die, seeds=_SEEDS)
+leaks = Target(_leak, seeds=_SEEDS)
+refuses = Target(_refuse, (ValueError,), seeds=_SEEDS)
