@@ -137,7 +137,9 @@ SWITCHES: dict[str, Switch] = {
         f"{CHOICE}_is_one_witness", always(False), ("extractive", "planted")
     ),
     "what fits what is missing": Switch(f"{CHOICE}_fitting_hits", always([])),
-    "pages that rival": Switch("agent.slots.grounding:find_rivals", always([]), ("planted",)),
+    "pages that rival": Switch(
+        "agent.slots.grounding:find_rivals", always([]), ("planted", "conflicts", "injection")
+    ),
 }
 
 
