@@ -8,10 +8,8 @@ import json
 import os
 import pty
 import re
-import shutil
 import struct
 import subprocess
-import zlib
 from fcntl import ioctl
 from html.parser import HTMLParser
 from pathlib import Path
@@ -49,6 +47,7 @@ from agent.state import (
 )
 from agent.trace.__main__ import format_lines, format_page, load_trace
 from agent.trace.calls import Trace, TracedCall, parse_calls
+from tests.support.browser import Browser
 from tests.support.processes import run_command, start_command
 from tests.support.services import Raw, Services
 from tests.support.thinker import Fact, Thinker
@@ -451,30 +450,19 @@ def test_a_page_stands_alone(journal: Path, tmp_path: Path) -> None:
 # --- a browser -----------------------------------------------------------------------------------
 
 
-def photographed(file: Path, picture: Path, *flags: str) -> tuple[int, ...]:
-    """The colour of the page's first pixel, as Chromium draws it."""
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("no chromium is installed to look at the page with")
-    quiet = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking"
-    quiet += " --disable-component-update --disable-sync --window-size=600,400"
-    profile = f"--user-data-dir={picture.with_suffix('.profile')}"
-    command = [browser, *quiet.split(), profile, f"--screenshot={picture}", *flags, file.as_uri()]
-    subprocess.run(command, capture_output=True, timeout=120, check=True)
-    data = picture.read_bytes()
-    pixels = zlib.decompress(
-        b"".join(re.findall(rb"IDAT(.+?)....(?=....IDAT|....IEND)", data, re.S))
-    )
-    return tuple(pixels[1:4])  # no filter of PNG changes the first pixel
-
-
 @pytest.mark.slow
-def test_a_browser_takes_the_style_in_light_and_dark(journal: Path, tmp_path: Path) -> None:
+def test_a_browser_takes_the_style_in_light_and_dark(
+    browser: Browser, journal: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "lego.html"
     shown("lego", "--html", file, cwd=tmp_path)
-    assert photographed(file, tmp_path / "light.png") == (0xFC, 0xFC, 0xFA)
-    dark = "--blink-settings=preferredColorScheme=0"
-    assert photographed(file, tmp_path / "dark.png", dark) == (0x16, 0x18, 0x1B)
+    with browser.tab(600, 400) as tab:
+        tab.open(file.as_uri())
+        for dark, ground in ((False, "rgb(252, 252, 250)"), (True, "rgb(22, 24, 27)")):
+            tab.set_viewport(600, 400, dark=dark)
+            assert tab.run("getComputedStyle(document.body).backgroundColor") == ground
+            assert tab.run("document.querySelector('svg').getBoundingClientRect().height") > 0
+        assert tab.errors == []
 
 
 def test_a_run_that_is_none_is_an_error(settings: Settings) -> None:
