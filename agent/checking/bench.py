@@ -271,23 +271,15 @@ class Bench:
 
     def _judge_findings(self) -> tuple[Finding, ...]:
         """The findings with the verdict on each value; weighed anew without those that fail."""
-        failed = {claim: q for claim, q in self._value_quotes.items() if self._has_failed(claim)}
-        findings = self._findings
-        if failed:
-            kept = [
-                one
-                for one in self._research.latest_statements()
-                if not any(
-                    one.quote in quotes and _names_value(claim, one.slot, one.value)
-                    for claim, quotes in failed.items()
-                )
-            ]
-            known = self._research
-            findings = make_findings(known.slots, kept, known.sources, known.topic)
+        failed = [value for value in self.values if self.rule(value).verdict in FAILING]
+        if not failed:
+            return tuple(map(self._judge_finding, self._findings))
+        known = self._research
+        lost = {(value.text, quote) for value in failed for quote in self._value_quotes[value]}
+        told = ((one, value_claim(one.slot, one.value).text) for one in known.latest_statements())
+        kept = [one for one, text in told if (text, one.quote) not in lost]
+        findings = make_findings(known.slots, kept, known.sources, known.topic)
         return tuple(map(self._judge_finding, findings))
-
-    def _has_failed(self, value: Claim) -> bool:
-        return self.rule(value).verdict in FAILING
 
     def _judge_finding(self, finding: Finding) -> Finding:
         if finding.value is None:
@@ -312,10 +304,6 @@ def quotes_of_value(value: Scalar, finding: Finding) -> list[Quote]:
     """The quotes of a finding that hold a value; all of them where none does by itself."""
     held = [quote for quote in finding.quotes if holds_value(quote.text, value)]
     return held or list(finding.quotes)
-
-
-def _names_value(claim: Claim, slot: str, value: Scalar) -> bool:
-    return claim.text == value_claim(slot, value).text
 
 
 # --- quotes ---------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 from agent.checking.rules import FEWEST_WORDS, QuotePlace, is_proved
@@ -305,21 +306,16 @@ def missing_words(claim: str, shown: Sequence[str]) -> str:
     At least one of them says something; numbers alone are told otherwise.
     """
     held = {word for text in shown for word in content_words(text)}
-    best: tuple[int, int] = (0, 0)
-    start: int | None = None
-    tokens = list(_WORD.finditer(claim))
-    absent = [bool(w := content_words(t[0])) and not set(w) <= held for t in tokens]
-    for i, token in enumerate([*tokens, None]):
-        is_absent = token is not None and (absent[i] or not content_words(token[0]))
-        if is_absent and start is None:
-            start = i
-        elif not is_absent and start is not None:
-            if sum(absent[start:i]) > sum(absent[slice(*best)]):
-                best = start, i
-            start = None
-    if sum(absent[slice(*best)]) < 1:
-        return ""
-    return claim[tokens[best[0]].start() : tokens[best[1] - 1].end()]
+    read = [(token, set(content_words(token[0]))) for token in _WORD.finditer(claim)]
+    groups = groupby(read, key=lambda one: bool(one[1]) and one[1] <= held)
+    runs = [list(run) for is_held, run in groups if not is_held]
+    best = max(runs, key=_count_telling, default=[])
+    return claim[best[0][0].start() : best[-1][0].end()] if _count_telling(best) else ""
+
+
+def _count_telling(run: Sequence[tuple[re.Match[str], set[str]]]) -> int:
+    """How many words of a run say something."""
+    return sum(bool(words) for _, words in run)
 
 
 def _name_words(name: str) -> list[str]:

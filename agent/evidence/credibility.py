@@ -12,14 +12,13 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from agent.evidence import content_words
 from agent.state import Frozen, Hit
 
 T = TypeVar("T")
-_Rows = list[tuple["Kind", dict[str, Any]]]
 
 #: The threshold at or below which pages are blocked. 0.5 is as specified. 0.2 of the host's own
 #: standing blocks at most 1 of 100 hosts that others rate reliable and a fifth of those that they
@@ -73,37 +72,6 @@ def rate_credibility(query: str, hit: Hit, year: int) -> Credibility:
     )
 
 
-class Screening(NamedTuple, Generic[T]):
-    """The sources that pass a threshold and those that it blocks, each in the given order.
-
-    `note` says so if all would have been blocked and the best passed all the same; else it is "".
-    """
-
-    passed: tuple[tuple[T, Credibility], ...]
-    blocked: tuple[tuple[T, Credibility], ...]
-    note: str = ""
-
-
-def screen_sources(
-    scored: Sequence[tuple[T, Credibility]], threshold: float, spared: int = SPARED
-) -> Screening[T]:
-    """Block sources at or below the threshold; where none is left, the `spared` best pass."""
-    above = {i for i, (_, found) in enumerate(scored) if found.score > threshold}
-    best = sorted(range(len(scored)), key=lambda i: -scored[i][1].score)[: max(1, spared)]
-    chosen = above or set(best)
-    note = "" if above or not scored else _explain_spared(len(chosen), len(scored), threshold)
-    return Screening(
-        tuple(pair for i, pair in enumerate(scored) if i in chosen),
-        tuple(pair for i, pair in enumerate(scored) if i not in chosen),
-        note,
-    )
-
-
-def _explain_spared(chosen: int, total: int, threshold: float) -> str:
-    rest = f"the best {chosen} of {total} were" if total > 1 else "it was"
-    return f"No source scored above {threshold:g} for credibility; {rest} used all the same."
-
-
 class Blocking(NamedTuple):
     """Which pages a report does not read: by the host alone, or by the score as specified.
 
@@ -121,11 +89,20 @@ class Blocking(NamedTuple):
 def find_blocked(
     scored: Sequence[tuple[T, Credibility]], blocking: Blocking
 ) -> tuple[dict[T, float], str]:
-    """What is blocked, each with the score that decides; and a note, as in `Screening`."""
+    """What is blocked, each with the score that decides, in the given order.
+
+    Where the whole score would block all, the `SPARED` best pass. Then a note says so; else "".
+    """
+    most = blocking.threshold
     if blocking.by == "host":
-        return {one: c.domain for one, c in scored if c.domain <= blocking.threshold}, ""
-    screening = screen_sources(scored, blocking.threshold)
-    return {one: c.score for one, c in screening.blocked}, screening.note
+        return {one: c.domain for one, c in scored if c.domain <= most}, ""
+    low = {one: c.score for one, c in scored if c.score <= most}
+    if not low or len(low) < len(scored):
+        return low, ""
+    best = sorted(low, key=low.__getitem__, reverse=True)[:SPARED]
+    rest = f"the best {len(best)} of {len(low)} were" if len(low) > 1 else "it was"
+    note = f"No source scored above {most:g} for credibility; {rest} used all the same."
+    return {one: score for one, score in low.items() if one not in best}, note
 
 
 # --- the domain part ---------------------------------------------------------------------------
@@ -208,16 +185,14 @@ class _Table(NamedTuple):
 @cache
 def _load_table() -> _Table:
     text = files("agent.evidence").joinpath("domains.toml").read_text("utf-8")
-    rows: _Rows = [(Kind(row["score"], row["reason"]), row) for row in tomllib.loads(text).values()]
-    return _Table(
-        {host: kind for kind, row in rows for host in row.get("hosts", "").split()},
-        _load_patterns("look", rows),
-        _load_patterns("path", rows),
+    rows = [(Kind(row["score"], row["reason"]), row) for row in tomllib.loads(text).values()]
+    looks, paths = (
+        [(re.compile(row[key], re.X), kind) for kind, row in rows if key in row]
+        for key in ("look", "path")
     )
-
-
-def _load_patterns(key: str, rows: _Rows) -> list[tuple[re.Pattern[str], Kind]]:
-    return [(re.compile(row[key], re.X), kind) for kind, row in rows if key in row]
+    return _Table(
+        {host: kind for kind, row in rows for host in row.get("hosts", "").split()}, looks, paths
+    )
 
 
 # --- the other parts ---------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from agent.evidence.language import language_of
@@ -52,13 +52,18 @@ def ranked_spans(text: str, query: str, length: int) -> list[Span]:
     folded = (text[start:end].casefold() for start, end in blocks)
     found = [sum(word in block for word in words) for block in folded]
     order = sorted(range(1, len(blocks)), key=lambda i: -found[i])
-    spans: list[Span] = []
-    for i in sorted([0, *order[: length // BLOCK]]):
-        if spans and spans[-1][1] == blocks[i][0]:
-            spans[-1] = (spans[-1][0], blocks[i][1])
+    return join_spans([blocks[i] for i in sorted([0, *order[: length // BLOCK]])])
+
+
+def join_spans(spans: Iterable[Span], gap: int = 0) -> list[Span]:
+    """Sorted spans, those as one that stand at most `gap` characters apart."""
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and start - joined[-1][1] <= gap:
+            joined[-1] = (joined[-1][0], end)
         else:
-            spans.append(blocks[i])
-    return spans
+            joined.append((start, end))
+    return joined
 
 
 def ranked_text(text: str, query: str, length: int) -> str:

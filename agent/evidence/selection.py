@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from agent.evidence.quantities import find_years, is_score
-from agent.evidence.ranking import rank_texts, ranked_length, ranked_spans
+from agent.evidence.ranking import join_spans, rank_texts, ranked_length, ranked_spans
 from agent.evidence.sentences import PASSAGE, Span, split_sentences
 from agent.evidence.tokens import estimate_tokens
 from agent.evidence.words import content_words, fold
@@ -266,20 +266,10 @@ def _excerpts(
             {span for s, piece in pieces if s.n == source.n for span in _shown_spans(piece)}
         )
         if spans or source.n in same:
-            texts = [source.page.text[a:b] for a, b in _join_spans(spans)]
+            # neighbours are one, so that a quote may run across their border
+            texts = [source.page.text[a:b] for a, b in join_spans(spans, gap=2)]
             excerpts.append(Excerpt.of(source, texts, None if spans else same[source.n]))
     return tuple(excerpts)
-
-
-def _join_spans(spans: list[Span]) -> list[Span]:
-    """Merge neighbouring spans, so that a quote may run across their border."""
-    joined: list[Span] = []
-    for start, end in spans:
-        if joined and start - joined[-1][1] <= 2:
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-    return joined
 
 
 def render_sources(excerpts: Iterable[Excerpt]) -> str:

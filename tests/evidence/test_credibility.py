@@ -15,7 +15,6 @@ from agent.evidence.credibility import (
     find_blocked,
     host_owner,
     rate_credibility,
-    screen_sources,
 )
 from agent.state import Hit
 from evals.credibility import RatedDomain, auc, gain, half, load, measure
@@ -129,19 +128,16 @@ def scored(*scores: float) -> list[tuple[str, Credibility]]:
     return [(chr(97 + i), Credibility(score=score, **parts)) for i, score in enumerate(scores)]
 
 
-def names(pairs: tuple[tuple[str, Credibility], ...]) -> str:
-    return "".join(name for name, _ in pairs)
-
-
 def test_a_threshold_blocks_at_or_below_and_keeps_the_order() -> None:
-    found = screen_sources(scored(0.5, 0.9, 0.2, 0.51), 0.5)
-    assert (names(found.passed), names(found.blocked), found.note) == ("bd", "ac", "")
+    blocked, note = find_blocked(scored(0.5, 0.9, 0.2, 0.51), Blocking("source-design", 0.5))
+    assert (list(blocked.items()), note) == ([("a", 0.5), ("c", 0.2)], "")
 
 
 def test_a_threshold_never_leaves_nothing_and_says_so() -> None:
-    found = screen_sources(scored(0.1, 0.4, 0.2, 0.5, 0.4), 0.5)
-    assert (names(found.passed), names(found.blocked)) == ("bde", "ac")
-    assert "above 0.5" in found.note and "the best 3 of 5" in found.note
+    found = scored(0.1, 0.4, 0.2, 0.5, 0.4)
+    blocked, note = find_blocked(found, Blocking("source-design", 0.5))
+    assert list(blocked.items()) == [("a", 0.1), ("c", 0.2)]
+    assert "above 0.5" in note and "the best 3 of 5" in note
 
 
 def test_a_report_blocks_by_the_host_alone_or_as_specified() -> None:
@@ -155,19 +151,20 @@ def test_a_report_blocks_by_the_host_alone_or_as_specified() -> None:
 
 
 def test_nothing_given_is_nothing_blocked() -> None:
-    assert screen_sources([], 0.5) == ((), (), "")
+    assert find_blocked([], Blocking("source-design", 0.5)) == ({}, "")
 
 
-@given(st.lists(st.floats(0, 1)), st.floats(0, 1), st.integers(-1, 9))
+@given(st.lists(st.floats(0, 1)), st.floats(0, 1))
 def test_what_passes_is_never_worse_than_what_is_blocked(
-    scores: list[float], threshold: float, spared: int
+    scores: list[float], threshold: float
 ) -> None:
-    found = screen_sources(scored(*scores), threshold, spared)
-    assert sorted(found.passed + found.blocked, key=str) == sorted(scored(*scores), key=str)
-    assert bool(found.passed) == bool(scores)
-    worst = min((one.score for _, one in found.passed), default=1.0)
-    assert all(one.score <= worst for _, one in found.blocked)
-    assert bool(found.note) == (bool(scores) and max(scores) <= threshold)
+    given_scores = scored(*scores)
+    blocked, note = find_blocked(given_scores, Blocking("source-design", threshold))
+    passed = [one.score for name, one in given_scores if name not in blocked]
+    assert len(passed) + len(blocked) == len(scores) and bool(passed) == bool(scores)
+    assert blocked == {name: one.score for name, one in given_scores if name in blocked}
+    assert all(score <= min(passed) for score in blocked.values())
+    assert bool(note) == (bool(scores) and max(scores) <= threshold)
 
 
 # --- the data file, and what is measured with it -----------------------------------------------
