@@ -12,9 +12,8 @@ from agent.state import (
     Planned,
     Queried,
 )
-from agent.trace.__main__ import load_trace
-from agent.trace.lines import render_lines as branches
-from agent.trace.tree import build_tree
+from agent.trace.__main__ import format_lines, load_trace
+from agent.trace.lines import list_parts
 from tests.support.report_runs import (
     BORN,
     FIRM,
@@ -154,9 +153,9 @@ def test_a_trace_of_a_report(world: Services, settings: Settings) -> None:
     """Every call stands in its round, and plan, gaps and blocks are told."""
     _, answer = run_checked_report(TOPIC, settings)
     assert answer.run
-    shown = build_tree(load_trace(settings, answer.run.id))
-    text = "\n".join(line for line, _ in branches(shown, None))
-    parts = [node.label for node in shown.children]
+    shown = load_trace(settings, answer.run.id)
+    text = format_lines(shown)
+    parts = [part.heading for part in list_parts(shown) if part.blocks]
     assert parts == ["Plan", "Round 1", "Round 2", "Answer", "Cost"]  # nothing is left over
     assert "plan: factual, breadth-first" in text and "gap: the city" in text
     assert "blocked: " in text and "credibility 0.16" in text

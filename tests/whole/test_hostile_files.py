@@ -43,10 +43,7 @@ from agent.state.json_data import MAX_DEPTH, InvalidJson, Json, parse_json
 from agent.state.sanitizing import sanitize_line
 from agent.steps.synthesize import WriteAnswer
 from agent.strategies.report.gather import Explore
-from agent.trace.__main__ import load_trace
-from agent.trace.lines import render_lines
-from agent.trace.page import render_trace
-from agent.trace.tree import build_tree
+from agent.trace.__main__ import format_lines, format_page, load_trace
 from tests.whole.golden.__main__ import FOLDER
 
 EXAMPLES = int(os.environ.get("HOSTILE_EXAMPLES", "20"))
@@ -166,8 +163,8 @@ Door = Callable[[Path], None]
 
 def trace(path: Path) -> None:
     shown = load_trace(Settings(), str(path))
-    list(render_lines(build_tree(shown), 80))
-    render_trace(shown)
+    format_lines(shown)
+    format_page(shown)
 
 
 def replay(path: Path) -> None:
