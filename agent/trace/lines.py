@@ -162,7 +162,8 @@ class EventLines:
             case state.Warned() | state.Halted():
                 yield make_line(event.type, describe_event(event), role="bad")
             case _:
-                yield make_line(event.type.replace("_", " "), describe_event(event))
+                name = {"planned": "plan", "doubted": "gap"}.get(event.type, event.type)
+                yield make_line(name.replace("_", " "), describe_event(event))
 
     def _take(
         self, kind: str, subject: str, attempts: Sequence[state.Attempt] | None = None
