@@ -325,6 +325,8 @@ def test_a_model_that_is_down_is_one_line(world: Services, tmp_path: Path) -> No
     ):
         lines = [line for line in re.split(r"[\r\n]+", said.err) if "Warning" in line]
         assert len(lines) == 1 and "gemini-3.8-flash" in lines[0]
+    told = json.loads(said.out)
+    assert told["degraded"] and told["status"] == "complete"
 
 
 def test_the_only_model_that_is_down_is_one_line_too(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import BaseSchema, Case, GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance as ACCEPTED
 
-from tests.support.web import Web, configure_from
+from tests.support.web import Web
 
 EXAMPLES = 8  # of each operation, good and bad ones
 OPERATIONS = [
@@ -31,14 +30,6 @@ OPERATIONS = [
     ("GET", "/api/runs/{name}/events"),
     ("GET", "/api/runs/{name}/answer"),
 ]
-
-
-@pytest.fixture(scope="module")
-def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
-    folder = str(tmp_path_factory.mktemp("fuzz"))
-    environment = {"RUNS_DIR": f"{folder}/runs", "CACHE_DIR": f"{folder}/cache"}
-    with Web(configure_from(environment, offline=True)) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

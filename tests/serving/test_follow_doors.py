@@ -109,16 +109,6 @@ def test_a_run_that_goes_on_is_not_followed_yet(web: Web, world: Services) -> No
     assert followed.status_code == 200
 
 
-def test_a_token_is_asked_for(world: Services, tmp_path: Path) -> None:
-    environment = world.environment(tmp_path, CACHE_TTL="0", AGENT_API_TOKEN="s3cret")
-    with Web(configure_from(environment)) as web:
-        refused = web.client.post("/api/runs/x/follow", json={"question": FOLLOW_UP})
-        assert refused.status_code == 401
-        web.client.headers["Authorization"] = "Bearer s3cret"
-        path = ask_parent(web, world)
-        assert web.client.post(path, json={"question": FOLLOW_UP}).status_code == 200
-
-
 # --- MCP ------------------------------------------------------------------------------------------
 
 
