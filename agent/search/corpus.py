@@ -130,15 +130,6 @@ class Corpus:
         """The files of the folder that are no documents: of another type, or no regular files."""
         return self._index.unknown_files
 
-    @property
-    def size(self) -> int:
-        """The number of documents."""
-        return self._index.size
-
-    def titles(self) -> tuple[str, ...]:
-        """The titles of the first thousand documents, each once."""
-        return self._index.titles
-
     def search(self, query: str) -> tuple[Hit, ...]:
         """The best `MAX_HITS` documents that match a query. No match is no failure."""
         self._wait_for_update()

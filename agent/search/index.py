@@ -30,7 +30,6 @@ RESCAN_SECONDS = 2.0  # between two looks at the files of a folder,
 SLOW_SCAN, SCAN_PAUSES = 0.2, 10  # and so many times as long as a look took that takes longer
 CLOSE_TIMEOUT = 5.0  # seconds for the last commit of an update that is stopped
 MAX_PATIENCE = 1e6  # seconds; more is no limit
-MAX_TITLES = 1000
 AWAY = "it is not there, or holds no document any more; its index is kept"
 
 
@@ -122,17 +121,6 @@ class CorpusIndex:
             "SELECT path, skipped FROM files WHERE skipped NOT IN ('', ?) ORDER BY path", UNFINISHED
         )
         return (*self._folder_faults, *((path or self._root.name, fault) for path, fault in rows))
-
-    @property
-    def titles(self) -> tuple[str, ...]:
-        """The titles of the first `MAX_TITLES` documents, each once, sorted."""
-        if self._is_away:
-            return ()
-        rows = self._fetch(
-            "SELECT DISTINCT title FROM (SELECT title FROM documents LIMIT ?) ORDER BY title",
-            MAX_TITLES,
-        )
-        return tuple(str(title) for (title,) in rows)
 
     @property
     def size(self) -> int:

@@ -25,7 +25,7 @@ from agent.errors import AgentError, Busy, UsageError
 from agent.run.models import make_models
 from agent.search.providers import find_searches
 from agent.server import body, responses
-from agent.server.choices import ChoiceDescriber, Choices
+from agent.server.choices import Choices, describe_choices
 from agent.server.json_route import JsonRoute
 from agent.server.metrics import CONTENT_TYPE, Metrics
 from agent.server.openapi import (
@@ -60,7 +60,6 @@ class Backend:
         self.configure = configure
         self.settings = configure({})
         self.linger = self.settings.api_linger
-        self.choices = ChoiceDescriber(configure)
         self.runs = runs
         self.metrics = metrics
 
@@ -166,7 +165,7 @@ def _add_status_routes(app: FastAPI, backend: Backend) -> None:
     @app.get("/api/choices", responses={401: RUN_REFUSALS[401], 500: REFUSALS[500]})
     def choices() -> Choices:
         """Questions that can be answered here, and what each way to answer takes."""
-        return backend.choices.describe()
+        return describe_choices(backend.configure)
 
     @app.get("/metrics", responses={200: {"content": {"text/plain": {}}}, 401: RUN_REFUSALS[401]})
     def metrics() -> Response:

@@ -26,18 +26,6 @@ def test_every_example_of_the_demo_is_answered_without_a_model(tmp_path: Path) -
     assert {price["usd"]["max"] for price in told["prices"]} == {0.0}
 
 
-def test_examples_of_own_documents_name_what_they_tell_of(tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
-    (corpus / "a.md").write_text("# Northwind Energy\n\nNorthwind Energy makes batteries in Oslo.")
-    (corpus / "b.md").write_text("# Appendix\n\nTables and figures of the year are to be added.")
-    environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
-    with Web(configure_from(environment, offline=True, corpus=corpus)) as web:
-        [example] = web.client.get("/api/choices").json()["examples"]
-        assert example["question"] == "What is Northwind Energy?"
-        assert web.ask(example["question"]).json()["citations"]
-
-
 def test_the_choices_need_the_token_that_runs_need(tmp_path: Path) -> None:
     with Web(configure_from({"RUNS_DIR": str(tmp_path), "AGENT_API_TOKEN": "sesame"})) as web:
         assert web.client.get("/api/choices").status_code == 401
