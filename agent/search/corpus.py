@@ -130,6 +130,11 @@ class Corpus:
         """The files of the folder that are no documents: of another type, or no regular files."""
         return self._index.unknown_files
 
+    @property
+    def size(self) -> int:
+        """The number of documents."""
+        return self._index.size
+
     def search(self, query: str) -> tuple[Hit, ...]:
         """The best `MAX_HITS` documents that match a query. No match is no failure."""
         self._wait_for_update()
