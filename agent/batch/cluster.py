@@ -1,7 +1,6 @@
-"""The Ray engine of a batch: runs in the workers of a cluster.
+"""The Ray engine of a batch: runs in the workers of a cluster; one actor enforces rate limits.
 
 Workers read and write journals under `runs_dir`, which must be a directory that all nodes share.
-Rate limits are counted in the folder of caches: those of nodes that share it hold together.
 If the output of the batch is a URL, each worker downloads the journals of its topics from there
 and uploads them afterwards. When a worker is lost, Ray starts another with the same topics, whose
 runs resume from their journals. Keys are never sent to a worker: it takes them from its own
@@ -10,6 +9,7 @@ environment, and all other settings from the command.
 
 from __future__ import annotations
 
+import os
 import time
 from concurrent.futures import Future
 from functools import cached_property, partial
@@ -22,8 +22,9 @@ from agent.batch.mirror import Mirror
 from agent.batch.topics import Topic
 from agent.errors import AgentError, JournalBusy, NotConfigured, UsageError
 from agent.outside.budget import CallUsage
+from agent.outside.rate_limits import RateLimits, parse_rate_limits
 from agent.run.begin import journal_path
-from agent.run.resources import SharedResources, share_resources
+from agent.run.resources import SharedResources, open_rate_limits, share_resources
 from agent.settings import Settings, load_settings
 from agent.state.json_data import Json
 
@@ -44,19 +45,24 @@ class RayEngine:
         worker lacks a key.
         """
         self._ray = _connect(address)
+        name, settings_json = f"limits-{os.urandom(6).hex()}", _serialize_settings(settings)
+        counter = self._define_actor(
+            CounterActor, _prefer_this_node(self._ray), name=name, max_task_retries=-1
+        )
+        self._counter = counter.remote(settings_json)  # the actor lives as long as this reference
         cpus = int(self._ray.cluster_resources().get("CPU", 1))
         count = max(1, min(concurrency, cpus))
-        worker = self._ray.remote(Worker).options(
-            num_cpus=0,
-            max_concurrency=-(-concurrency // count),
-            max_restarts=-1,
-            max_task_retries=MAX_RETRIES,
-            scheduling_strategy="SPREAD",
+        worker = self._define_actor(
+            Worker, "SPREAD", max_concurrency=-(-concurrency // count), max_task_retries=MAX_RETRIES
         )
-        sent = _serialize_settings(settings)
-        self._workers = [worker.remote(sent, url) for _ in range(count)]
+        self._workers = [worker.remote(settings_json, name, url) for _ in range(count)]
         self._load = [0] * count  # topics in flight by worker
         self._check_workers()
+
+    def _define_actor(self, actor_class: type, strategy: Any, **options: Any) -> Any:
+        return self._ray.remote(actor_class).options(
+            num_cpus=0, max_restarts=-1, scheduling_strategy=strategy, **options
+        )
 
     def _check_workers(self) -> None:
         """Raise before the first topic what would make every topic fail."""
@@ -102,9 +108,10 @@ class RayEngine:
 class Worker:
     """Researches topics in threads of one process of the cluster."""
 
-    def __init__(self, settings: str, url: str | None) -> None:
-        """`settings`: as JSON, without secrets."""
+    def __init__(self, settings: str, counter: str, url: str | None) -> None:
+        """`settings`: as JSON, without secrets; `counter`: the name of the CounterActor."""
         self._sent_settings = Settings.model_validate_json(settings)
+        self._counter = counter
         self._url = url
 
     @cached_property
@@ -116,7 +123,9 @@ class Worker:
 
     @cached_property
     def _resources(self) -> SharedResources:
-        return share_resources(self._settings)
+        rates = parse_rate_limits(self._settings.rate_limits)
+        store, window = ActorCounterStore(self._counter), self._settings.rate_window
+        return share_resources(self._settings, RateLimits(rates, store, window))
 
     @cached_property
     def _mirror(self) -> Mirror | None:
@@ -144,6 +153,44 @@ class Worker:
                 time.sleep(0.5)
 
 
+class CounterActor:
+    """The actor that counts requests for the whole cluster, in the files of its node."""
+
+    def __init__(self, settings: str) -> None:
+        self._limits = open_rate_limits(Settings.model_validate_json(settings))
+
+    def reserve(self, name: str, tokens: int) -> float:
+        """As `CounterStore.reserve`."""
+        return self._limits.store.reserve(name, tokens)
+
+    def report_refusal(self, name: str, seconds: float) -> None:
+        """As `CounterStore.report_refusal`."""
+        self._limits.store.report_refusal(name, seconds)
+
+
+class ActorCounterStore:
+    """A CounterStore whose counters are in the CounterActor of this name."""
+
+    def __init__(self, actor_name: str) -> None:
+        self._actor_name = actor_name
+
+    @cached_property
+    def _actor(self) -> Any:
+        import ray
+
+        return ray.get_actor(self._actor_name)
+
+    def reserve(self, name: str, tokens: int) -> float:
+        """Count a request and return 0, or return after how many seconds to ask again."""
+        import ray
+
+        return float(ray.get(self._actor.reserve.remote(name, tokens)))
+
+    def report_refusal(self, name: str, seconds: float) -> None:
+        """Record that a provider answered with status 429."""
+        self._actor.report_refusal.remote(name, seconds)
+
+
 def _connect(address: str | None) -> Any:
     """Import Ray and connect to the cluster, or start a local one. Raises UsageError."""
     try:
@@ -158,6 +205,15 @@ def _connect(address: str | None) -> Any:
         fault = f"The Ray cluster cannot be reached: {str(error)[:200]}"
         raise UsageError(fault, "Check --address, and that `ray status` answers.") from None
     return ray
+
+
+def _prefer_this_node(ray: Any) -> Any:
+    """A scheduling strategy that puts an actor on the command's node, so that a node that is lost
+    with its workers does not take the counters with it."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    node = ray.get_runtime_context().get_node_id()
+    return NodeAffinitySchedulingStrategy(node_id=node, soft=True)
 
 
 def _blank_secrets() -> dict[str, SecretStr]:

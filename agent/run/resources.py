@@ -30,13 +30,13 @@ class SharedResources(NamedTuple):
     corpus: Corpus | None
 
 
-def share_resources(settings: Settings) -> SharedResources:
+def share_resources(settings: Settings, limits: RateLimits | None = None) -> SharedResources:
     """Resources for all runs with these settings, for as long as the process lives.
 
-    Raises UsageError or NotConfigured for settings
+    Without `limits`, those of `open_rate_limits`. Raises UsageError or NotConfigured for settings
     with which no run could be made.
     """
-    limits = open_rate_limits(settings)
+    limits = limits or open_rate_limits(settings)
     models = [SharedModel(model) for model in make_models(settings)]
     needs_corpus = settings.offline or settings.corpus is not None
     corpus = open_corpus(settings) if needs_corpus else None

@@ -298,6 +298,16 @@ def test_what_hangs_is_told_and_holds_nothing_else(services: Services, tmp_path:
     assert found["corpus"].status == "ok"
 
 
+@pytest.mark.slow
+def test_the_process_ends_although_services_hang(services: Services, tmp_path: Path) -> None:
+    release = threading.Event()
+    services.fault = lambda: Raw(500, "") if release.wait() else None
+    status, value = reported(cwd=tmp_path, environment=services.environment(tmp_path))
+    release.set()
+    assert status == 1
+    assert {row["status"] for row in value["checks"]} >= {"ok", "fail"}
+
+
 # --- the machine -------------------------------------------------------------------------------
 
 
