@@ -25,6 +25,7 @@ from random import Random
 from statistics import median
 from typing import Any
 
+from benchmarks.processes import resident_mb
 from tests.support.cups import Call, finished_calls, serve_cups, topic_lines
 from tests.support.processes import find_ray_workers
 from tests.support.services import GEMINI_KEY, Raw, Services
@@ -171,11 +172,6 @@ def run_command(
 
 def count_rows(out: Path) -> int:
     return out.read_bytes().count(b"\n") if out.exists() else 0
-
-
-def resident_mb(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text("utf-8")
-    return int(status.split("VmRSS:")[1].split()[0]) // 1024
 
 
 def summarize_rows(folder: Path, status: int, summary: dict[str, Any]) -> dict[str, Any]:

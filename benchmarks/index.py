@@ -9,7 +9,6 @@ read by the workers.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import random
 import re
@@ -17,13 +16,15 @@ import resource
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from agent.documents.worker_pool import MAX_FILE_WORKERS, shared_pool
 from agent.search.corpus import Corpus
+from evals.harness import read_rows
+from evals.questions import CORPUS, read_passages
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = ROOT / "tests/documents/files"
@@ -31,13 +32,6 @@ SYNTHETIC, NOTES, OFFICE_FILES = 200_000, 20_000, 2000
 BROKEN = 100  # of so many office files, one is cut short
 QUERIES = 200
 Row = dict[str, Any]
-
-
-def read_rows(file: Path) -> Iterator[Row]:
-    """The rows of a .jsonl or .jsonl.gz file."""
-    opened = gzip.open if file.suffix == ".gz" else open
-    with opened(file, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
 
 
 def write_synthetic_corpus(rows: list[Row], target: Path) -> Path:
@@ -118,20 +112,19 @@ def _worker_row(build_seconds: float) -> Row:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.index")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
-    data = parser.parse_args().data.resolve() / "multihop"
-    if not data.exists():
+    data = parser.parse_args().data.resolve()
+    if not (data / "multihop").exists():
         print(json.dumps({"skipped": f"{data} is not there; name its parent with --data"}))
         return
-    passages = data / "corpus.jsonl.gz"
-    topics = [row["question"] for row in islice(read_rows(data / "questions.dev.jsonl"), QUERIES)]
-    rows = list(read_rows(passages))
+    questions = read_rows(data / "multihop/questions.dev.jsonl")
+    topics, rows = [row["question"] for row in questions[:QUERIES]], list(read_passages(data))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         cache, notes = folder / "cache", write_notes(rows, folder / "notes")
         office = measure(write_office_files(folder / "office"), cache, topics)
         found = {
             "office_files": office | _worker_row(office["build_seconds"]),
-            "passages_23k": measure(passages, cache, topics),
+            "passages_23k": measure(data / CORPUS, cache, topics),
             "documents_200k": measure(
                 write_synthetic_corpus(rows, folder / "big.jsonl"), cache, topics
             ),

@@ -1,4 +1,4 @@
-"""The cost of the journal: a run with and without its file, a line, a sync, loading a long one.
+"""The cost of the journal: a run with and without its file, and loading a long one.
 
 The services answer at once, so that writing has the largest possible share of a run.
 `python -m benchmarks.journal` prints one JSON object.
@@ -14,15 +14,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from agent.outside.journal import Journal, call_key
+from agent.outside.journal import call_key
 from agent.settings import parse_settings
-from agent.state.json_data import Json
 from benchmarks.processes import run_python
 from tests.support.services import Services
 from tests.support.worlds import World, read_journal_lines, run_to_end, two_rounds
 
 PAIRS = 30
-LINES = 300  # written outside a run, with and without a sync after each
 CALLS = 10_000
 #: Kind and characters of each call of a long run: three pages of 8,000, a search, a prompt of 3,000
 #: tokens. 84 MB in all.
@@ -59,20 +57,13 @@ def _measure_runs(folder: Path) -> dict[str, Any]:
             _time_run(world, one)  # imports
         pairs = [(_time_run(world, environment), _time_run(world, nowhere)) for _ in range(PAIRS)]
     journals = list((folder / "runs").iterdir())
-    calls = read_journal_lines(journals[0])[1:]
-    plain, synced = (_line_ms(folder, calls, kind) for kind in ("read", "ask"))
-    asks = sum(call["call"] == "ask" for call in calls)
-    spent = plain * (len(calls) - asks) + synced * asks
     run = 1000 * median(seconds for seconds, _ in pairs)
     return {
-        "calls_of_the_run": len(calls),
+        "calls_of_the_run": len(read_journal_lines(journals[0])) - 1,
         "bytes_of_its_journal": journals[0].stat().st_size,
         "ms_with_the_file": round(run, 1),
         "ms_without": round(1000 * median(seconds for _, seconds in pairs), 1),
         "median_ratio": round(median(one / other for one, other in pairs), 3),
-        "ms_to_write_a_line": round(plain, 3),
-        "ms_with_its_sync": round(synced, 3),
-        "share_of_a_run_percent": round(100 * spent / run, 2),
     }
 
 
@@ -81,20 +72,6 @@ def _time_run(world: World, environment: dict[str, str]) -> float:
     _, answer = run_to_end(world.topic, parse_settings(environment))
     assert answer.status == "complete", answer
     return time.perf_counter() - begun
-
-
-def _line_ms(folder: Path, calls: list[Json], kind: str) -> float:
-    """Median milliseconds to write one line of the sizes of a run; model calls are also synced."""
-    journal = Journal.begin(folder / f"{kind}.jsonl", {})
-    rows = [{**calls[n % len(calls)], "call": kind, "key": str(n)} for n in range(LINES)]
-    times = []
-    for row in rows:
-        begun = time.perf_counter()
-        journal.record(row, write=True)
-        times.append(time.perf_counter() - begun)
-    journal.close()
-    assert not journal.problem
-    return 1000 * median(times)
 
 
 def _measure_loading(path: Path) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 `python -m benchmarks.pages [--data DIR]` prints one JSON object:
 
-- `articles`: 181 real pages against their body text, by the F1 of shingles of four words as in
-  scrapinghub's article-extraction-benchmark; the baseline is plain trafilatura.
 - `matches`: goal minutes, referees and managers of real matches. The page of a match is the
   Wikipedia page of its tournament and group, or knockout stage. A goal counts as kept if its minute
   follows the scorer's name within sixty characters of one cell. `shown` counts the facts that all
@@ -27,7 +25,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from agent.documents.body_reader import BodyReader
 from agent.documents.reading import read_body
@@ -35,19 +33,6 @@ from agent.documents.worker_process import Body
 
 Reader = Callable[[bytes, str], str]
 HERE = Path(__file__).resolve().parents[1]
-
-
-class OverlapCount(NamedTuple):
-    """Shingles in both texts, only in the extracted one, only in the true one."""
-
-    both: int
-    only_read: int
-    only_true: int
-
-    @classmethod
-    def of(cls, true: Counter[Any], found: Counter[Any]) -> OverlapCount:
-        both = (true & found).total()
-        return cls(both, found.total() - both, true.total() - both)
 
 
 def read_ours(body: bytes, url: str) -> str:
@@ -62,55 +47,6 @@ def read_plain(body: bytes, url: str) -> str:
 
     found: Any = trafilatura.bare_extraction(body, url=url, fast=True)
     return found.text or "" if found else ""
-
-
-def count_shingles(text: str) -> Counter[Any]:
-    words = re.findall(r"\w+", text)
-    if not words:
-        return Counter()
-    return Counter(tuple(words[i : i + 4]) for i in range(max(1, len(words) - 3)))
-
-
-def mean_f1(counts: list[OverlapCount]) -> dict[str, float]:
-    precision = statistics.mean(
-        c.both / (c.both + c.only_read) for c in counts if c.both + c.only_read
-    )
-    recall = statistics.mean(
-        c.both / (c.both + c.only_true) for c in counts if c.both + c.only_true
-    )
-    f1 = 2 * precision * recall / (precision + recall)
-    return {"f1": round(f1, 4), "precision": round(precision, 4), "recall": round(recall, 4)}
-
-
-def measure_articles(data: Path) -> dict[str, Any]:
-    truth = json.loads((data / "pages" / "article_ground_truth.json").read_text("utf-8"))
-    folder = data / "pages" / "article_html"
-    pages = [
-        (gzip.decompress((folder / f"{key}.html.gz").read_bytes()), a["url"], a["articleBody"])
-        for key, a in truth.items()
-    ]
-    read_ours(pages[0][0], pages[0][1])  # imports are not measured
-    found = {
-        "ours": _measure_article_reader(pages, read_ours),
-        "plain": _measure_article_reader(pages, read_plain),
-    }
-    return {"pages": len(pages), **found}
-
-
-def _measure_article_reader(
-    pages: list[tuple[bytes, str, str]], reader: Reader
-) -> dict[str, float]:
-    counts, seconds = [], []
-    for body, url, true in pages:
-        start = time.process_time()
-        text = reader(body, url)
-        seconds.append(time.process_time() - start)
-        counts.append(OverlapCount.of(count_shingles(true), count_shingles(text)))
-    return {
-        **mean_f1(counts),
-        "pages_per_second": round(len(pages) / sum(seconds), 1),
-        "p95_ms": round(1000 * sorted(seconds)[int(len(seconds) * 0.95)], 1),
-    }
 
 
 def normalize(text: str) -> str:
@@ -190,6 +126,11 @@ def count_words(text: str) -> Counter[Any]:
     return Counter(re.findall(r"\w" if hangul else r"\w+", text.lower()))
 
 
+def score(true: Counter[Any], found: Counter[Any]) -> float:
+    """F1 of two counts."""
+    return 2 * (true & found).total() / (true.total() + found.total())
+
+
 def measure_pdfs(data: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     start = time.perf_counter()
@@ -200,10 +141,7 @@ def measure_pdfs(data: Path) -> dict[str, Any]:
         known = path.with_suffix(".md")
         if known.exists():
             true = re.sub(r"<!--.*?-->|[|#*`_-]+", " ", known.read_text("utf-8"))
-            count = OverlapCount.of(count_words(true), count_words(text))
-            found[path.stem] = round(
-                2 * count.both / (2 * count.both + count.only_read + count.only_true), 3
-            )
+            found[path.stem] = round(score(count_words(true), count_words(text)), 3)
     seconds = time.perf_counter() - start
     mean = round(statistics.mean(found.values()), 3)
     return {"mean_f1": mean, "f1": found, "files_per_second": round(len(files) / seconds, 1)}
@@ -215,7 +153,6 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=HERE.parent / "shared" / "data")
     data = parser.parse_args().data
     report = {
-        "articles": measure_articles(data),
         "matches": measure_matches(data),
         "pdf": measure_pdfs(data),
     }

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -48,3 +49,11 @@ def median_ratio(pairs: list[tuple[ProcessResult, ProcessResult]]) -> float:
 
 def median_ms(runs: list[ProcessResult]) -> int:
     return round(median(run.seconds for run in runs) * 1000)
+
+
+def resident_mb(pid: int) -> int:
+    """The resident memory of a process; 0 where it has ended."""
+    with suppress(OSError, IndexError):
+        status = Path(f"/proc/{pid}/status").read_text("utf-8")
+        return int(status.split("VmRSS:")[1].split()[0]) // 1024
+    return 0

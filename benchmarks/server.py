@@ -29,6 +29,7 @@ from typing import Any
 
 import httpx2
 
+from benchmarks.processes import resident_mb
 from tests.support.cups import cup_topic, hits, think
 from tests.support.services import Services
 
@@ -195,17 +196,10 @@ def _seconds_of_health(port: int) -> float | None:
 
 def _memory(pid: int) -> tuple[int, int]:
     """The resident memory of a process, alone and with all its descendants, in MB."""
-    own = _resident_mb(pid)
+    own = resident_mb(pid)
     children = Path(f"/proc/{pid}/task").glob("*/children")
     found = [child for file in children for child in file.read_text("ascii").split()]
     return own, own + sum(_memory(int(child))[1] for child in found)
-
-
-def _resident_mb(pid: int) -> int:
-    with suppress(OSError, IndexError):
-        status = Path(f"/proc/{pid}/status").read_text("utf-8")
-        return int(status.split("VmRSS:")[1].split()[0]) // 1024
-    return 0
 
 
 if __name__ == "__main__":

@@ -4,15 +4,13 @@ Area under the ROC curve (AUC) of three short lists of hosts (*plain*) and of ou
 of ratings, in two halves drawn by the SHA-1 of the domain: *tune* may be looked at while patterns
 and scores are changed, *report* is unseen. *unlisted* are the domains on no list of ours, which are
 scored by patterns alone. *blocked*: the share of reliable and of other domains that a report does
-not read if it blocks hosts of a standing at or below a limit. The gain has a bootstrap interval of
-95 %.
+not read if it blocks hosts of a standing at or below a limit.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -22,13 +20,9 @@ from typing import Any, NamedTuple
 from agent.evidence.credibility import host_kind, is_listed
 from evals.harness import Bench, Evaluation, Table, count, main, read_rows, share, size
 
-RESAMPLES = 2000
-
-#: Community ratings alone, and with the classes that the same project keeps by hand.
+#: Community ratings.
 RATED = ("rspGenerallyReliable",)
 DISCOURAGED = ("rspGenerallyUnreliable", "rspDeprecated", "rspBlacklisted")
-NEWS = ("news",)
-WEAK = ("predatory", "tabloids", "satire", "editable", "press", "social", "blogs", "community")
 
 #: The plain formula, which is the baseline: three short lists of hosts.
 MAJOR = frozenset(
@@ -103,19 +97,6 @@ def auc(outcomes: Sequence[Any], score: Callable[[Any], float]) -> float:
     return won / pairs if pairs else 0.5
 
 
-def gain(outcomes: Sequence[Outcome]) -> float:
-    """How much the AUC of our score is above that of the plain one."""
-    return auc(outcomes, lambda one: one.ours) - auc(outcomes, lambda one: one.plain)
-
-
-def gain_interval(outcomes: Sequence[Outcome]) -> tuple[float, float]:
-    """The bootstrap interval of 95 % of the gain."""
-    chance = random.Random(3)
-    drawn = (chance.choices(outcomes, k=len(outcomes)) for _ in range(RESAMPLES))
-    gains = sorted(map(gain, drawn))
-    return gains[RESAMPLES // 40], gains[-RESAMPLES // 40 - 1]
-
-
 def half(domain: str) -> str:
     """The half that a domain belongs to."""
     last = hashlib.sha1(domain.encode(), usedforsecurity=False).digest()[-1]
@@ -125,13 +106,10 @@ def half(domain: str) -> str:
 def load(data: Path) -> Iterator[tuple[str, RatedDomain]]:
     """The domains of each set."""
     folder = data / "credibility"
-    wide = (RATED + NEWS, DISCOURAGED + WEAK)
     for row in load_perennial(folder):
         yield "perennial", row
-    for row in load_citeunseen(folder, RATED, DISCOURAGED):
+    for row in load_citeunseen(folder):
         yield "citeunseen", row
-    for row in load_citeunseen(folder, *wide):
-        yield "citeunseen_wide", row
 
 
 def load_perennial(folder: Path) -> list[RatedDomain]:
@@ -145,12 +123,12 @@ def load_perennial(folder: Path) -> list[RatedDomain]:
     )
 
 
-def load_citeunseen(folder: Path, good: Sequence[str], bad: Sequence[str]) -> list[RatedDomain]:
-    """CiteUnseen's domains of some classes against those of others."""
+def load_citeunseen(folder: Path) -> list[RatedDomain]:
+    """CiteUnseen's domains that are rated reliable against those that are discouraged."""
     lists = json.loads((folder / "citeunseen_domains.json").read_text("utf-8"))
-    rows = [RatedDomain(domain, True) for name in good for domain in lists[name]]
+    rows = [RatedDomain(domain, True) for name in RATED for domain in lists[name]]
     return _drop_contradictions(
-        rows + [RatedDomain(domain, False) for name in bad for domain in lists[name]]
+        rows + [RatedDomain(domain, False) for name in DISCOURAGED for domain in lists[name]]
     )
 
 
@@ -175,7 +153,6 @@ FIGURES = {
     "reliable": count("reliable"),
     "plain AUC": lambda rows: f"{auc(rows, lambda one: one.plain):.3f}",
     "our AUC": lambda rows: f"{auc(rows, lambda one: one.ours):.3f}",
-    "gain": lambda rows: f"{gain(rows):.3f} ({{:.3f}} to {{:.3f}})".format(*gain_interval(rows)),
     **{
         f"{'reliable' if reliable else 'others'} blocked at {limit}": _blocked(limit, reliable)
         for limit in (0.2, 0.3)

@@ -1,27 +1,23 @@
 """What share of a document's text and table cells comes out, by format.
 
-Three documents of 16 paragraphs under headings, each with a table of 12 rows, are written as HTML,
-CSV, JSON and source code, and made into every other format by pandoc and LibreOffice, which have to
-be installed; sheets have the table alone. A PDF in two columns has a head, a foot, footnotes and
-divided words, and columns too narrow for the table, whose cells are wrapped; a scanned one is made
-of images of its pages, at 150 dots an inch. *words*: of the document that come out; *not in it*: of
-those that come out; *paragraphs*: word for word on one line; *table rows*: all cells in order on
-one line.
+Three documents of 16 paragraphs under headings, each with a table of 12 rows, are written as HTML
+and CSV, and made into every other format by pandoc and LibreOffice, which have to be installed;
+sheets have the table alone. A PDF in two columns has a head, a foot, footnotes and divided words,
+and columns too narrow for the table, whose cells are wrapped. *words*: of the document that come
+out; *not in it*: of those that come out; *paragraphs*: word for word on one line; *table rows*: all
+cells in order on one line.
 """
 
 from __future__ import annotations
 
 import csv
 import html
-import json
 import re
 import shutil
 import subprocess
 import tempfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from email.message import EmailMessage
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -33,17 +29,15 @@ from evals.questions import read_passages
 
 DOCUMENTS, SECTIONS, PARAGRAPHS, ROWS = 3, 4, 4, 12
 COLUMNS = ("Match", "Date", "Home", "Away", "Score")
-SCANNED, DPI = 1, 150  # documents that are scanned: reading one takes half a minute; its resolution
 MATCHES = "worldcup/matches.dev.jsonl"
-PROGRAMS = ("soffice", "pandoc", "pdftoppm", "tesseract")
+PROGRAMS = ("soffice", "pandoc")
 #: Format -> what makes it.
 MAKERS = {
     **dict.fromkeys("docx odt epub rtf ipynb md pptx".split(), "pandoc"),
     "odp (LibreOffice)": "slides",
-    **{name: name for name in ("html", "eml", "json", "py")},
+    "html": "html",
     **{f"{name} (LibreOffice)": "soffice" for name in ("docx", "odt", "rtf", "pdf")},
     "pdf (two columns)": "columns",
-    "pdf (scanned)": "scan",
     **dict.fromkeys(("csv", "xlsx", "ods"), "sheet"),
 }
 _MARKUP = re.compile(r"[\\`*_<>|$^~\[\]]")  # which Markdown would escape
@@ -112,9 +106,8 @@ def load(data: Path) -> Iterator[Question]:
     """The documents in each format; none where a program is missing."""
     if all(shutil.which(program) for program in PROGRAMS):
         truths = make_truths(data)
-        for name, maker in MAKERS.items():
-            some = truths[:SCANNED] if maker == "scan" else truths
-            yield from (Question(name, truth) for truth in some)
+        for name in MAKERS:
+            yield from (Question(name, truth) for truth in truths)
 
 
 def make_truths(data: Path) -> list[Truth]:
@@ -148,29 +141,6 @@ def write_html(truth: Truth, file: Path) -> None:
     file.write_text("\n".join(parts), encoding="utf-8")
 
 
-def write_mail(page: Path) -> Path:
-    """A page as the only text of a message, by the standard library."""
-    message = EmailMessage()
-    message["From"], message["Subject"] = "a@a.example", "A document"
-    message.set_content(page.read_text("utf-8"), subtype="html")
-    target = page.with_suffix(".eml")
-    target.write_bytes(message.as_bytes())
-    return target
-
-
-def write_json(truth: Truth, file: Path) -> None:
-    """A document as one value: its title, its paragraphs, a record for each row."""
-    matches = [dict(zip(COLUMNS, row, strict=True)) for row in truth.rows]
-    value = {"title": "A document", "paragraphs": list(truth.paragraphs), "matches": matches}
-    file.write_text(json.dumps(value, indent=2), encoding="utf-8")
-
-
-def write_code(truth: Truth, file: Path) -> None:
-    """A document as source code: comments, and a tuple for each row."""
-    lines = [f"# {text}" for text in truth.paragraphs] + [f"row = {tuple(r)}" for r in truth.rows]
-    file.write_text("\n".join(lines), encoding="utf-8")
-
-
 def write_columns(truth: Truth, file: Path) -> None:
     """A document in two columns; every fifth paragraph has a footnote."""
     parts = []
@@ -183,45 +153,6 @@ def write_columns(truth: Truth, file: Path) -> None:
     columns = f'<table:table-column table:number-columns-repeated="{len(COLUMNS)}"/>'
     parts.append(f"<table:table>{columns}{table}</table:table>")
     file.write_text(_COLUMNS.format("".join(parts)), encoding="utf-8")
-
-
-def scan(file: Path) -> None:
-    """Replace the pages of a PDF by images of them."""
-    images = [read_pixels(page) for page in draw_pages(file)]
-    objects = [b"<</Type/Catalog/Pages 2 0 R>>"]
-    kids = " ".join(f"{3 + 3 * n} 0 R" for n in range(len(images)))
-    objects.append(f"<</Type/Pages/Kids[{kids}]/Count {len(images)}>>".encode())
-    for n, (width, height, pixels) in enumerate(images):
-        size = f"{72 * width / DPI:.0f} {72 * height / DPI:.0f}"
-        draws = f"q {size.replace(' ', ' 0 0 ')} 0 0 cm /I Do Q".encode()
-        data = zlib.compress(pixels)
-        objects += [
-            f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 {size}]/Contents {4 + 3 * n} 0 R"
-            f"/Resources<</XObject<</I {5 + 3 * n} 0 R>>>>>>".encode(),
-            b"<</Length %d>>stream\n%s\nendstream" % (len(draws), draws),
-            b"<</Type/XObject/Subtype/Image/Width %d/Height %d/ColorSpace/DeviceGray"
-            b"/BitsPerComponent 8/Filter/FlateDecode/Length %d>>stream\n%s\nendstream"
-            % (width, height, len(data), data),
-        ]
-    body = b"".join(b"%d 0 obj\n%s\nendobj\n" % pair for pair in enumerate(objects, 1))
-    file.write_bytes(b"%PDF-1.4\n" + body + b"trailer<</Root 1 0 R>>\n%%EOF")
-
-
-def draw_pages(file: Path) -> list[Path]:
-    """An image of each page of a PDF, in shades of grey (PGM)."""
-    folder = file.parent / "drawn"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    _run("pdftoppm", "-gray", "-r", str(DPI), str(file), str(folder / "page"))
-    return sorted(folder.iterdir())
-
-
-def read_pixels(page: Path) -> tuple[int, int, bytes]:
-    """Width, height and pixels of an image."""
-    head = re.match(rb"P5\s+(\d+)\s+(\d+)\s+255\s", data := page.read_bytes())
-    if head is None:
-        raise ValueError(f"{page.name} is no grey image")
-    return int(head[1]), int(head[2]), data[head.end() :]
 
 
 def convert(program: str, source: Path, suffix: str, folder: Path) -> Path:
@@ -246,15 +177,12 @@ def _run(*command: str) -> str:
 def make_file(question: Question, folder: Path) -> Path:
     """A document in its format."""
     maker, suffix = MAKERS[question.format], question.format.split()[0]
-    truth, target = question.truth, folder / f"document.{suffix}"
+    truth = question.truth
     if maker == "sheet":
         return _make_sheet(truth, suffix, folder)
     if maker == "columns":
         write_columns(truth, source := folder / "columns.fodt")
         return convert("soffice", source, suffix, folder)
-    if write := {"json": write_json, "py": write_code}.get(maker):
-        write(truth, target)
-        return target
     write_html(truth, source := folder / "document.html")
     return _convert_page(maker, source, suffix, folder)
 
@@ -262,17 +190,12 @@ def make_file(question: Question, folder: Path) -> Path:
 def _convert_page(maker: str, page: Path, suffix: str, folder: Path) -> Path:
     if maker == "html":
         return page
-    if maker == "eml":
-        return write_mail(page)
     if maker == "slides":
         return convert("soffice", convert("pandoc", page, "pptx", folder), suffix, folder)
     if maker == "pandoc":
         return convert("pandoc", page, suffix, folder)
     # of a page LibreOffice makes a document for the web: another one is between
-    target = convert("soffice", convert("pandoc", page, "odt", folder), suffix, folder / "made")
-    if maker == "scan":
-        scan(target)
-    return target
+    return convert("soffice", convert("pandoc", page, "odt", folder), suffix, folder / "made")
 
 
 def _make_sheet(truth: Truth, suffix: str, folder: Path) -> Path:

@@ -75,9 +75,7 @@ def measure(sample: Sample, _: Bench) -> Iterator[Outcome]:
 
     tree: Any = parse_page(sample.html)
     yield Outcome(sample, "ours", find_day(tree))
-    fast = find_date(parse_page(sample.html), extensive_search=False, url="")
-    yield Outcome(sample, "htmldate, fast", fast or "")
-    yield Outcome(sample, "htmldate, extensive", find_date(tree, url="") or "")
+    yield Outcome(sample, "htmldate", find_date(tree, url="") or "")
 
 
 EVALUATION = Evaluation(

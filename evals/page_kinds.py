@@ -1,6 +1,6 @@
 """How much of a page's own text comes out, by kind of page, beside trafilatura.
 
-Articles are the 181 real ones of the data; of lists, forums, documentation, shops and tables twelve
+Articles are the 181 real ones of the data; of lists, forums, shops and tables twelve
 pages each are made, of passages of several data sets in the markup that such sites have, with
 menus, sidebars and other people's links around them. F1 of shingles of four words against the
 page's own text; *worst* is that of the worst page.
@@ -116,19 +116,6 @@ def _make_forum(rows: Sequence[tuple[str, str]]) -> Made:
     return "A thread", f"<h1>A thread</h1><div class=thread>{posts}</div>", _join(rows)
 
 
-def _make_docs(rows: Sequence[tuple[str, str]]) -> Made:
-    entries = "".join(
-        f'<dt id="o{n}"><code>option_{n}</code> <em>{escape(title)}</em></dt>'
-        f"<dd>{escape(text)}<pre>set option_{n} = value {n}</pre></dd>"
-        for n, (title, text) in enumerate(rows)
-    )
-    truth = "\n".join(
-        f"option_{n} {title}\n{text}\nset option_{n} = value {n}"
-        for n, (title, text) in enumerate(rows)
-    )
-    return "Options", f"<h1>Options</h1><dl class=docs>{entries}</dl>", truth
-
-
 def _make_shop(rows: Sequence[tuple[str, str]]) -> Made:
     (title, text), *reviews = rows[:6]
     points = "".join(f"<li>{escape(one)}</li>" for one, _ in rows[6:14])
@@ -164,7 +151,6 @@ def _make_table(rows: Sequence[tuple[str, str]]) -> Made:
 MAKERS = {
     "lists": _make_list,
     "forums": _make_forum,
-    "documentation": _make_docs,
     "shops": _make_shop,
     "tables": _make_table,
 }

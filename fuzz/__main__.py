@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fuzz.engines import find_engine
-from fuzz.targets import TARGETS
+from fuzz.target import TARGETS
 from fuzz.watch import Limits, Outcome, TargetRun
 
 FOLDER = Path(".fuzz")

@@ -8,8 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from fuzz.target import Target, load_target
-from fuzz.targets import TARGETS
+from fuzz.target import TARGETS, Target, load_target
 
 
 def main(arguments: list[str]) -> None:

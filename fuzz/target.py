@@ -9,6 +9,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 INPUTS = Path(__file__).with_name("inputs.toml")
+_BY_MODULE = {
+    "fuzz.pages": "html css pdf feed charset markdown plain robots",
+    "fuzz.texts": "urls addresses text markers draft claims values retry_after sanitizing replies",
+    "fuzz.files": "journal trace answer schema pattern variables topics table questions rows",
+    "fuzz.services": (
+        "serpapi exa tavily serper searxng wikipedia duckduckgo google "
+        "anthropic anthropic_tools openai openai_tools gemini "
+        "gemini_tools http"
+    ),
+}
+#: Name -> where its target is. Each is loaded in a process of its own.
+TARGETS = {
+    name: f"{module}:{name}" for module, names in _BY_MODULE.items() for name in names.split()
+}
 
 
 class Target(NamedTuple):

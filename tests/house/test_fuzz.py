@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fuzz.engines import Engine, find_engine
-from fuzz.targets import TARGETS
+from fuzz.target import TARGETS
 from fuzz.watch import Limits, Outcome, TargetRun
 
 ROOT = Path(__file__).parents[2]
