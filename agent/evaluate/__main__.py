@@ -55,7 +55,6 @@ def _split_each(
 @click.option("--canary", default="", help="A string that only copies of the set hold.")
 @click.option("--predictions", type=shell.PATH, help="Write [{prompt, answer}].")
 @click.option("--results", type=shell.PATH, help="A folder to keep, or go on with.")
-@click.option("--plots", is_flag=True, help="Draw results.png and .svg (matplotlib).")
 @click.option("--limit", type=click.IntRange(1), help="Only so many questions, the first ones.")
 @click.option("--concurrency", type=click.IntRange(1, 64), default=4, show_default=True)
 @shell.cap_options("a question, in every arm (of time: 600 s at most)")
@@ -133,7 +132,7 @@ def _evaluate(evaluation: Evaluation, total: int, predictions: Path | None) -> N
 
 
 def _write_results(results: dict[str, Any], plan: EvaluationPlan, options: dict[str, Any]) -> None:
-    """Write the results as JSON and Markdown, and plots where the options ask for them."""
+    """Write the results as JSON and Markdown."""
     from agent.evaluate.markdown import render_results
     from agent.evaluate.trials import write_atomically
 
@@ -142,10 +141,6 @@ def _write_results(results: dict[str, Any], plan: EvaluationPlan, options: dict[
     text = json.dumps(results, ensure_ascii=False, indent=2) + "\n"
     write_atomically(plan.folder / "results.json", text)
     write_atomically(plan.folder / "results.md", render_results(results, options["questions"].name))
-    if options["plots"]:
-        from agent.evaluate.plots import draw_plots
-
-        draw_plots(results, plan.folder)
 
 
 def main() -> None:

@@ -54,7 +54,6 @@ ELSEWHERE = {
 BY_FILE = {
     "atheris": "Apache-2.0",
     "google-re2": "BSD-3-Clause",
-    "matplotlib": "PSF-2.0",
     "pyasn1-modules": "BSD-2-Clause",
     "pypdfium2": "BSD-3-Clause AND Apache-2.0",
 }
