@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from itertools import takewhile
 
 from agent.errors import OutsideError, SearchFailed
@@ -24,6 +25,7 @@ from agent.steps.asking import call_failure
 from agent.steps.page_choice import best_hits, choose_further, choose_pages
 
 
+@dataclass(frozen=True)
 class WebSearchTool:
     """Searches every query of the round and reads the best hits of each.
 
@@ -34,10 +36,9 @@ class WebSearchTool:
     Raises SearchFailed when every query of the round failed and no earlier one found anything.
     """
 
-    def __init__(self, search: Search, read: Read, pages_per_query: int) -> None:
-        self._search = search
-        self._read = read
-        self._pages_per_query = pages_per_query
+    search: Search
+    read: Read
+    pages_per_query: int
 
     def prefetch(self, query: str, topic: str, tried: frozenset[str] = frozenset()) -> None:
         """Start a search that the first round will make, and its pages when it names them.
@@ -47,35 +48,35 @@ class WebSearchTool:
 
         def start_pages(search: Future[SearchResults]) -> None:
             for found in _successes([search]):
-                best = index_hits(best_hits(found.hits, self._pages_per_query, topic))
+                best = index_hits(best_hits(found.hits, self.pages_per_query, topic))
                 self._start_pages(hit for page, hit in best.items() if page not in tried)
 
-        self._search.start(query).add_done_callback(start_pages)
+        self.search.start(query).add_done_callback(start_pages)
 
     def _prefetch_further(self, queries: Sequence[str], topic: str, tried: frozenset[str]) -> None:
         """Start the searches of a later round, and its pages when all earlier searches ended."""
-        searches = [self._search.start(query) for query in queries]
+        searches = [self.search.start(query) for query in queries]
 
         def start_known(_: Future[SearchResults]) -> None:
             ended = _successes(takewhile(Future.done, searches))
             hits = [found.hits for found in ended]
-            self._start_pages(choose_further(hits, tried, self._pages_per_query, topic))
+            self._start_pages(choose_further(hits, tried, self.pages_per_query, topic))
 
         for search in searches:
             search.add_done_callback(start_known)
 
     def _start_pages(self, hits: Iterable[Hit]) -> None:
         for hit in hits:
-            self._read.start(hit.url)
+            self.read.start(hit.url)
 
     def salvage(self, research: Research) -> Iterator[Event]:
         """After a halt: those of the round's pages that need no further reading."""
-        hits = choose_pages(research, self._pages_per_query)
-        yield from salvage_pages(self._read, hits, research)
+        hits = choose_pages(research, self.pages_per_query)
+        yield from salvage_pages(self.read, hits, research)
 
     def __call__(self, research: Research) -> Iterator[Event]:
         yield from self._search_queries(research)
-        yield from read_pages(self._read, choose_pages(research, self._pages_per_query), research)
+        yield from read_pages(self.read, choose_pages(research, self.pages_per_query), research)
 
     def _search_queries(self, research: Research) -> Iterator[Event]:
         queries = research.current_queries
@@ -85,7 +86,7 @@ class WebSearchTool:
         else:
             self._prefetch_further(queries, research.topic, research.pages_tried_before)
         failures: list[OutsideError] = []
-        for query, outcome in zip(queries, self._search.collect(queries), strict=True):
+        for query, outcome in zip(queries, self.search.collect(queries), strict=True):
             if isinstance(outcome, OutsideError):
                 failures.append(outcome)
                 yield call_failure("search", query, outcome)

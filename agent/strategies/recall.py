@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import Field
@@ -39,18 +40,16 @@ class RecallAnswer(Task[Recollection]):
         return render_topic(self)
 
 
+@dataclass(frozen=True)
 class Recall:
     """Answers from a model's memory, without quotes and claims. Raises ModelFailed, Halt."""
 
-    def __init__(self, ask: Ask, max_words: int, language: str = "") -> None:
-        self._ask = ask
-        self._max_words = max_words
-        self._language = language
+    ask: Ask
+    max_words: int
+    language: str = ""
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        task = RecallAnswer(
-            topic=research.topic, max_words=self._max_words, language=self._language
-        )
-        reply = self._ask(task)
+        task = RecallAnswer(topic=research.topic, max_words=self.max_words, language=self.language)
+        reply = self.ask(task)
         yield reply_event(task, reply)
         yield Answered(text=reply.answer.remembered.strip(), quotes=(), claims=())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from agent.state import Event, Queried, Research
 from agent.steps.follow_parent import FollowParent
@@ -13,52 +14,42 @@ from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 
 
+@dataclass(frozen=True)
 class SlotsStrategy:
     """Searches in at most `max_rounds` rounds: each but the first for slots that are still open."""
 
     name = "slots"
 
-    def __init__(
-        self,
-        generate: GenerateQueries,
-        search: WebSearchTool,
-        reflect: Reflect,
-        synthesize: Synthesize,
-        verify: Verify,
-        max_rounds: int,
-        follow: FollowParent | None = None,
-    ) -> None:
-        """`follow`: what the run begins with where it follows another."""
-        self._follow = follow
-        self._generate = generate
-        self._search = search
-        self._reflect = reflect
-        self._synthesize = synthesize
-        self._verify = verify
-        self._max_rounds = max_rounds
+    generate: GenerateQueries
+    search: WebSearchTool
+    reflect: Reflect
+    synthesize: Synthesize
+    verify: Verify
+    max_rounds: int
+    follow: FollowParent | None = None  # what the run begins with where it follows another
 
     def __call__(self, research: Research) -> Iterator[Event]:
         yield from self._begin(research)
         while research.round:
-            yield from self._search(research)
-            yield from self._reflect(research)
-            is_last = research.round == self._max_rounds
+            yield from self.search(research)
+            yield from self.reflect(research)
+            is_last = research.round == self.max_rounds
             if is_last or research.is_halted or not research.new_queries:
                 break
             yield Queried(round=research.round + 1, queries=research.new_queries)
-        yield from self._synthesize(research)
-        yield from self._verify(research)
+        yield from self.synthesize(research)
+        yield from self.verify(research)
 
     def _begin(self, research: Research) -> Iterator[Event]:
         """Make the queries of the first round; none where what earlier runs read answers."""
-        if self._follow is None:
+        if self.follow is None:
             topic = research.topic
-            self._search.prefetch(topic, topic)  # the first query; a model adds more
-            yield from self._generate(research)
+            self.search.prefetch(topic, topic)  # the first query; a model adds more
+            yield from self.generate(research)
             return
-        yield from self._follow(research, needs_slots=True)
+        yield from self.follow(research, needs_slots=True)
         if research.sources:
-            yield from self._reflect(research)
+            yield from self.reflect(research)
         if research.new_queries and not research.is_halted or not research.sources:
             known = any(one.status != "missing" for one in research.findings.values())
             queries = research.new_queries if known else research.parent_queries
@@ -66,8 +57,8 @@ class SlotsStrategy:
 
     def finish(self, research: Research) -> Iterator[Event]:
         """The best answer from what is known; a model is asked only as far as the budget allows."""
-        yield from self._search.salvage(research)
+        yield from self.search.salvage(research)
         if research.sources and not research.are_findings_current:
-            yield from self._reflect.run_without_model(research)
-        yield from self._synthesize(research)
-        yield from self._verify(research)
+            yield from self.reflect.run_without_model(research)
+        yield from self.synthesize(research)
+        yield from self.verify(research)

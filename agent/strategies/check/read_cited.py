@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from agent.errors import OutsideError
 from agent.outside import Read, Search
@@ -19,29 +20,29 @@ PAGES_EACH = 2  # of a search
 Found = Mapping[int, tuple[str, ...]]
 
 
+@dataclass(frozen=True)
 class ReadCited:
     """Reads every page that a report cites, once, whoever cites it. No page is given up as slow."""
 
-    def __init__(self, read: Read) -> None:
-        self._read = read
+    read: Read
 
     def __call__(self, research: Research, report: CitedReport) -> Iterator[Event]:
         hits = research.filter_untried(cited_hits(report))
-        yield from read_in_turn(self._read, hits)
+        yield from read_in_turn(self.read, hits)
 
     def salvage(self, research: Research, report: CitedReport) -> Iterator[Event]:
         """After a halt: the pages that had been read by then."""
         for hit in research.filter_untried(cited_hits(report)):
-            if page := self._read.result_if_done(hit.url):
+            if page := self.read.result_if_done(hit.url):
                 yield from source_events(page, hit)
 
 
+@dataclass(frozen=True)
 class FindEvidence:
     """Searches for each sentence that cites nothing, and reads the first pages found."""
 
-    def __init__(self, search: Search, read: Read) -> None:
-        self._search = search
-        self._read = read
+    search: Search
+    read: Read
 
     def __call__(
         self, research: Research, report: CitedReport
@@ -53,7 +54,7 @@ class FindEvidence:
             return {}
         yield Queried(round=1, queries=queries)
         found: dict[int, tuple[str, ...]] = {}
-        for n, outcome in zip(wanted, self._search.collect(queries), strict=True):
+        for n, outcome in zip(wanted, self.search.collect(queries), strict=True):
             if isinstance(outcome, OutsideError):
                 yield call_failure("search", report.sentences[n].text[:400], outcome)
                 continue
@@ -61,7 +62,7 @@ class FindEvidence:
             found[n] = tuple(hit.url for hit in outcome.hits[:PAGES_EACH])
         urls = {url for some in found.values() for url in some}
         hits = research.filter_untried(h for h in research.hits.values() if h.url in urls)
-        yield from read_in_turn(self._read, hits)
+        yield from read_in_turn(self.read, hits)
         return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import Field
@@ -44,6 +45,7 @@ class FindUsefulPassages(Task[UsefulPassages]):
         return f"{sources}\n{render_topic(self)}\nSearched for: {queries}"
 
 
+@dataclass(frozen=True)
 class Browse:
     """Reads at most `pages` untried hits of a round in parallel, by rank, each page once.
 
@@ -51,29 +53,27 @@ class Browse:
     none (pages in another language than the topic). Its quotes count if the pages contain them.
     """
 
-    def __init__(self, read: Read, pages: int, budget: int, ask: Ask | None = None) -> None:
-        """`budget`: tokens of evidence."""
-        self._read = read
-        self._pages = pages
-        self._budget = budget
-        self._ask = ask
+    read: Read
+    pages: int
+    budget: int  # tokens of evidence
+    ask: Ask | None = None
 
     def __call__(self, research: Research) -> Iterator[Event]:
         source_count = len(research.sources)
-        yield from read_pages(self._read, research.untried_hits_by_rank(self._pages), research)
+        yield from read_pages(self.read, research.untried_hits_by_rank(self.pages), research)
         new_sources = research.sources[source_count:]
         query = ranking_query(research.topic, research.current_queries)
-        if self._ask and new_sources and not select_useful(new_sources, query, self._budget):
-            yield from self._ask_for_passages(self._ask, new_sources, research)
+        if self.ask and new_sources and not select_useful(new_sources, query, self.budget):
+            yield from self._ask_for_passages(self.ask, new_sources, research)
 
     def salvage(self, research: Research) -> Iterator[Event]:
         """After a halt: those of the round's pages that need no further reading."""
-        yield from salvage_pages(self._read, research.untried_hits_by_rank(self._pages), research)
+        yield from salvage_pages(self.read, research.untried_hits_by_rank(self.pages), research)
 
     def _ask_for_passages(
         self, ask: Ask, sources: tuple[Source, ...], research: Research
     ) -> Iterator[Event]:
-        budget = self._budget // len(sources)
+        budget = self.budget // len(sources)
         task = FindUsefulPassages(
             topic=research.topic,
             evidence=tuple(_excerpt_beginning(source, budget) for source in sources),

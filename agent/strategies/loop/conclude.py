@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from agent.outside import Ask
@@ -42,6 +43,7 @@ class ForceAnswer(WriteAnswer):
         return {"answer": tags.find_content(text, "answer") or ""}
 
 
+@dataclass(frozen=True)
 class Conclude:
     """Writes the answer from all that was found. With no sources no model is asked.
 
@@ -49,19 +51,18 @@ class Conclude:
     stays; if there is none, the run says that it found no answer.
     """
 
-    def __init__(self, ask: Ask, fallback: Ask, limits: StepLimits, language: str = "") -> None:
-        self._ask = ask
-        self._fallback = fallback
-        self._limits = limits
-        self._language = language
+    ask: Ask
+    fallback: Ask
+    limits: StepLimits
+    language: str = ""
 
     def __call__(self, research: Research) -> Iterator[Event]:
         if not research.sources:
             yield self._abstain(research)
             return
-        draft = yield from ask_with_fallback(self._build_task(research), self._ask, self._fallback)
+        draft = yield from ask_with_fallback(self._build_task(research), self.ask, self.fallback)
         answer, warnings, _ = ground_answer(
-            draft, research.sources, research.topic, self._limits.max_words
+            draft, research.sources, research.topic, self.limits.max_words
         )
         if answer.quotes:
             yield from (Warned(message=warning) for warning in warnings)
@@ -70,18 +71,18 @@ class Conclude:
             yield self._abstain(research)
 
     def _build_task(self, research: Research) -> ForceAnswer:
-        trajectory = build_trajectory(research, self._limits.trajectory_tokens)
+        trajectory = build_trajectory(research, self.limits.trajectory_tokens)
         return ForceAnswer(
             topic=research.topic,
             slots=research.slots,
             evidence=trajectory.evidence,
-            language=self._language,
+            language=self.language,
             trajectory=trajectory.text,
-            max_words=self._limits.max_words,
+            max_words=self.limits.max_words,
         )
 
     def _abstain(self, research: Research) -> Answered:
         if research.is_halted and not research.sources:
             return build_abstention(research)
-        text = wording_for(research.topic, self._language).unable
+        text = wording_for(research.topic, self.language).unable
         return Answered(text=f"{text} {describe_searches(research)}", quotes=(), claims=())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
@@ -106,6 +107,7 @@ class StepLimits(NamedTuple):
     trajectory_tokens: int
 
 
+@dataclass(frozen=True)
 class Decide:
     """Chooses to search or to answer. A choice that is impossible is recorded and uses up a step.
 
@@ -113,16 +115,15 @@ class Decide:
     Before any page is read there are none, so then the topic itself is searched instead.
     """
 
-    def __init__(self, ask: Ask, fallback: Ask, limits: StepLimits, language: str = "") -> None:
-        self._ask = ask
-        self._fallback = fallback
-        self._limits = limits
-        self._language = language
+    ask: Ask
+    fallback: Ask
+    limits: StepLimits
+    language: str = ""
 
     def __call__(self, research: Research) -> Iterator[Event]:
         task = self._build_task(research)
         try:
-            reply = self._ask(task)
+            reply = self.ask(task)
         except Halt as halt:
             yield Halted(reason=halt.message)
             return
@@ -130,7 +131,7 @@ class Decide:
             if error.outcome in NON_RETRYABLE and not research.events_of(Decided):
                 raise
             yield failure_event(task, error, stand_in="extractive")
-            reply = self._fallback(task)
+            reply = self.fallback(task)
         yield reply_event(task, reply)
         yield from self._carry_out(reply.answer, research)
 
@@ -141,7 +142,7 @@ class Decide:
         """
         task = self._build_task(research, research.answer.text if research.answer else "")
         try:
-            reply: Reply[Decision] = self._ask(task)
+            reply: Reply[Decision] = self.ask(task)
         except Halt as halt:
             yield Halted(reason=halt.message)
             return
@@ -151,23 +152,23 @@ class Decide:
         yield reply_event(task, reply)
         decision = reply.answer
         action = _normalize_action(decision.action)
-        has_step_left = _step_count(research) < self._limits.max_steps
+        has_step_left = _step_count(research) < self.limits.max_steps
         if action == "search_web" and has_step_left and _new_queries(decision.queries, research):
             yield from self._search(decision.queries, research)
         elif action == "return_answer":
             yield from self._answer(decision, research)
 
     def _build_task(self, research: Research, proposed: str = "") -> ChooseAction:
-        trajectory = build_trajectory(research, self._limits.trajectory_tokens)
+        trajectory = build_trajectory(research, self.limits.trajectory_tokens)
         return ChooseAction(
             topic=research.topic,
             slots=research.slots,
             evidence=trajectory.evidence,
-            language=self._language,
+            language=self.language,
             trajectory=trajectory.text,
             queries=research.queries,
-            steps_left=max(0, self._limits.max_steps - _step_count(research)),
-            max_words=self._limits.max_words,
+            steps_left=max(0, self.limits.max_steps - _step_count(research)),
+            max_words=self.limits.max_words,
             proposed=proposed,
         )
 
@@ -198,7 +199,7 @@ class Decide:
 
     def _answer(self, decision: Decision, research: Research) -> Iterator[Event]:
         draft = Draft(answer=decision.answer, citations=decision.citations)
-        grounded = ground_answer(draft, research.sources, research.topic, self._limits.max_words)
+        grounded = ground_answer(draft, research.sources, research.topic, self.limits.max_words)
         if grounded.is_bare and research.answer:
             grounded = Grounded(Answered(text="", quotes=(), claims=()), ())
         note = _describe_grounds(draft, grounded)

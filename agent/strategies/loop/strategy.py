@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from agent.state import Decided, Event, Research
@@ -26,6 +27,7 @@ class LoopSteps(NamedTuple):
     verify: Verify
 
 
+@dataclass(frozen=True)
 class LoopStrategy:
     """Makes at most `max_steps` decisions to search or to answer; then concludes.
 
@@ -36,56 +38,48 @@ class LoopStrategy:
 
     name = "loop"
 
-    def __init__(
-        self,
-        steps: LoopSteps,
-        max_steps: int,
-        double_check: bool = False,
-        follow: FollowParent | None = None,
-    ) -> None:
-        """`follow`: what the run begins with where it follows another."""
-        self._follow = follow
-        self._steps = steps
-        self._max_steps = max_steps
-        self._double_check = double_check
+    steps: LoopSteps
+    max_steps: int
+    double_check: bool = False
+    follow: FollowParent | None = None  # what the run begins with where it follows another
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        if self._follow:
-            yield from self._follow(research)
+        if self.follow:
+            yield from self.follow(research)
         yield from self._gather(research)
         if research.slots and research.sources and not research.is_halted:
-            yield from self._steps.reflect(research)
+            yield from self.steps.reflect(research)
         if not _has_answer(research):
-            yield from self._steps.conclude(research)
-        yield from self._steps.verify(research)
+            yield from self.steps.conclude(research)
+        yield from self.steps.verify(research)
         if _was_bare(research) and not _has_quotes(research):
-            yield from self._steps.conclude(research)
-            yield from self._steps.verify(research)
+            yield from self.steps.conclude(research)
+            yield from self.steps.verify(research)
 
     def _gather(self, research: Research) -> Iterator[Event]:
-        while len(research.events_of(Decided)) < self._max_steps and not research.is_halted:
+        while len(research.events_of(Decided)) < self.max_steps and not research.is_halted:
             earlier_rounds = research.round
             yield from self._decide(research)
             if research.round > earlier_rounds:
-                yield from self._steps.search(research)
-                yield from self._steps.browse(research)
+                yield from self.steps.search(research)
+                yield from self.steps.browse(research)
             elif _last_action(research) == "return_answer" or _repeats_itself(research):
                 return
 
     def _decide(self, research: Research) -> Iterator[Event]:
         had_answer = research.answer is not None
-        yield from self._steps.decide(research)
-        if self._double_check and not had_answer and research.answer:
-            yield from self._steps.decide.double_check(research)
+        yield from self.steps.decide(research)
+        if self.double_check and not had_answer and research.answer:
+            yield from self.steps.decide.double_check(research)
 
     def finish(self, research: Research) -> Iterator[Event]:
         """The best answer from what is known; a model is asked only as far as the budget allows."""
-        yield from self._steps.browse.salvage(research)
+        yield from self.steps.browse.salvage(research)
         if research.slots and research.sources and not research.are_findings_current:
-            yield from self._steps.reflect.run_without_model(research)
+            yield from self.steps.reflect.run_without_model(research)
         if not research.answer:
-            yield from self._steps.conclude(research)
-        yield from self._steps.verify(research)
+            yield from self.steps.conclude(research)
+        yield from self.steps.verify(research)
 
 
 def _has_answer(research: Research) -> bool:

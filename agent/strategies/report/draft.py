@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, Literal
 
@@ -122,6 +123,7 @@ class WriteReport(Task[ReportDraft]):
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
 class DraftReport:
     """Writes the report. Citations whose quote is not in their source are dropped.
 
@@ -129,15 +131,11 @@ class DraftReport:
     answers, `fallback` does.
     """
 
-    def __init__(
-        self, ask: Ask, fallback: Ask, budget: int, blocking: Blocking, language: str = ""
-    ) -> None:
-        """`budget`: tokens of evidence."""
-        self._ask = ask
-        self._fallback = fallback
-        self._budget = budget
-        self._blocking = blocking
-        self._language = language
+    ask: Ask
+    fallback: Ask
+    budget: int  # tokens of evidence
+    blocking: Blocking
+    language: str = ""
 
     def __call__(self, research: Research) -> Iterator[Event]:
         if not research.sources:
@@ -146,14 +144,14 @@ class DraftReport:
         wanted = (research.topic, *research.queries)
         task = WriteReport(
             topic=research.topic,
-            evidence=select_passages(research.sources, wanted, self._budget),
-            language=self._language,
+            evidence=select_passages(research.sources, wanted, self.budget),
+            language=self.language,
             queries=research.queries,
             gaps=research.gap_analysis.gaps,
-            credibility=_describe_credibility(research, self._blocking),
+            credibility=_describe_credibility(research, self.blocking),
             blocked_pages=len(research.blocked_pages),
         )
-        draft = yield from ask_with_fallback(task, self._ask, self._fallback)
+        draft = yield from ask_with_fallback(task, self.ask, self.fallback)
         answer, warnings = build_report(draft, research)
         yield from (Warned(message=warning) for warning in warnings)
         yield answer if answer.claims else build_abstention(research)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from pydantic import Field
@@ -53,28 +54,27 @@ class FindGaps(Task[Gaps]):
         return f"{sources}\n{render_topic(self)}\nQueries made:{queries}"
 
 
+@dataclass(frozen=True)
 class DetectGaps:
     """Finds the gaps. If there are none, no query is made, whatever else the reply says.
 
     Where no model answers, `fallback` does.
     """
 
-    def __init__(self, ask: Ask, fallback: Ask, budget: int, language: str = "") -> None:
-        """`budget`: tokens of evidence."""
-        self._ask = ask
-        self._fallback = fallback
-        self._budget = budget
-        self._language = language
+    ask: Ask
+    fallback: Ask
+    budget: int  # tokens of evidence
+    language: str = ""
 
     def __call__(self, research: Research) -> Iterator[Event]:
         wanted = (research.topic, *research.queries)
         task = FindGaps(
             topic=research.topic,
-            evidence=select_passages(research.sources, wanted, self._budget),
-            language=self._language,
+            evidence=select_passages(research.sources, wanted, self.budget),
+            language=self.language,
             queries=deduplicate_queries([*research.queries, *_made_queries(research)]),
         )
-        reply = yield from ask_with_fallback(task, self._ask, self._fallback)
+        reply = yield from ask_with_fallback(task, self.ask, self.fallback)
         lines = (sanitize_line(gap, 300) for gap in reply.gaps)
         gaps = tuple(line for line in lines if line and not _NO_GAP.fullmatch(line))[:MAX_GAPS]
         yield Doubted(gaps=gaps, follow_up_queries=_follow_up_queries(gaps, reply, research))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from agent.errors import ModelFailed, SearchFailed
@@ -87,6 +88,7 @@ class TurnLimits(NamedTuple):
     evidence_tokens: int
 
 
+@dataclass(frozen=True)
 class Gather:
     """Runs one round: at most `limits.max_turns` turns in which a call was new.
 
@@ -95,11 +97,10 @@ class Gather:
     when every search failed and nothing was read.
     """
 
-    def __init__(self, ask: Ask, fallback: Ask, use_tools: UseTools, limits: TurnLimits) -> None:
-        self._ask = ask
-        self._fallback = fallback
-        self._use_tools = use_tools
-        self._limits = limits
+    ask: Ask
+    fallback: Ask
+    use_tools: UseTools
+    limits: TurnLimits
 
     def __call__(self, research: Research) -> Generator[Event, None, bool]:
         task = self._build_task(research)
@@ -108,7 +109,7 @@ class Gather:
             yield Warned(message=NO_PAGE_READ)
             yield from self._gather_without_model(task, research)
         if not research.sources:
-            yield from self._use_tools.read_best_blocked(research)
+            yield from self.use_tools.read_best_blocked(research)
         failures = [event for event in research.events_of(Failed) if event.what == "search"]
         if failures and not (research.events_of(Searched) or research.sources):
             last = failures[-1]
@@ -117,7 +118,7 @@ class Gather:
 
     def salvage(self, research: Research) -> Iterator[Event]:
         """After a halt: those of the best unread hits that need no further reading."""
-        return self._use_tools.salvage(research, self._limits.pages_per_query)
+        return self.use_tools.salvage(research, self.limits.pages_per_query)
 
     def _has_untried(self, research: Research) -> bool:
         """Whether there is a query to search or a page to read that was not tried."""
@@ -126,29 +127,29 @@ class Gather:
     def _run_turns(self, task: Explore, research: Research) -> Generator[Event, None, bool]:
         """Let the model call tools until it makes no call; returns whether turns were used up."""
         new_turns = idle_turns = 0
-        while new_turns < self._limits.max_turns and idle_turns < MAX_IDLE_TURNS:
+        while new_turns < self.limits.max_turns and idle_turns < MAX_IDLE_TURNS:
             try:
-                reply = self._ask(task)
+                reply = self.ask(task)
             except ModelFailed as error:
                 yield failure_event(task, error, stand_in="what was found without it")
                 return False
             yield reply_event(task, reply)
             if not reply.answer.calls:
                 return False
-            outcome = yield from self._use_tools(research, reply.answer.calls)
+            outcome = yield from self.use_tools(research, reply.answer.calls)
             task = self._build_next_task(task, research, reply, outcome)
             new_turns += outcome.is_new
             idle_turns += not outcome.is_new
         if idle_turns == MAX_IDLE_TURNS:
             yield Warned(message=ONLY_REPEATED)
-        return new_turns == self._limits.max_turns
+        return new_turns == self.limits.max_turns
 
     def _gather_without_model(self, task: Explore, research: Research) -> Iterator[Event]:
-        for _ in range(self._limits.max_turns):
-            reply = self._fallback(task)
+        for _ in range(self.limits.max_turns):
+            reply = self.fallback(task)
             if not reply.answer.calls:
                 return
-            outcome = yield from self._use_tools(research, reply.answer.calls)
+            outcome = yield from self.use_tools(research, reply.answer.calls)
             task = self._build_next_task(task, research, reply, outcome)
 
     def _build_task(self, research: Research) -> Explore:
@@ -161,11 +162,11 @@ class Gather:
             queries=queries,
             question_type=plan.question_type if plan else "exploratory",
             earlier_queries=made,
-            max_turns=self._limits.max_turns,
+            max_turns=self.limits.max_turns,
         )
         if research.gap_analysis.gaps:
             wanted = (research.topic, *research.current_queries)
-            evidence = select_passages(research.sources, wanted, self._limits.evidence_tokens)
+            evidence = select_passages(research.sources, wanted, self.limits.evidence_tokens)
             gaps = research.gap_analysis.gaps
             return task.model_copy(update={"evidence": evidence, "gaps": gaps})
         if plan:
@@ -184,4 +185,4 @@ class Gather:
         )
 
     def _unread_urls(self, research: Research) -> tuple[str, ...]:
-        return tuple(hit.url for hit in choose_pages(research, self._limits.pages_per_query))
+        return tuple(hit.url for hit in choose_pages(research, self.limits.pages_per_query))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field, field_validator
@@ -75,19 +76,19 @@ class MakePlan(Task[ReportPlan]):
         return render_topic(self)
 
 
+@dataclass(frozen=True)
 class PlanReport:
     """Plans the first round. Without a usable plan the topic is the only query.
 
     Raises ModelFailed if the key or the credit of the model fails, since the caller must then act.
     """
 
-    def __init__(self, ask: Ask, language: str = "") -> None:
-        self._ask = ask
-        self._language = language
+    ask: Ask
+    language: str = ""
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        task = MakePlan(topic=research.topic, language=self._language)
-        plan = yield from ask_to_begin(task, self._ask, stand_in="the topic as the only query")
+        task = MakePlan(topic=research.topic, language=self.language)
+        plan = yield from ask_to_begin(task, self.ask, stand_in="the topic as the only query")
         planned = _build_plan(plan or ReportPlan(prioritized_sub_queries=[]), research.topic)
         yield planned
         yield Queried(round=1, queries=tuple(sub.query for sub in planned.sub_queries))

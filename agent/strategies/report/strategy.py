@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from agent.state import Event, Halted, Queried, Research
@@ -28,6 +29,7 @@ class ReportSteps(NamedTuple):
     verify: Verify
 
 
+@dataclass(frozen=True)
 class ReportStrategy:
     """Plans, gathers in at most `max_rounds` rounds, and drafts. Later rounds are for gaps.
 
@@ -36,41 +38,37 @@ class ReportStrategy:
 
     name = "report"
 
-    def __init__(
-        self, steps: ReportSteps, max_rounds: int, follow: FollowParent | None = None
-    ) -> None:
-        """`follow`: what the run begins with where it follows another."""
-        self._follow = follow
-        self._steps = steps
-        self._max_rounds = max_rounds
+    steps: ReportSteps
+    max_rounds: int
+    follow: FollowParent | None = None  # what the run begins with where it follows another
 
     def __call__(self, research: Research) -> Iterator[Event]:
         are_turns_used_up = False
-        if self._follow:
-            yield from self._follow(research)
+        if self.follow:
+            yield from self.follow(research)
         if not research.sources:
-            yield from self._steps.plan(research)
-            are_turns_used_up = yield from self._steps.gather(research)
-        while research.round < self._max_rounds and not research.is_halted:
-            yield from self._steps.detect_gaps(research)
+            yield from self.steps.plan(research)
+            are_turns_used_up = yield from self.steps.gather(research)
+        while research.round < self.max_rounds and not research.is_halted:
+            yield from self.steps.detect_gaps(research)
             queries = research.gap_analysis.follow_up_queries
             if research.is_halted or not queries:
                 break
             yield Queried(round=research.round + 1, queries=queries)
-            are_turns_used_up = yield from self._steps.gather(research)
+            are_turns_used_up = yield from self.steps.gather(research)
         if are_turns_used_up and research.gap_analysis.gaps and not research.is_halted:
             yield Halted(reason=TURNS_USED_UP)
         if research.slots and research.sources:
-            yield from self._steps.reflect(research)
+            yield from self.steps.reflect(research)
         yield from self._write_report(research)
 
     def finish(self, research: Research) -> Iterator[Event]:
         """A report from what is known; a model is asked only as far as the budget allows."""
-        yield from self._steps.gather.salvage(research)
+        yield from self.steps.gather.salvage(research)
         if research.slots and research.sources and not research.are_findings_current:
-            yield from self._steps.reflect.run_without_model(research)
+            yield from self.steps.reflect.run_without_model(research)
         yield from self._write_report(research)
 
     def _write_report(self, research: Research) -> Iterator[Event]:
-        yield from self._steps.draft(research)
-        yield from self._steps.verify(research)
+        yield from self.steps.draft(research)
+        yield from self.steps.verify(research)

@@ -6,6 +6,7 @@ A call that fails is told to the model as data and has no other effect.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from agent.errors import OutsideError
@@ -37,6 +38,7 @@ class TurnOutcome(NamedTuple):
     is_new: bool
 
 
+@dataclass(frozen=True)
 class UseTools:
     """Runs the calls of a turn in parallel.
 
@@ -44,10 +46,9 @@ class UseTools:
     read. Raises Halt.
     """
 
-    def __init__(self, search: Search, read: Read, blocking: Blocking) -> None:
-        self._search = search
-        self._read = read
-        self._blocking = blocking
+    search: Search
+    read: Read
+    blocking: Blocking
 
     def __call__(
         self, research: Research, calls: Sequence[ToolCall]
@@ -57,19 +58,19 @@ class UseTools:
         queries = select_new_queries(valid, research)
         hits = yield from self._block_untrusted(select_new_hits(valid, research), research)
         for query in queries:  # all start before any is waited for
-            self._search.start(query)
+            self.search.start(query)
         for hit in hits:
-            self._read.start(hit.url)
+            self.read.start(hit.url)
         yield from self._search_queries(queries, research.round)
         yield from self._read_pages(hits)
-        results = [render_result(call, research, self._blocking) for call in run]
+        results = [render_result(call, research, self.blocking) for call in run]
         too_many = render_error(f"at most {MAX_CALLS_PER_TURN} calls a turn are run")
         results += [too_many] * len(excess)
         return TurnOutcome(tuple(results), bool(queries or hits))
 
     def salvage(self, research: Research, pages_per_query: int) -> Iterator[Event]:
         """After a halt: those of the round's pages that need no further reading."""
-        return WebSearchTool(self._search, self._read, pages_per_query).salvage(research)
+        return WebSearchTool(self.search, self.read, pages_per_query).salvage(research)
 
     def read_best_blocked(self, research: Research) -> Iterator[Event]:
         """Read the best of the pages that were blocked, but none of a hostile host, and say so."""
@@ -81,7 +82,7 @@ class UseTools:
             yield from self._read_pages([event.hit for event in best])
 
     def _search_queries(self, queries: list[str], round: int) -> Iterator[Event]:
-        for query, outcome in zip(queries, self._search.collect(queries), strict=True):
+        for query, outcome in zip(queries, self.search.collect(queries), strict=True):
             if isinstance(outcome, OutsideError):
                 yield call_failure("search", query, outcome)
             else:
@@ -90,7 +91,7 @@ class UseTools:
                 yield Searched(round=round, found=found)
 
     def _read_pages(self, hits: list[Hit]) -> Iterator[Event]:
-        outcomes = self._read.collect([hit.url for hit in hits])
+        outcomes = self.read.collect([hit.url for hit in hits])
         for hit, outcome in zip(hits, outcomes, strict=True):
             if isinstance(outcome, OutsideError):
                 yield call_failure("page", hit.url, outcome)
@@ -101,14 +102,14 @@ class UseTools:
         self, hits: list[Hit], research: Research
     ) -> Generator[Event, None, list[Hit]]:
         """The pages that may be read. Of each other one it is recorded that it was blocked."""
-        scores = credibility_scores(research, self._blocking)
+        scores = credibility_scores(research, self.blocking)
         scored = [(key, score) for key, (_, score) in scores.items()]
-        blocked, note = find_blocked(scored, self._blocking)
+        blocked, note = find_blocked(scored, self.blocking)
         allowed = []
         for hit in hits:
             key = canonical_url(hit.url)
             if key in blocked and key not in topic_pages(research):
-                yield Blocked(hit=hit, score=blocked[key], threshold=self._blocking.threshold)
+                yield Blocked(hit=hit, score=blocked[key], threshold=self.blocking.threshold)
             else:
                 allowed.append(hit)
         if note and any(canonical_url(hit.url) in scores for hit in allowed):
