@@ -49,11 +49,6 @@ def element(name: str, *content: str, **attributes: str) -> Markup:
     return Markup(f"<{name}{rendered_attributes}>{join_markup(content)}</{name}>")
 
 
-def text_element(name: str, text: str, **attributes: str) -> Markup:
-    """An element whose content is a text in a language that may not be the page's."""
-    return element(name, text, **attributes, **language_attributes(text))
-
-
 def join_markup(parts: Iterable[str]) -> Markup:
     """Concatenate parts; those that are text are escaped."""
     return Markup("".join(p if isinstance(p, Markup) else escape_html(p) for p in parts))

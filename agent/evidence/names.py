@@ -71,12 +71,6 @@ _CHINESE_NAME = re.compile(
 )
 
 
-def chinese_name_spans(text: str) -> list[tuple[int, int]]:
-    """Where the names in Chinese stand that have their Latin spelling behind them."""
-    found = _CHINESE_NAME.finditer(text[:LONGEST_SENTENCE])
-    return [match.span(1) for match in found if match[1]]
-
-
 def capitalised_words(text: str) -> list[str]:
     """The words of a text that begin with a capital letter and have three letters or more."""
     return _CAPITALISED.findall(text)
