@@ -34,9 +34,7 @@ def read(body: str, content_type: str = "text/html") -> str:
 
 
 def test_a_table_stands_where_it_stood_and_once() -> None:
-    table = (
-        "<table><tr><th>Year</th><th>Winner</th></tr><tr><td>1998</td><td>France</td></tr></table>"
-    )
+    table = "<table><tr><th>Year<th>Winner</tr><tr><td>1998<td>France</tr></table>"
     text = read(f"{PROSE}<h2>Winners</h2>{table}{PROSE.replace('peace', 'silence')}")
     assert text.count("1998 | France") == 1 and "Year | Winner\n1998 | France\n" in text
     assert text.index("peace") < text.index("1998") < text.index("silence")
@@ -94,12 +92,6 @@ def test_layout_tables_and_navigation_are_no_data() -> None:
     assert "sentence of the article" in text and " | This is" not in text
     navbox = '<table class="navbox"><tr><td>Elsewhere</td><td>Nowhere</td></tr></table>'
     assert "Elsewhere | Nowhere" not in read(PROSE * 3 + navbox)
-
-
-def test_a_page_without_main_text_keeps_its_words() -> None:
-    items = "".join(f"<div><a href=/{n}>Item number {n}</a></div>" for n in range(30))
-    text = read_body(f"<html><body><nav>Menu</nav>{items}</body></html>".encode()).text
-    assert "Item number 29" in text
 
 
 @pytest.mark.parametrize(
@@ -193,17 +185,9 @@ def test_what_only_looks_hidden_is_kept(shown: str) -> None:
 
 
 def test_blanks_controls_and_zero_width_characters() -> None:
-    assert (
-        normalize_text("a\u200bb\u00ad c \t\u00a0 d\x00\x07\r\n\n \ne\u202e\ud800f\u0301")
-        == "ab c d\ne\u0066\u0301"
-    )
+    odd = "a\u200bb\u00ad c \t\u00a0 d\x00\x07\r\n\n \ne\u202e\ud800f\u0301"
+    assert normalize_text(odd) == "ab c d\ne\u0066\u0301"
     assert normalize_text("e\u0301") == "é" and normalize_text(" \n ") == ""
-
-
-def test_footnote_numbers_of_an_encyclopedia_are_left_out() -> None:
-    assert "[1]" not in read(
-        PROSE + "<p>It is so.<sup class='reference'>[1]</sup> Yes.</p>" + PROSE
-    )
 
 
 # --- other formats and encodings ---------------------------------------------------------------
@@ -278,11 +262,7 @@ def test_the_words_of_a_pdf_are_read(data: Path, name: str) -> None:
     page = read_body((data / "pdf" / f"{name}.pdf").read_bytes(), "text/html")
     expected = tokens((data / "pdf" / f"{name}.md").read_text("utf-8"))
     assert len(expected & tokens(page.text)) > 0.9 * len(expected) and page.title
-
-
-def test_arabic_ligatures_are_in_the_order_of_reading(data: Path) -> None:
-    text = read_body((data / "pdf" / "right_to_left_01.pdf").read_bytes()).text
-    assert "الإنتاجية" in text and "المشكلات" in text
+    assert "right" not in name or "الإنتاجية" in page.text  # ligatures in the order of reading
 
 
 def test_a_broken_pdf_says_so(data: Path) -> None:
@@ -293,12 +273,6 @@ def test_a_broken_pdf_says_so(data: Path) -> None:
         assert caught.value.outcome == "invalid"
 
 
-def page_text(*pages: str) -> str:
-    joiner = PageJoiner(len(pages))
-    found = [joiner.add(lines_of_text(page), n) for n, page in enumerate(pages, 1)]
-    return "".join(page.joint + page.text for page in found).strip()
-
-
 def test_wrapped_lines_are_joined_and_others_are_not() -> None:
     page = (
         "1 Introduction\r\nThe first line of a paragraph is wrap\x02"
@@ -307,7 +281,7 @@ def test_wrapped_lines_are_joined_and_others_are_not() -> None:
         "• An item of a list that is long\r\n"
         "• Another item of it that is long"
     )
-    assert page_text(page).split("\n") == [
+    assert joined(lines_of_text(page)).split("\n") == [
         "1 Introduction",
         "The first line of a paragraph is wrapped within one of its words and goes on in the second"
         " of its lines, up to its end.",
@@ -338,10 +312,8 @@ def joined(*pages: list[PageLine]) -> str:
 def test_paragraphs_are_told_apart_by_a_space_by_a_short_line_and_by_an_indent(
     left: float, top: float
 ) -> None:
-    rest = [
-        line._replace(left=50) if n else line for n, line in enumerate(lines_at(left, top, *SECOND))
-    ]
-    lines = [*lines_at(50, 700, *FIRST), *rest]
+    begin, end = lines_at(left, top, *SECOND)
+    lines = [*lines_at(50, 700, *FIRST), begin, end._replace(left=50)]
     assert joined(lines).split("\n") == [" ".join(FIRST), " ".join(SECOND)]
 
 
@@ -362,12 +334,7 @@ def test_a_paragraph_goes_on_behind_a_note_a_head_and_a_number() -> None:
     ("left", "right", "others", "shown"),
     [
         ("It is an adap", "tation of a book.", (), "an adaptation of"),
-        (
-            "The music of a singer",
-            "songwriter it is.",
-            ("singer-songwriter",),
-            "a singer-songwriter it",
-        ),
+        ("Music of a singer", "songwriter it is.", ("singer-songwriter",), "singer-songwriter it"),
         ("The war of 1914", "18 was the first.", (), "of 1914-18 was"),
         ("It is by an Anglo", "American firm.", (), "an Anglo-American firm"),
     ],

@@ -5,7 +5,6 @@ The files in `tests/documents` were made of one text by pandoc 2.17 and LibreOff
 
 from __future__ import annotations
 
-import importlib
 import json
 import zlib
 from email.message import EmailMessage
@@ -22,7 +21,6 @@ from agent.documents.body_text import MAX_MARKS, PlacedText, RawBody, normalize_
 from agent.documents.formats.table import format_rows
 from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.reading import BodyText, UnreadablePage, read_body
-from agent.documents.registry import FORMATS, SUFFIXES, find_format
 from agent.documents.worker_process import Body
 from agent.run import research
 from agent.run.audit import audit_answer
@@ -32,6 +30,7 @@ from agent.state.places import find_place, to_places
 from tests.support.office_files import RELATION, RELATIONS, packed, pdf, sheet, shown, word
 
 DOCUMENTS = Path(__file__).parent / "files"
+FILES = sorted(DOCUMENTS.iterdir())
 OPENED = "It has seven quays, and ships of up to 9,000 tonnes may enter."
 
 
@@ -117,24 +116,13 @@ def test_what_word_does_not_show_is_not_read() -> None:
 
 
 def test_tables_in_tables_headers_and_comments_are_read() -> None:
-    def cell(text: str) -> str:
-        return f"<w:tc>{text}</w:tc>"
-
-    def line(text: str) -> str:
-        return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
-
+    cell, line = "<w:tc>{}</w:tc>".format, "<w:p><w:r><w:t>{}</w:t></w:r></w:p>".format
     inner = f"<w:tbl><w:tr>{cell(line('a'))}{cell(line('b'))}</w:tr></w:tbl>"
     rows = f"<w:tr>{cell(line('one') + line('two'))}{cell(inner)}{cell(line(''))}</w:tr>"
-    found = read_body(
-        word(
-            f"<w:tbl>{rows}</w:tbl>",
-            header=f'<w:hdr xmlns:w="w">{line("Policy 7")}</w:hdr>',
-            comments='<w:comments xmlns:w="w"><w:comment>'
-            + line("why?")
-            + "</w:comment></w:comments>",
-        ),
-        suffix=".docx",
-    )
+    header = f'<w:hdr xmlns:w="w">{line("Policy 7")}</w:hdr>'
+    comment = f'<w:comments xmlns:w="w"><w:comment>{line("why?")}</w:comment></w:comments>'
+    body = word(f"<w:tbl>{rows}</w:tbl>", header=header, comments=comment)
+    found = read_body(body, suffix=".docx")
     assert found.text == "one; two | a | b\nPolicy 7\nwhy?"
     assert place_of(found, "Policy") == "header" and place_of(found, "why") == "comment 1"
 
@@ -170,28 +158,23 @@ STYLES = (
 )
 def test_a_cell_has_the_value_that_is_shown(cell: str, text: str) -> None:
     texts = '<sst xmlns="x"><si><t>first</t></si><si><t>second</t><rPh><t>no</t></rPh></si></sst>'
-    found = read_body(
-        sheet(f"<row r='7'>{cell}</row>", styles=STYLES, sharedStrings=texts), suffix=".xlsx"
-    )
+    body = sheet(f"<row r='7'>{cell}</row>", styles=STYLES, sharedStrings=texts)
+    found = read_body(body, suffix=".xlsx")
     assert found.text.removeprefix("Prices\n").strip("| ") == text
     assert place_of(found, text) == "sheet Prices, row 7"
 
 
 def test_a_hidden_sheet_is_noted_and_not_read() -> None:
-    data = packed(
-        {
-            "_rels/.rels": RELATIONS.format(RELATION.format("r", "officeDocument", "xl/w.xml")),
-            "xl/w.xml": '<workbook xmlns="x" xmlns:r="r"><sheets><sheet name="Open" r:id="a"/>'
-            '<sheet name="Secret" state="hidden" r:id="b"/></sheets></workbook>',
-            "xl/_rels/w.xml.rels": RELATIONS.format(
-                RELATION.format("a", "worksheet", "a.xml")
-                + RELATION.format("b", "worksheet", "b.xml")
-            ),
-            "xl/a.xml": '<s xmlns="x"><row><c><v>1</v></c></row></s>',
-            "xl/b.xml": '<s xmlns="x"><row><c><v>666</v></c></row></s>',
-        }
-    )
-    found = read_body(data, suffix=".xlsx")
+    sheets = '<sheet name="Open" r:id="a"/><sheet name="Secret" state="hidden" r:id="b"/>'
+    related = (RELATION.format(name, "worksheet", f"{name}.xml") for name in "ab")
+    parts = {
+        "_rels/.rels": RELATIONS.format(RELATION.format("r", "officeDocument", "xl/w.xml")),
+        "xl/w.xml": f'<workbook xmlns="x" xmlns:r="r"><sheets>{sheets}</sheets></workbook>',
+        "xl/_rels/w.xml.rels": RELATIONS.format("".join(related)),
+        "xl/a.xml": '<s xmlns="x"><row><c><v>1</v></c></row></s>',
+        "xl/b.xml": '<s xmlns="x"><row><c><v>666</v></c></row></s>',
+    }
+    found = read_body(packed(parts), suffix=".xlsx")
     assert found.text == "Open\n1" and found.note == "hidden sheets were not read: Secret"
 
 
@@ -205,10 +188,7 @@ def test_a_hidden_sheet_is_noted_and_not_read() -> None:
         (["A B C", "d e f"], ["A | B | C", "A: d | B: e | C: f"]),
         (["x y z", "", "A B C", "d e f"], ["x | y | z", "A | B | C", "d | e | f"]),
         (["1 2", "3 4"], ["1 | 2", "3 | 4"]),
-        (
-            ["Land 2021 2022", "Norway 5 6"],
-            ["Land | 2021 | 2022", "Land: Norway | 2021: 5 | 2022: 6"],
-        ),
+        (["Land 2021", "Norway 5"], ["Land | 2021", "Land: Norway | 2021: 5"]),
     ],
 )
 def test_a_row_names_its_columns_only_where_the_head_is_plain(
@@ -235,12 +215,8 @@ def test_a_message_is_read_with_what_is_attached_to_it() -> None:
     message["From"], message["Subject"] = "Ann <ann@a.example>", "Offer for Tea ☕"
     message.set_content("Plain words.")
     message.add_alternative("<p>Words in HTML.</p>", subtype="html")
-    attached = (DOCUMENTS / "libreoffice.xlsx").read_bytes()
-    for name, data in {
-        "prices.xlsx": attached,
-        "x.bin": b"\0\1",
-        "pic.doc": b"\xd0\xcf\x11\xe0",
-    }.items():
+    attached = {"prices.xlsx": (DOCUMENTS / "libreoffice.xlsx").read_bytes(), "x.bin": b"\0\1"}
+    for name, data in {**attached, "pic.doc": b"\xd0\xcf\x11\xe0"}.items():
         message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
     inner = EmailMessage()
     inner["From"], inner["Subject"] = "Bob", "Inside"
@@ -257,9 +233,7 @@ def test_a_message_is_read_with_what_is_attached_to_it() -> None:
 def test_records_of_json_are_lines_and_items_are_places() -> None:
     value = [{"name": "Tea", "price": 3}, {"name": "Coffee", "tags": [{"a": None}], "size": [1, 2]}]
     found = read_body(json.dumps(value).encode(), suffix=".json")
-    assert found.text.split("\n")[1:] == ["name: Coffee", "tags[0].a: null", "size: 1, 2"] or (
-        "tags[0]: a: null" in found.text
-    )
+    assert "name: Coffee" in found.text and "tags[0]: a: null" in found.text
     assert place_of(found, "Coffee") == "item 2"
     assert read_body(b"{broken", suffix=".json").text == "{broken"
 
@@ -367,22 +341,15 @@ def test_a_part_that_unpacks_to_more_than_anybody_reads_is_refused() -> None:
 def test_a_repeated_row_of_a_million_is_bounded() -> None:
     cell = "<t:table-cell t:number-columns-repeated='16384'><p>boom</p></t:table-cell>"
     row = f"<t:table-row t:number-rows-repeated='1048576'>{cell}</t:table-row>"
-    content = (
-        f"<o xmlns:t='t'><body><spreadsheet><t:table t:name='A'>{row * 9}</t:table></spreadsheet>"
-        "</body></o>"
-    )
+    table = f"<t:table t:name='A'>{row * 9}</t:table>"
+    content = f"<o xmlns:t='t'><body><spreadsheet>{table}</spreadsheet></body></o>"
     kind = "application/vnd.oasis.opendocument.spreadsheet"
     found = read_body(packed({"mimetype": kind, "content.xml": content}), suffix=".ods")
     assert len(found.text) <= 5_000_000 and "only its first" in found.note
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    st.sampled_from(sorted(DOCUMENTS.iterdir())),
-    st.integers(0, 60_000),
-    st.binary(max_size=30),
-    st.integers(0, 40),
-)
+@given(st.sampled_from(FILES), st.integers(0, 60_000), st.binary(max_size=30), st.integers(0, 40))
 def test_a_damaged_document_gives_text_or_a_reason(
     file: Path, position: int, damage: bytes, removed: int
 ) -> None:
@@ -425,15 +392,6 @@ def test_places_are_bounded_and_none_is_false_behind_the_last() -> None:
     found = text.finish()
     assert len(found.marks) == MAX_MARKS
     assert find_place(found.text, to_places(found.marks), len(found.text) - 1) == ""
-
-
-def test_every_format_has_a_reader_that_exists() -> None:
-    for one in FORMATS:
-        module, _, name = one.reader.partition(":")
-        assert not one.reader or callable(getattr(importlib.import_module(module), name))
-        for suffix in one.suffixes:
-            assert suffix in SUFFIXES and suffix == suffix.lower()
-    assert find_format(RawBody(b"a,b", suffix=".csv")).name == "CSV and TSV"
 
 
 def test_what_a_crash_leaves_of_a_document_has_its_places() -> None:

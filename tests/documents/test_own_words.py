@@ -181,9 +181,7 @@ def test_the_date_of_a_page_is_told_where_the_search_has_none(
     def think(asked: ModelRequest) -> Any:
         written = honest(asked)
         if asked.task == "synthesize" and isinstance(written, dict):
-            written["answer"] = (
-                "The cup went to Argentina, which is the winner [1]."  # to be judged
-            )
+            written["answer"] = "The cup went to Argentina, the winner [1]."  # to be judged
         return written
 
     world.think = think
@@ -232,26 +230,16 @@ def test_a_corpus_is_not_filtered_by_since_and_tells_dates(tmp_path: Path) -> No
 NOTICES = [
     "Subscribe to continue reading",
     "This article is for subscribers only.",
-    "You've reached your limit of free articles.",
-    "Jetzt weiterlesen mit SPIEGEL+",
     "Dieser Artikel ist nur für Abonnenten lesbar.",
     "Cet article est réservé aux abonnés.",
-    "Il vous reste 85 % de cet article à lire.",
     "Este artículo es exclusivo para suscriptores",
-    "Suscríbete para seguir leyendo",
     "Questo articolo è riservato agli abbonati",
-    "Abbonati per continuare a leggere",
     "Conteúdo exclusivo para assinantes",
-    "Assine para continuar lendo",
     "Dit artikel is alleen voor abonnees",
     "Ten artykuł jest dostępny tylko dla prenumeratorów",
-    "Pozostało 80% artykułu do przeczytania",
     "Материал доступен только по подписке",
-    "Оформите подписку, чтобы читать дальше",
     "この記事は有料会員限定です。残り1200文字",
-    "続きを読むには会員登録が必要です",
     "本文仅供订阅用户阅读",
-    "订阅后继续阅读全文",
 ]
 
 

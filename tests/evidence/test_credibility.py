@@ -17,7 +17,7 @@ from agent.evidence.credibility import (
     rate_credibility,
 )
 from agent.state import Hit
-from evals.credibility import RatedDomain, auc, gain, half, load, measure
+from evals.credibility import RatedDomain, auc, gain, load, measure
 from evals.harness import Bench
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,6 @@ def domain(url: str) -> float:
         ("https://www.mit.edu/a", 0.9),
         ("https://www.ox.ac.uk/", 0.9),
         ("https://data.gov.au/", 0.9),
-        ("https://www.uni-heidelberg.de/", 0.9),
         ("https://www.nature.com/articles/x", 0.9),
         ("https://en.wikipedia.org/wiki/X", 0.8),
         ("https://EN.WIKIPEDIA.ORG./wiki/X", 0.8),
@@ -46,11 +45,8 @@ def domain(url: str) -> float:
         ("https://nature.com.evil.io/", 0.4),
         ("https://bbc.co.uk@evil.io/", 0.4),
         ("https://evil.io\\@bbc.co.uk/", 0.4),
-        ("https://old.reddit.com/r/x", 0.3),
         ("https://someone.wordpress.com/", 0.3),
         ("https://someone.blogspot.de/", 0.3),
-        ("https://www.amazon.com.br/x", 0.3),
-        ("https://starwars.fandom.com/wiki/X", 0.3),
         ("https://ijxyz.org/vol1", 0.3),
         ("https://cheap-news.top/", 0.3),
         ("https://www.theonion.com/x", 0.1),
@@ -62,18 +58,21 @@ def test_domains_count_by_suffix_then_by_their_look(url: str, score: float) -> N
     assert domain(url) == score
 
 
-@pytest.mark.parametrize("url", ["file:///home/me/notes.md", "notes.md", "corpus:3", ""])
-def test_a_document_without_a_host_is_your_own(url: str) -> None:
-    found = rate_credibility(QUESTION, Hit(url=url), 2026)
-    assert (found.domain, found.reason) == (0.4, "a document of your own")
-
-
 @pytest.mark.parametrize(
-    "url", ["http://[", "https://[::1/x", "http://a]b/", "https:///x", f"http://{'a.' * 9999}edu/"]
+    ("url", "reason"),
+    [
+        *dict.fromkeys(
+            ["file:///me/notes.md", "notes.md", "corpus:3", ""], "a document of your own"
+        ).items(),
+        *dict.fromkeys(
+            ["http://[", "https://[::1/x", "http://a]b/", "https:///x"], "a general site"
+        ).items(),
+        (f"http://{'a.' * 9999}edu/", "a general site"),
+    ],
 )
-def test_no_address_is_a_general_site(url: str) -> None:
+def test_what_has_no_host_is_a_document_or_a_general_site(url: str, reason: str) -> None:
     found = rate_credibility(QUESTION, Hit(url=url), 2026)
-    assert (found.domain, found.reason) == (0.4, "a general site")
+    assert (found.domain, found.reason) == (0.4, reason)
 
 
 def test_the_formula() -> None:
@@ -128,12 +127,9 @@ def scored(*scores: float) -> list[tuple[str, Credibility]]:
     return [(chr(97 + i), Credibility(score=score, **parts)) for i, score in enumerate(scores)]
 
 
-def test_a_threshold_blocks_at_or_below_and_keeps_the_order() -> None:
+def test_a_threshold_never_leaves_nothing_and_says_so() -> None:
     blocked, note = find_blocked(scored(0.5, 0.9, 0.2, 0.51), Blocking("source-design", 0.5))
     assert (list(blocked.items()), note) == ([("a", 0.5), ("c", 0.2)], "")
-
-
-def test_a_threshold_never_leaves_nothing_and_says_so() -> None:
     found = scored(0.1, 0.4, 0.2, 0.5, 0.4)
     blocked, note = find_blocked(found, Blocking("source-design", 0.5))
     assert list(blocked.items()) == [("a", 0.1), ("c", 0.2)]
@@ -148,10 +144,6 @@ def test_a_report_blocks_by_the_host_alone_or_as_specified() -> None:
     assert set(blocked) == set() and "above 0.5" in note, "none has a word of the question"
     assert set(find_blocked(found, Blocking("source-design", 0.3))[0]) == set(urls[:2])
     assert set(find_blocked(found, Blocking("host", 0.4))[0]) == set(urls[:2])
-
-
-def test_nothing_given_is_nothing_blocked() -> None:
-    assert find_blocked([], Blocking("source-design", 0.5)) == ({}, "")
 
 
 @given(st.lists(st.floats(0, 1)), st.floats(0, 1))
@@ -190,12 +182,7 @@ def test_every_listed_host_gets_the_score_of_its_class() -> None:
 
 
 def test_the_auc_counts_ties_half() -> None:
-    rows = [
-        RatedDomain("a", True),
-        RatedDomain("b", False),
-        RatedDomain("c", True),
-        RatedDomain("d", False),
-    ]
+    rows = [RatedDomain(name, name in "ac") for name in "abcd"]
     scores = {"a": 0.9, "b": 0.4, "c": 0.4, "d": 0.3}
 
     def score(row: RatedDomain) -> float:
@@ -203,11 +190,6 @@ def test_the_auc_counts_ties_half() -> None:
 
     assert auc(rows, score) == (1 + 1 + 0.5 + 1) / 4
     assert auc(rows[:1], score) == 0.5
-
-
-def test_a_domain_stays_in_its_half() -> None:
-    halves = [half(f"site{i}.com") for i in range(400)]
-    assert 150 < halves.count("tune") < 250 and half("site0.com") == halves[0]
 
 
 @pytest.mark.parametrize("name", ["perennial", "citeunseen", "citeunseen_wide"])

@@ -44,29 +44,27 @@ def cut(text: str) -> list[str]:
         ("Mr. Smith met Dr. Who at 5 p.m. in the U.S. capital.", None),
         ("It cost $3.50. Then 4.5 more.", ["It cost $3.50.", "Then 4.5 more."]),
         ("He said “Stop!” She left.", ["He said “Stop!”", "She left."]),
-        ("阿根廷夺冠。梅西进了两球！你知道吗？", ["阿根廷夺冠。", "梅西进了两球！", "你知道吗？"]),
-        ("Am 5. Mai kam er, d.h. spät. Dann ging er.", None),
-        ("فازت الأرجنتين. من سجل؟ ميسي.", ["فازت الأرجنتين.", "من سجل؟", "ميسي."]),
-        (
-            "Born c. 1850, see Fig. 3. Gov. Lee died.",
-            ["Born c. 1850, see Fig. 3.", "Gov. Lee died."],
-        ),
+        ("Er sagte: „Komm!“ Sie ging.", ["Er sagte: „Komm!“", "Sie ging."]),
+        ("Im 19. Jh., ca. 1850, begann es. Gut.", ["Im 19. Jh., ca. 1850, begann es.", "Gut."]),
+        ("Am 3. Oktober 1990 kam Dr. Weiß, z. B. u. a. zu Ludwig XIV.", None),
+        ("Die Fa. Müller GmbH (gegr. 1901) u. Co. zahlte 3.500 Euro.", None),
+        ("Er starb 44 v. Chr. in Rom, z. B. so.", ["Er starb 44 v. Chr. in Rom, z. B. so."]),
+        ("彼は「行く。来る。」と言った。はい。", ["彼は「行く。来る。」と言った。", "はい。"]),
+        ("他问：“谁？你吗？”他走了。", ["他问：“谁？你吗？”", "他走了。"]),
+        ("真的吗？！是的……好吧。", ["真的吗？！", "是的……好吧。"]),
+        ("价格是3.5元。第2名是他；第3名是她。", ["价格是3.5元。", "第2名是他；第3名是她。"]),
+        ("هل فاز الفريق؟ نعم، فاز! انتهى.", ["هل فاز الفريق؟", "نعم، فاز!", "انتهى."]),
+        ("قال د. أحمد إنه فاز. ثم ذهب.", ["قال د. أحمد إنه فاز.", "ثم ذهب."]),
+        ("See Fig. 3, c. 1850. Gov. Lee died.", ["See Fig. 3, c. 1850.", "Gov. Lee died."]),
         ('"I came. I saw," he said. So.', ['"I came. I saw," he said.', "So."]),
-        (
-            "“I came. I saw.” And an open “one. Then.",
-            ["“I came. I saw.”", "And an open “one.", "Then."],
-        ),
+        ("“I came. I saw.” An open “one. Then.", ["“I came. I saw.”", "An open “one.", "Then."]),
         ("1. Paper\n2. Boots. More", ["1. Paper", "2. Boots.", "More"]),
-        ("A heading\nA line without a stop", ["A heading", "A line without a stop"]),
         ("Brehme 85' (pen.) | Report", ["Brehme 85' (pen.) | Report"]),
         ("", []),
     ],
 )
 def test_sentences(text: str, expected: list[str] | None) -> None:
-    found = cut(text)
-    if expected is not None:
-        assert found == expected
-    assert "".join("".join(found).split()) == "".join(text.split())
+    assert cut(text) == ([text] if expected is None else expected)
 
 
 @given(st.text())
@@ -76,10 +74,6 @@ def test_sentences_and_passages_lose_nothing_and_overlap_nowhere(text: str) -> N
         assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
         covered = "".join(text[start:end] for start, end in spans)
         assert "".join(covered.split()) == "".join(text.split())
-
-
-@given(st.text(max_size=2000))
-def test_passages_are_short(text: str) -> None:
     assert all(end - start <= 80 for start, end in split_passages(text, 40))
 
 
@@ -163,7 +157,10 @@ def test_anchor_undoes_the_escapes_of_show() -> None:
     assert found and found.text == "R&D at <Foo>" and found.match == "exact"
 
 
-@given(st.text(), st.text(min_size=1))
+MANY = st.text(st.sampled_from("aß1. „“؟،。！”x\u0640\u064e\u200f\u0301ف来 \n-–"), max_size=60)
+
+
+@given(st.text() | MANY, st.text(min_size=1) | MANY)
 def test_a_quote_is_always_the_pages_own_text(text: str, quote: str) -> None:
     found = anchor_quote(quote, source(text))
     if found:
@@ -188,14 +185,9 @@ def test_what_another_source_said_is_not_shown_again() -> None:
     more = f"{text} The crowd numbered 88,966."
     sources = [source(text, 1), source(text.upper(), 2), source(more, 3)]
     shown = select_passages(sources, "Who won the cup, and in which crowd?", 500)
-    assert [(e.source, e.same, bool(e.passages)) for e in shown] == [
-        (1, 3, False),
-        (2, 3, False),
-        (3, None, True),
-    ]
-    assert '<source id="2"' in render_sources(
-        shown
-    ) and 'same_text_as="3"></source>' in render_sources(shown)
+    assert [(e.same, bool(e.passages)) for e in shown] == [(3, False), (3, False), (None, True)]
+    rendered = render_sources(shown)
+    assert '<source id="2"' in rendered and 'same_text_as="3"></source>' in rendered
     altered = [source(text, 1), source(text.replace("Argentina", "France"), 2)]
     assert [e.same for e in select_passages(altered, "Who won the cup?", 500)] == [None, None]
     short = [source("Argentina won.", 1), source("Argentina won.", 2)]

@@ -16,7 +16,6 @@ from agent.evidence import (
     closest_sentences,
     content_words,
     estimate_tokens,
-    fold_with_offsets,
     select_passages,
     split_sentences,
 )
@@ -42,24 +41,18 @@ from agent.slots.data import schema_faults
 from agent.slots.forms import holds_value, to_typed
 from agent.slots.grounding import ground_rows
 from agent.slots.patterns import compile_pattern, has_match
-from agent.slots.rows import NamedNumber, SlotValue, named_numbers
+from agent.slots.rows import SlotValue
 from agent.slots.schema import slots_of
-from agent.state import Draft, Page, Source
+from agent.state import Draft
 from benchmarks.hostile import readers
 from benchmarks.hostile_runs import run_shape
 from benchmarks.hostile_shapes import SHAPES
+from tests.evidence.test_evidence import source
 from tests.support.typed_slots import object_schema
 
 SIZE = 3_000  # characters
 SLOW_PATTERN = ".*" * 12 + "X"
 READERS = readers()
-
-
-def _source(text: str, n: int = 1) -> Source:
-    page = Page.from_text(f"https://example.org/{n}", "A title", text, "2026-01-01T00:00:00Z")
-    return Source.model_validate(
-        {"n": n, "page": page, "hit": {"url": page.url, "title": page.title}}
-    )
 
 
 @pytest.mark.slow
@@ -84,21 +77,9 @@ def test_sentences_of_a_long_text_are_bounded_and_cover_it(shape: str) -> None:
 def test_a_quote_behind_hostile_text_keeps_its_offsets(shape: str) -> None:
     said = "The Bridge was  opened in 1904."
     text = f"{SHAPES[shape](20_000)}\n{said}\nAnd more."
-    quote = anchor_quote("the bridge was opened in 1904", _source(text))
+    quote = anchor_quote("the bridge was opened in 1904", source(text))
     assert quote is not None and text[quote.start : quote.end] == quote.text
     assert quote.text == said.rstrip(".")
-
-
-@given(st.text(max_size=80))
-def test_folded_characters_know_their_place(text: str) -> None:
-    folded, origin = fold_with_offsets(text)
-    assert len(folded) == len(origin) and list(origin) == sorted(origin)
-    assert all(
-        fold_with_offsets(text[i])[0].strip()
-        or char == " "
-        or char in fold_with_offsets("x" + text[i])[0]
-        for char, i in zip(folded, origin, strict=True)
-    )
 
 
 @given(st.text(alphabet="1234567890,.$€ 万元一二个mk+-−\u00a0e", max_size=400))
@@ -126,16 +107,10 @@ def test_tokens_do_not_depend_on_where_words_stand(text: str) -> None:
 
 
 def test_only_the_longest_sources_are_cut_for_ranking() -> None:
-    assert ranked_length([_source("a b. " * 1000, n) for n in range(1, 20)]) == MOST_OF_PAGE
-    assert ranked_length([_source("a" * 1_000_000)]) == MOST_OF_PAGE
-    long = [_source("a" * 1_000_000, n) for n in range(1, 5)]
-    assert ranked_length([*long, _source("a", 9)]) == (MOST_RANKED - 1) // 4
-
-
-def test_an_honest_sentence_is_shown_beside_a_hostile_page() -> None:
-    page = _source("The bridge was opened in 1904. " + SHAPES["Chinese stops"](50_000))
-    (shown,) = select_passages([page], "When was the bridge opened?", 2000)
-    assert "opened in 1904" in shown.passages[0]
+    assert ranked_length([source("a b. " * 1000, n) for n in range(1, 20)]) == MOST_OF_PAGE
+    assert ranked_length([source("a" * 1_000_000)]) == MOST_OF_PAGE
+    long = [source("a" * 1_000_000, n) for n in range(1, 5)]
+    assert ranked_length([*long, source("a", 9)]) == (MOST_RANKED - 1) // 4
 
 
 @pytest.mark.parametrize("shape", ["dots", "lines", "Chinese", "sentences", "blank lines"])
@@ -154,7 +129,7 @@ def test_a_page_that_is_not_too_long_is_ranked_whole() -> None:
 
 def test_passages_of_a_long_page_are_its_own_words() -> None:
     head = "# Opening\nThe bridge was opened in 1904 by Anna Quill, who had designed it."
-    page = _source("Nothing of it. " * 30_000 + f"\n{head}\n" + "Nothing more. " * 30_000)
+    page = source("Nothing of it. " * 30_000 + f"\n{head}\n" + "Nothing more. " * 30_000)
     (shown,) = select_passages([page], "When was the bridge opened?", 500)
     assert any("opened in 1904" in passage for passage in shown.passages)
     assert all(passage in page.page.text for passage in shown.passages)
@@ -171,14 +146,14 @@ def test_sentences_that_are_too_many_are_cut_by_length() -> None:
     "text, piece", [("a" * 200_000, "a" * 5000), ("aa " * 60_000, "aa " * 999)]
 )
 def test_a_piece_found_again_and_again_within_words_is_given_up(text: str, piece: str) -> None:
-    assert anchor_quote(f"{piece}a", _source(text)) is None
-    assert anchor_quote("the end", _source(f"{text} the end")) is not None
+    assert anchor_quote(f"{piece}a", source(text)) is None
+    assert anchor_quote("the end", source(f"{text} the end")) is not None
 
 
 @pytest.mark.slow
 def test_many_values_of_one_long_page_are_read_at_once() -> None:
     slot = slots_of(object_schema(name={"type": "string"}))[0]
-    page = _source("Anna Quill built it. " + SHAPES["Chinese stops"](300_000))
+    page = source("Anna Quill built it. " + SHAPES["Chinese stops"](300_000))
     rows = [
         SlotValue(name="name", value=f"Anna {n}", source=1, quote="Anna Quill built it.")
         for n in range(300)
@@ -213,16 +188,8 @@ def test_a_run_over_hostile_texts_has_an_answer(shape: str, way: str) -> None:
 
 def test_an_answer_of_countless_sentences_keeps_the_first() -> None:
     draft = Draft(answer=" ".join(f"Line {n} is here." for n in range(2000)))
-    answer, warnings = compose_answer(draft, [_source("nothing")])
+    answer, warnings = compose_answer(draft, [source("nothing")])
     assert len(answer.claims) == MOST_CLAIMS and warnings
-
-
-def test_names_with_minutes_are_read_as_before() -> None:
-    assert named_numbers("Messi 23', 108'; Di María 36'") == [
-        NamedNumber("Messi", "23"),
-        NamedNumber("Messi", "108"),
-        NamedNumber("Di María", "36"),
-    ]
 
 
 def test_marks_without_end_are_words_all_the_same() -> None:

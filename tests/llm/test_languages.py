@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from agent.evidence import anchor_quote, content_words, fold_with_offsets, split_sentences
+from agent.evidence import anchor_quote, content_words
 from agent.evidence.language import LANGUAGES, language_of, load_language
 from agent.evidence.quantities import months
 from agent.llm.extractive.engine import Extractive
@@ -22,7 +20,7 @@ from agent.search.corpus import Corpus
 from agent.settings import Settings
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.synthesize import WriteAnswer
-from tests.evidence.test_evidence import cut, source
+from tests.evidence.test_evidence import source
 from tests.support.services import ModelRequest, Raw, Services
 from tests.support.thinker import Fact, Thinker, support_all
 
@@ -31,42 +29,6 @@ BRIDGE = (
 )
 MUSEUM = "临江市博物馆收藏了许多古代瓷器。门票免费，周一闭馆。"
 QUESTION = "青龙桥是谁设计的？"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "Das war am 3. Oktober 1990. Danach kam Dr. Weiß.",
-            ["Das war am 3. Oktober 1990.", "Danach kam Dr. Weiß."],
-        ),
-        ("Er sagte: „Komm!“ Sie ging.", ["Er sagte: „Komm!“", "Sie ging."]),
-        (
-            "Z. B. Brot, d. h. Essen, u. a. Käse. Gut.",
-            ["Z. B. Brot, d. h. Essen, u. a. Käse.", "Gut."],
-        ),
-        (
-            "Im 19. Jahrhundert, ca. 1850, begann es. Ludwig XIV. regierte.",
-            ["Im 19. Jahrhundert, ca. 1850, begann es.", "Ludwig XIV. regierte."],
-        ),
-        (
-            "Die Fa. Müller GmbH (gegr. 1901) u. Co. zahlte 3.500 Euro. Ende.",
-            ["Die Fa. Müller GmbH (gegr. 1901) u. Co. zahlte 3.500 Euro.", "Ende."],
-        ),
-        ("Er starb 44 v. Chr. in Rom, z. B. so.", ["Er starb 44 v. Chr. in Rom, z. B. so."]),
-        ("彼は「行く。来る。」と言った。はい。", ["彼は「行く。来る。」と言った。", "はい。"]),
-        ("他问：“谁？你吗？”他走了。", ["他问：“谁？你吗？”", "他走了。"]),
-        ("هل فاز الفريق؟ نعم، فاز! انتهى.", ["هل فاز الفريق؟", "نعم، فاز!", "انتهى."]),
-        ("قال د. أحمد إنه فاز. ثم ذهب.", ["قال د. أحمد إنه فاز.", "ثم ذهب."]),
-        (
-            "他说：“我来了。”然后走了。真的吗？！是的……好吧。",
-            ["他说：“我来了。”", "然后走了。", "真的吗？！", "是的……好吧。"],
-        ),
-        ("价格是3.5元。第2名是他；第3名是她。", ["价格是3.5元。", "第2名是他；第3名是她。"]),
-    ],
-)
-def test_sentences_are_cut_where_they_end(text: str, expected: list[str]) -> None:
-    assert cut(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -85,22 +47,6 @@ def test_sentences_are_cut_where_they_end(text: str, expected: list[str]) -> Non
 def test_quotes_are_found_across_ways_of_writing(text: str, quote: str, found: str) -> None:
     place = anchor_quote(quote, source(text))
     assert place and place.text == found and text[place.start : place.end] == found
-
-
-MANY = st.text(st.sampled_from("aß1. „“؟،。！”x\u0640\u064e\u200f\u0301ف来 \n-–"), max_size=60)
-
-
-@pytest.mark.slow
-@given(MANY, st.data())
-def test_offsets_hold_in_every_script(text: str, data: st.DataObject) -> None:
-    folded, origin = fold_with_offsets(text)
-    assert len(folded) == len(origin) and list(origin) == sorted(origin)
-    for start, end in split_sentences(text):
-        assert text[start:end] == text[start:end].strip() != ""
-    start = data.draw(st.integers(0, len(text)))
-    end = data.draw(st.integers(start, len(text)))
-    place = anchor_quote(text[start:end], source(text))
-    assert place is None or text[place.start : place.end] == place.text
 
 
 def test_a_chinese_question_over_the_wire(services: Services, settings: Settings) -> None:
@@ -133,21 +79,6 @@ def test_a_chinese_question_over_the_wire(services: Services, settings: Settings
     assert quote.quote == "青龙桥于1987年由工程师李文山设计建成。" and quote.match == "exact"
     assert quote.credibility.relevance > 0 and quote.url == services.url("bridge")
     assert answer.slots["设计者"].value == "李文山"
-
-
-def test_a_chinese_question_without_a_model(tmp_path: Path) -> None:
-    rows = [{"title": "青龙桥", "text": BRIDGE}, {"title": "临江市博物馆", "text": MUSEUM}]
-    corpus = tmp_path / "corpus.jsonl"
-    corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    settings = Settings(
-        offline=True, corpus=corpus, cache_dir=tmp_path / "cache", runs_dir=tmp_path / "runs"
-    )
-    run = research(QUESTION, settings)
-    for _ in run:
-        pass
-    answer = run.answer()
-    assert "李文山" in answer.answer and answer.citations[0].title == "青龙桥"
-    assert all(BRIDGE[c.start : c.end] == c.quote for c in answer.citations if c.title == "青龙桥")
 
 
 # --- what is asked in each language, without a model ---------------------------------------------
@@ -203,6 +134,10 @@ def test_a_language_is_told_and_no_question_word_is_searched_alone(
         ("这座桥有多长？", "number"),
         ("橋はどこにありますか？", "place"),
         ("متى افتتح الجسر؟", "date"),
+        ("谁发明了电话？", "name"),
+        ("Is it open on Sunday?", "yesno"),
+        ("In what year did it open?", "date"),
+        ("What should I do when the light is red?", "text"),
         ("Why was the bridge closed?", "reason"),
         ("Wodurch wurde die Brücke beschädigt?", "reason"),
         ("Quelle est la cause de l'incendie ?", "reason"),
