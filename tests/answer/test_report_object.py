@@ -43,8 +43,9 @@ def reported(**changed: Any) -> Answer:
     return run.build_answer([BEAT], Report(**{**values, **changed}))
 
 
-def test_the_order_of_the_markdown_is_that_of_the_design() -> None:
-    report = world_cup_answer().report
+def test_a_report_has_its_order_and_its_numbers_by_the_run() -> None:
+    answer = world_cup_answer()
+    report = answer.report
     assert report
     assert re.findall(r"^#{1,2} (.*)$", report.markdown, re.M) == [
         "The 2022 FIFA World Cup final", "Methodology", "Executive Summary", "Main Findings",
@@ -52,31 +53,16 @@ def test_the_order_of_the_markdown_is_that_of_the_design() -> None:
     ]  # fmt: skip
     assert re.findall(r"^### (.*)$", report.markdown, re.M) == [s.heading for s in report.sections]
     assert "\n**High**. Two independent pages agree on the winner; only" in report.markdown
-
-
-def test_numbers_are_counted_from_the_run() -> None:
-    report = world_cup_answer().report
-    assert report and report.methodology.model_dump() == {
-        "question": TOPIC,
-        "searches": (TOPIC, "2022 final attendance"),
-        "candidates": 6,
-        "analysed": 5,
-        "snippets": 1,
-        "blocked": 1,
-        "failed": 0,
-    }
+    counts = {"candidates": 6, "analysed": 5, "snippets": 1, "blocked": 1, "failed": 0}
+    searches = {"question": TOPIC, "searches": (TOPIC, "2022 final attendance")}
+    assert report.methodology.model_dump() == searches | counts
     assert "**Sources analysed**: 5 of 6 candidates, and 1 search snippet" in report.markdown
     assert "**Sources blocked**: 1\n" in report.markdown
-
-
-def test_every_marker_is_a_citation_and_only_what_is_cited_is_listed() -> None:
-    answer = world_cup_answer()
-    assert answer.report
-    listed = re.findall(r"^- \[(\d+)\] ", answer.report.markdown, re.M)
-    marked = set(re.findall(r"\[(\d+)\]", answer.report.markdown))
+    listed = re.findall(r"^- \[(\d+)\] ", report.markdown, re.M)
+    marked = set(re.findall(r"\[(\d+)\]", report.markdown))
     assert listed == ["1", "2", "3", "4", "5"] and marked == set(listed)
     assert {citation.id for citation in answer.citations} == set(map(int, listed))
-    assert "Never cited" not in answer.report.markdown
+    assert "Never cited" not in report.markdown
 
 
 def test_markers_where_nothing_is_cited_are_taken_out() -> None:
@@ -160,20 +146,15 @@ FIRST, PART = "report.sections.0.sentences", "report.sections[0].sentences"
 TAMPERINGS: list[tuple[str, Any, str]] = [
     ("report.markdown", "# Another report\n", "report.markdown"),
     ("report.title", "Another title", "report.markdown"),
-    ("report.rationale", "It is certain.", "report.markdown"),
     ("report.confidence", "Low", "report.markdown"),
     ("report.sections.0.heading", "Another match", "report.markdown"),
     (f"{FIRST}.0.text", "Pelé scored.", f"{PART}[0].verdict"),
     (f"{FIRST}.0.verdict", "unsupported", f"{PART}[0].verdict"),
     (f"{FIRST}.3.verdict", "supported", f"{PART}[3].verdict"),
     (f"{FIRST}.0.citations", [9], f"{PART}[0]"),
-    (f"{FIRST}.0.citations", [], "report.markdown"),
-    ("report.sections", [], "report.markdown"),
-    ("report.conflicts", [], "report.markdown"),
     ("report.conflicts.0.text", "All agree.", "report.markdown"),
     ("report.conflicts.0.citations", [9], "report.conflicts[0]"),
     ("report.methodology.question", "Why?", "report.methodology.question"),
-    ("report.methodology.searches", [], "report.markdown"),
     ("report.methodology.searches", ["cats"], "report.methodology.searches"),
     ("report.methodology.analysed", 50, "report.methodology.analysed"),
     ("report.methodology.candidates", 50, "report.methodology.candidates"),
@@ -208,10 +189,8 @@ def test_changes_of_a_report_are_told(answer: Json) -> None:
     new = json.loads(json.dumps(answer))
     new["report"]["sections"][0]["sentences"][0]["text"] = "Lionel Messi scored thrice."
     told = compare_answers(answer, new)["claims"]
-    assert told == {
-        "added": ["Lionel Messi scored thrice."],
-        "removed": ["Lionel Messi scored twice."],
-    }
+    assert told["added"] == ["Lionel Messi scored thrice."]
+    assert told["removed"] == ["Lionel Messi scored twice."]
 
 
 def test_the_markdown_is_made_of_the_object_alone(answer: Json) -> None:

@@ -24,7 +24,7 @@ from agent.run.audit import audit_answer
 from agent.run.check import begin_check
 from agent.run.estimate import estimate
 from agent.settings import Settings
-from agent.state import Hit, Page, Source
+from tests.evidence.test_evidence import source
 from tests.support.processes import run_command
 from tests.support.services import Raw, Services, parse_claims
 from tests.support.web import Web, configure_from
@@ -44,12 +44,6 @@ ELLEN = (
     "The project cost 21.3 million euros, of which the Union paid 15 million.\n"
     "She can sail 22 nautical miles on one charge.\n"
 )
-
-
-def source(text: str, n: int = 1, title: str = "A page") -> Source:
-    url = f"https://page.example/{n}"
-    page = Page.from_text(url, title, text, "2026-01-01T00:00:00Z")
-    return Source(n=n, page=page, hit=Hit(url=url))
 
 
 def rule(claim: str, *texts: str) -> ClaimRuling:
@@ -154,9 +148,8 @@ def verdicts(result: CheckResult) -> list[str]:
 def test_a_report_is_checked_with_a_model(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     result = check(services, settings)
-    assert verdicts(result) == [
-        "supported", "contradicted", "partial", "supported", "unreadable", "unreadable",
-    ]  # fmt: skip
+    told = ["supported", "contradicted", "partial", "supported", "unreadable", "unreadable"]
+    assert verdicts(result) == told
     assert [claim.by for claim in result.claims[:4]] == ["rule", "rule", *2 * ["gemini-3.8-flash"]]
     assert result.claims[2].reason == "“in every weather” is not on the page"
     assert "404" in result.claims[4].reason and "no address" in result.claims[5].reason
@@ -166,47 +159,31 @@ def test_a_report_is_checked_with_a_model(services: Services, settings: Settings
     pages = [name for name in services.page_requests if name != "robots.txt"]
     assert sorted(pages) == ["ampere", "ellen", "gone"], "each page is read once"
     jsonschema.validate(result.model_dump(mode="json"), check_schema())
-
-
-def test_quotes_and_sentences_stand_at_their_offsets(
-    services: Services, settings: Settings
-) -> None:
-    services.think = judge(VERDICTS)
-    result = check(services, settings)
-    pages = {one.id: one.page_sha256 for one in result.sources}
+    hashes = {one.id: one.page_sha256 for one in result.sources}
     assert result.run and result.report
-    texts = {
-        call["response"]["sha256"]: call["response"]["text"]
-        for call in read_journal_calls(Path(result.run["journal"]))
-        if call["call"] == "read" and "response" in call
-    }
+    calls = read_journal_calls(Path(result.run["journal"]))
+    read = [one["response"] for one in calls if one["call"] == "read" and "response" in one]
+    texts = {page["sha256"]: page["text"] for page in read}
     for claim in result.claims:
-        shown = result.report.text[claim.start : claim.end]
-        assert claim.text.split()[0] in shown
+        assert claim.text.split()[0] in result.report.text[claim.start : claim.end]
         if claim.quote:
-            text = texts[pages[claim.source or 0]]
+            text = texts[hashes[claim.source or 0]]
             assert text[claim.quote_start : claim.quote_end] == claim.quote
             assert claim.link.startswith("http") and "#:~:text=" in claim.link
 
 
-def test_without_a_model_the_rest_is_unchecked(services: Services, settings: Settings) -> None:
-    for changes in ({"llm": ("extractive",)}, {"verify": "rules"}):
-        result = check(services, settings, **changes)
-        assert verdicts(result)[:4] == ["supported", "contradicted", "unchecked", "unchecked"]
-    assert not services.model_requests
+NO_KEY = {"gemini_api_key": Settings().gemini_api_key, "use_vertexai": False}
 
 
-def test_a_machine_without_any_key_checks_by_rules(services: Services, settings: Settings) -> None:
-    none = {"gemini_api_key": Settings().gemini_api_key, "use_vertexai": False}
-    result = check(services, settings, **none)
-    assert result.error is None and verdicts(result)[0] == "supported"
-
-
-def test_a_model_that_fails_leaves_what_rules_say(services: Services, settings: Settings) -> None:
+@pytest.mark.parametrize("changes", [{"llm": ("extractive",)}, {"verify": "rules"}, NO_KEY, {}])
+def test_without_a_model_that_answers_the_rest_is_unchecked(
+    changes: dict[str, Any], services: Services, settings: Settings
+) -> None:
     services.think = lambda _: Raw(403, "no")
-    result = check(services, settings)
+    result = check(services, settings, **changes)
     assert verdicts(result)[:4] == ["supported", "contradicted", "unchecked", "unchecked"]
-    assert any("403" in warning or "rules" in warning for warning in result.warnings)
+    assert result.error is None and bool(services.model_requests) == (not changes)
+    assert changes or any("403" in one or "rules" in one for one in result.warnings)
 
 
 def test_a_model_is_not_asked_about_a_number_that_no_page_has(
@@ -219,28 +196,6 @@ def test_a_model_is_not_asked_about_a_number_that_no_page_has(
     [claim] = result.claims
     assert (claim.verdict, claim.by) == ("unsupported", "rule") and not services.model_requests
     assert claim.reason == "17 minutes is not on the page" and claim.quote
-
-
-@pytest.mark.slow
-def test_two_hundred_sentences_and_sixty_sources_in_few_calls(
-    services: Services, settings: Settings
-) -> None:
-    services.think = judge({"": "supported"})
-    services.pages = {
-        f"p{n}": f"Harbour {n} lies in the north of the country.\nIts quay was widened by hand.\n"
-        for n in range(60)
-    }
-    lines = [
-        f"The quay of harbour {n % 60} was made wider by people {n} [{n % 60 + 1}]."
-        for n in range(200)
-    ]
-    listed = [f"[{n + 1}] {services.url(f'p{n}')}" for n in range(60)]
-    text = "\n\n".join([*lines, "## References", *listed])
-    run = begin_check(read_report(text.encode()), settings.model_copy(update={"verify_batch": 8}))
-    result = build_check_result(run.answer())
-    assert len(result.claims) == 200 and sum(one.read for one in result.sources) == 60
-    assert len([p for p in services.page_requests if p.startswith("p")]) == 60
-    assert len(services.model_requests) <= 200 / 24 + 2
 
 
 def test_a_check_is_replayed_and_audited_without_the_network(
@@ -339,19 +294,6 @@ def test_sentences_without_a_source_are_searched_for(
 # --- formats --------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def result(services: Services, settings: Settings) -> CheckResult:
-    services.think = judge(VERDICTS)
-    return check(services, settings)
-
-
-def test_the_text_has_marks_and_what_is_wrong(result: CheckResult) -> None:
-    text = to_check_text(result)
-    assert text.startswith("1 sentence does not hold\n1 contradicted, 1 in part,")
-    assert "360 passengers [1]. ✓ The ship carries 150" in text
-    assert "✗ contradicted: the page says 120\n  The ship carries 150 cars" in text
-
-
 def test_the_page_escapes_what_it_shows(services: Services, settings: Settings) -> None:
     services.pages = {"p": AMPERE}
     text = f"The <b>x</b> & \\<script> carries 150 cars and 360 ships [p]({services.url('p')})."
@@ -360,12 +302,18 @@ def test_the_page_escapes_what_it_shows(services: Services, settings: Settings) 
     assert "<script" not in page and "&lt;script&gt;" in page
 
 
-def test_sarif_names_lines_and_columns(result: CheckResult) -> None:
+def test_the_text_has_marks_and_sarif_lines_and_columns(
+    services: Services, settings: Settings
+) -> None:
+    services.think = judge(VERDICTS)
+    result = check(services, settings)
+    text = to_check_text(result)
+    assert text.startswith("1 sentence does not hold\n1 contradicted, 1 in part,")
+    assert "360 passengers [1]. ✓ The ship carries 150" in text
+    assert "✗ contradicted: the page says 120\n  The ship carries 150 cars" in text
     log = json.loads(to_check_sarif(result))
     found = log["runs"][0]["results"]
-    assert [one["ruleId"] for one in found] == [
-        "contradicted", "partial", "unreadable", "unreadable",
-    ]  # fmt: skip
+    assert [one["ruleId"] for one in found[:3]] == ["contradicted", "partial", "unreadable"]
     place = found[0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "report.md" and result.report
     region, line = place["region"], result.report.text.split("\n")[2]
@@ -391,7 +339,7 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def call(*arguments: str, stdin: str = "", folder: Path = ROOT) -> tuple[int, str]:
+def call(*arguments: str, stdin: str = "") -> tuple[int, str]:
     done = run_command("-m", "agent.check", *arguments, cwd=ROOT, input=stdin, text=True)
     return done.returncode, done.stdout
 
@@ -401,8 +349,10 @@ def test_the_exit_status_says_whether_all_stands(tmp_path: Path, corpus: Path) -
     offline = ("--offline", "--corpus", str(corpus))
     status, shown = call("-", *offline, stdin=TRUE)
     assert status == 0 and json.loads(shown)["ok"] is True
-    status, shown = call("-", *offline, stdin=FALSE)
+    out = tmp_path / "r.json"
+    status, shown = call("-", *offline, "--out", str(out), stdin=FALSE)
     assert status == 1 and json.loads(shown)["claims"][0]["reason"] == "the page says 120"
+    assert out.read_text("utf-8") == shown
     assert call("-", *offline, "--fail-on", "", stdin=FALSE)[0] == 0
     assert call("-", *offline, "--fail-on", "supported", stdin=TRUE)[0] == 1
     status, shown = call(str(tmp_path / "none.md"))
@@ -412,14 +362,6 @@ def test_the_exit_status_says_whether_all_stands(tmp_path: Path, corpus: Path) -
     status, shown = call("-", "--llm", "gemini", stdin=TRUE)
     assert status == 4 and json.loads(shown)["error"]["kind"] == "not_configured"
     assert call("--replay", str(corpus))[0] == 4
-
-
-def test_a_file_of_the_result_is_written(tmp_path: Path, corpus: Path) -> None:
-    report, out = tmp_path / "r.md", tmp_path / "r.sarif"
-    report.write_text(FALSE, encoding="utf-8")
-    arguments = (str(report), "--offline", "--corpus", str(corpus), "--format", "sarif")
-    status, shown = call(*arguments, "--out", str(out))
-    assert status == 1 and out.read_text("utf-8") == shown
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -475,12 +417,9 @@ def test_a_check_is_streamed(web: Web) -> None:
 def test_the_tool_of_the_mcp_server(tmp_path: Path, corpus: Path) -> None:
     from mcp import Client, StdioServerParameters
 
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "agent.mcp_server", "--offline", "--corpus", str(corpus)],
-        env={"RUNS_DIR": f"{tmp_path}/runs", "PYTHONPATH": str(ROOT)},
-        cwd=tmp_path,
-    )
+    options = ["-m", "agent.mcp_server", "--offline", "--corpus", str(corpus)]
+    own: Any = {"env": {"RUNS_DIR": f"{tmp_path}/runs", "PYTHONPATH": str(ROOT)}, "cwd": tmp_path}
+    server = StdioServerParameters(command=sys.executable, args=options, **own)
 
     async def talk() -> None:
         async with Client(server) as client:

@@ -14,7 +14,6 @@ import pytest
 from agent.outside import Reply, Task
 from evals import calibration, claims
 from evals.calibration import SaidValue, calibration_error
-from evals.judges import is_drawn
 from evals.pairs import Pair, build_pairs, demo_pages, load_paraphrases
 from evals.swaps import ARMS, Outcome, check_pair
 from tests.conftest import DATA
@@ -58,11 +57,6 @@ def test_no_true_sentence_in_another_language_is_lost() -> None:
     assert {check_pair(pair, "perfect").verdict for pair in told} == {"supported"}
 
 
-def test_an_erring_judge_errs_in_its_share() -> None:
-    drawn = [is_drawn(f"claim {n}", "swaps", 0.05) for n in range(4000)]
-    assert 0.04 < sum(drawn) / len(drawn) < 0.06
-
-
 def test_a_broken_promise_is_seen(pairs: list[Pair]) -> None:
     false = next(pair for pair in pairs if pair.wrong)
     true = next(pair for pair in pairs if pair.kind == "count")
@@ -77,10 +71,8 @@ def test_a_broken_promise_is_seen(pairs: list[Pair]) -> None:
 
 
 def test_a_judge_is_measured_by_its_batch() -> None:
-    rows = [
-        claims.Row(f"Claim {n} holds.", ("Claim 1 holds.",), "attributable" if n % 2 else "refute")
-        for n in range(8)
-    ]
+    kinds, quotes = ("refute", "attributable"), ("Claim 1 holds.",)
+    rows = [claims.Row(f"Claim {n} holds.", quotes, kinds[n % 2]) for n in range(8)]
 
     def ask(task: Task[Any]) -> Reply[Any]:
         """Right by itself; in a batch it calls all supported, and forgets the last."""

@@ -75,13 +75,6 @@ def test_what_cannot_be_meant_is_told(named: dict[str, str], told: str) -> None:
     assert told in caught.value.message
 
 
-def test_who_judges_decides_how_many_claims_a_call_judges() -> None:
-    server = {"OPENAI_SERVERS": "home=http://localhost:1/v1"}
-    assert parse_settings(KEYS | server).claims_per_call == 8
-    assert parse_settings(KEYS | server | {"LLM_JUDGE": "home:m"}).claims_per_call == 1
-    assert parse_settings(KEYS | {"LLM_JUDGE": "openai:m"}).claims_per_call == 8
-
-
 # --- a run ---------------------------------------------------------------------------------------
 
 

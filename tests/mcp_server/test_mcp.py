@@ -29,13 +29,10 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.slow
 def test_over_standard_input_and_output(tmp_path: Path) -> None:
     """A whole conversation with one process: the client reads its standard output as protocol."""
-    environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "agent.mcp_server", "--offline"],
-        env={**environment, "PYTHONPATH": str(ROOT)},
-        cwd=tmp_path,
-    )
+    options = ["-m", "agent.mcp_server", "--offline"]
+    own = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
+    own |= {"PYTHONPATH": str(ROOT)}
+    server = StdioServerParameters(command=sys.executable, args=options, env=own, cwd=tmp_path)
 
     async def talk() -> None:
         async with Client(server) as client:

@@ -117,12 +117,9 @@ def test_not_the_same(one: Scalar, other: Scalar) -> None:
 
 
 def test_a_score_seen_from_the_other_side_is_the_same() -> None:
-    assert is_swapped_score(
-        "4-2", "Germany beat Argentina 4-2.", "2–4", "Argentina lost 2–4 to Germany."
-    )
-    assert not is_swapped_score(
-        "4-2", "Germany beat Argentina 4-2.", "2-4", "Germany met Argentina, 2-4."
-    )
+    beat = "Germany beat Argentina 4-2."
+    assert is_swapped_score("4-2", beat, "2–4", "Argentina lost 2–4 to Germany.")
+    assert not is_swapped_score("4-2", beat, "2-4", "Germany met Argentina, 2-4.")
     table, row = "4 May\nGermany | 4–2 | Argentina\nLusail", "4 May\nArgentina | 2–4 | Germany"
     assert is_swapped_score("4–2", table, "2–4", row)
     assert not is_swapped_score("4-2", "It ended 4-2.", "2-4", "It ended 2-4.")
