@@ -65,26 +65,18 @@ def test_a_report_has_its_order_and_its_numbers_by_the_run() -> None:
     assert "Never cited" not in report.markdown
 
 
-def test_markers_where_nothing_is_cited_are_taken_out() -> None:
+def test_what_has_no_quote_or_is_not_cited_is_taken_out() -> None:
     report = reported().report
     assert report and (report.title, report.rationale) == ("The final", "One page.")
     assert report.sections[0].heading == "The match"
-
-
-def test_a_citation_without_a_quote_is_taken_out() -> None:
     claims = (Claim(text="It was cold.", citations=(2, 9)),)
     answer = reported(themes=(Section(heading="Weather", claims=claims),), conflicts=claims)
-    assert answer.report
-    assert answer.report.sections[0].sentences[0].citations == ()
+    assert answer.report and answer.report.sections[0].sentences[0].citations == ()
     assert answer.report.conflicts[0].citations == ()
-    assert {citation.id for citation in answer.citations} == {1}
-
-
-def test_a_quote_that_nothing_cites_is_not_listed() -> None:
     run = AnswerBuilder(TOPIC, [FINAL, NEWS])
     run.claims([CitedSentence("Left out.", [(2, "Lionel Messi lifted the trophy.")])])
-    answer = run.build_answer([BEAT], Report(title="T", themes=(), confidence="Low"))
-    assert {citation.id for citation in answer.citations} == {1}
+    uncited = run.build_answer([BEAT], Report(title="T", themes=(), confidence="Low"))
+    assert {one.id for one in (*answer.citations, *uncited.citations)} == {1}
 
 
 def test_no_conflict_is_said_only_where_values_were_compared() -> None:
@@ -107,9 +99,6 @@ def test_an_answer_without_a_report_has_none() -> None:
     answer = AnswerBuilder(TOPIC, [FINAL]).build_answer([BEAT])
     assert answer.report is None and "report" not in json.loads(to_json(answer))
     assert "report" in answer_schema()["properties"] and "report" not in answer_schema()["required"]
-
-
-# --- the audit ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +156,7 @@ TAMPERINGS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize("path, value, where", TAMPERINGS)
-def test_tampering_is_found_and_named(
+def test_what_is_changed_is_named(
     path: str, value: Any, where: str, answer: Json, journal: Path
 ) -> None:
     *parents, last = (int(key) if key.isdigit() else key for key in path.split("."))

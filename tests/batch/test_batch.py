@@ -64,11 +64,9 @@ class Command:
         return start_command(*arguments, **own)
 
     def run(self, *options: str) -> tuple[int, dict[str, Any], str]:
-        """Its exit status, its summary, and what it said."""
         return ended(self.start(*options))
 
     def wait_for(self, count: int) -> None:
-        """Wait until there are so many rows."""
         out = self.out
         wait_until(lambda: out.exists() and out.read_bytes().count(b"\n") >= count, LONGEST)
 
@@ -206,9 +204,7 @@ def test_a_topic_that_alone_is_refused_costs_only_itself(
     assert (status, summary["answered"], summary["failed"], summary["left"]) == (1, COUNT - 1, 1, 0)
 
 
-def test_what_cannot_run_is_told_before_anything_is_begun(
-    command: Command, tmp_path: Path, services: Services
-) -> None:
+def test_what_cannot_run_is_told(command: Command, tmp_path: Path, services: Services) -> None:
     bare = Command(tmp_path, services, GEMINI_API_KEY="")
     status, said, err = bare.run()
     assert status == 1 and said["error"]["kind"] == "not_configured" and "GEMINI_API_KEY" in err
@@ -219,9 +215,6 @@ def test_what_cannot_run_is_told_before_anything_is_begun(
     assert not command.out.exists()
 
 
-# --- parts --------------------------------------------------------------------------------------
-
-
 def test_one_file_has_one_writer(tmp_path: Path) -> None:
     rows = OutputFile(tmp_path / "out")
     with pytest.raises(JournalError, match="another batch"):
@@ -230,7 +223,12 @@ def test_one_file_has_one_writer(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="another batch"):
         OutputFile(tmp_path / "out")
     rows.close()
-    OutputFile(tmp_path / "out").close()
+    again = OutputFile(tmp_path / "out")
+    assert again.batch_name == rows.batch_name, "killed before the first row, its runs go on"
+    again.close()
+    (tmp_path / "out").unlink()  # a removed file begins a new batch
+    with closing(OutputFile(tmp_path / "out")) as anew:
+        assert anew.batch_name != rows.batch_name
 
 
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
@@ -243,17 +241,6 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     for path in (Path(), Path("/dev/full"), tmp_path):
         with pytest.raises(UsageError, match="is no file"):
             OutputFile(path)
-
-
-def test_a_removed_file_begins_a_new_batch(tmp_path: Path) -> None:
-    first = OutputFile(tmp_path / "out")
-    first.close()
-    again = OutputFile(tmp_path / "out")
-    assert again.batch_name == first.batch_name  # killed before the first row: its runs go on
-    again.close()
-    (tmp_path / "out").unlink()
-    with closing(OutputFile(tmp_path / "out")) as anew:
-        assert anew.batch_name != first.batch_name
 
 
 def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:

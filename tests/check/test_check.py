@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -50,9 +48,6 @@ def rule(claim: str, *texts: str) -> ClaimRuling:
     return rule_claim(claim, [source(text, n) for n, text in enumerate(texts, 1)])
 
 
-# --- rules ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("claim", "verdict", "reason"),
     [
@@ -84,23 +79,14 @@ def test_what_rules_say(claim: str, verdict: str, reason: str) -> None:
     assert (ruling.verdict, ruling.reason) == (verdict, reason)
 
 
-def test_another_sentence_that_has_the_number_forbids_a_contradiction() -> None:
+def test_another_sentence_with_the_number_or_another_script_forbids_a_contradiction() -> None:
     page = "In 2018 the old town had 4,900 people.\nIn 2019 the old town had 5,000 people.\n"
     assert rule("In 2019 the old town had 5,000 people, they say.", page).verdict == "unchecked"
     assert rule("In 2019 the old town had 4,800 people.", page).verdict == "contradicted"
-
-
-def test_names_in_another_script_are_not_compared() -> None:
     page = "阿根廷队在卢赛尔体育场击败法国队，梅西捧起大力神杯，姆巴佩上演帽子戏法。" * 5
     assert rule("Lionel Messi lifted the trophy at Lusail.", page).verdict == "unchecked"
-
-
-def test_the_quote_of_a_ruling_is_nearest_or_decides() -> None:
     quote = rule("The ship carries 150 cars and 360 passengers.", ELLEN, AMPERE).quote
     assert quote and quote.source == 2 and quote.text.startswith("The ship carries 120 cars")
-
-
-# --- a run ----------------------------------------------------------------------------------------
 
 
 def write(services: Services) -> str:
@@ -176,7 +162,7 @@ NO_KEY = {"gemini_api_key": Settings().gemini_api_key, "use_vertexai": False}
 
 
 @pytest.mark.parametrize("changes", [{"llm": ("extractive",)}, {"verify": "rules"}, NO_KEY, {}])
-def test_without_a_model_that_answers_the_rest_is_unchecked(
+def test_without_a_model_the_rest_is_open(
     changes: dict[str, Any], services: Services, settings: Settings
 ) -> None:
     services.think = lambda _: Raw(403, "no")
@@ -186,9 +172,7 @@ def test_without_a_model_that_answers_the_rest_is_unchecked(
     assert changes or any("403" in one or "rules" in one for one in result.warnings)
 
 
-def test_a_model_is_not_asked_about_a_number_that_no_page_has(
-    services: Services, settings: Settings
-) -> None:
+def test_a_model_is_not_asked_of_a_number_nowhere(services: Services, settings: Settings) -> None:
     services.think = judge({"": "supported"})
     services.pages = {"p": AMPERE}
     text = f"A crossing by Ampere takes 17 minutes ([p]({services.url('p')}))."
@@ -198,9 +182,7 @@ def test_a_model_is_not_asked_about_a_number_that_no_page_has(
     assert claim.reason == "17 minutes is not on the page" and claim.quote
 
 
-def test_a_check_is_replayed_and_audited_without_the_network(
-    services: Services, settings: Settings
-) -> None:
+def test_a_check_is_replayed_and_audited_offline(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     first = check(services, settings)
     asked = len(services.model_requests), len(services.page_requests)
@@ -230,7 +212,7 @@ def test_a_check_is_replayed_and_audited_without_the_network(
         (("schema_version",), "check-2"),
     ],
 )
-def test_what_is_tampered_with_is_found(
+def test_tampering_is_found(
     services: Services, settings: Settings, path: tuple[str | int, ...], value: Any
 ) -> None:
     services.think = judge(VERDICTS)
@@ -261,9 +243,7 @@ def test_a_check_goes_on_where_it_was_cut_off(services: Services, settings: Sett
         begin_check(other, named)
 
 
-def test_caps_end_the_reading_and_what_was_read_is_judged(
-    services: Services, settings: Settings
-) -> None:
+def test_caps_end_the_reading_and_more_is_judged(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     result = check(services, settings, max_calls=1, llm=("extractive",))
     assert result.status in ("partial", "insufficient") and result.usage["pages"] <= 1
@@ -276,9 +256,7 @@ def test_the_estimate_counts_pages_and_calls(services: Services, settings: Setti
     assert figures.strategy == "check" and figures.calls.min == 3 and figures.calls.max == 4
 
 
-def test_sentences_without_a_source_are_searched_for(
-    services: Services, settings: Settings
-) -> None:
+def test_sentences_without_source_are_searched_for(services: Services, settings: Settings) -> None:
     services.pages = {"ampere": AMPERE}
     services.hits = lambda _: ["ampere"]
     text = "The ship carries 120 cars and 360 passengers. The moon is made of green cheese."
@@ -291,9 +269,6 @@ def test_sentences_without_a_source_are_searched_for(
     assert result.claims[1].reason == "nothing that was found says so"
 
 
-# --- formats --------------------------------------------------------------------------------------
-
-
 def test_the_page_escapes_what_it_shows(services: Services, settings: Settings) -> None:
     services.pages = {"p": AMPERE}
     text = f"The <b>x</b> & \\<script> carries 150 cars and 360 ships [p]({services.url('p')})."
@@ -302,9 +277,7 @@ def test_the_page_escapes_what_it_shows(services: Services, settings: Settings) 
     assert "<script" not in page and "&lt;script&gt;" in page
 
 
-def test_the_text_has_marks_and_sarif_lines_and_columns(
-    services: Services, settings: Settings
-) -> None:
+def test_text_has_marks_and_sarif_lines_and_columns(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     result = check(services, settings)
     text = to_check_text(result)
@@ -313,7 +286,8 @@ def test_the_text_has_marks_and_sarif_lines_and_columns(
     assert "✗ contradicted: the page says 120\n  The ship carries 150 cars" in text
     log = json.loads(to_check_sarif(result))
     found = log["runs"][0]["results"]
-    assert [one["ruleId"] for one in found[:3]] == ["contradicted", "partial", "unreadable"]
+    rules = [one["ruleId"] for one in found]
+    assert rules == ["contradicted", "partial", "unreadable", "unreadable"]
     place = found[0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "report.md" and result.report
     region, line = place["region"], result.report.text.split("\n")[2]
@@ -321,8 +295,6 @@ def test_the_text_has_marks_and_sarif_lines_and_columns(
     shown = line[region["startColumn"] - 1 : region["endColumn"] - 1]
     assert shown == "The ship carries 150 cars and 360 passengers [1]."
 
-
-# --- doors ----------------------------------------------------------------------------------------
 
 CORPUS = [
     {"title": "Ampere", "url": "https://one.example/a", "text": AMPERE},
@@ -411,25 +383,3 @@ def test_a_check_is_streamed(web: Web) -> None:
     assert [frames[0]["type"], frames[-1]["type"]] == ["start", "end"]
     answer = next(frame["detail"] for frame in frames if frame["type"] == "answer")
     assert answer["check"]["counts"]["contradicted"] == 1
-
-
-@pytest.mark.slow
-def test_the_tool_of_the_mcp_server(tmp_path: Path, corpus: Path) -> None:
-    from mcp import Client, StdioServerParameters
-
-    options = ["-m", "agent.mcp_server", "--offline", "--corpus", str(corpus)]
-    own: Any = {"env": {"RUNS_DIR": f"{tmp_path}/runs", "PYTHONPATH": str(ROOT)}, "cwd": tmp_path}
-    server = StdioServerParameters(command=sys.executable, args=options, **own)
-
-    async def talk() -> None:
-        async with Client(server) as client:
-            done = await client.call_tool("check", {"report": FALSE})
-            value = done.structured_content
-            jsonschema.validate(value, check_schema())
-            assert not done.is_error and value["claims"][0]["verdict"] == "contradicted"
-            audit = await client.call_tool("audit", {"answer": value})
-            assert audit.structured_content["ok"]
-            refused = await client.call_tool("check", {"report": "# x"})
-            assert refused.is_error
-
-    asyncio.run(talk())

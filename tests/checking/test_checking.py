@@ -25,8 +25,6 @@ def place(quote: str, text: str = "", title: str = "A page") -> QuotePlace:
 
 WON = "Argentina won the 2022 FIFA World Cup, beating France 4–2 on penalties."
 
-# --- what is proved ------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize(
     "claim",
@@ -47,10 +45,7 @@ def test_a_sentence_of_a_page_is_proved_whatever_its_typography(claim: str) -> N
     [
         ("He won the cup of 2022 for Argentina.", "He won the cup of 2022 for Argentina."),
         ("Он выиграл кубок мира 2022 года.", "Он выиграл кубок мира 2022 года."),
-        ("Uruguay", "Uruguay"),
-        ("2,300 in all", "2,300 in all"),
         ("Argentina won the cup in Lusail", "Nobody thinks that Argentina won the cup in Lusail."),
-        ("Did Argentina win the cup in Lusail.", "Did Argentina win the cup in Lusail?"),
         ("The tower cost 1.000 marks in all.", "The tower cost 1,000 marks in all."),
         ("Argentina won the World Cup.", "Only in a dream of many thousand anxious people,\n"
          "as this long line with no stop at all\nsays, it is true that, when all was over,\n"
@@ -81,19 +76,16 @@ def test_a_page_may_have_a_heading_above_a_sentence_and_a_row_of_a_table() -> No
         ("Elm Tower was built in 1912.", "", "Oak Hall is a ruin.", False),
     ],
 )
-def test_a_claim_is_miscited_if_it_opens_with_what_its_quotes_are_not_about(
+def test_a_claim_on_what_its_quotes_are_not_is_miscited(
     claim: str, title: str, cited: str, miscited: bool
 ) -> None:
     assert is_miscited(claim, title, [place(cited)]) is miscited
     assert not is_miscited(claim, title, [place(cited, title=title or claim)])
 
 
-# --- what cannot stand ---------------------------------------------------------------------------
-
 WRONG = [
     ("Rubel Athletic won 2–0.", "The final score was 3–1 in favour of Rubel Athletic."),
     ("Argentina won the World Cup in 2018.", "Argentina won the World Cup in 2022."),
-    ("He was born on 4 April 1950.", "He was born on 3 April 1950."),
     ("The bridge is 330 feet long.", "The bridge is 330 metres long."),
     ("Four players scored.", "The goals were scored by Ann Lee, Bo Kim and Cy Ray."),
 ]
@@ -119,8 +111,6 @@ def test_a_quantity_elsewhere_on_the_page_leaves_the_claim_open_without_a_judge(
     assert decide_verdict(claim, titled, said) == said
 
 
-# --- what is open --------------------------------------------------------------------------------
-
 OPEN_AND_FALSE = [
     ("France won the 2022 FIFA World Cup.", WON),
     ("France won the 2022 FIFA World Cup, beating Argentina 4–2 on penalties.", WON),
@@ -134,9 +124,7 @@ OPEN_AND_TRUE = [
     ("アルゼンチンが2022年のワールドカップで優勝した。", "Argentina won the 2022 FIFA World Cup."),
     ("France did not win the 2022 World Cup; Argentina did.", WON),
     ("Three players scored: Ann Lee, Bo Kim and Cy Ray.", "Goals by Ann Lee, Bo Kim and Cy Ray."),
-    ("The war lasted six years.", "The war lasted from 1939 to 1945."),
     ("She was 66 when she won the prize.", "Born in 1954, she won the prize in 2020."),
-    ("Nearly 69 billion dollars were paid.", "The price was $68.7 billion."),
     ("The firm grew by 350 people, from 3,850.", "It had 3,850 people, and has 4,200 now."),
 ]
 

@@ -78,9 +78,6 @@ def in_terminal(
     return Said(status, shown[1].decode().replace("\r\n", "\n"), shown[0].decode())
 
 
-# --- which door -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("word", [*DOORS, ASK])
 def test_help_of_every_door_needs_no_extra(word: str, tmp_path: Path) -> None:
     extras = "fastapi uvicorn starlette mcp prometheus_client matplotlib ray fsspec redis".split()
@@ -115,9 +112,7 @@ def test_the_first_argument_exactly_names_a_door(tmp_path: Path) -> None:
         ("doctor Who's $5 hat", "'doctor Who'\"'\"'s $5 hat'"),
     ],
 )
-def test_words_without_quotes_end_with_the_line_that_asks_them(
-    words: str, asked: str, tmp_path: Path
-) -> None:
+def test_words_without_quotes_end_with_the_line(words: str, asked: str, tmp_path: Path) -> None:
     said = in_pipe(*words.split(), home=tmp_path)
     last = said.err.splitlines()[-1]
     assert said.status == 2 and last == f"To ask this as a question: research-agent {asked}"
@@ -125,11 +120,7 @@ def test_words_without_quotes_end_with_the_line_that_asks_them(
 
 def test_no_such_line_where_options_or_values_are_wrong(tmp_path: Path) -> None:
     """Values may be keys: they are not repeated."""
-    for words in (
-        "trace a b --html",
-        "config set exa_api_key s3 cret",
-        "config exa_api_key s3cret",
-    ):
+    for words in ("trace a b --html", "config set exa_api_key s3 cret", "config exa_key s3cret"):
         said = in_pipe(*words.split(), home=tmp_path)
         assert said.status == 2 and "To ask" not in said.err
 
@@ -155,9 +146,6 @@ def test_nothing_heavy_is_imported_for_help(words: list[str], tmp_path: Path) ->
     assert not imported & {"rich", "pydantic", "asyncio", "filelock", "google", "agent.settings"}
 
 
-# --- the answer -----------------------------------------------------------------------------------
-
-
 def test_a_terminal_gets_text_and_a_pipe_json(tmp_path: Path) -> None:
     said = in_terminal(TOPIC, "--offline", home=tmp_path)
     text = STYLE.sub("", said.out)
@@ -165,7 +153,7 @@ def test_a_terminal_gets_text_and_a_pipe_json(tmp_path: Path) -> None:
     assert text.startswith(f"{TOPIC}\n\nArgentina won the 2022 FIFA World Cup, beating")
     assert re.search(r"^Fact .*\nwinner +Argentina \[1\]", text, re.M)
     assert re.search(r"^Sources\n\[1\] \S.*\n    corpus:.*\n    “Argentina won", text, re.M)
-    assert re.search(r"^Complete · \d+ searches · \d+ pages · [\d.]+ s · extract", text, re.M)
+    assert re.search(r"^Complete · \d+ searches · \d+ pages · .* · extractive · run", text, re.M)
     assert max(map(len, text.splitlines())) <= 80
     piped = in_pipe(TOPIC, "--offline", home=tmp_path)
     assert json.loads(piped.out)["status"] == "complete" and not piped.err
@@ -221,9 +209,7 @@ def test_lists_and_tables_stay_what_they_are() -> None:
     assert "It ended [2J in 1934. (not confirmed)" in text and "\x1b" not in text
 
 
-HOSTILE = (
-    "The cup of \x1b[31mred\x1b[0m [bold]Talmar[/bold] :smile: was won by Ondra\x07 \x9b2J in 1990."
-)
+HOSTILE = "The cup of \x1b[31mred\x1b[0m [bold]Talmar[/bold] :smile: was won by Ondra\x07 \x9b2J."
 
 
 def test_pages_cannot_command_the_terminal(tmp_path: Path) -> None:
@@ -256,9 +242,6 @@ def test_an_error_is_told_once(tmp_path: Path) -> None:
     assert json.loads(piped.out)["error"]["kind"] == "not_configured"
 
 
-# --- progress -------------------------------------------------------------------------------------
-
-
 def test_progress_is_in_words_on_one_line(world: Services, tmp_path: Path) -> None:
     said = in_terminal(TOPIC, home=tmp_path, **world.environment(tmp_path))
     assert said.status == 0 and "Search: serpapi." in said.err
@@ -282,7 +265,6 @@ def test_a_model_that_is_down_is_one_line(world: Services, tmp_path: Path) -> No
 
 
 def test_the_only_model_that_is_down_is_one_line_too(tmp_path: Path) -> None:
-    """However many tasks it would have had."""
     environment = {"LLM": "openai", "OPENAI_MODEL": "m", "LLM_RETRY_WAITS": "0"}
     environment["OPENAI_BASE_URL"] = "http://127.0.0.1:9/v1"
     said = in_pipe(TOPIC, "--corpus", str(DEMO), home=tmp_path, **environment)
@@ -291,7 +273,6 @@ def test_the_only_model_that_is_down_is_one_line_too(tmp_path: Path) -> None:
 
 
 def test_only_wikipedia_is_told_once(world: Services, tmp_path: Path) -> None:
-    """Whoever has a key of a model alone would else think that the web was searched."""
     found = {"query": {"search": [{"title": "Final", "snippet": "Argentina won the cup."}]}}
     world.pages["/w/api.php"] = Raw(200, json.dumps(found), {"Content-Type": "application/json"})
     world.pages["/wiki/Final"] = "Argentina won the cup. The score was 4-2."
@@ -301,9 +282,6 @@ def test_only_wikipedia_is_told_once(world: Services, tmp_path: Path) -> None:
     assert said.err == "Warning: Only Wikipedia is searched. Not set up: exa, tavily.\n"
     named = in_pipe(TOPIC, "--search", "wikipedia", home=tmp_path, **environment)
     assert not named.err
-
-
-# --- options --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -337,14 +315,7 @@ def test_a_run_is_replayed_by_its_name(tmp_path: Path) -> None:
     assert unknown.status == 1 and "tuesday" in json.loads(unknown.out)["error"]["message"]
 
 
-@pytest.mark.parametrize(
-    ("usd", "told"),
-    [
-        (None, "price not known"),
-        (0, "$0.00"),
-        (0.00214999, "$0.0021"),
-        (12.3456, "$12.35"),
-    ],
-)
-def test_money_has_the_digits_that_mean_something(usd: float | None, told: str) -> None:
-    assert format_usd(usd) == told
+def test_money_has_the_digits_that_mean_something() -> None:
+    amounts = (None, 0, 0.00003, 0.00214999, 12.3456)
+    told = ["price not known", "$0.00", "under $0.0001", "$0.0021", "$12.35"]
+    assert [format_usd(usd) for usd in amounts] == told

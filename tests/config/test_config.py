@@ -95,16 +95,13 @@ def test_one_name_of_a_thing_stands_in_the_file_and_all_else_stays(tmp_path: Pat
     [
         (["set", "max_usdd", "1"], "Did you mean max_usd?"),
         (["set", "max_usd", "much"], "RESEARCH_AGENT_MAX_USD or --max-usd"),
-        (["set", "exa_api_key", ""], "cannot be its value"),
         (["set", "exa_api_key", "a\nLLM=b"], "cannot be its value"),
         (["set", "user_agent", "x" * 5000], "cannot be its value"),
         (["set", "trust_env", "1"], "no setting"),
         (["unset", "nothing"], "no setting"),
     ],
 )
-def test_what_cannot_be_set_is_refused_and_nothing_is_written(
-    arguments: list[str], told: str, tmp_path: Path
-) -> None:
+def test_what_cannot_be_set_is_not_written(arguments: list[str], told: str, tmp_path: Path) -> None:
     said = in_pipe("config", *arguments, home=tmp_path)
     assert said.status == 2 and told in said.err and not file_of(tmp_path).exists()
 

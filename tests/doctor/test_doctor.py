@@ -8,7 +8,6 @@ import subprocess
 import threading
 from pathlib import Path
 from typing import Any
-from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -121,22 +120,6 @@ def test_with_nothing_set_it_says_what_to_set_and_exits_1(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_keys_come_from_the_env_file_too(services: Services, tmp_path: Path) -> None:
-    services.default_hits = ["a page"]
-    environment = services.environment(tmp_path)
-    keys = {name: environment.pop(name) for name in ("GEMINI_API_KEY", "SERPAPI_API_KEY")}
-    text = "".join(f"{name}={value}\n" for name, value in keys.items())
-    (tmp_path / ".env").write_text(text, encoding="utf-8")
-    status, value = reported(cwd=tmp_path, environment=environment)
-    assert status == 0 and value["checks"][0] == {
-        **value["checks"][0], "name": ".env", "status": "ok", "detail": "found",
-    }  # fmt: skip
-    (tmp_path / ".env").write_bytes(b"A=\xff\xfe\n")
-    status, value = reported(cwd=tmp_path, environment={**environment, **keys})
-    assert status == 1 and value["checks"][0]["status"] == "fail", "no run would begin"
-
-
-@pytest.mark.slow
 def test_it_says_where_each_value_comes_from(services: Services, tmp_path: Path) -> None:
     services.default_hits = ["a page"]
     proxy = {"https_proxy": "http://me:p4ssW0rdX@proxy.example:1", "HTTP_PROXY": ""}
@@ -153,14 +136,11 @@ def test_it_says_where_each_value_comes_from(services: Services, tmp_path: Path)
     assert found["user's file"].status == "warn" and "chmod 600" in found["user's file"].remedy
     assert found["model gemini:gemini-3.8-flash"].status == found["search serpapi"].status == "ok"
     user_file().chmod(0o600)
-    assert told(environment, tmp_path)["user's file"] == (
-        *("user's file", "ok", "found", ""), ANY,
-    )  # fmt: skip
+    found = told(environment, tmp_path)["user's file"]
+    assert found[:4] == ("user's file", "ok", "found", "")
 
 
-def test_what_a_folder_may_not_set_is_told_and_not_asked(
-    services: Services, tmp_path: Path
-) -> None:
+def test_what_a_folder_may_not_set_is_told_not_asked(services: Services, tmp_path: Path) -> None:
     environment = services.environment(tmp_path)
     address = environment.pop("GOOGLE_GEMINI_BASE_URL")
     (tmp_path / ".env").write_text(f"GOOGLE_GEMINI_BASE_URL={address}\n")
@@ -181,16 +161,11 @@ def test_a_pipe_that_is_named_env_is_told(services: Services, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("name", "kind"), [("LLM", "model"), ("SEARCH_PROVIDERS", "search")])
-def test_an_unknown_provider_is_told(
-    services: Services, tmp_path: Path, name: str, kind: str
-) -> None:
+def test_odd_providers_are_told(services: Services, tmp_path: Path, name: str, kind: str) -> None:
     services.default_hits = ["a page"]
     found = told(services.environment(tmp_path, **{name: "altavista"}), tmp_path)
     assert found[kind].status == "fail" and "altavista" in found[kind].detail
     assert missing_requirements(list(found.values())) == [kind]
-
-
-# --- services ----------------------------------------------------------------------------------
 
 
 def test_one_model_of_two_is_enough(services: Services, tmp_path: Path) -> None:
@@ -200,29 +175,16 @@ def test_one_model_of_two_is_enough(services: Services, tmp_path: Path) -> None:
     assert (missing.status, missing.remedy) == ("fail", "Check GEMINI_MODEL.")
     assert found["search serpapi"].status == "warn", "a search without hits is not counted on"
     assert missing_requirements(list(found.values())) == ["search"]
-
-
-def test_a_model_that_writes_no_text_is_of_no_use(services: Services, tmp_path: Path) -> None:
-    environment = services.environment(
-        tmp_path, GEMINI_MODEL="embedding-1", GEMINI_FALLBACK_MODELS="embedding-1"
-    )
-    assert "model" in missing_requirements(list(told(environment, tmp_path).values()))
-
-
-def test_a_server_that_is_not_geminis_is_of_no_use(services: Services, tmp_path: Path) -> None:
-    services.fault = lambda: Raw(200, "<html>Welcome to our hotel</html>")
-    found = told(services.environment(tmp_path), tmp_path)
-    assert missing_requirements(list(found.values())) == ["model", "search"]
-    assert "GOOGLE_GEMINI_BASE_URL" in found["model gemini:gemini-3.8-flash"].remedy
+    silent = dict.fromkeys(("GEMINI_MODEL", "GEMINI_FALLBACK_MODELS"), "embedding-1")
+    found = told(services.environment(tmp_path, **silent), tmp_path)
+    assert "model" in missing_requirements(list(found.values())), "it writes no text"
 
 
 @pytest.mark.parametrize(
     ("model", "detail"),
     [("gpt-test", "the server lists the model"), ("x", "the server answers, but does not list")],
 )
-def test_an_openai_server_is_asked_for_its_models(
-    services: Services, tmp_path: Path, model: str, detail: str
-) -> None:
+def test_openai_is_asked(services: Services, tmp_path: Path, model: str, detail: str) -> None:
     own = {"OPENAI_API_KEY": OPENAI_KEY, "OPENAI_BASE_URL": f"{services.base}/openai"}
     environment = services.environment(tmp_path, LLM="openai", OPENAI_MODEL=model, **own)
     found = told(environment, tmp_path)[f"model openai:{model}"]
@@ -268,9 +230,6 @@ def test_the_process_ends_although_services_hang(services: Services, tmp_path: P
     assert {row["status"] for row in value["checks"]} >= {"ok", "fail"}
 
 
-# --- the machine -------------------------------------------------------------------------------
-
-
 def test_a_directory_that_cannot_be_written_is_told(services: Services, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     blocked = str(tmp_path / "file" / "x")
@@ -283,14 +242,9 @@ def test_a_directory_that_cannot_be_written_is_told(services: Services, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["'quoted-key-1'", "key # a comment", "ключ-от-дома"])
-def test_a_key_with_quotes_or_blanks_is_doubted(
-    services: Services, tmp_path: Path, key: str
-) -> None:
+def test_a_key_with_odd_marks_is_doubted(services: Services, tmp_path: Path, key: str) -> None:
     row = told(services.environment(tmp_path, EXA_API_KEY=key), tmp_path)["key EXA_API_KEY"]
     assert row.status == "warn" and row.remedy and key not in row.detail
-
-
-# --- no secret ---------------------------------------------------------------------------------
 
 
 def parts(keys: dict[str, str]) -> set[str]:
@@ -301,9 +255,7 @@ def parts(keys: dict[str, str]) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
-def test_no_key_is_shown_whatever_services_say(
-    services: Services, tmp_path: Path, status: int
-) -> None:
+def test_no_key_is_shown_whatever_is_said(services: Services, tmp_path: Path, status: int) -> None:
     said = " ".join(f"Bad {key}! ***{key[-4:]}, key={key[:6]}..." for key in FAKE.values())
     body = {"error": {"code": status, "message": said, "status": "INVALID_ARGUMENT"}}
     text = json.dumps({"error": said} if status == 200 else body)
@@ -346,9 +298,6 @@ def test_no_piece_of_a_key_is_left(key: str, before: str, after: str, start: int
     [shown] = redact([row], find_secrets({"SOME_API_KEY": key}))
     pieces = [key[i : i + 4] for i in range(len(key) - 3)]
     assert not [p for p in pieces if p in shown.detail + shown.remedy + shown.name]
-
-
-# --- the door ----------------------------------------------------------------------------------
 
 
 def test_wrong_usage_exits_2(tmp_path: Path) -> None:

@@ -25,12 +25,8 @@ ANY = settings(max_examples=30, deadline=None, suppress_health_check=list(Health
 
 
 def read(body: str, content_type: str = "text/html") -> str:
-    return read_body(
-        f"<html><body><article>{body}</article></body></html>".encode(), content_type
-    ).text
-
-
-# --- what is kept ------------------------------------------------------------------------------
+    page = f"<html><body><article>{body}</article></body></html>"
+    return read_body(page.encode(), content_type).text
 
 
 def test_a_table_stands_where_it_stood_and_once() -> None:
@@ -38,22 +34,6 @@ def test_a_table_stands_where_it_stood_and_once() -> None:
     text = read(f"{PROSE}<h2>Winners</h2>{table}{PROSE.replace('peace', 'silence')}")
     assert text.count("1998 | France") == 1 and "Year | Winner\n1998 | France\n" in text
     assert text.index("peace") < text.index("1998") < text.index("silence")
-
-
-def test_a_page_that_is_one_table_comes_without_its_menus() -> None:
-    rows = "".join(f"<tr><td>{n}<td>Lamp number {n}<td>{n}.50 euros</tr>" for n in range(40))
-    links = "".join(f"<div><a href=/{n}>Read on about subject {n}</a></div>" for n in range(30))
-    head = f"<ul class=top>{links.replace('div', 'li')}</ul><div class=content><h1>Lamps</h1>"
-    table = f"<table><tr><th>No<th>Name<th>Price</tr>{rows}</table></div>"
-    text = read_body(f"<body>{head}{table}<div class=more>{links}</div>".encode()).text
-    assert "No | Name | Price" in text and "39 | Lamp number 39 | 39.50 euros" in text
-    assert "Read on" not in text
-
-
-def test_what_looks_like_the_place_of_a_table_stays_as_it_is() -> None:
-    assert "It is \u29da7 apples\u29db, and \u27e60 + x\u27e7." in read(
-        f"{PROSE}<p>It is \u29da7 apples\u29db, and \u27e60 + x\u27e7.</p>{MATCH}"
-    )
 
 
 @pytest.mark.parametrize("tag", ["main", "section", "article", "div"])
@@ -78,6 +58,8 @@ def test_the_words_around_a_match_box_are_kept_with_it() -> None:
         "9 June 1990 | 21:00\nItaly | 1–0 | Austria\nSchillaci 78'; Baggio 80' | Report\n"
         "Stadio Olimpico, Rome | Attendance: 73,303 | Referee: José Roberto Wright"
     ) in read(PROSE + MATCH + PROSE)
+    said = "It is \u29da7 apples\u29db, and \u27e60 + x\u27e7."  # as the place of a table looks
+    assert said in read(f"{PROSE}<p>{said}</p>{MATCH}")
 
 
 def test_an_infobox_is_kept_wherever_it_stands() -> None:
@@ -105,9 +87,6 @@ def test_layout_tables_and_navigation_are_no_data() -> None:
 def test_titles(head: str, title: str) -> None:
     page = f"<html><head>{head}</head><body><h1>Heading</h1>{PROSE}</body></html>"
     assert read_body(page.encode()).title == title
-
-
-# --- what is hidden ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -190,9 +169,6 @@ def test_blanks_controls_and_zero_width_characters() -> None:
     assert normalize_text("e\u0301") == "é" and normalize_text(" \n ") == ""
 
 
-# --- other formats and encodings ---------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("body", "content_type", "text"),
     [
@@ -213,9 +189,7 @@ def test_markdown_has_a_title() -> None:
     assert read_body(b"---\nlang: en\ntitle: 'Front'\n---\nWords.", "text/plain").title == "Front"
 
 
-@pytest.mark.parametrize(
-    "data", [b"\x89PNG\r\n\x1a\n\0\0\0\r", b"PK\3\4\x14\0\0\0\x08", b"\0" * 99]
-)
+@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\r", b"PK\3\4\x14\0\0\x08", b"\0" * 99])
 def test_binary_is_unsupported(data: bytes) -> None:
     with pytest.raises(UnreadablePage, match="neither") as caught:
         read_body(data, "text/html")
@@ -248,9 +222,6 @@ def test_the_encoding_that_a_page_declares_and_a_character_cut_in_two() -> None:
     page = f"<html><head><meta charset=shift_jis></head><body><p>{JAPANESE * 9}</p></body></html>"
     assert JAPANESE in read_body(page.encode("shift_jis"), "text/html").text
     assert sniff.decode("Käse ö".encode()[:-1]) == "Käse "
-
-
-# --- PDF ---------------------------------------------------------------------------------------
 
 
 def tokens(text: str) -> set[str]:
@@ -309,9 +280,7 @@ def joined(*pages: list[PageLine]) -> str:
 
 
 @pytest.mark.parametrize(("left", "top"), [(50, 652), (50, 664), (60, 664)])
-def test_paragraphs_are_told_apart_by_a_space_by_a_short_line_and_by_an_indent(
-    left: float, top: float
-) -> None:
+def test_paragraphs_are_told_apart_by_space_short_line_and_indent(left: float, top: float) -> None:
     begin, end = lines_at(left, top, *SECOND)
     lines = [*lines_at(50, 700, *FIRST), begin, end._replace(left=50)]
     assert joined(lines).split("\n") == [" ".join(FIRST), " ".join(SECOND)]
@@ -347,14 +316,6 @@ def test_a_hyphen_at_the_end_of_a_line_is_kept_where_it_is_part_of_the_word(
     assert shown in joined(lines[:-1], lines[-1:])  # overleaf
 
 
-def test_a_repeated_sentence_and_a_heading_are_no_heads_of_pages() -> None:
-    page = [*lines_at(50, 760, "Results", size=20), *lines_at(50, 700, *FIRST, *SECOND)]
-    assert joined(page, page).count("Results") == joined(page, page).count("years later.") == 2
-
-
-# --- hostile pages -----------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_page_ends_within_bounds(name: str) -> None:
@@ -364,8 +325,6 @@ def test_a_hostile_page_ends_within_bounds(name: str) -> None:
         text = str(error)
     assert 0 < len(text) <= MAX_TEXT
 
-
-# --- properties --------------------------------------------------------------------------------
 
 TAGS = st.sampled_from(
     "<p> </p> <table> <tr> <td> </table> <div> </div> <br> <li> <div\tclass=infobox> <h2> <time> "
@@ -394,7 +353,7 @@ def check_extraction(body: bytes, content_type: str) -> None:
 
 
 TYPES = st.sampled_from(
-    ["", "text/html", "text/plain", "text/html; charset=utf-16", "x/y;charset=zz"]
+    ["", "text/html", "text/plain", "text/html; charset=utf-16", "x;charset=zz"]
 )
 
 
@@ -417,9 +376,6 @@ def test_no_bytes_raise_anything_but_a_reason(mark: bytes, rest: bytes, content_
 def test_no_page_raises_anything_but_a_reason(page: str, content_type: str) -> None:
     check_extraction(page.encode("utf-8", "surrogatepass"), content_type)
     check_extraction(f"<html><body>{page}".encode("utf-16"), content_type)
-
-
-# --- real pages --------------------------------------------------------------------------------
 
 
 def test_goals_and_referees_of_a_real_page_are_kept(data: Path) -> None:

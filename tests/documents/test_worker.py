@@ -63,9 +63,7 @@ def test_a_worker_gives_what_extraction_gives(pool: WorkerPool, data: Path) -> N
         assert reader.read(body) == read_body(body.data, body.content_type, body.url)
 
 
-def test_a_worker_that_hangs_is_killed_at_the_deadline_and_costs_one_page(
-    pool: WorkerPool,
-) -> None:
+def test_a_worker_that_hangs_is_killed_at_the_deadline_and_costs_one_page(pool: WorkerPool) -> None:
     BodyReader(pool).read(PAGE)
     first = pid_of(pool)
     os.kill(first, signal.SIGSTOP)  # it would never answer

@@ -45,8 +45,6 @@ def evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Evaluate:
     return run
 
 
-# --- sets --------------------------------------------------------------------------------------
-
 HOTPOT = {"_id": "1", "question": "Q?", "answer": "A", "context": []}
 HOTPOT |= {"supporting_facts": [["T", 0], ["T", 2], ["U", 1]]}
 FRAMES = "\tPrompt\tAnswer\twiki_links\n0\tQ?\tA\t\"['https://e.org/T']\""
@@ -56,12 +54,7 @@ FRAMES = "\tPrompt\tAnswer\twiki_links\n0\tQ?\tA\t\"['https://e.org/T']\""
     ("name", "text", "answers", "gold"),
     [
         ("d.json", '[{"prompt": "Q?", "answer": "A"}]', ("A",), ()),
-        (
-            "a.jsonl",
-            '{"question": "Q?", "answers": ["A", "B"], "gold": ["x"]}\n\n',
-            ("A", "B"),
-            ("x",),
-        ),
+        ("a.jsonl", '{"question": "Q?", "answers": ["A", "B"], "gold": ["x"]}', ("A", "B"), ("x",)),
         ("hotpot.json", json.dumps([HOTPOT]), ("A",), ("T", "U")),
         ("frames.tsv", FRAMES, ("A",), ("https://e.org/T",)),
         ("simpleqa.csv", "metadata,problem,answer\n\"{'topic': 'Art'}\",Q?,A\n", ("A",), ()),
@@ -109,9 +102,6 @@ def test_any_text_is_a_set_or_a_clear_error(text: str, name: str, tmp_path_facto
         assert error.remedy
 
 
-# --- figures by hand ---------------------------------------------------------------------------
-
-
 def row(text: str, answers: tuple[str, ...], label: str, **more: Any) -> TrialRow:
     """A row with two claims, of which one is cited and supported, unless told otherwise."""
     sound = more.pop("sound", None)
@@ -120,9 +110,8 @@ def row(text: str, answers: tuple[str, ...], label: str, **more: Any) -> TrialRo
     usage = Usage(llm_calls=2, input_tokens=90, output_tokens=10, usd=0.01, searches=3, pages=4)
     usage = usage.model_copy(update={"seconds": 1.5, **more.pop("usage", {})})
     said: Any = {"status": "complete", "claims": made} if text else {"status": "insufficient"}
-    trial = Trial(
-        prompt="q", arm="a", text=text, answer=Answer(topic="q", usage=usage, **said), **more
-    )
+    answer = Answer(topic="q", usage=usage, **said)
+    trial = Trial(prompt="q", arm="a", text=text, answer=answer, **more)
     asked = EvaluationQuestion(prompt="q", answers=answers, gold=("g1", "g2"))
     return TrialRow(asked, trial, label, sound)
 
@@ -158,8 +147,6 @@ def test_differences_are_paired_by_question() -> None:
     assert (told["arm"], told["less"], told["n"]) == ("a", "b", 5)
     assert told["accuracy"]["value"] == 0.2 and told["tokens_a_question"]["value"] == 0
 
-
-# --- the door, offline -------------------------------------------------------------------------
 
 DEMO = [
     {"prompt": "Who won the 2022 FIFA World Cup?", "answer": "Argentina"},
@@ -203,8 +190,6 @@ def test_strategies_stand_side_by_side(evaluate: Evaluate) -> None:
     assert (apart["arm"], apart["less"], apart["n"]) == ("slots, quick", "loop, quick", 3)
 
 
-# --- with a model ------------------------------------------------------------------------------
-
 TOPIC = "In which year did the old ferry company Velmora Lines open its first harbour?"
 FERRY = "Velmora Lines opened its first harbour in 1931. It had nine ships."
 ROWS = [{"prompt": TOPIC, "answer": "1931"}, {"prompt": "x" * 2001, "answer": "y"}]
@@ -232,9 +217,7 @@ def ferry(services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     return services
 
 
-def test_baselines_stand_beside_and_a_crash_costs_one_question(
-    ferry: Services, evaluate: Evaluate
-) -> None:
+def test_baselines_stand_beside_and_a_crash_costs_one(ferry: Services, evaluate: Evaluate) -> None:
     status, told = evaluate(ROWS, "--concurrency", "1")
     assert status == 0 and (told["n"], told["failed"], told["answered"]) == (2, 1, 1)
     assert told["accuracy"]["value"] == 0.5 and told["arms"]["closed_book"]["wrong"] == 1
@@ -256,9 +239,7 @@ def test_the_single_search_may_show_as_many_tokens_as_ours_spent() -> None:
 
 
 @pytest.mark.slow
-def test_a_question_that_failed_is_asked_again_and_no_other(
-    ferry: Services, evaluate: Evaluate
-) -> None:
+def test_only_a_question_that_failed_is_asked_again(ferry: Services, evaluate: Evaluate) -> None:
     rows = [{"prompt": TOPIC, "answer": "1931"}, {"prompt": f"Again: {TOPIC}", "answer": "1931"}]
     hits = ferry.default_hits
     ferry.hits = lambda query: Raw(500, "down") if query.startswith("Again") else hits
@@ -293,19 +274,13 @@ def test_a_model_judges_and_its_agreement_is_told(ferry: Services, evaluate: Eva
 
 
 def test_the_rules_agree_with_the_sample_as_far_as_they_can() -> None:
-    """They know no other spelling, cannot see a denial, and take words for an abstention."""
     rows = load_sample(SAMPLE_FILE)
     assert {row.label for row in rows} == {"right", "wrong", "abstained"} and len(rows) == 40
     told = measure_agreement(rows, None)
     assert told and told["value"] == 18 / 40 and told["interval"] == [0.3, 0.6]
 
 
-# --- contamination -----------------------------------------------------------------------------
-
-
-def test_pages_that_carry_the_set_are_kept_away_and_told(
-    ferry: Services, evaluate: Evaluate
-) -> None:
+def test_pages_that_carry_the_set_are_kept_away(ferry: Services, evaluate: Evaluate) -> None:
     other = "Which of the nine ships of Velmora Lines was the first to sink?"
     leak = "A dump of answers, canary 9f3c-77, first harbour in 1931."
     copy = f"Q: {TOPIC} A: 1931. Q: {other} A: The Gull."
@@ -350,13 +325,8 @@ def test_the_documents_of_a_corpus_may_ask_and_answer(evaluate: Evaluate, tmp_pa
     assert told["blocked"] == [] and told["answered"] == 1
 
 
-# --- how results look --------------------------------------------------------------------------
-
-
 @pytest.mark.slow
-def test_results_are_kept_as_json_markdown_and_a_picture(
-    evaluate: Evaluate, tmp_path: Path
-) -> None:
+def test_results_are_kept_as_json_markdown_and_picture(evaluate: Evaluate, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     _, told = evaluate(DEMO, "--offline", "--strategy", "slots,loop", "--plots")
     kept = tmp_path / "kept"
@@ -377,7 +347,7 @@ def test_a_page_of_results_is_inert_to_what_others_wrote() -> None:
     assert "\\|\\<script\\>" in page and "\\[a\\](b)" in page and "# \\# t" in page
 
 
-def test_what_cannot_be_written_is_told_before_anything_is_asked(
+def test_what_cannot_be_written_is_told(
     ferry: Services, evaluate: Evaluate, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pytest
 
-from evals import extractive
 from evals.harness import (
     NAMES,
     Bench,
@@ -97,13 +96,3 @@ def test_questions_are_measured_side_by_side_in_their_order(tmp_path: Path) -> N
     made = measure(evaluation, tmp_path, tmp_path)
     assert [one.kind for one in made] == ["0", "1"] * 20 and made[0].side == "tune"
     assert len(measure(evaluation, tmp_path, tmp_path, 7)) == 7
-
-
-@pytest.mark.slow
-def test_answers_of_an_evaluation_are_the_same_again(data: Path, tmp_path: Path) -> None:
-    first, again = (
-        measure(extractive.EVALUATION, data, folder, 6)
-        for name in ("first", "again")
-        if not (folder := tmp_path / name).mkdir()
-    )
-    assert first == again and any(one.right for one in first)

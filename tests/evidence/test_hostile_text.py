@@ -14,8 +14,6 @@ from agent.checking.rules import QuotePlace, decide_verdict
 from agent.errors import UsageError
 from agent.evidence import (
     closest_sentences,
-    content_words,
-    estimate_tokens,
     select_passages,
     split_sentences,
 )
@@ -39,9 +37,7 @@ from agent.evidence.ranking import (
 from agent.evidence.sentences import DENSE, LEAST_BORDERS, LONGEST
 from agent.slots.data import schema_faults
 from agent.slots.forms import holds_value, to_typed
-from agent.slots.grounding import ground_rows
 from agent.slots.patterns import compile_pattern, has_match
-from agent.slots.rows import SlotValue
 from agent.slots.schema import slots_of
 from agent.state import Draft
 from benchmarks.hostile import readers
@@ -64,11 +60,12 @@ def test_no_function_hangs_or_raises_for_a_hostile_shape(shape: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", ["a. ", "lines", "dots", "letters", "quoted stops", "Chinese"])
+@pytest.mark.parametrize("shape", ["a. ", "lines", "dots", "quoted stops", "Chinese"])
 def test_sentences_of_a_long_text_are_bounded_and_cover_it(shape: str) -> None:
     text = SHAPES[shape](300_000)
     spans = split_sentences(text)
     assert all(0 < end - start <= LONGEST for start, end in spans)
+    assert len(spans) <= max(LEAST_BORDERS, len(text) // DENSE) + len(text) // LONGEST + 1
     shown = "".join(text[start:end] for start, end in spans)
     assert "".join(shown.split()) == "".join(text.split())
 
@@ -90,20 +87,13 @@ def test_numbers_are_read_or_left_out(text: str) -> None:
     assert all(found in text for found in (*find_numbers(text), *find_amounts(text)))
 
 
-@pytest.mark.parametrize(
-    "digits", ["9" * 310, "9" * 5000, "1" + ",000" * 200, "1e999", "inf", "nan"]
-)
-def test_a_number_that_no_float_holds_fills_no_slot(digits: str) -> None:
+@pytest.mark.parametrize("many", ["9" * 310, "9" * 5000, "1" + ",000" * 200, "1e999", "inf", "nan"])
+def test_a_number_that_no_float_holds_fills_no_slot(many: str) -> None:
     for kind in ("integer", "number"):
         (slot,) = slots_of(object_schema(count={"type": kind}))
-        assert to_typed(digits, slot) is None
-    assert not holds_value(f"It is {digits} metres.", 7, digits)
-    assert holds_value(f"It is {digits} and 7 metres.", 7)
-
-
-@given(st.text(alphabet="ab é\n\t中1.,", max_size=60))
-def test_tokens_do_not_depend_on_where_words_stand(text: str) -> None:
-    assert 0 <= estimate_tokens(text) <= len(text)
+        assert to_typed(many, slot) is None
+    assert not holds_value(f"It is {many} metres.", 7, many)
+    assert holds_value(f"It is {many} and 7 metres.", 7)
 
 
 def test_only_the_longest_sources_are_cut_for_ranking() -> None:
@@ -123,10 +113,6 @@ def test_what_is_ranked_of_a_long_page_holds_what_is_asked(shape: str) -> None:
     assert shape == "sentences" or said in ranked_text(text, "When was the bridge opened?", 20_000)
 
 
-def test_a_page_that_is_not_too_long_is_ranked_whole() -> None:
-    assert ranked_spans("abc", "a", 3) == [(0, 3)] and ranked_spans("", "a", 3) == [(0, 0)]
-
-
 def test_passages_of_a_long_page_are_its_own_words() -> None:
     head = "# Opening\nThe bridge was opened in 1904 by Anna Quill, who had designed it."
     page = source("Nothing of it. " * 30_000 + f"\n{head}\n" + "Nothing more. " * 30_000)
@@ -137,29 +123,10 @@ def test_passages_of_a_long_page_are_its_own_words() -> None:
     assert page.page.text[quote.start : quote.end] == quote.text and "1904" in quote.text
 
 
-def test_sentences_that_are_too_many_are_cut_by_length() -> None:
-    spans = split_sentences("a\n" * 50_000)
-    assert len(spans) <= max(LEAST_BORDERS, 100_000 // DENSE) + 100_000 // LONGEST + 1
-
-
-@pytest.mark.parametrize(
-    "text, piece", [("a" * 200_000, "a" * 5000), ("aa " * 60_000, "aa " * 999)]
-)
+@pytest.mark.parametrize("text, piece", [("a" * 200_000, "a" * 5000), ("aa " * 60_000, "aa " * 99)])
 def test_a_piece_found_again_and_again_within_words_is_given_up(text: str, piece: str) -> None:
     assert anchor_quote(f"{piece}a", source(text)) is None
     assert anchor_quote("the end", source(f"{text} the end")) is not None
-
-
-@pytest.mark.slow
-def test_many_values_of_one_long_page_are_read_at_once() -> None:
-    slot = slots_of(object_schema(name={"type": "string"}))[0]
-    page = source("Anna Quill built it. " + SHAPES["Chinese stops"](300_000))
-    rows = [
-        SlotValue(name="name", value=f"Anna {n}", source=1, quote="Anna Quill built it.")
-        for n in range(300)
-    ]
-    statements, misfits = ground_rows(rows, [slot], [page])
-    assert not statements and not misfits
 
 
 @pytest.mark.parametrize("marks", ["\u0301\u0316" * 50_000, "\u0301" * 100_000])
@@ -176,9 +143,6 @@ def test_numbers_that_no_float_holds_are_told_apart_by_their_digits() -> None:
     assert not missing_quantities(f"It has {long} stones.", [f"It has {long} stones."])
 
 
-# --- whole runs ----------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["many", "page", "loop"])
 @pytest.mark.parametrize("shape", ["Chinese stops", "numbers beyond floats"])
@@ -190,13 +154,6 @@ def test_an_answer_of_countless_sentences_keeps_the_first() -> None:
     draft = Draft(answer=" ".join(f"Line {n} is here." for n in range(2000)))
     answer, warnings = compose_answer(draft, [source("nothing")])
     assert len(answer.claims) == MOST_CLAIMS and warnings
-
-
-def test_marks_without_end_are_words_all_the_same() -> None:
-    assert content_words("bridge a" + "\u0301\u0316" * 50_000 + " opened")[0] == "bridg"
-
-
-# --- patterns of users ---------------------------------------------------------------------------
 
 
 def test_a_pattern_that_takes_exponential_time_elsewhere_is_matched() -> None:
@@ -220,14 +177,11 @@ def test_a_pattern_that_cannot_be_matched_in_bounded_time_is_refused(pattern: st
     "pattern, text, found",
     [
         (r"^\w+$", "Müller", True),
-        (r"^[\w-]+$", "Łódź-中", True),
         (r"^\d{4}-\d\d$", "2022-12", True),
         (r"^\d$", "٣", True),
         (r"^\S+\s\S+$", "a\u00a0b", True),
         (r"\u00e9$", "café", True),
         (r"^[^\u0000-\u007f]+$", "abc", False),
-        (r"^[A-Z]{3}$", "ARG", True),
-        (r"\W", "Müller", False),
         (r"a\Z", "ba", True),
         (r"", "\ud800", True),
     ],

@@ -56,9 +56,6 @@ def settings(world: Services, tmp_path: Path) -> Settings:
     return parse_settings(world.environment(tmp_path, **more))
 
 
-# --- what is sent ---------------------------------------------------------------------------------
-
-
 def test_a_run_with_claude(world: Services, settings: Settings) -> None:
     _, answer = ended(TOPIC, settings)
     assert answer.answer == "The winner is Argentina [1]." and not answer.degraded
@@ -90,10 +87,7 @@ def test_thoughts_are_not_read_and_cached_tokens_have_their_prices(services: Ser
 
 @pytest.mark.parametrize(
     ("takes", "forms"),
-    [
-        ({"tool", "prompt"}, ["format", "tool"]),
-        ({"prompt"}, ["format", "tool", "prompt"]),
-    ],
+    [({"tool", "prompt"}, ["format", "tool"]), ({"prompt"}, ["format", "tool", "prompt"])],
 )
 def test_a_way_of_asking_for_json_that_is_refused_is_given_up(
     takes: set[str], forms: list[str], services: Services
@@ -120,9 +114,7 @@ def test_another_refusal_is_not_argued_with(services: Services) -> None:
     ("level", "sent"),
     [("low", {"effort": "low"}), ("high", {"effort": "high"}), ("off", {}), ("", {})],
 )
-def test_it_is_told_how_much_to_think_and_to_say(
-    level: Thinking, sent: dict[str, str], services: Services
-) -> None:
+def test_it_is_told_to_think(level: Thinking, sent: dict[str, str], services: Services) -> None:
     services.think = lambda asked: GOOD
     task = TASK.model_copy(update={"thinking": level, "max_reply_tokens": 321})
     claude(services).generate(task, "")
@@ -142,7 +134,7 @@ def test_it_is_told_how_much_to_think_and_to_say(
         ),
     ],
 )
-def test_what_a_model_does_not_take_is_asked_for_once(
+def test_what_is_not_taken_is_asked_once(
     said: str, is_refused: Callable[[Any], bool], services: Services
 ) -> None:
     refusal = anthropic_error(400, "invalid_request_error", said)
@@ -161,9 +153,6 @@ def test_no_redirect_is_followed_with_the_key(status: int) -> None:
         with pytest.raises(ModelFailed, match="a redirect to 127.0.0.1 that is not followed"):
             model.generate(TASK, "")
         assert ANTHROPIC_KEY in gateway.text and elsewhere.requests == []
-
-
-# --- what comes back ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -192,11 +181,7 @@ REFUSALS: list[tuple[Raw, Outcome, list[float]]] = [
     (anthropic_error(403, "permission_error", "no"), "bad_key", []),
     (anthropic_error(402, "billing_error", "no"), "no_credit", []),
     (anthropic_error(400, "invalid", "Your credit balance is too low to go on."), "no_credit", []),
-    (
-        anthropic_error(400, "invalid", "You reached your specified API usage limits."),
-        "no_credit",
-        [],
-    ),
+    (anthropic_error(400, "no", "You reached your specified API usage limits."), "no_credit", []),
     (anthropic_error(404, "not_found_error", "model: claude-x"), "not_found", []),
     (anthropic_error(413, "request_too_large", "too large"), "rejected", []),
     (anthropic_error(429, "rate_limit_error", "slow down"), "rate_limited", [2, 4, 8]),
@@ -240,9 +225,6 @@ def test_the_next_provider_is_asked_when_claude_is_overloaded(
     assert answer.status == "complete" and answer.degraded
 
 
-# --- tools ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("content", "calls"),
     [
@@ -257,9 +239,6 @@ def test_calls_of_tools_are_read(content: list[dict[str, Any]], calls: list[Any]
     if calls:
         assert turn["verbatim"] == {"role": "assistant", "content": content}
     assert extract_turn_json([]) == ""
-
-
-# --- settings -------------------------------------------------------------------------------------
 
 
 def test_what_is_not_set_is_said() -> None:

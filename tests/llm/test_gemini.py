@@ -83,7 +83,7 @@ def test_what_is_sent_and_to_which_version(version: str, path: str, services: Se
 
 
 @pytest.mark.parametrize("name", ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE"])
-def test_other_google_variables_do_not_redirect_it(
+def test_no_other_name_counts(
     name: str, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "true")
@@ -240,16 +240,11 @@ def test_prices_are_dated(tmp_path: Path) -> None:
         load_prices(tmp_path / "missing.json")
 
 
-# --- Vertex AI ------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A service account of Google Cloud, as its libraries find one, and its token server."""
     secret = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     uri = "https://token.test/token"
     rows = {"type": "service_account", "client_email": "a@b.test"}
@@ -262,11 +257,8 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-VERTEX = {
-    "GOOGLE_GENAI_USE_VERTEXAI": "true",
-    "GOOGLE_CLOUD_PROJECT": "my-project",
-    "GOOGLE_CLOUD_LOCATION": "europe-west4",
-}
+VERTEX = {"GOOGLE_GENAI_USE_VERTEXAI": "true", "GOOGLE_CLOUD_PROJECT": "my-project"}
+VERTEX["GOOGLE_CLOUD_LOCATION"] = "europe-west4"
 
 
 def test_vertex_ai_is_asked_where_the_user_sets_it(

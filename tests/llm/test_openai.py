@@ -22,12 +22,8 @@ from tests.support.services import OPENAI_KEY, Raw, Services, openai_reply
 
 @pytest.fixture
 def openai(world: Services, tmp_path: Path) -> Settings:
-    more = {
-        "LLM": "openai",
-        "OPENAI_API_KEY": OPENAI_KEY,
-        "OPENAI_BASE_URL": f"{world.base}/openai/v1",
-        "OPENAI_MODEL": "some-model",
-    }
+    keys = {"OPENAI_API_KEY": OPENAI_KEY, "OPENAI_BASE_URL": f"{world.base}/openai/v1"}
+    more = {"LLM": "openai", "OPENAI_MODEL": "some-model", **keys}
     return parse_settings(world.environment(tmp_path, **more))
 
 
@@ -48,7 +44,7 @@ def test_a_run_with_an_openai_server(world: Services, openai: Settings) -> None:
         ({"prompt"}, ["json_schema", "json_object"] + ["prompt"] * 4),
     ],
 )
-def test_a_form_that_is_refused_is_given_up_for_the_run(
+def test_forms_are_given_up(
     takes: set[str], forms: list[str], world: Services, openai: Settings
 ) -> None:
     world.openai_forms = takes
@@ -57,21 +53,12 @@ def test_a_form_that_is_refused_is_given_up_for_the_run(
     assert all("JSON Schema" in asked.prompt for asked in world.model_requests[-4:])
 
 
-def test_a_server_that_ignores_the_schema_is_told_it_in_words(
-    world: Services, openai: Settings
-) -> None:
+def test_a_server_that_ignores_the_schema_gets_words(world: Services, openai: Settings) -> None:
     honest = world.think
     world.think = lambda asked: honest(asked) if "JSON Schema" in asked.prompt else "Sure! Hm."
     _, answer = ended(TOPIC, openai)
     assert answer.status == "complete" and not answer.degraded
     assert world.forms == ["json_schema"] + ["json_object"] * 4
-
-
-def test_a_server_of_ones_own_needs_no_key(world: Services, openai: Settings) -> None:
-    world.openai_needs_key = False
-    keyless = openai.model_copy(update={"openai_api_key": type(openai.openai_api_key)("")})
-    _, answer = ended(TOPIC, keyless)
-    assert answer.status == "complete"
 
 
 def test_a_refused_key_is_told_without_the_key(world: Services, openai: Settings) -> None:
@@ -104,7 +91,6 @@ def test_replies_that_are_read(said: dict[str, Any], services: Services) -> None
 
 @pytest.mark.parametrize("ids", [("same", "same"), ("", ""), (None, None), ("call_1", "call_1")])
 def test_each_call_of_a_turn_has_an_id_of_its_own(ids: tuple[str | None, ...]) -> None:
-    """Else a result could not be told whose it is, and servers refuse the conversation."""
     calls = [{"id": i, "function": {"name": "search_web", "arguments": "{}"}} for i in ids]
     read = json.loads(extract_turn_json({"content": None, "tool_calls": calls}))
     given = [call["id"] for call in read["calls"]]

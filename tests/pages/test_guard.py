@@ -177,16 +177,12 @@ LOCAL = ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "localhost", "user@127.0.
 
 
 @pytest.mark.parametrize("host", LOCAL)
-def test_the_same_pages_are_read_when_the_private_network_is_allowed(
-    web: PageServer, reader: PageReader, host: str
-) -> None:
+def test_private_pages_are_read_if_allowed(web: PageServer, reader: PageReader, host: str) -> None:
     web.answers["/"] = reply(b"", "302 Found", f"Location: http://{host}:{web.port}/secret")
     assert reader(f"{web.url}/").title == "A page" and "/secret" in web.paths
 
 
-def test_the_proxy_of_the_environment_is_used_only_when_asked_for(
-    web: PageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_is_used_when_asked_for(web: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", web.url)
     monkeypatch.setenv("no_proxy", "direct.example")
     target = "http://public.example/page"
@@ -207,9 +203,7 @@ def test_the_proxy_of_the_environment_is_used_only_when_asked_for(
     assert web.paths == seen
 
 
-def test_tls_is_spoken_for_the_name_and_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tls_is_of_the_name_and_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed")
     key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
@@ -274,14 +268,6 @@ def test_ipv6_outside_the_unicast_block_is_private(address: ipaddress.IPv6Addres
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["1.1.1.1", "93.184.215.14", "2606:4700::1111", "2a00:1450:4001::1", "64:ff9b::101:101"],
-)
-def test_ordinary_addresses_are_public(address: str) -> None:
-    assert is_public_address(ipaddress.ip_address(address))
-
-
-@pytest.mark.parametrize(
     "host",
     "127.0.0.1 169.254.169.254 10.0.0.1 [::ffff:127.0.0.1] [::1] [fe80::1%25eth0] 2130706433 "
     "0x7f.1 0177.0.0.1 127.1 127.0.0.1. 127%2e0.0.1 127。0.0.1".split(),
@@ -292,6 +278,8 @@ def test_a_private_literal_is_refused_without_dns_so_behind_a_proxy_too(host: st
     assert caught.value.outcome == "forbidden"
 
 
-@pytest.mark.parametrize("host", ["93.184.216.34", "[2606:2800::1]", "example.org", "1.example"])
+@pytest.mark.parametrize(
+    "host", ["1.1.1.1", "[2606:4700::1111]", "[64:ff9b::101:101]", "1.example"]
+)
 def test_a_public_literal_and_a_name_are_not(host: str) -> None:
     AddressGuard().check_url(f"http://{host}/")

@@ -77,9 +77,6 @@ def settings_of(folder: Path, shell: dict[str, str], **overrides: object) -> Set
     return make_settings(read_variables(shell, folder), folder, **overrides)
 
 
-# --- a hostile folder, with real processes -------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", [*ADDRESSES, *PROXIES])
 def test_no_address_of_a_folder_gets_a_key_of_the_shell(
     name: str, folder: Path, catcher: Catcher
@@ -165,14 +162,9 @@ def test_every_door_refuses_what_the_command_line_refuses(folder: Path, catcher:
     assert catcher.requests == []
 
 
-# --- what is allowed -----------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("trust", ["option", "shell", "same file", "user's file"])
-def test_an_address_is_used_where_the_user_says_so(
-    trust: str, services: Services, folder: Path
-) -> None:
+def test_an_address_is_used_if_the_user_says(trust: str, services: Services, folder: Path) -> None:
     services.pages = {"final": "Argentina won the cup."}
     services.default_hits = ["final"]
     services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
@@ -279,9 +271,7 @@ def test_the_users_word_is_not_taken_from_a_file(folder: Path) -> None:
         settings_of(folder, {**KEYS, "RESEARCH_AGENT_TRUST_ENV": "perhaps"})
 
 
-def test_a_users_file_that_others_can_read_is_told(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_users_file_others_read_is_told(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_env(user_file(), "EXA_API_KEY=mine")
     read_variables({}, folder)
     assert not caplog.records
@@ -293,25 +283,16 @@ def test_a_users_file_that_others_can_read_is_told(
     ]
 
 
-def test_without_a_home_no_folder_passes_for_one(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_home_no_folder_is_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", "config")
     monkeypatch.chdir(folder)
     write_env(folder / "config" / "research-agent" / "env", "EXA_API_KEY=theirs")
     assert read_variables({}, Path()) == {}
 
 
-# --- the format ----------------------------------------------------------------------------------
-
-
-def test_a_directory_is_no_file(folder: Path) -> None:
-    (folder / ".env").mkdir()  # a virtual environment
-    assert read_env_file(folder / ".env") == {}
-
-
 def test_the_forms_that_people_write(folder: Path) -> None:
     text = "\ufeffA=1\r\nexport B = 'two words' # why\r\nC=\"x\\ny\"\nD=$A ${A} #x\nE\nF=\n=\n"
+    assert read_env_file(folder) == {}, "a directory, as of a virtual environment, is no file"
     (folder / ".env").write_text(text, encoding="utf-8")
     found = {"A": "1", "B": "two words", "C": "x\ny", "D": "$A ${A}"}
     assert read_env_file(folder / ".env") == found
@@ -361,14 +342,11 @@ def test_a_value_is_what_stands_there(value: str) -> None:
         ({"llm": ("openai:qwen",), "openai_base_url": "http://localhost/", "verify_batch": 4}, 4),
     ],
 )
-def test_a_model_of_unknown_strength_judges_claims_one_by_one(
-    fields: dict[str, Any], claims: int
-) -> None:
+def test_an_unknown_model_judges_claims_one_by_one(fields: dict[str, Any], claims: int) -> None:
     assert Settings(**fields).claims_per_call == claims
 
 
 def test_names_of_our_own_have_one_prefix_and_go_without_it_too() -> None:
-    """The full name wins; names of services stay as other programs know them."""
     own = [name for name in ENVIRONMENT if name.startswith(OWN_PREFIX)]
     assert len(own) > 30 and not [name for name in own if "AGENT_AGENT" in name]
     assert parse_settings({"AGENT_MAX_USD": "1"}).max_usd == 1

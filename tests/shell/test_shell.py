@@ -50,12 +50,8 @@ def run(
     return subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, **pipes)
 
 
-@pytest.mark.parametrize(
-    "wrong", [["agent.audit"], ["agent.batch"], ["agent.evaluate", "none.json"]]
-)
-def test_a_reader_that_has_gone_ends_a_command_without_a_traceback(
-    wrong: list[str], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("wrong", [["agent.audit"], ["agent.batch"], ["agent.evaluate", "no.json"]])
+def test_a_reader_that_has_gone_ends_a_command_quietly(wrong: list[str], tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
     done = run(tmp_path, "-m", *wrong, stdout=write)
@@ -64,9 +60,7 @@ def test_a_reader_that_has_gone_ends_a_command_without_a_traceback(
 
 
 @pytest.mark.parametrize(("door", "module"), [("server", "fastapi"), ("mcp_server", "mcp")])
-def test_an_extra_that_is_not_installed_is_told_with_its_remedy(
-    door: str, module: str, tmp_path: Path
-) -> None:
+def test_a_missing_extra_is_told_with_remedy(door: str, module: str, tmp_path: Path) -> None:
     code = (
         f"import sys; sys.modules[{module!r}] = None; sys.argv = ['x']; "
         f"from agent.{door}.__main__ import main; main()"

@@ -16,9 +16,7 @@ from evals.namesakes import READERS, Case, StatedPage, load_invented, run_case
 from tests.support.typed_slots import build_source
 
 TOPIC = "When was Ida Morn born?"
-SINGER = (
-    "Ida Morn is a Danish singer with four albums on a label in Aarhus. Ida Morn was born in {}."
-)
+SINGER = "Ida Morn is a Danish singer with four albums made in Aarhus. Ida Morn was born in {}."
 JUDGE = "Ida Morn sat in the high court at Leeds for twenty winters. Ida Morn was born in {}."
 
 
@@ -29,10 +27,8 @@ def titled(n: int, title: str, text: str, host: str = "") -> Source:
     return source.model_copy(update={"page": moved})
 
 
-TWO = (
-    titled(1, "Ida Morn (singer)", SINGER.format(1990)),
-    titled(2, "Ida Morn (judge)", JUDGE.format(1931)),
-)
+JUDGED = titled(2, "Ida Morn (judge)", JUDGE.format(1931))
+TWO = (titled(1, "Ida Morn (singer)", SINGER.format(1990)), JUDGED)
 
 
 def find(
@@ -99,19 +95,14 @@ def test_what_a_reader_says_counts_if_its_source_has_the_words() -> None:
         assert (finding.status == "filled") is are_two
         assert things(finding) == ([*told] if are_two else ["", ""])
     names = ("Ida Morn the singer", "Ida Morn the judge")  # what is said of both tells nothing
-    both = (
-        titled(1, "Ida Morn", SINGER.format(1990)),
-        titled(2, "Court", f"The judge {JUDGE.format(1931)}"),
-    )
+    one, court = titled(1, "Ida Morn", SINGER.format(1990)), f"The judge {JUDGE.format(1931)}"
+    both = (one, titled(2, "Court", court))
     assert things(find(TOPIC, *both, values=("1990", "1931"), of=names)) == [*names]
     meant = find("When was the judge Ida Morn born?", *both, values=("1990", "1931"), of=names)
     assert (meant.value, meant.alternatives) == ("1931", ())
     held = "judge " * 200  # bounded
     finding = find(TOPIC, titled(1, "x", SINGER.format(1990)), values=("1990",), of=(held,))
     assert finding.of == ""
-
-
-# --- through the product -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("reader", READERS)

@@ -72,9 +72,7 @@ def world(services: Services) -> Services:
     return services
 
 
-def test_a_schema_is_asked_filled_and_told_as_one_object(
-    world: Services, settings: Settings
-) -> None:
+def test_a_schema_is_asked_filled_and_told_whole(world: Services, settings: Settings) -> None:
     run, answer, shown = run_audited(settings.model_copy(update={"slots_schema": SCHEMA}))
     prompt = world.model_requests[1].prompt
     assert "- goalscorers[].minute (integer, digits alone, maximum 130, minimum 1):" in prompt
@@ -126,9 +124,7 @@ def report_rivals(asked: ModelRequest) -> list[Json]:
     return [slot_row("winner", v, n, q) for n, v, q in (shown[2:] or shown)]
 
 
-def test_a_conflict_is_searched_for_and_settled_by_a_third_source(
-    services: Services, settings: Settings
-) -> None:
+def test_a_conflict_is_settled_by_a_third(services: Services, settings: Settings) -> None:
     query = f"{TOPIC} winner Argentina or France"
     services.pages = {**RIVALS, "third": THIRD}
     services.hits = {TOPIC: ["ours", "theirs"], query: ["third"]}
@@ -145,9 +141,7 @@ def test_a_conflict_is_searched_for_and_settled_by_a_third_source(
     assert shown["data"] == {"winner": "Argentina"}
 
 
-def test_a_conflict_that_stays_is_told_with_both_sides(
-    services: Services, settings: Settings
-) -> None:
+def test_a_conflict_that_stays_has_both_sides(services: Services, settings: Settings) -> None:
     services.pages, services.hits = dict(RIVALS), {TOPIC: ["ours", "theirs"]}
     services.think = script_reflection(report_rivals)
     _, answer, shown = run_audited(settings.model_copy(update={"slots_schema": WINNER}))
@@ -204,10 +198,7 @@ def test_offline_pages_that_disagree_are_both_heard(tmp_path: Path) -> None:
     ]
     corpus = tmp_path / "c.jsonl"
     text = "{0} of the 1999 Copa America, Chile against Peru.\n\n4 May 1999 | 18:00\n{1}\n"
-    lines = (
-        {"title": f"1999 Copa America {kind}", "text": text.format(kind, body), "url": url}
-        for url, kind, body in rows
-    )
+    lines = ({"title": f"1999 Copa {k}", "text": text.format(k, b), "url": u} for u, k, b in rows)
     corpus.write_text("\n".join(map(json.dumps, lines)))
     kept = {"runs_dir": tmp_path / "runs", "cache_dir": tmp_path / "cache", "corpus": corpus}
     offline = parse_settings({}, offline=True, slots=("score", "referee"), **kept)

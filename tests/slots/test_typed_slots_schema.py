@@ -33,10 +33,8 @@ def test_a_schema_is_its_leaves() -> None:
     assert slots_of(SCHEMA)[5].form.limits == {"minimum": 1, "maximum": 130}
 
 
-LOOP = {
-    **object_schema(a={"$ref": "#/$defs/L"}),
-    "$defs": {"L": object_schema(a={"$ref": "#/$defs/L"})},
-}
+AGAIN = object_schema(a={"$ref": "#/$defs/L"})
+LOOP = {**AGAIN, "$defs": {"L": AGAIN}}
 BOMB: Json = {**object_schema(a={"$ref": "#/$defs/0"}), "$defs": {"6": {"type": "string"}}}
 for i in range(6):
     BOMB["$defs"][str(i)] = object_schema(**{k: {"$ref": f"#/$defs/{i + 1}"} for k in "abcdefgh"})

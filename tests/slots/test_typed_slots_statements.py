@@ -33,7 +33,7 @@ def one_by_one(name: str) -> list[Json]:
 
 FORMS_OF_A_LIST: dict[str, list[Json]] = {
     "objects": [
-        {"name": "goalscorers", "value": [{**i, "minute": int(i["minute"])} for i in ITEMS]}
+        {"name": "goalscorers", "value": [i | {"minute": int(i["minute"])} for i in ITEMS]}
     ],
     "json": [{"name": "goalscorers", "value": json.dumps(ITEMS)}],
     "words": [{"name": "goalscorers", "value": "Messi 23', Di Maria 36'"}],
@@ -116,10 +116,7 @@ def test_copies_are_one_witness_and_two_writers_are_two() -> None:
     text = f"{LONG}Brazil won the cup on a day that nobody who was there has forgotten since."
     two = "Whatever the papers said, France won the cup, and deservedly so, by all counts."
     four = "The better side was France, which won the cup after a hard summer of matches."
-    three, five = (
-        f"Another heading stands here\n{text} Read more.",
-        text.replace("forgotten", "let go"),
-    )
+    three, five = f"Another heading is here\n{text} Read more.", text.replace("forgotten", "let go")
     pages = [build_source(n, page) for n, page in enumerate((text, two, three, four, five), 1)]
     assert find_copies(pages) == {1: 1, 2: 2, 3: 1, 4: 4, 5: 1}
     found = weigh(pages, "Brazil", "France", "Brazil", "France", "Brazil")
@@ -130,10 +127,7 @@ def test_copies_are_one_witness_and_two_writers_are_two() -> None:
 
 
 def test_credibility_settles_what_numbers_do_not() -> None:
-    pages = [
-        build_source(1, "Brazil won."),
-        build_source(2, "France won.", "https://www.bbc.co.uk/"),
-    ]
+    pages = [build_source(1, "Brazil won."), build_source(2, "France won.", "https://bbc.co.uk/")]
     found = weigh(pages, "Brazil", "France")
     assert (found.status, found.value) == ("filled", "France") and found.alternatives
     share = found.weight / (found.weight + found.alternatives[0].weight)

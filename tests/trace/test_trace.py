@@ -19,20 +19,11 @@ from agent.answer.html import link_element
 from agent.outside.journal import Journal
 from agent.run import research
 from agent.settings import Settings
-from agent.state import (
-    Alternative,
-    Answered,
-    Asked,
-    Attempt,
-    Claim,
-    Reflected,
-    Verified,
-)
+from agent.state import Alternative, Answered, Asked, Attempt, Claim, Reflected, Verified
 from agent.trace.__main__ import format_lines, format_page, load_trace
 from agent.trace.calls import Trace, TracedCall, parse_calls
 from tests.answer.test_render import Shown, fill
 from tests.cli.test_people import STYLE, in_terminal
-from tests.support.browser import Browser
 from tests.support.processes import run_command
 from tests.support.services import Raw, Services
 from tests.support.thinker import Fact, Thinker
@@ -65,16 +56,12 @@ def journal(services: Services, settings: Settings) -> Path:
 
 
 def shown(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """The command as a user runs it."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RUNS_DIR": str(cwd / "runs")}
     return run_command("-m", "agent.trace", *arguments, cwd=cwd, env=environment, text=True)
 
 
 def whole(path: Path) -> list[str]:
     return path.read_text("utf-8").splitlines(keepends=True)
-
-
-# --- the tree ------------------------------------------------------------------------------------
 
 
 def test_the_tree_tells_what_happened(journal: Path, services: Services, tmp_path: Path) -> None:
@@ -117,6 +104,10 @@ def test_what_cannot_be_shown_is_told_on_one_line(journal: Path, tmp_path: Path)
         done = shown(name, cwd=tmp_path)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), name
         assert done.stderr.startswith("Error: ")
+    for arguments in ([], ["lego", "--colour"], ["lego", "--html", tmp_path / "no" / "page.html"]):
+        done = shown(*arguments, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert "Traceback" not in done.stderr
     damaged = [line.replace('"hits": [', '"hits": [7, ') for line in whole(journal)]
     journal.write_text("".join(damaged), "utf-8")
     done = shown("lego", cwd=tmp_path)
@@ -124,22 +115,12 @@ def test_what_cannot_be_shown_is_told_on_one_line(journal: Path, tmp_path: Path)
     assert "Traceback" not in said and re.search("cannot be used|is damaged", said), said
 
 
-def test_wrong_usage(journal: Path, tmp_path: Path) -> None:
-    for arguments in ([], ["lego", "--colour"], ["lego", "--html", tmp_path / "no" / "page.html"]):
-        done = shown(*arguments, cwd=tmp_path)
-        assert (done.returncode, done.stdout) == (2, ""), arguments
-        assert "Traceback" not in done.stderr
-
-
 def shown_calls(trace: Trace) -> list[str]:
     """The ids of the lines of calls."""
     return re.findall(r'<li (?:class="\w+" )?id="(call-[^"]+)"', format_page(trace))
 
 
-def test_a_run_that_crashed_is_shown_as_far_as_it_went(
-    journal: Path, settings: Settings, tmp_path: Path
-) -> None:
-    """Wherever it is cut: every call that it holds is shown once, and that it ends is told."""
+def test_a_crashed_run_is_shown_so_far(journal: Path, settings: Settings, tmp_path: Path) -> None:
     everything = whole(journal)
     for cut in range(1, len(everything)):
         part = tmp_path / "part.jsonl"
@@ -156,7 +137,6 @@ def test_a_run_that_crashed_is_shown_as_far_as_it_went(
 
 
 def test_two_askings_of_one_task_are_told_apart() -> None:
-    """Also where the second ended first, and where something else stood in for a model."""
     tries = [Attempt(what="llm", provider="m", outcome="ok", seconds=s) for s in (3, 1, 0)]
     events = [Asked(task="verify", model="m", attempts=(tried,)) for tried in tries]
     call = TracedCall("k1", "ask", "verify", "m", "ok", 0.0, 1.0)
@@ -167,9 +147,6 @@ def test_two_askings_of_one_task_are_told_apart() -> None:
     text = format_lines(Trace(Answer(topic="t", status="error"), events, made, max_rounds=2))
     asked = [line for line in text.splitlines() if line.startswith("asked m")]
     assert [re.findall(r"[\d.]+ s", line) for line in asked] == [["3.0 s"], ["1.0 s"], []]
-
-
-# --- times -------------------------------------------------------------------------------------
 
 
 def test_the_journal_tells_when_each_call_began(journal: Path) -> None:
@@ -184,9 +161,7 @@ def test_the_journal_tells_when_each_call_began(journal: Path) -> None:
     again.close()
 
 
-def test_calls_of_an_older_journal_are_put_one_behind_the_other(
-    journal: Path, settings: Settings
-) -> None:
+def test_calls_of_an_older_journal_follow_one_another(journal: Path, settings: Settings) -> None:
     old = [json.loads(line) for line in whole(journal)]
     for line in old:
         line.pop("began", None)
@@ -205,9 +180,6 @@ def test_times_that_cannot_be_are_nothing(wrong: object) -> None:
     assert 0 <= call.start <= 1 and 0 <= call.seconds <= 1
 
 
-# --- a terminal ----------------------------------------------------------------------------------
-
-
 def test_a_terminal_gets_lines_of_its_width(journal: Path, tmp_path: Path) -> None:
     asked: Any = {"home": tmp_path, "columns": 70}
     plain = in_terminal("trace", str(journal), **asked, NO_COLOR="1").out.splitlines()
@@ -219,8 +191,6 @@ def test_a_terminal_gets_lines_of_its_width(journal: Path, tmp_path: Path) -> No
     assert [STYLE.sub("", line).rstrip() for line in coloured] == plain
     assert any("\x1b[31m" in line for line in coloured)
 
-
-# --- hostile content -----------------------------------------------------------------------------
 
 EVIL = "<script>alert('x')</script> \"onload=alert(1)\" <img src=x onerror=alert(2)> &"
 EVIL += "\x1b[2J\x07\u202e"  # clears a terminal, rings its bell, turns the direction of writing
@@ -234,22 +204,17 @@ def hostile(journal: Path, settings: Settings) -> Trace:
     trace = load_trace(settings, str(journal))
     value = fill(trace.answer.model_dump(mode="json"), EVIL, KEPT)
     value["slots"] = dict(zip((EVIL, f"b{EVIL}"), value["slots"].values(), strict=False))
-    events = [
-        type(event).model_validate(fill(event.model_dump(mode="json"), EVIL, KEPT))
-        for event in trace.events
-    ]
+    dumps = ((type(event), event.model_dump(mode="json")) for event in trace.events)
+    events = [kind.model_validate(fill(dump, EVIL, KEPT)) for kind, dump in dumps]
     other = {"alternatives": (Alternative(value=EVIL, citations=(1,), weight=0.4),)}
     for n, event in enumerate(events):
         if isinstance(event, Reflected):
             findings = tuple(found.model_copy(update=other) for found in event.findings)
             events[n] = event.model_copy(update={"findings": findings})
-    calls = [
-        call._replace(key=f'"><b>{n}', subject=BAD_URL, service=EVIL, outcome=EVIL)
-        for n, call in enumerate(trace.calls)
-    ]
-    return Trace(
-        Answer.model_validate(value), events, [*calls, calls[0]._replace(kind=EVIL)], 2, EVIL
-    )
+    odd: Any = {"subject": BAD_URL, "service": EVIL, "outcome": EVIL}
+    calls = [call._replace(key=f'"><b>{n}', **odd) for n, call in enumerate(trace.calls)]
+    calls.append(calls[0]._replace(kind=EVIL))
+    return Trace(Answer.model_validate(value), events, calls, 2, EVIL)
 
 
 KNOWN = set(
@@ -267,24 +232,19 @@ def test_a_page_shows_hostile_content_as_text(hostile: Trace) -> None:
     assert all(target.startswith("#") for target in targets)  # it has no URL that may be a link
     assert elements.text.count("<script>alert('x')</script>") > 20
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", elements.text)
+    assert all(line.isprintable() for line in format_lines(hostile).split("\n")), "a terminal too"
 
 
 def test_claims_that_are_not_supported_are_told_and_the_answer_that_is_left() -> None:
     verdicts = ("supported", "partial", "unsupported", "contradicted", "unchecked")
     claims = tuple(Claim(text=f"{verdict}!", citations=(), verdict=verdict) for verdict in verdicts)
-    events = [
-        Answered(text="All.", quotes=(), claims=()),
-        Verified(text="Less.", quotes=(), claims=claims),
-    ]
+    events = [Answered(text="All.", quotes=(), claims=())]
+    events += [Verified(text="Less.", quotes=(), claims=claims)]
     trace = Trace(Answer(topic="t", status="partial"), events, [], max_rounds=2)
     told = [line.strip() for line in format_lines(trace).splitlines()]
     assert "answer: All." in told and "answer: Less." in told
     assert "supported: supported!" not in told
     assert {f"{verdict}: {verdict}!" for verdict in verdicts[1:]} <= set(told)
-
-
-def test_a_terminal_shows_hostile_content_as_text(hostile: Trace) -> None:
-    assert all(line.isprintable() for line in format_lines(hostile).split("\n"))
 
 
 @pytest.mark.parametrize(
@@ -318,29 +278,10 @@ def test_a_page_stands_alone(journal: Path, tmp_path: Path) -> None:
     assert not re.search(r"url\(|@import|</", style)
     policy = next(a["content"] for _, a in elements.elements if "http-equiv" in a)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    assert policy == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    )
+    allowed = f"default-src 'none'; style-src 'sha256-{digest}'"
+    assert policy == f"{allowed}; base-uri 'none'; form-action 'none'"
     assert any("#:~:text=Lego" in (a.get("href") or "") for _, a in elements.elements)
     ids = [a["id"] for _, a in elements.elements if "id" in a]
     inside = {a["href"][1:] for _, a in elements.elements if (a.get("href") or "").startswith("#")}
     assert len(ids) == len(set(ids)) and inside <= set(ids), inside - set(ids)
     assert text.count("<rect") == len(whole(journal)) - 1
-
-
-# --- a browser -----------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_a_browser_takes_the_style_in_light_and_dark(
-    browser: Browser, journal: Path, tmp_path: Path
-) -> None:
-    file = tmp_path / "lego.html"
-    shown("lego", "--html", file, cwd=tmp_path)
-    with browser.tab(600, 400) as tab:
-        tab.open(file.as_uri())
-        for dark, ground in ((False, "rgb(252, 252, 250)"), (True, "rgb(22, 24, 27)")):
-            tab.set_viewport(600, 400, dark=dark)
-            assert tab.run("getComputedStyle(document.body).backgroundColor") == ground
-            assert tab.run("document.querySelector('svg').getBoundingClientRect().height") > 0
-        assert tab.errors == []
