@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -10,8 +11,10 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 
+from agent.pages.fetch import PageReader
 from agent.settings import Settings, parse_settings
 from tests.support.browser import Browser, find_chromium
+from tests.support.page_server import PageServer
 from tests.support.services import Services
 from tests.support.thinker import FINAL, Fact, Thinker
 
@@ -82,6 +85,20 @@ def browser() -> Iterator[Browser]:
         pytest.skip("chromium is not installed: what a browser shows is not tested")
     with Browser(program) as running:
         yield running
+
+
+@pytest.fixture
+def web() -> Iterator[PageServer]:
+    """A web server that can misbehave in any way."""
+    with PageServer() as server:
+        yield server
+
+
+@pytest.fixture
+def reader() -> Iterator[PageReader]:
+    """A reader of pages that may reach loopback."""
+    with closing(PageReader(timeout=30, allow_private_network=True)) as page_reader:
+        yield page_reader
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from tests.support.browser import Browser, Tab
 from tests.support.page_server import PageServer, reply
 from tests.support.reports import world_cup_answer
 
-Folders = pytest.TempPathFactory
 HTML = "Content-Type: text/html; charset=utf-8"
 #: Every element with text of its own whose contrast with what is behind it is too low (WCAG AA).
 PALE = """(() => {
@@ -68,7 +67,6 @@ def style(tab: Tab, selector: str, name: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("width, dark", [(1100, False), (1100, True), (360, False), (360, True)])
 def test_it_is_readable(width: int, dark: bool, tab: Tab, tmp_path: Path) -> None:
-    """Taken in as a picture too: whoever changes the style looks at it."""
     tab.set_viewport(width, 740, dark=dark)
     ground = "rgb(22, 24, 27)" if dark else "rgb(252, 252, 250)"
     assert style(tab, "body", "backgroundColor") == ground
@@ -115,7 +113,6 @@ def test_it_has_landmarks_headings_languages_and_directions(tab: Tab, answer: An
 
 
 def test_a_printer_gets_all_of_it(tab: Tab) -> None:
-    """In black on white, in the dark too; without what paper cannot open."""
     tab.set_viewport(1100, 740, dark=True)
     printed = tab.call("Page.printToPDF", preferCSSPageSize=True)["data"]
     assert base64.b64decode(printed).startswith(b"%PDF-")

@@ -43,8 +43,9 @@ def reported(**changed: Any) -> Answer:
     return run.build_answer([BEAT], Report(**{**values, **changed}))
 
 
-def test_the_order_of_the_markdown_is_that_of_the_design() -> None:
-    report = world_cup_answer().report
+def test_a_report_has_its_order_and_its_numbers_by_the_run() -> None:
+    answer = world_cup_answer()
+    report = answer.report
     assert report
     assert re.findall(r"^#{1,2} (.*)$", report.markdown, re.M) == [
         "The 2022 FIFA World Cup final", "Methodology", "Executive Summary", "Main Findings",
@@ -52,53 +53,30 @@ def test_the_order_of_the_markdown_is_that_of_the_design() -> None:
     ]  # fmt: skip
     assert re.findall(r"^### (.*)$", report.markdown, re.M) == [s.heading for s in report.sections]
     assert "\n**High**. Two independent pages agree on the winner; only" in report.markdown
-
-
-def test_numbers_are_counted_from_the_run() -> None:
-    report = world_cup_answer().report
-    assert report and report.methodology.model_dump() == {
-        "question": TOPIC,
-        "searches": (TOPIC, "2022 final attendance"),
-        "candidates": 6,
-        "analysed": 5,
-        "snippets": 1,
-        "blocked": 1,
-        "failed": 0,
-    }
+    counts = {"candidates": 6, "analysed": 5, "snippets": 1, "blocked": 1, "failed": 0}
+    searches = {"question": TOPIC, "searches": (TOPIC, "2022 final attendance")}
+    assert report.methodology.model_dump() == searches | counts
     assert "**Sources analysed**: 5 of 6 candidates, and 1 search snippet" in report.markdown
     assert "**Sources blocked**: 1\n" in report.markdown
-
-
-def test_every_marker_is_a_citation_and_only_what_is_cited_is_listed() -> None:
-    answer = world_cup_answer()
-    assert answer.report
-    listed = re.findall(r"^- \[(\d+)\] ", answer.report.markdown, re.M)
-    marked = set(re.findall(r"\[(\d+)\]", answer.report.markdown))
+    listed = re.findall(r"^- \[(\d+)\] ", report.markdown, re.M)
+    marked = set(re.findall(r"\[(\d+)\]", report.markdown))
     assert listed == ["1", "2", "3", "4", "5"] and marked == set(listed)
     assert {citation.id for citation in answer.citations} == set(map(int, listed))
-    assert "Never cited" not in answer.report.markdown
+    assert "Never cited" not in report.markdown
 
 
-def test_markers_where_nothing_is_cited_are_taken_out() -> None:
+def test_what_has_no_quote_or_is_not_cited_is_taken_out() -> None:
     report = reported().report
     assert report and (report.title, report.rationale) == ("The final", "One page.")
     assert report.sections[0].heading == "The match"
-
-
-def test_a_citation_without_a_quote_is_taken_out() -> None:
     claims = (Claim(text="It was cold.", citations=(2, 9)),)
     answer = reported(themes=(Section(heading="Weather", claims=claims),), conflicts=claims)
-    assert answer.report
-    assert answer.report.sections[0].sentences[0].citations == ()
+    assert answer.report and answer.report.sections[0].sentences[0].citations == ()
     assert answer.report.conflicts[0].citations == ()
-    assert {citation.id for citation in answer.citations} == {1}
-
-
-def test_a_quote_that_nothing_cites_is_not_listed() -> None:
     run = AnswerBuilder(TOPIC, [FINAL, NEWS])
     run.claims([CitedSentence("Left out.", [(2, "Lionel Messi lifted the trophy.")])])
-    answer = run.build_answer([BEAT], Report(title="T", themes=(), confidence="Low"))
-    assert {citation.id for citation in answer.citations} == {1}
+    uncited = run.build_answer([BEAT], Report(title="T", themes=(), confidence="Low"))
+    assert {one.id for one in (*answer.citations, *uncited.citations)} == {1}
 
 
 def test_no_conflict_is_said_only_where_values_were_compared() -> None:
@@ -121,9 +99,6 @@ def test_an_answer_without_a_report_has_none() -> None:
     answer = AnswerBuilder(TOPIC, [FINAL]).build_answer([BEAT])
     assert answer.report is None and "report" not in json.loads(to_json(answer))
     assert "report" in answer_schema()["properties"] and "report" not in answer_schema()["required"]
-
-
-# --- the audit ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -160,20 +135,15 @@ FIRST, PART = "report.sections.0.sentences", "report.sections[0].sentences"
 TAMPERINGS: list[tuple[str, Any, str]] = [
     ("report.markdown", "# Another report\n", "report.markdown"),
     ("report.title", "Another title", "report.markdown"),
-    ("report.rationale", "It is certain.", "report.markdown"),
     ("report.confidence", "Low", "report.markdown"),
     ("report.sections.0.heading", "Another match", "report.markdown"),
     (f"{FIRST}.0.text", "Pelé scored.", f"{PART}[0].verdict"),
     (f"{FIRST}.0.verdict", "unsupported", f"{PART}[0].verdict"),
     (f"{FIRST}.3.verdict", "supported", f"{PART}[3].verdict"),
     (f"{FIRST}.0.citations", [9], f"{PART}[0]"),
-    (f"{FIRST}.0.citations", [], "report.markdown"),
-    ("report.sections", [], "report.markdown"),
-    ("report.conflicts", [], "report.markdown"),
     ("report.conflicts.0.text", "All agree.", "report.markdown"),
     ("report.conflicts.0.citations", [9], "report.conflicts[0]"),
     ("report.methodology.question", "Why?", "report.methodology.question"),
-    ("report.methodology.searches", [], "report.markdown"),
     ("report.methodology.searches", ["cats"], "report.methodology.searches"),
     ("report.methodology.analysed", 50, "report.methodology.analysed"),
     ("report.methodology.candidates", 50, "report.methodology.candidates"),
@@ -186,7 +156,7 @@ TAMPERINGS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize("path, value, where", TAMPERINGS)
-def test_tampering_is_found_and_named(
+def test_what_is_changed_is_named(
     path: str, value: Any, where: str, answer: Json, journal: Path
 ) -> None:
     *parents, last = (int(key) if key.isdigit() else key for key in path.split("."))
@@ -208,10 +178,8 @@ def test_changes_of_a_report_are_told(answer: Json) -> None:
     new = json.loads(json.dumps(answer))
     new["report"]["sections"][0]["sentences"][0]["text"] = "Lionel Messi scored thrice."
     told = compare_answers(answer, new)["claims"]
-    assert told == {
-        "added": ["Lionel Messi scored thrice."],
-        "removed": ["Lionel Messi scored twice."],
-    }
+    assert told["added"] == ["Lionel Messi scored thrice."]
+    assert told["removed"] == ["Lionel Messi scored twice."]
 
 
 def test_the_markdown_is_made_of_the_object_alone(answer: Json) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,7 @@ from tests.support.cups import (
 )
 from tests.support.processes import start_command
 from tests.support.services import Raw, Services
+from tests.support.web import wait_until
 
 ROOT = Path(__file__).parents[2]
 COUNT = 12
@@ -59,25 +59,16 @@ class Command:
 
     def start(self, *options: str) -> subprocess.Popen[str]:
         arguments = ["-m", "agent.batch", self.topics, "--out", self.out, *options]
-        return start_command(
-            *arguments,
-            cwd=self._folder,
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        own: Any = {"cwd": self._folder, "env": self._environment, "text": True}
+        own |= dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+        return start_command(*arguments, **own)
 
     def run(self, *options: str) -> tuple[int, dict[str, Any], str]:
-        """Its exit status, its summary, and what it said."""
         return ended(self.start(*options))
 
     def wait_for(self, count: int) -> None:
-        """Wait until there are so many rows."""
-        until = time.monotonic() + LONGEST
-        while not self.out.exists() or self.out.read_bytes().count(b"\n") < count:
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        out = self.out
+        wait_until(lambda: out.exists() and out.read_bytes().count(b"\n") >= count, LONGEST)
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any], str]:
@@ -112,10 +103,8 @@ def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
     command.wait_for(len(rows) + 2)
     second.send_signal(signal.SIGINT)
     status, summary, err = ended(second)
-    assert (status, summary["stopped"]) == (
-        130,
-        "interrupted",
-    ) and "the same command goes on" in err
+    assert (status, summary["stopped"]) == (130, "interrupted")
+    assert "the same command goes on" in err
     assert 0 < summary["left"] == COUNT - summary["answered"]
     assert not paid & set(requests_since(services, then))
 
@@ -130,9 +119,9 @@ def test_killed_and_interrupted_it_goes_on_and_pays_nothing_twice(
         answer_validator().validate(row)
         assert row["status"] == "complete" and f"Team {n}" in row["answer"]
     assert summary["usage"]["llm_calls"] == sum(row["usage"]["llm_calls"] for row in told)
-    assert sum(one["calls"] for one in summary["usage"]["by_model"].values()) == sum(
-        one["calls"] for row in told for one in row["usage"]["by_model"].values()
-    )
+    rows = [one for row in told for one in row["usage"]["by_model"].values()]
+    total = sum(one["calls"] for one in summary["usage"]["by_model"].values())
+    assert total == sum(one["calls"] for one in rows)
 
 
 def journals(folder: Path) -> set[tuple[str, str]]:
@@ -181,10 +170,8 @@ def test_a_cap_of_the_batch_leaves_the_rest_and_a_higher_one_goes_on(
     command: Command, services: Services
 ) -> None:
     status, summary, err = command.run("--max-calls", "30", "--concurrency", "2")
-    assert (status, summary["stopped"]) == (
-        1,
-        "--max-calls is used up",
-    ) and "topics are left" in err
+    assert (status, summary["stopped"]) == (1, "--max-calls is used up")
+    assert "topics are left" in err
     made = sum(count_requests(services))
     assert 0 < summary["left"] < COUNT and 30 <= made <= 30 + 2 * 8
     assert command.run("--max-calls", "1000")[1]["left"] == 0
@@ -217,9 +204,7 @@ def test_a_topic_that_alone_is_refused_costs_only_itself(
     assert (status, summary["answered"], summary["failed"], summary["left"]) == (1, COUNT - 1, 1, 0)
 
 
-def test_what_cannot_run_is_told_before_anything_is_begun(
-    command: Command, tmp_path: Path, services: Services
-) -> None:
+def test_what_cannot_run_is_told(command: Command, tmp_path: Path, services: Services) -> None:
     bare = Command(tmp_path, services, GEMINI_API_KEY="")
     status, said, err = bare.run()
     assert status == 1 and said["error"]["kind"] == "not_configured" and "GEMINI_API_KEY" in err
@@ -230,9 +215,6 @@ def test_what_cannot_run_is_told_before_anything_is_begun(
     assert not command.out.exists()
 
 
-# --- parts --------------------------------------------------------------------------------------
-
-
 def test_one_file_has_one_writer(tmp_path: Path) -> None:
     rows = OutputFile(tmp_path / "out")
     with pytest.raises(JournalError, match="another batch"):
@@ -241,7 +223,12 @@ def test_one_file_has_one_writer(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="another batch"):
         OutputFile(tmp_path / "out")
     rows.close()
-    OutputFile(tmp_path / "out").close()
+    again = OutputFile(tmp_path / "out")
+    assert again.batch_name == rows.batch_name, "killed before the first row, its runs go on"
+    again.close()
+    (tmp_path / "out").unlink()  # a removed file begins a new batch
+    with closing(OutputFile(tmp_path / "out")) as anew:
+        assert anew.batch_name != rows.batch_name
 
 
 def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
@@ -256,27 +243,6 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
             OutputFile(path)
 
 
-def test_a_removed_file_begins_a_new_batch(tmp_path: Path) -> None:
-    first = OutputFile(tmp_path / "out")
-    first.close()
-    again = OutputFile(tmp_path / "out")
-    assert again.batch_name == first.batch_name  # killed before the first row: its runs go on
-    again.close()
-    (tmp_path / "out").unlink()
-    with closing(OutputFile(tmp_path / "out")) as anew:
-        assert anew.batch_name != first.batch_name
-
-
-def test_any_id_is_a_row_in_utf_8(tmp_path: Path) -> None:
-    rows = OutputFile(tmp_path / "out")
-    answer = Answer(topic="a?", status="insufficient").model_dump(mode="json")
-    rows.append({"id": "half a pair \ud83d", **answer})
-    assert rows_of(tmp_path / "out")[0]["id"] == "half a pair \ud83d" and rows.index
-    rows.close()
-    with closing(OutputFile(tmp_path / "out")) as again:
-        assert again.index == rows.index
-
-
 def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
     rows = OutputFile(tmp_path / "out")
     for each in ("b", "z", "x", "y", "a"):
@@ -284,8 +250,8 @@ def test_rows_go_into_the_order_of_the_topics(tmp_path: Path) -> None:
         rows.append({"id": each, **answer})
     sort_rows([Topic("a", "a"), Topic("b", "b"), Topic("c", "c")], rows)
     assert [row["id"] for row in rows_of(tmp_path / "out")] == list("abzxy")
-    rows.append({"id": "c", **answer})
-    assert list(rows.index) == list("abzxyc") and len(rows_of(tmp_path / "out")) == 6
+    rows.append({"id": "c \ud83d", **answer})  # half a pair
+    assert list(rows.index) == [*"abzxy", "c \ud83d"] and len(rows_of(tmp_path / "out")) == 6
     rows.close()
 
 
@@ -295,10 +261,8 @@ def test_the_ways_to_write_topics(tmp_path: Path) -> None:
         return read_topics(tmp_path / name)
 
     assert of("a.txt", "\ufeffone?\r\n\r\n two? \n") == [(1, "one?", ""), (3, "two?", "")]
-    assert of("a.jsonl", '{"id":"x","topic":"one?"}\n"two?"') == [
-        ("x", "one?", ""),
-        (2, "two?", ""),
-    ]
+    both = [("x", "one?", ""), (2, "two?", "")]
+    assert of("a.jsonl", '{"id":"x","topic":"one?"}\n"two?"') == both
     text = 'id,topic,more\nx,"one,\ntwo?",1\n,three?,\n'
     assert of("a.csv", text) == [("x", "one,\ntwo?", ""), (4, "three?", "")]
     assert of("a.tsv", text.replace(",", "\t").replace("one\t", "one,")) == of("a.csv", text)

@@ -12,8 +12,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +23,7 @@ from agent.settings import Settings
 from tests.support.cups import serve_cups, topic_lines
 from tests.support.processes import find_ray_workers
 from tests.support.services import Services
+from tests.support.web import wait_until
 
 ROOT = Path(__file__).parents[2]
 COUNT = 12
@@ -36,18 +37,11 @@ def test_a_lost_worker_costs_no_row(services: Services, tmp_path: Path) -> None:
     (tmp_path / "topics.jsonl").write_text(topic_lines(COUNT))
     command = [sys.executable, "-m", "agent.batch", "topics.jsonl", "--out", "out.jsonl"]
     more = {"CACHE_TTL": "0", "PYTHONPATH": str(ROOT), "RATE_LIMITS": "gemini=2000"}
-    process = subprocess.Popen(
-        [*command, "--engine", "ray", "--concurrency", "4"],
-        cwd=tmp_path,
-        env={**os.environ, **services.environment(tmp_path, **more)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    command += ["--engine", "ray", "--concurrency", "4"]
+    own: Any = {"cwd": tmp_path, "env": {**os.environ, **services.environment(tmp_path, **more)}}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **own)
     out = tmp_path / "out.jsonl"
-    until = time.monotonic() + 120
-    while not out.exists() or out.read_bytes().count(b"\n") < 2:
-        assert time.monotonic() < until and process.poll() is None
-        time.sleep(0.05)
+    wait_until(lambda: out.exists() and out.read_bytes().count(b"\n") >= 2, 120)
     os.kill(find_ray_workers(process.pid)[0], signal.SIGKILL)
     summary = json.loads(process.communicate(timeout=120)[0])
     rows = [json.loads(line) for line in out.read_text().splitlines()]

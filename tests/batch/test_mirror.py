@@ -77,9 +77,7 @@ def test_another_machine_goes_on_and_pays_nothing_twice(
     assert store.cat("/store/day/answers.jsonl.batch") != name
 
 
-def test_rows_that_another_process_here_writes_are_left_alone(
-    services: Services, tmp_path: Path, store: Any
-) -> None:
+def test_rows_of_another_are_left_alone(services: Services, tmp_path: Path, store: Any) -> None:
     serve_cups(services, COUNT)
     rows = Machine(tmp_path, services).mirror.open_output()
     with pytest.raises(JournalError, match="another batch"):
@@ -102,8 +100,5 @@ def test_a_copy_that_fails_costs_no_answer(services: Services, tmp_path: Path, s
 def test_what_is_no_url_of_a_file_is_told(url: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         Mirror(url, parse_settings({}))
-
-
-def test_journals_are_written_in_a_directory() -> None:
     with pytest.raises(UsageError, match="RUNS_DIR.*a directory is needed"):
         parse_settings({"RUNS_DIR": "s3://bucket/runs"})

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from agent.run.audit import audit_answer
 from agent.run.check import begin_check
 from agent.run.estimate import estimate
 from agent.settings import Settings
-from agent.state import Hit, Page, Source
+from tests.evidence.test_evidence import source
 from tests.support.processes import run_command
 from tests.support.services import Raw, Services, parse_claims
 from tests.support.web import Web, configure_from
@@ -46,17 +44,8 @@ ELLEN = (
 )
 
 
-def source(text: str, n: int = 1, title: str = "A page") -> Source:
-    url = f"https://page.example/{n}"
-    page = Page.from_text(url, title, text, "2026-01-01T00:00:00Z")
-    return Source(n=n, page=page, hit=Hit(url=url))
-
-
 def rule(claim: str, *texts: str) -> ClaimRuling:
     return rule_claim(claim, [source(text, n) for n, text in enumerate(texts, 1)])
-
-
-# --- rules ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -90,23 +79,14 @@ def test_what_rules_say(claim: str, verdict: str, reason: str) -> None:
     assert (ruling.verdict, ruling.reason) == (verdict, reason)
 
 
-def test_another_sentence_that_has_the_number_forbids_a_contradiction() -> None:
+def test_another_sentence_with_the_number_or_another_script_forbids_a_contradiction() -> None:
     page = "In 2018 the old town had 4,900 people.\nIn 2019 the old town had 5,000 people.\n"
     assert rule("In 2019 the old town had 5,000 people, they say.", page).verdict == "unchecked"
     assert rule("In 2019 the old town had 4,800 people.", page).verdict == "contradicted"
-
-
-def test_names_in_another_script_are_not_compared() -> None:
     page = "阿根廷队在卢赛尔体育场击败法国队，梅西捧起大力神杯，姆巴佩上演帽子戏法。" * 5
     assert rule("Lionel Messi lifted the trophy at Lusail.", page).verdict == "unchecked"
-
-
-def test_the_quote_of_a_ruling_is_nearest_or_decides() -> None:
     quote = rule("The ship carries 150 cars and 360 passengers.", ELLEN, AMPERE).quote
     assert quote and quote.source == 2 and quote.text.startswith("The ship carries 120 cars")
-
-
-# --- a run ----------------------------------------------------------------------------------------
 
 
 def write(services: Services) -> str:
@@ -154,9 +134,8 @@ def verdicts(result: CheckResult) -> list[str]:
 def test_a_report_is_checked_with_a_model(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     result = check(services, settings)
-    assert verdicts(result) == [
-        "supported", "contradicted", "partial", "supported", "unreadable", "unreadable",
-    ]  # fmt: skip
+    told = ["supported", "contradicted", "partial", "supported", "unreadable", "unreadable"]
+    assert verdicts(result) == told
     assert [claim.by for claim in result.claims[:4]] == ["rule", "rule", *2 * ["gemini-3.8-flash"]]
     assert result.claims[2].reason == "“in every weather” is not on the page"
     assert "404" in result.claims[4].reason and "no address" in result.claims[5].reason
@@ -166,52 +145,34 @@ def test_a_report_is_checked_with_a_model(services: Services, settings: Settings
     pages = [name for name in services.page_requests if name != "robots.txt"]
     assert sorted(pages) == ["ampere", "ellen", "gone"], "each page is read once"
     jsonschema.validate(result.model_dump(mode="json"), check_schema())
-
-
-def test_quotes_and_sentences_stand_at_their_offsets(
-    services: Services, settings: Settings
-) -> None:
-    services.think = judge(VERDICTS)
-    result = check(services, settings)
-    pages = {one.id: one.page_sha256 for one in result.sources}
+    hashes = {one.id: one.page_sha256 for one in result.sources}
     assert result.run and result.report
-    texts = {
-        call["response"]["sha256"]: call["response"]["text"]
-        for call in read_journal_calls(Path(result.run["journal"]))
-        if call["call"] == "read" and "response" in call
-    }
+    calls = read_journal_calls(Path(result.run["journal"]))
+    read = [one["response"] for one in calls if one["call"] == "read" and "response" in one]
+    texts = {page["sha256"]: page["text"] for page in read}
     for claim in result.claims:
-        shown = result.report.text[claim.start : claim.end]
-        assert claim.text.split()[0] in shown
+        assert claim.text.split()[0] in result.report.text[claim.start : claim.end]
         if claim.quote:
-            text = texts[pages[claim.source or 0]]
+            text = texts[hashes[claim.source or 0]]
             assert text[claim.quote_start : claim.quote_end] == claim.quote
             assert claim.link.startswith("http") and "#:~:text=" in claim.link
 
 
-def test_without_a_model_the_rest_is_unchecked(services: Services, settings: Settings) -> None:
-    for changes in ({"llm": ("extractive",)}, {"verify": "rules"}):
-        result = check(services, settings, **changes)
-        assert verdicts(result)[:4] == ["supported", "contradicted", "unchecked", "unchecked"]
-    assert not services.model_requests
+NO_KEY = {"gemini_api_key": Settings().gemini_api_key, "use_vertexai": False}
 
 
-def test_a_machine_without_any_key_checks_by_rules(services: Services, settings: Settings) -> None:
-    none = {"gemini_api_key": Settings().gemini_api_key, "use_vertexai": False}
-    result = check(services, settings, **none)
-    assert result.error is None and verdicts(result)[0] == "supported"
-
-
-def test_a_model_that_fails_leaves_what_rules_say(services: Services, settings: Settings) -> None:
-    services.think = lambda _: Raw(403, "no")
-    result = check(services, settings)
-    assert verdicts(result)[:4] == ["supported", "contradicted", "unchecked", "unchecked"]
-    assert any("403" in warning or "rules" in warning for warning in result.warnings)
-
-
-def test_a_model_is_not_asked_about_a_number_that_no_page_has(
-    services: Services, settings: Settings
+@pytest.mark.parametrize("changes", [{"llm": ("extractive",)}, {"verify": "rules"}, NO_KEY, {}])
+def test_without_a_model_the_rest_is_open(
+    changes: dict[str, Any], services: Services, settings: Settings
 ) -> None:
+    services.think = lambda _: Raw(403, "no")
+    result = check(services, settings, **changes)
+    assert verdicts(result)[:4] == ["supported", "contradicted", "unchecked", "unchecked"]
+    assert result.error is None and bool(services.model_requests) == (not changes)
+    assert changes or any("403" in one or "rules" in one for one in result.warnings)
+
+
+def test_a_model_is_not_asked_of_a_number_nowhere(services: Services, settings: Settings) -> None:
     services.think = judge({"": "supported"})
     services.pages = {"p": AMPERE}
     text = f"A crossing by Ampere takes 17 minutes ([p]({services.url('p')}))."
@@ -221,31 +182,7 @@ def test_a_model_is_not_asked_about_a_number_that_no_page_has(
     assert claim.reason == "17 minutes is not on the page" and claim.quote
 
 
-@pytest.mark.slow
-def test_two_hundred_sentences_and_sixty_sources_in_few_calls(
-    services: Services, settings: Settings
-) -> None:
-    services.think = judge({"": "supported"})
-    services.pages = {
-        f"p{n}": f"Harbour {n} lies in the north of the country.\nIts quay was widened by hand.\n"
-        for n in range(60)
-    }
-    lines = [
-        f"The quay of harbour {n % 60} was made wider by people {n} [{n % 60 + 1}]."
-        for n in range(200)
-    ]
-    listed = [f"[{n + 1}] {services.url(f'p{n}')}" for n in range(60)]
-    text = "\n\n".join([*lines, "## References", *listed])
-    run = begin_check(read_report(text.encode()), settings.model_copy(update={"verify_batch": 8}))
-    result = build_check_result(run.answer())
-    assert len(result.claims) == 200 and sum(one.read for one in result.sources) == 60
-    assert len([p for p in services.page_requests if p.startswith("p")]) == 60
-    assert len(services.model_requests) <= 200 / 24 + 2
-
-
-def test_a_check_is_replayed_and_audited_without_the_network(
-    services: Services, settings: Settings
-) -> None:
+def test_a_check_is_replayed_and_audited_offline(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     first = check(services, settings)
     asked = len(services.model_requests), len(services.page_requests)
@@ -275,7 +212,7 @@ def test_a_check_is_replayed_and_audited_without_the_network(
         (("schema_version",), "check-2"),
     ],
 )
-def test_what_is_tampered_with_is_found(
+def test_tampering_is_found(
     services: Services, settings: Settings, path: tuple[str | int, ...], value: Any
 ) -> None:
     services.think = judge(VERDICTS)
@@ -306,9 +243,7 @@ def test_a_check_goes_on_where_it_was_cut_off(services: Services, settings: Sett
         begin_check(other, named)
 
 
-def test_caps_end_the_reading_and_what_was_read_is_judged(
-    services: Services, settings: Settings
-) -> None:
+def test_caps_end_the_reading_and_more_is_judged(services: Services, settings: Settings) -> None:
     services.think = judge(VERDICTS)
     result = check(services, settings, max_calls=1, llm=("extractive",))
     assert result.status in ("partial", "insufficient") and result.usage["pages"] <= 1
@@ -321,9 +256,7 @@ def test_the_estimate_counts_pages_and_calls(services: Services, settings: Setti
     assert figures.strategy == "check" and figures.calls.min == 3 and figures.calls.max == 4
 
 
-def test_sentences_without_a_source_are_searched_for(
-    services: Services, settings: Settings
-) -> None:
+def test_sentences_without_source_are_searched_for(services: Services, settings: Settings) -> None:
     services.pages = {"ampere": AMPERE}
     services.hits = lambda _: ["ampere"]
     text = "The ship carries 120 cars and 360 passengers. The moon is made of green cheese."
@@ -336,22 +269,6 @@ def test_sentences_without_a_source_are_searched_for(
     assert result.claims[1].reason == "nothing that was found says so"
 
 
-# --- formats --------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def result(services: Services, settings: Settings) -> CheckResult:
-    services.think = judge(VERDICTS)
-    return check(services, settings)
-
-
-def test_the_text_has_marks_and_what_is_wrong(result: CheckResult) -> None:
-    text = to_check_text(result)
-    assert text.startswith("1 sentence does not hold\n1 contradicted, 1 in part,")
-    assert "360 passengers [1]. ✓ The ship carries 150" in text
-    assert "✗ contradicted: the page says 120\n  The ship carries 150 cars" in text
-
-
 def test_the_page_escapes_what_it_shows(services: Services, settings: Settings) -> None:
     services.pages = {"p": AMPERE}
     text = f"The <b>x</b> & \\<script> carries 150 cars and 360 ships [p]({services.url('p')})."
@@ -360,12 +277,17 @@ def test_the_page_escapes_what_it_shows(services: Services, settings: Settings) 
     assert "<script" not in page and "&lt;script&gt;" in page
 
 
-def test_sarif_names_lines_and_columns(result: CheckResult) -> None:
+def test_text_has_marks_and_sarif_lines_and_columns(services: Services, settings: Settings) -> None:
+    services.think = judge(VERDICTS)
+    result = check(services, settings)
+    text = to_check_text(result)
+    assert text.startswith("1 sentence does not hold\n1 contradicted, 1 in part,")
+    assert "360 passengers [1]. ✓ The ship carries 150" in text
+    assert "✗ contradicted: the page says 120\n  The ship carries 150 cars" in text
     log = json.loads(to_check_sarif(result))
     found = log["runs"][0]["results"]
-    assert [one["ruleId"] for one in found] == [
-        "contradicted", "partial", "unreadable", "unreadable",
-    ]  # fmt: skip
+    rules = [one["ruleId"] for one in found]
+    assert rules == ["contradicted", "partial", "unreadable", "unreadable"]
     place = found[0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "report.md" and result.report
     region, line = place["region"], result.report.text.split("\n")[2]
@@ -373,8 +295,6 @@ def test_sarif_names_lines_and_columns(result: CheckResult) -> None:
     shown = line[region["startColumn"] - 1 : region["endColumn"] - 1]
     assert shown == "The ship carries 150 cars and 360 passengers [1]."
 
-
-# --- doors ----------------------------------------------------------------------------------------
 
 CORPUS = [
     {"title": "Ampere", "url": "https://one.example/a", "text": AMPERE},
@@ -391,7 +311,7 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def call(*arguments: str, stdin: str = "", folder: Path = ROOT) -> tuple[int, str]:
+def call(*arguments: str, stdin: str = "") -> tuple[int, str]:
     done = run_command("-m", "agent.check", *arguments, cwd=ROOT, input=stdin, text=True)
     return done.returncode, done.stdout
 
@@ -401,8 +321,10 @@ def test_the_exit_status_says_whether_all_stands(tmp_path: Path, corpus: Path) -
     offline = ("--offline", "--corpus", str(corpus))
     status, shown = call("-", *offline, stdin=TRUE)
     assert status == 0 and json.loads(shown)["ok"] is True
-    status, shown = call("-", *offline, stdin=FALSE)
+    out = tmp_path / "r.json"
+    status, shown = call("-", *offline, "--out", str(out), stdin=FALSE)
     assert status == 1 and json.loads(shown)["claims"][0]["reason"] == "the page says 120"
+    assert out.read_text("utf-8") == shown
     assert call("-", *offline, "--fail-on", "", stdin=FALSE)[0] == 0
     assert call("-", *offline, "--fail-on", "supported", stdin=TRUE)[0] == 1
     status, shown = call(str(tmp_path / "none.md"))
@@ -412,14 +334,6 @@ def test_the_exit_status_says_whether_all_stands(tmp_path: Path, corpus: Path) -
     status, shown = call("-", "--llm", "gemini", stdin=TRUE)
     assert status == 4 and json.loads(shown)["error"]["kind"] == "not_configured"
     assert call("--replay", str(corpus))[0] == 4
-
-
-def test_a_file_of_the_result_is_written(tmp_path: Path, corpus: Path) -> None:
-    report, out = tmp_path / "r.md", tmp_path / "r.sarif"
-    report.write_text(FALSE, encoding="utf-8")
-    arguments = (str(report), "--offline", "--corpus", str(corpus), "--format", "sarif")
-    status, shown = call(*arguments, "--out", str(out))
-    assert status == 1 and out.read_text("utf-8") == shown
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -469,28 +383,3 @@ def test_a_check_is_streamed(web: Web) -> None:
     assert [frames[0]["type"], frames[-1]["type"]] == ["start", "end"]
     answer = next(frame["detail"] for frame in frames if frame["type"] == "answer")
     assert answer["check"]["counts"]["contradicted"] == 1
-
-
-@pytest.mark.slow
-def test_the_tool_of_the_mcp_server(tmp_path: Path, corpus: Path) -> None:
-    from mcp import Client, StdioServerParameters
-
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "agent.mcp_server", "--offline", "--corpus", str(corpus)],
-        env={"RUNS_DIR": f"{tmp_path}/runs", "PYTHONPATH": str(ROOT)},
-        cwd=tmp_path,
-    )
-
-    async def talk() -> None:
-        async with Client(server) as client:
-            done = await client.call_tool("check", {"report": FALSE})
-            value = done.structured_content
-            jsonschema.validate(value, check_schema())
-            assert not done.is_error and value["claims"][0]["verdict"] == "contradicted"
-            audit = await client.call_tool("audit", {"answer": value})
-            assert audit.structured_content["ok"]
-            refused = await client.call_tool("check", {"report": "# x"})
-            assert refused.is_error
-
-    asyncio.run(talk())

@@ -25,8 +25,6 @@ def place(quote: str, text: str = "", title: str = "A page") -> QuotePlace:
 
 WON = "Argentina won the 2022 FIFA World Cup, beating France 4–2 on penalties."
 
-# --- what is proved ------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize(
     "claim",
@@ -46,15 +44,9 @@ def test_a_sentence_of_a_page_is_proved_whatever_its_typography(claim: str) -> N
     ("claim", "page"),
     [
         ("He won the cup of 2022 for Argentina.", "He won the cup of 2022 for Argentina."),
-        ("Ella ganó la copa de 2022 en Catar.", "Ella ganó la copa de 2022 en Catar."),
         ("Он выиграл кубок мира 2022 года.", "Он выиграл кубок мира 2022 года."),
-        ("他在2022年赢得了世界杯冠军。", "他在2022年赢得了世界杯冠军。"),
-        ("Uruguay", "Uruguay"),
-        ("2,300 in all", "2,300 in all"),
         ("Argentina won the cup in Lusail", "Nobody thinks that Argentina won the cup in Lusail."),
-        ("Did Argentina win the cup in Lusail.", "Did Argentina win the cup in Lusail?"),
         ("The tower cost 1.000 marks in all.", "The tower cost 1,000 marks in all."),
-        ("The tower cost 15 marks in all.", "The tower cost 1 5 marks in all."),
         ("Argentina won the World Cup.", "Only in a dream of many thousand anxious people,\n"
          "as this long line with no stop at all\nsays, it is true that, when all was over,\n"
          "Argentina won the World Cup."),
@@ -84,22 +76,17 @@ def test_a_page_may_have_a_heading_above_a_sentence_and_a_row_of_a_table() -> No
         ("Elm Tower was built in 1912.", "", "Oak Hall is a ruin.", False),
     ],
 )
-def test_a_claim_is_miscited_if_it_opens_with_what_its_quotes_are_not_about(
+def test_a_claim_on_what_its_quotes_are_not_is_miscited(
     claim: str, title: str, cited: str, miscited: bool
 ) -> None:
     assert is_miscited(claim, title, [place(cited)]) is miscited
     assert not is_miscited(claim, title, [place(cited, title=title or claim)])
 
 
-# --- what cannot stand ---------------------------------------------------------------------------
-
 WRONG = [
     ("Rubel Athletic won 2–0.", "The final score was 3–1 in favour of Rubel Athletic."),
     ("Argentina won the World Cup in 2018.", "Argentina won the World Cup in 2022."),
-    ("The firm has 4,200 employees.", "The firm has 3,850 employees."),
-    ("He was born on 4 April 1950.", "He was born on 3 April 1950."),
     ("The bridge is 330 feet long.", "The bridge is 330 metres long."),
-    ("It cost 5 million euros.", "It cost 5 billion euros."),
     ("Four players scored.", "The goals were scored by Ann Lee, Bo Kim and Cy Ray."),
 ]
 
@@ -109,35 +96,24 @@ def test_a_quantity_of_nowhere_cannot_be_supported(claim: str, quote: str) -> No
     own = [place(quote)]
     assert decide_verdict(claim, own) == Assessment("unsupported", "rule")
     assert decide_verdict(claim, own, Assessment("supported", "m")) == Assessment("partial", "m")
-    for said in (
-        Assessment("unsupported", "m"),
-        Assessment("contradicted", "m"),
-        Assessment("partial", "m"),
-    ):
+    for word in ("unsupported", "contradicted", "partial"):
+        said = Assessment(word, "m")
         assert decide_verdict(claim, own, said) == said
 
 
 def test_a_quantity_elsewhere_on_the_page_leaves_the_claim_open_without_a_judge() -> None:
     page = "The mill was built. It was in 1865."
     own = [place("The mill was built.", page)]
-    assert decide_verdict("The mill is of 1865.", own) == Assessment("unchecked")
-    assert (
-        decide_verdict("The mill is of 1865.", own, Assessment("supported", "m")).verdict
-        == "partial"
-    )
+    said, claim = Assessment("supported", "m"), "The mill is of 1865."
+    assert decide_verdict(claim, own) == Assessment("unchecked")
+    assert decide_verdict(claim, own, said).verdict == "partial"
     titled = [place("The mill was built.", title="Mills of 1865")]
-    assert decide_verdict("The mill is of 1865.", titled, Assessment("supported", "m")) == (
-        "supported",
-        "m",
-    )
+    assert decide_verdict(claim, titled, said) == said
 
-
-# --- what is open --------------------------------------------------------------------------------
 
 OPEN_AND_FALSE = [
     ("France won the 2022 FIFA World Cup.", WON),
     ("France won the 2022 FIFA World Cup, beating Argentina 4–2 on penalties.", WON),
-    ("Google acquired Microsoft.", "Microsoft and Google compete."),
     ("The sources do not say.", "These sources should state whether it is hazardous waste."),
     ("Uruguay", "Uruguay lost the match."),
 ]
@@ -145,17 +121,11 @@ OPEN_AND_TRUE = [
     ("Deep Blue defeated Kasparov in 1997.", "In 1997 Deep Blue beat Kasparov."),
     ("Le fondateur de LEGO est Ole Kirk Kristiansen.", "LEGO was founded by Ole Kirk Kristiansen."),
     ("Клуб Rubel Athletic выиграл кубок 2031 года.", "Rubel Athletic won the 2031 Cup."),
-    ("阿根廷赢得了2022年世界杯冠军。", "Argentina won the 2022 FIFA World Cup."),
     ("アルゼンチンが2022年のワールドカップで優勝した。", "Argentina won the 2022 FIFA World Cup."),
     ("France did not win the 2022 World Cup; Argentina did.", WON),
     ("Three players scored: Ann Lee, Bo Kim and Cy Ray.", "Goals by Ann Lee, Bo Kim and Cy Ray."),
-    ("The war lasted six years.", "The war lasted from 1939 to 1945."),
-    ("Rubel Athletic won by two goals.", "The final score was 3–1."),
     ("She was 66 when she won the prize.", "Born in 1954, she won the prize in 2020."),
-    ("Nearly 69 billion dollars were paid.", "The price was $68.7 billion."),
     ("The firm grew by 350 people, from 3,850.", "It had 3,850 people, and has 4,200 now."),
-    ("It opened in the 19th century.", "It opened in 1889."),
-    ("The vaccine is 95% effective.", "Efficacy of the vaccine was 95 percent."),
 ]
 
 
@@ -169,11 +139,9 @@ def test_all_else_is_open_and_a_judge_has_the_last_word(claim: str, quote: str) 
 
 
 def test_without_a_quote_nothing_is_supported() -> None:
+    said = Assessment("supported", "m")
     assert decide_verdict("Paris is a city.", []) == Assessment("unchecked")
-    assert (
-        decide_verdict("Paris is a city.", [], Assessment("supported", "m")).verdict
-        == "unsupported"
-    )
+    assert decide_verdict("Paris is a city.", [], said).verdict == "unsupported"
     assert decide_verdict("Paris has 2 rivers.", []) == Assessment("unsupported", "rule")
 
 
@@ -187,15 +155,10 @@ def test_a_quote_that_gives_orders_to_a_model_tells_nothing() -> None:
     assert decide_verdict("It is of 1912.", [order, other], said) == Assessment("partial", "m")
 
 
-def test_a_sentence_as_a_value_is_what_the_judge_says() -> None:
-    """It stands on its page, but need not answer the slot."""
-    said = "The tower was built by Vex."
-    judged = Assessment("unsupported", "m")
-    assert decide_value(said, [place(said)], judged) == judged
-
-
 def test_a_value_without_a_judge_is_unchecked() -> None:
     own = [place("It opened in 1889.")]
     assert decide_value("1890", own, None) == Assessment("unchecked")
     assert decide_value("1889", own, Assessment("supported", "m")) == Assessment("supported", "m")
     assert decide_value("1890", own, Assessment("supported", "m")) == Assessment("partial", "m")
+    said, judged = "The tower was built by Vex.", Assessment("unsupported", "m")
+    assert decide_value(said, [place(said)], judged) == judged, "it need not answer the slot"

@@ -14,10 +14,8 @@ import pytest
 from agent.outside import Reply, Task
 from evals import calibration, claims
 from evals.calibration import SaidValue, calibration_error
-from evals.judges import is_drawn
-from evals.pairs import Pair, build_pairs, demo_pages, load_paraphrases
+from evals.pairs import Pair, build_pairs, load_paraphrases
 from evals.swaps import ARMS, Outcome, check_pair
-from tests.conftest import DATA
 
 SAMPLE = 25  # of so many pairs one is run
 
@@ -26,23 +24,6 @@ SAMPLE = 25  # of so many pairs one is run
 def pairs() -> list[Pair]:
     """The pairs of the demo corpus alone."""
     return build_pairs(Path("no such folder"))
-
-
-@pytest.mark.slow
-def test_the_pairs_are_enough_and_of_every_kind(pairs: list[Pair]) -> None:
-    false = [pair for pair in pairs if not pair.true]
-    retold = [pair for pair in pairs if pair.true and pair.kind != "word for word"]
-    assert len({pair.quote for pair in false}) >= 300 and len(retold) >= 300
-    assert len({pair.language for pair in retold} - {"en"}) == 10
-    assert len({pair.kind for pair in false}) == 8
-    quoted = [pair for pair in pairs if pair.kind != "the same in its quote"]
-    assert all(pair.quote in pair.pages[0].text for pair in quoted)
-
-
-def test_no_false_sentence_is_one_of_the_pages(pairs: list[Pair]) -> None:
-    false = [p for p in pairs if not p.true and p.kind != "another event's sentence"]
-    said = "\n".join(page.text for page in demo_pages().values())
-    assert not [pair.claim for pair in false if pair.claim in said]
 
 
 @pytest.mark.parametrize("arm", ARMS)
@@ -58,11 +39,6 @@ def test_no_true_sentence_in_another_language_is_lost() -> None:
     assert {check_pair(pair, "perfect").verdict for pair in told} == {"supported"}
 
 
-def test_an_erring_judge_errs_in_its_share() -> None:
-    drawn = [is_drawn(f"claim {n}", "swaps", 0.05) for n in range(4000)]
-    assert 0.04 < sum(drawn) / len(drawn) < 0.06
-
-
 def test_a_broken_promise_is_seen(pairs: list[Pair]) -> None:
     false = next(pair for pair in pairs if pair.wrong)
     true = next(pair for pair in pairs if pair.kind == "count")
@@ -73,14 +49,9 @@ def test_a_broken_promise_is_seen(pairs: list[Pair]) -> None:
     assert not Outcome(true, "errs", "dropped", "unsupported").broken
 
 
-# --- judges --------------------------------------------------------------------------------------
-
-
 def test_a_judge_is_measured_by_its_batch() -> None:
-    rows = [
-        claims.Row(f"Claim {n} holds.", ("Claim 1 holds.",), "attributable" if n % 2 else "refute")
-        for n in range(8)
-    ]
+    kinds, quotes = ("refute", "attributable"), ("Claim 1 holds.",)
+    rows = [claims.Row(f"Claim {n} holds.", quotes, kinds[n % 2]) for n in range(8)]
 
     def ask(task: Task[Any]) -> Reply[Any]:
         """Right by itself; in a batch it calls all supported, and forgets the last."""
@@ -98,17 +69,6 @@ def test_a_judge_is_measured_by_its_batch() -> None:
     assert table.count("| x |") == 2 and "| 4 of 4 |" in table
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="shared/data is not beside this checkout")
-def test_claims_are_of_the_half_not_tuned_on() -> None:
-    rows = claims.sample_rows(DATA / "claims", 4)
-    assert {claims.half(row.claim) for row in rows} == {"report"}
-    assert sum(row.supported for row in rows) == len(rows) / 2 == 6
-    assert all(sum(map(len, row.quotes)) <= claims.EVIDENCE for row in rows)
-
-
-# --- calibration ---------------------------------------------------------------------------------
-
-
 def test_calibration_error_is_the_mean_gap() -> None:
     sure = [SaidValue("a", "report", 0.9, n < 9, "row") for n in range(10)]
     vain = [SaidValue("a", "report", 1.0, n < 5, "row") for n in range(10)]
@@ -117,8 +77,3 @@ def test_calibration_error_is_the_mean_gap() -> None:
     assert calibration_error([*sure, *vain]) == pytest.approx(0.25)
     told = calibration.EVALUATION.report([*sure, *vain])
     assert "| a | 0.9 to 1.0 | 20 | 0.95 | 14 | 70.0% | +0.25 |" in told
-
-
-def test_a_share_is_at_least_the_lower_end_of_its_interval() -> None:
-    assert calibration.lower_end(500, 500) > 0.99 and calibration.lower_end(0, 9) == 0
-    assert calibration.lower_end(4, 5) == pytest.approx(0.376, abs=0.001)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
-from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -19,7 +17,6 @@ from agent.doctor.checks import missing_requirements, run_checks
 from agent.doctor.redaction import find_secrets, redact
 from agent.doctor.results import Check
 from agent.settings import user_file
-from tests.house.test_architecture import HEAVY
 from tests.support.processes import run_command
 from tests.support.services import OPENAI_KEY, SERPAPI_KEY, Raw, Services
 
@@ -109,12 +106,9 @@ def test_the_table_is_for_people(services: Services, tmp_path: Path) -> None:
 
 
 def test_with_nothing_set_it_says_what_to_set_and_exits_1(tmp_path: Path) -> None:
-    environment = {
-        "WIKIPEDIA_BASE_URL": NOWHERE,
-        "SEARCH_PROVIDERS": "serpapi,exa,tavily,serper,wikipedia,searxng",
-        "RUNS_DIR": str(tmp_path / "runs"),
-        "CACHE_DIR": str(tmp_path / "cache"),
-    }
+    folders = {name: str(tmp_path / name) for name in ("RUNS_DIR", "CACHE_DIR")}
+    search = "serpapi,exa,tavily,serper,wikipedia,searxng"
+    environment = {"WIKIPEDIA_BASE_URL": NOWHERE, "SEARCH_PROVIDERS": search, **folders}
     status, value = reported(cwd=tmp_path, environment=environment)
     rows = {row["name"]: row for row in value["checks"]}
     assert (status, value["ok"]) == (1, False)
@@ -123,22 +117,6 @@ def test_with_nothing_set_it_says_what_to_set_and_exits_1(tmp_path: Path) -> Non
     assert rows["search wikipedia"]["status"] == "fail" and rows["search wikipedia"]["remedy"]
     done = doctor(cwd=tmp_path, environment=environment)
     assert "Not ready, for want of: model, search. With --offline" in done.stdout
-
-
-@pytest.mark.slow
-def test_keys_come_from_the_env_file_too(services: Services, tmp_path: Path) -> None:
-    services.default_hits = ["a page"]
-    environment = services.environment(tmp_path)
-    keys = {name: environment.pop(name) for name in ("GEMINI_API_KEY", "SERPAPI_API_KEY")}
-    text = "".join(f"{name}={value}\n" for name, value in keys.items())
-    (tmp_path / ".env").write_text(text, encoding="utf-8")
-    status, value = reported(cwd=tmp_path, environment=environment)
-    assert status == 0 and value["checks"][0] == {
-        **value["checks"][0], "name": ".env", "status": "ok", "detail": "found",
-    }  # fmt: skip
-    (tmp_path / ".env").write_bytes(b"A=\xff\xfe\n")
-    status, value = reported(cwd=tmp_path, environment={**environment, **keys})
-    assert status == 1 and value["checks"][0]["status"] == "fail", "no run would begin"
 
 
 @pytest.mark.slow
@@ -158,14 +136,11 @@ def test_it_says_where_each_value_comes_from(services: Services, tmp_path: Path)
     assert found["user's file"].status == "warn" and "chmod 600" in found["user's file"].remedy
     assert found["model gemini:gemini-3.8-flash"].status == found["search serpapi"].status == "ok"
     user_file().chmod(0o600)
-    assert told(environment, tmp_path)["user's file"] == (
-        *("user's file", "ok", "found", ""), ANY,
-    )  # fmt: skip
+    found = told(environment, tmp_path)["user's file"]
+    assert found[:4] == ("user's file", "ok", "found", "")
 
 
-def test_what_a_folder_may_not_set_is_told_and_not_asked(
-    services: Services, tmp_path: Path
-) -> None:
+def test_what_a_folder_may_not_set_is_told_not_asked(services: Services, tmp_path: Path) -> None:
     environment = services.environment(tmp_path)
     address = environment.pop("GOOGLE_GEMINI_BASE_URL")
     (tmp_path / ".env").write_text(f"GOOGLE_GEMINI_BASE_URL={address}\n")
@@ -185,68 +160,33 @@ def test_a_pipe_that_is_named_env_is_told(services: Services, tmp_path: Path) ->
     assert missing_requirements(list(found.values()))[0] == ".env"
 
 
-def test_a_setting_that_cannot_be_used_is_told(services: Services, tmp_path: Path) -> None:
-    found = told(services.environment(tmp_path, PAGE_TIMEOUT="soon"), tmp_path)
-    assert found["settings"].status == "fail" and "PAGE_TIMEOUT" in found["settings"].detail
-    assert missing_requirements(list(found.values())) == ["settings", "model", "search"]
-
-
 @pytest.mark.parametrize(("name", "kind"), [("LLM", "model"), ("SEARCH_PROVIDERS", "search")])
-def test_an_unknown_provider_is_told(
-    services: Services, tmp_path: Path, name: str, kind: str
-) -> None:
+def test_odd_providers_are_told(services: Services, tmp_path: Path, name: str, kind: str) -> None:
     services.default_hits = ["a page"]
     found = told(services.environment(tmp_path, **{name: "altavista"}), tmp_path)
     assert found[kind].status == "fail" and "altavista" in found[kind].detail
     assert missing_requirements(list(found.values())) == [kind]
 
 
-# --- services ----------------------------------------------------------------------------------
-
-
 def test_one_model_of_two_is_enough(services: Services, tmp_path: Path) -> None:
-    services.default_hits = ["a page"]
     environment = services.environment(tmp_path, GEMINI_MODEL="gemini-of-the-moon")
     found = told(environment, tmp_path)
     missing = found["model gemini:gemini-of-the-moon"]
     assert (missing.status, missing.remedy) == ("fail", "Check GEMINI_MODEL.")
-    assert missing_requirements(list(found.values())) == []
-
-
-def test_a_model_that_writes_no_text_is_of_no_use(services: Services, tmp_path: Path) -> None:
-    environment = services.environment(
-        tmp_path, GEMINI_MODEL="embedding-1", GEMINI_FALLBACK_MODELS="embedding-1"
-    )
-    assert "model" in missing_requirements(list(told(environment, tmp_path).values()))
-
-
-def test_a_server_that_is_not_geminis_is_of_no_use(services: Services, tmp_path: Path) -> None:
-    services.fault = lambda: Raw(200, "<html>Welcome to our hotel</html>")
-    found = told(services.environment(tmp_path), tmp_path)
-    assert missing_requirements(list(found.values())) == ["model", "search"]
-    assert "GOOGLE_GEMINI_BASE_URL" in found["model gemini:gemini-3.8-flash"].remedy
-
-
-def test_a_search_without_hits_is_not_counted_on(services: Services, tmp_path: Path) -> None:
-    found = told(services.environment(tmp_path), tmp_path)
-    assert found["search serpapi"].status == "warn"
+    assert found["search serpapi"].status == "warn", "a search without hits is not counted on"
     assert missing_requirements(list(found.values())) == ["search"]
+    silent = dict.fromkeys(("GEMINI_MODEL", "GEMINI_FALLBACK_MODELS"), "embedding-1")
+    found = told(services.environment(tmp_path, **silent), tmp_path)
+    assert "model" in missing_requirements(list(found.values())), "it writes no text"
 
 
 @pytest.mark.parametrize(
     ("model", "detail"),
     [("gpt-test", "the server lists the model"), ("x", "the server answers, but does not list")],
 )
-def test_an_openai_server_is_asked_for_its_models(
-    services: Services, tmp_path: Path, model: str, detail: str
-) -> None:
-    environment = services.environment(
-        tmp_path,
-        LLM="openai",
-        OPENAI_API_KEY=OPENAI_KEY,
-        OPENAI_MODEL=model,
-        OPENAI_BASE_URL=f"{services.base}/openai",
-    )
+def test_openai_is_asked(services: Services, tmp_path: Path, model: str, detail: str) -> None:
+    own = {"OPENAI_API_KEY": OPENAI_KEY, "OPENAI_BASE_URL": f"{services.base}/openai"}
+    environment = services.environment(tmp_path, LLM="openai", OPENAI_MODEL=model, **own)
     found = told(environment, tmp_path)[f"model openai:{model}"]
     assert found.status == "ok" and found.detail.startswith(detail)
     assert services.model_requests == []
@@ -259,31 +199,13 @@ def test_it_says_what_the_judge_is_worth(services: Services, tmp_path: Path) -> 
     own = services.environment(
         tmp_path, LLM="openai", OPENAI_MODEL="small", OPENAI_BASE_URL=f"{services.base}/openai"
     )
-    small, none = (
-        told(environment, tmp_path)["judge"]
-        for environment in (own, services.environment(tmp_path, LLM="extractive"))
-    )
+    small = told(own, tmp_path)["judge"]
+    alone = told(services.environment(tmp_path, LLM="extractive", GEMINI_API_KEY=""), tmp_path)
+    none = alone["judge"]
+    assert alone["model extractive"].status == "ok" and not missing_requirements([*alone.values()])
     assert hosted.status == "ok" and "8 sentences in one call" in hosted.detail
     assert small.status == "warn" and "each sentence by itself" in small.detail
     assert none.status == "ok" and "stays unchecked" in none.detail
-
-
-def test_without_a_model_nothing_is_asked(services: Services, tmp_path: Path) -> None:
-    services.default_hits = ["a page"]
-    environment = services.environment(tmp_path, LLM="extractive", GEMINI_API_KEY="")
-    found = told(environment, tmp_path)
-    assert found["model extractive"].status == "ok" and not missing_requirements(
-        list(found.values())
-    )
-
-
-def test_what_refuses_a_connection_is_told(services: Services, tmp_path: Path) -> None:
-    environment = services.environment(
-        tmp_path, GOOGLE_GEMINI_BASE_URL=NOWHERE, SERPAPI_BASE_URL=NOWHERE
-    )
-    found = told(environment, tmp_path)
-    assert missing_requirements(list(found.values())) == ["model", "search"]
-    assert found["search serpapi"].remedy and found["model gemini:gemini-3.8-flash"].remedy
 
 
 @pytest.mark.slow
@@ -308,9 +230,6 @@ def test_the_process_ends_although_services_hang(services: Services, tmp_path: P
     assert {row["status"] for row in value["checks"]} >= {"ok", "fail"}
 
 
-# --- the machine -------------------------------------------------------------------------------
-
-
 def test_a_directory_that_cannot_be_written_is_told(services: Services, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     blocked = str(tmp_path / "file" / "x")
@@ -323,14 +242,9 @@ def test_a_directory_that_cannot_be_written_is_told(services: Services, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["'quoted-key-1'", "key # a comment", "ключ-от-дома"])
-def test_a_key_with_quotes_or_blanks_is_doubted(
-    services: Services, tmp_path: Path, key: str
-) -> None:
+def test_a_key_with_odd_marks_is_doubted(services: Services, tmp_path: Path, key: str) -> None:
     row = told(services.environment(tmp_path, EXA_API_KEY=key), tmp_path)["key EXA_API_KEY"]
     assert row.status == "warn" and row.remedy and key not in row.detail
-
-
-# --- no secret ---------------------------------------------------------------------------------
 
 
 def parts(keys: dict[str, str]) -> set[str]:
@@ -341,12 +255,8 @@ def parts(keys: dict[str, str]) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
-def test_no_key_is_shown_whatever_services_say(
-    services: Services, tmp_path: Path, status: int
-) -> None:
-    said = " ".join(
-        f"Bad {key}! It ends in ***{key[-4:]}, key={key[:6]}..." for key in FAKE.values()
-    )
+def test_no_key_is_shown_whatever_is_said(services: Services, tmp_path: Path, status: int) -> None:
+    said = " ".join(f"Bad {key}! ***{key[-4:]}, key={key[:6]}..." for key in FAKE.values())
     body = {"error": {"code": status, "message": said, "status": "INVALID_ARGUMENT"}}
     text = json.dumps({"error": said} if status == 200 else body)
     services.fault = lambda: Raw(status, text, {"X-Echo": "1"})
@@ -390,24 +300,9 @@ def test_no_piece_of_a_key_is_left(key: str, before: str, after: str, start: int
     assert not [p for p in pieces if p in shown.detail + shown.remedy + shown.name]
 
 
-# --- the door ----------------------------------------------------------------------------------
-
-
 def test_wrong_usage_exits_2(tmp_path: Path) -> None:
     done = doctor("--yaml", cwd=tmp_path, environment={})
     assert done.returncode == 2 and "--yaml" in done.stderr and not done.stdout
-
-
-def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
-    code = (
-        "import sys; from agent.doctor.__main__ import command; "
-        "command.main(['--help'], standalone_mode=False); "
-        f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stderr.strip() == "[]" and "--json" in done.stdout
 
 
 def test_a_corpus_is_told_by_what_is_left_out(tmp_path: Path) -> None:
@@ -428,7 +323,6 @@ def test_a_corpus_is_told_by_what_is_left_out(tmp_path: Path) -> None:
         file.unlink()
     (check,) = [c for c in run_checks(environment, tmp_path, corpus=docs) if c.name == "documents"]
     assert (check.status, check.detail) == ("ok", "5 documents")
-    (check,) = [
-        c for c in run_checks(environment, tmp_path, corpus=docs / "no") if c.name == "documents"
-    ]
+    checks = run_checks(environment, tmp_path, corpus=docs / "no")
+    (check,) = [c for c in checks if c.name == "documents"]
     assert check.status == "fail" and "does not exist" in check.detail

@@ -25,37 +25,15 @@ ANY = settings(max_examples=30, deadline=None, suppress_health_check=list(Health
 
 
 def read(body: str, content_type: str = "text/html") -> str:
-    return read_body(
-        f"<html><body><article>{body}</article></body></html>".encode(), content_type
-    ).text
-
-
-# --- what is kept ------------------------------------------------------------------------------
+    page = f"<html><body><article>{body}</article></body></html>"
+    return read_body(page.encode(), content_type).text
 
 
 def test_a_table_stands_where_it_stood_and_once() -> None:
-    table = (
-        "<table><tr><th>Year</th><th>Winner</th></tr><tr><td>1998</td><td>France</td></tr></table>"
-    )
+    table = "<table><tr><th>Year<th>Winner</tr><tr><td>1998<td>France</tr></table>"
     text = read(f"{PROSE}<h2>Winners</h2>{table}{PROSE.replace('peace', 'silence')}")
     assert text.count("1998 | France") == 1 and "Year | Winner\n1998 | France\n" in text
     assert text.index("peace") < text.index("1998") < text.index("silence")
-
-
-def test_a_page_that_is_one_table_comes_without_its_menus() -> None:
-    rows = "".join(f"<tr><td>{n}<td>Lamp number {n}<td>{n}.50 euros</tr>" for n in range(40))
-    links = "".join(f"<div><a href=/{n}>Read on about subject {n}</a></div>" for n in range(30))
-    head = f"<ul class=top>{links.replace('div', 'li')}</ul><div class=content><h1>Lamps</h1>"
-    table = f"<table><tr><th>No<th>Name<th>Price</tr>{rows}</table></div>"
-    text = read_body(f"<body>{head}{table}<div class=more>{links}</div>".encode()).text
-    assert "No | Name | Price" in text and "39 | Lamp number 39 | 39.50 euros" in text
-    assert "Read on" not in text
-
-
-def test_what_looks_like_the_place_of_a_table_stays_as_it_is() -> None:
-    assert "It is \u29da7 apples\u29db, and \u27e60 + x\u27e7." in read(
-        f"{PROSE}<p>It is \u29da7 apples\u29db, and \u27e60 + x\u27e7.</p>{MATCH}"
-    )
 
 
 @pytest.mark.parametrize("tag", ["main", "section", "article", "div"])
@@ -80,6 +58,8 @@ def test_the_words_around_a_match_box_are_kept_with_it() -> None:
         "9 June 1990 | 21:00\nItaly | 1–0 | Austria\nSchillaci 78'; Baggio 80' | Report\n"
         "Stadio Olimpico, Rome | Attendance: 73,303 | Referee: José Roberto Wright"
     ) in read(PROSE + MATCH + PROSE)
+    said = "It is \u29da7 apples\u29db, and \u27e60 + x\u27e7."  # as the place of a table looks
+    assert said in read(f"{PROSE}<p>{said}</p>{MATCH}")
 
 
 def test_an_infobox_is_kept_wherever_it_stands() -> None:
@@ -96,12 +76,6 @@ def test_layout_tables_and_navigation_are_no_data() -> None:
     assert "Elsewhere | Nowhere" not in read(PROSE * 3 + navbox)
 
 
-def test_a_page_without_main_text_keeps_its_words() -> None:
-    items = "".join(f"<div><a href=/{n}>Item number {n}</a></div>" for n in range(30))
-    text = read_body(f"<html><body><nav>Menu</nav>{items}</body></html>".encode()).text
-    assert "Item number 29" in text
-
-
 @pytest.mark.parametrize(
     ("head", "title"),
     [
@@ -113,9 +87,6 @@ def test_a_page_without_main_text_keeps_its_words() -> None:
 def test_titles(head: str, title: str) -> None:
     page = f"<html><head>{head}</head><body><h1>Heading</h1>{PROSE}</body></html>"
     assert read_body(page.encode()).title == title
-
-
-# --- what is hidden ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -193,20 +164,9 @@ def test_what_only_looks_hidden_is_kept(shown: str) -> None:
 
 
 def test_blanks_controls_and_zero_width_characters() -> None:
-    assert (
-        normalize_text("a\u200bb\u00ad c \t\u00a0 d\x00\x07\r\n\n \ne\u202e\ud800f\u0301")
-        == "ab c d\ne\u0066\u0301"
-    )
+    odd = "a\u200bb\u00ad c \t\u00a0 d\x00\x07\r\n\n \ne\u202e\ud800f\u0301"
+    assert normalize_text(odd) == "ab c d\ne\u0066\u0301"
     assert normalize_text("e\u0301") == "é" and normalize_text(" \n ") == ""
-
-
-def test_footnote_numbers_of_an_encyclopedia_are_left_out() -> None:
-    assert "[1]" not in read(
-        PROSE + "<p>It is so.<sup class='reference'>[1]</sup> Yes.</p>" + PROSE
-    )
-
-
-# --- other formats and encodings ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -229,9 +189,7 @@ def test_markdown_has_a_title() -> None:
     assert read_body(b"---\nlang: en\ntitle: 'Front'\n---\nWords.", "text/plain").title == "Front"
 
 
-@pytest.mark.parametrize(
-    "data", [b"\x89PNG\r\n\x1a\n\0\0\0\r", b"PK\3\4\x14\0\0\0\x08", b"\0" * 99]
-)
+@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\r", b"PK\3\4\x14\0\0\x08", b"\0" * 99])
 def test_binary_is_unsupported(data: bytes) -> None:
     with pytest.raises(UnreadablePage, match="neither") as caught:
         read_body(data, "text/html")
@@ -266,9 +224,6 @@ def test_the_encoding_that_a_page_declares_and_a_character_cut_in_two() -> None:
     assert sniff.decode("Käse ö".encode()[:-1]) == "Käse "
 
 
-# --- PDF ---------------------------------------------------------------------------------------
-
-
 def tokens(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
@@ -278,11 +233,7 @@ def test_the_words_of_a_pdf_are_read(data: Path, name: str) -> None:
     page = read_body((data / "pdf" / f"{name}.pdf").read_bytes(), "text/html")
     expected = tokens((data / "pdf" / f"{name}.md").read_text("utf-8"))
     assert len(expected & tokens(page.text)) > 0.9 * len(expected) and page.title
-
-
-def test_arabic_ligatures_are_in_the_order_of_reading(data: Path) -> None:
-    text = read_body((data / "pdf" / "right_to_left_01.pdf").read_bytes()).text
-    assert "الإنتاجية" in text and "المشكلات" in text
+    assert "right" not in name or "الإنتاجية" in page.text  # ligatures in the order of reading
 
 
 def test_a_broken_pdf_says_so(data: Path) -> None:
@@ -293,12 +244,6 @@ def test_a_broken_pdf_says_so(data: Path) -> None:
         assert caught.value.outcome == "invalid"
 
 
-def page_text(*pages: str) -> str:
-    joiner = PageJoiner(len(pages))
-    found = [joiner.add(lines_of_text(page), n) for n, page in enumerate(pages, 1)]
-    return "".join(page.joint + page.text for page in found).strip()
-
-
 def test_wrapped_lines_are_joined_and_others_are_not() -> None:
     page = (
         "1 Introduction\r\nThe first line of a paragraph is wrap\x02"
@@ -307,7 +252,7 @@ def test_wrapped_lines_are_joined_and_others_are_not() -> None:
         "• An item of a list that is long\r\n"
         "• Another item of it that is long"
     )
-    assert page_text(page).split("\n") == [
+    assert joined(lines_of_text(page)).split("\n") == [
         "1 Introduction",
         "The first line of a paragraph is wrapped within one of its words and goes on in the second"
         " of its lines, up to its end.",
@@ -335,13 +280,9 @@ def joined(*pages: list[PageLine]) -> str:
 
 
 @pytest.mark.parametrize(("left", "top"), [(50, 652), (50, 664), (60, 664)])
-def test_paragraphs_are_told_apart_by_a_space_by_a_short_line_and_by_an_indent(
-    left: float, top: float
-) -> None:
-    rest = [
-        line._replace(left=50) if n else line for n, line in enumerate(lines_at(left, top, *SECOND))
-    ]
-    lines = [*lines_at(50, 700, *FIRST), *rest]
+def test_paragraphs_are_told_apart_by_space_short_line_and_indent(left: float, top: float) -> None:
+    begin, end = lines_at(left, top, *SECOND)
+    lines = [*lines_at(50, 700, *FIRST), begin, end._replace(left=50)]
     assert joined(lines).split("\n") == [" ".join(FIRST), " ".join(SECOND)]
 
 
@@ -362,12 +303,7 @@ def test_a_paragraph_goes_on_behind_a_note_a_head_and_a_number() -> None:
     ("left", "right", "others", "shown"),
     [
         ("It is an adap", "tation of a book.", (), "an adaptation of"),
-        (
-            "The music of a singer",
-            "songwriter it is.",
-            ("singer-songwriter",),
-            "a singer-songwriter it",
-        ),
+        ("Music of a singer", "songwriter it is.", ("singer-songwriter",), "singer-songwriter it"),
         ("The war of 1914", "18 was the first.", (), "of 1914-18 was"),
         ("It is by an Anglo", "American firm.", (), "an Anglo-American firm"),
     ],
@@ -380,14 +316,6 @@ def test_a_hyphen_at_the_end_of_a_line_is_kept_where_it_is_part_of_the_word(
     assert shown in joined(lines[:-1], lines[-1:])  # overleaf
 
 
-def test_a_repeated_sentence_and_a_heading_are_no_heads_of_pages() -> None:
-    page = [*lines_at(50, 760, "Results", size=20), *lines_at(50, 700, *FIRST, *SECOND)]
-    assert joined(page, page).count("Results") == joined(page, page).count("years later.") == 2
-
-
-# --- hostile pages -----------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_page_ends_within_bounds(name: str) -> None:
@@ -397,8 +325,6 @@ def test_a_hostile_page_ends_within_bounds(name: str) -> None:
         text = str(error)
     assert 0 < len(text) <= MAX_TEXT
 
-
-# --- properties --------------------------------------------------------------------------------
 
 TAGS = st.sampled_from(
     "<p> </p> <table> <tr> <td> </table> <div> </div> <br> <li> <div\tclass=infobox> <h2> <time> "
@@ -427,7 +353,7 @@ def check_extraction(body: bytes, content_type: str) -> None:
 
 
 TYPES = st.sampled_from(
-    ["", "text/html", "text/plain", "text/html; charset=utf-16", "x/y;charset=zz"]
+    ["", "text/html", "text/plain", "text/html; charset=utf-16", "x;charset=zz"]
 )
 
 
@@ -450,9 +376,6 @@ def test_no_bytes_raise_anything_but_a_reason(mark: bytes, rest: bytes, content_
 def test_no_page_raises_anything_but_a_reason(page: str, content_type: str) -> None:
     check_extraction(page.encode("utf-8", "surrogatepass"), content_type)
     check_extraction(f"<html><body>{page}".encode("utf-16"), content_type)
-
-
-# --- real pages --------------------------------------------------------------------------------
 
 
 def test_goals_and_referees_of_a_real_page_are_kept(data: Path) -> None:

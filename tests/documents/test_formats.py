@@ -5,7 +5,6 @@ The files in `tests/documents` were made of one text by pandoc 2.17 and LibreOff
 
 from __future__ import annotations
 
-import importlib
 import json
 import zlib
 from email.message import EmailMessage
@@ -22,7 +21,6 @@ from agent.documents.body_text import MAX_MARKS, PlacedText, RawBody, normalize_
 from agent.documents.formats.table import format_rows
 from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.reading import BodyText, UnreadablePage, read_body
-from agent.documents.registry import FORMATS, SUFFIXES, find_format
 from agent.documents.worker_process import Body
 from agent.run import research
 from agent.run.audit import audit_answer
@@ -32,6 +30,7 @@ from agent.state.places import find_place, to_places
 from tests.support.office_files import RELATION, RELATIONS, packed, pdf, sheet, shown, word
 
 DOCUMENTS = Path(__file__).parent / "files"
+FILES = sorted(DOCUMENTS.iterdir())
 OPENED = "It has seven quays, and ships of up to 9,000 tonnes may enter."
 
 
@@ -42,9 +41,6 @@ def read(name: str) -> BodyText:
 
 def place_of(found: BodyText, words: str) -> str:
     return find_place(found.text, to_places(found.marks), found.text.index(words))
-
-
-# --- what other programs write --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -85,12 +81,6 @@ def test_cells_of_a_notebook_are_places() -> None:
     assert found.title == "Introduction" and place_of(found, "It has *seven*") == "cell 1"
 
 
-def test_a_document_of_before_2007_says_what_to_do() -> None:
-    with pytest.raises(UnreadablePage, match=r"save it as \.docx") as caught:
-        read("libreoffice.doc")
-    assert caught.value.outcome == "unsupported"
-
-
 def test_the_mark_of_a_format_overrules_its_suffix_and_the_web_declares_types() -> None:
     data = (DOCUMENTS / "libreoffice.docx").read_bytes()
     for content_type in ("application/octet-stream", "text/html"):
@@ -100,9 +90,6 @@ def test_the_mark_of_a_format_overrules_its_suffix_and_the_web_declares_types() 
     assert read_body(table, "text/csv").text == "Item | Price\nItem: Tea | Price: 3"
     assert read_body(table, "text/plain", "https://a.example/t.csv?x=1").marks
     assert "Tea 3" in read_body(b"<table><tr><td>Tea 3</table>", suffix=".xls").text
-
-
-# --- Word -----------------------------------------------------------------------------------------
 
 
 def test_what_word_does_not_show_is_not_read() -> None:
@@ -117,29 +104,16 @@ def test_what_word_does_not_show_is_not_read() -> None:
 
 
 def test_tables_in_tables_headers_and_comments_are_read() -> None:
-    def cell(text: str) -> str:
-        return f"<w:tc>{text}</w:tc>"
-
-    def line(text: str) -> str:
-        return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
-
+    cell, line = "<w:tc>{}</w:tc>".format, "<w:p><w:r><w:t>{}</w:t></w:r></w:p>".format
     inner = f"<w:tbl><w:tr>{cell(line('a'))}{cell(line('b'))}</w:tr></w:tbl>"
     rows = f"<w:tr>{cell(line('one') + line('two'))}{cell(inner)}{cell(line(''))}</w:tr>"
-    found = read_body(
-        word(
-            f"<w:tbl>{rows}</w:tbl>",
-            header=f'<w:hdr xmlns:w="w">{line("Policy 7")}</w:hdr>',
-            comments='<w:comments xmlns:w="w"><w:comment>'
-            + line("why?")
-            + "</w:comment></w:comments>",
-        ),
-        suffix=".docx",
-    )
+    header = f'<w:hdr xmlns:w="w">{line("Policy 7")}</w:hdr>'
+    comment = f'<w:comments xmlns:w="w"><w:comment>{line("why?")}</w:comment></w:comments>'
+    body = word(f"<w:tbl>{rows}</w:tbl>", header=header, comments=comment)
+    found = read_body(body, suffix=".docx")
     assert found.text == "one; two | a | b\nPolicy 7\nwhy?"
     assert place_of(found, "Policy") == "header" and place_of(found, "why") == "comment 1"
 
-
-# --- sheets ---------------------------------------------------------------------------------------
 
 STYLES = (
     '<styleSheet xmlns="x"><numFmts><numFmt numFmtId="170" formatCode="d\\.m\\.yyyy"/>'
@@ -170,28 +144,23 @@ STYLES = (
 )
 def test_a_cell_has_the_value_that_is_shown(cell: str, text: str) -> None:
     texts = '<sst xmlns="x"><si><t>first</t></si><si><t>second</t><rPh><t>no</t></rPh></si></sst>'
-    found = read_body(
-        sheet(f"<row r='7'>{cell}</row>", styles=STYLES, sharedStrings=texts), suffix=".xlsx"
-    )
+    body = sheet(f"<row r='7'>{cell}</row>", styles=STYLES, sharedStrings=texts)
+    found = read_body(body, suffix=".xlsx")
     assert found.text.removeprefix("Prices\n").strip("| ") == text
     assert place_of(found, text) == "sheet Prices, row 7"
 
 
 def test_a_hidden_sheet_is_noted_and_not_read() -> None:
-    data = packed(
-        {
-            "_rels/.rels": RELATIONS.format(RELATION.format("r", "officeDocument", "xl/w.xml")),
-            "xl/w.xml": '<workbook xmlns="x" xmlns:r="r"><sheets><sheet name="Open" r:id="a"/>'
-            '<sheet name="Secret" state="hidden" r:id="b"/></sheets></workbook>',
-            "xl/_rels/w.xml.rels": RELATIONS.format(
-                RELATION.format("a", "worksheet", "a.xml")
-                + RELATION.format("b", "worksheet", "b.xml")
-            ),
-            "xl/a.xml": '<s xmlns="x"><row><c><v>1</v></c></row></s>',
-            "xl/b.xml": '<s xmlns="x"><row><c><v>666</v></c></row></s>',
-        }
-    )
-    found = read_body(data, suffix=".xlsx")
+    sheets = '<sheet name="Open" r:id="a"/><sheet name="Secret" state="hidden" r:id="b"/>'
+    related = (RELATION.format(name, "worksheet", f"{name}.xml") for name in "ab")
+    parts = {
+        "_rels/.rels": RELATIONS.format(RELATION.format("r", "officeDocument", "xl/w.xml")),
+        "xl/w.xml": f'<workbook xmlns="x" xmlns:r="r"><sheets>{sheets}</sheets></workbook>',
+        "xl/_rels/w.xml.rels": RELATIONS.format("".join(related)),
+        "xl/a.xml": '<s xmlns="x"><row><c><v>1</v></c></row></s>',
+        "xl/b.xml": '<s xmlns="x"><row><c><v>666</v></c></row></s>',
+    }
+    found = read_body(packed(parts), suffix=".xlsx")
     assert found.text == "Open\n1" and found.note == "hidden sheets were not read: Secret"
 
 
@@ -205,15 +174,10 @@ def test_a_hidden_sheet_is_noted_and_not_read() -> None:
         (["A B C", "d e f"], ["A | B | C", "A: d | B: e | C: f"]),
         (["x y z", "", "A B C", "d e f"], ["x | y | z", "A | B | C", "d | e | f"]),
         (["1 2", "3 4"], ["1 | 2", "3 | 4"]),
-        (
-            ["Land 2021 2022", "Norway 5 6"],
-            ["Land | 2021 | 2022", "Land: Norway | 2021: 5 | 2022: 6"],
-        ),
+        (["Land 2021", "Norway 5"], ["Land | 2021", "Land: Norway | 2021: 5"]),
     ],
 )
-def test_a_row_names_its_columns_only_where_the_head_is_plain(
-    rows: list[str], lines: list[str]
-) -> None:
+def test_a_row_names_its_columns_if_the_head_is_plain(rows: list[str], lines: list[str]) -> None:
     numbered = [(n, row.split()) for n, row in enumerate(rows, 1) if row]
     assert [line for _, line in format_rows(numbered)] == lines
 
@@ -227,20 +191,13 @@ def test_a_table_as_text_is_read_whatever_parts_its_cells(delimiter: str) -> Non
     assert place_of(found, "quote") == "row 4"
 
 
-# --- mail, JSON, code, books, RTF -----------------------------------------------------------------
-
-
 def test_a_message_is_read_with_what_is_attached_to_it() -> None:
     message = EmailMessage()
     message["From"], message["Subject"] = "Ann <ann@a.example>", "Offer for Tea ☕"
     message.set_content("Plain words.")
     message.add_alternative("<p>Words in HTML.</p>", subtype="html")
-    attached = (DOCUMENTS / "libreoffice.xlsx").read_bytes()
-    for name, data in {
-        "prices.xlsx": attached,
-        "x.bin": b"\0\1",
-        "pic.doc": b"\xd0\xcf\x11\xe0",
-    }.items():
+    attached = {"prices.xlsx": (DOCUMENTS / "libreoffice.xlsx").read_bytes(), "x.bin": b"\0\1"}
+    for name, data in {**attached, "pic.doc": b"\xd0\xcf\x11\xe0"}.items():
         message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
     inner = EmailMessage()
     inner["From"], inner["Subject"] = "Bob", "Inside"
@@ -257,9 +214,7 @@ def test_a_message_is_read_with_what_is_attached_to_it() -> None:
 def test_records_of_json_are_lines_and_items_are_places() -> None:
     value = [{"name": "Tea", "price": 3}, {"name": "Coffee", "tags": [{"a": None}], "size": [1, 2]}]
     found = read_body(json.dumps(value).encode(), suffix=".json")
-    assert found.text.split("\n")[1:] == ["name: Coffee", "tags[0].a: null", "size: 1, 2"] or (
-        "tags[0]: a: null" in found.text
-    )
+    assert "name: Coffee" in found.text and "tags[0]: a: null" in found.text
     assert place_of(found, "Coffee") == "item 2"
     assert read_body(b"{broken", suffix=".json").text == "{broken"
 
@@ -278,9 +233,8 @@ def test_text_in_rich_text_is_decoded_by_its_fonts_and_hidden_text_left_out() ->
     found = read_body(body, suffix=".rtf")
     assert found.title == "My"
     assert found.text.split("\n") == ["café € При x", "a{b}—c", "😋"]
-
-
-# --- PDF ------------------------------------------------------------------------------------------
+    found = read_body(b"{\\rtf1\\ansi Hello {\\b bold", suffix=".rtf")
+    assert (found.text, found.note) == ("Hello bold", "its end is missing")
 
 
 def test_cells_of_a_pdf_are_parted_and_words_are_not() -> None:
@@ -308,7 +262,6 @@ def test_columns_that_are_drawn_line_by_line_are_read_one_after_the_other() -> N
 
 
 def test_a_page_that_is_an_image_is_read_or_named() -> None:
-    """The image is drawn by PDFium from a page of text."""
     import pypdfium2
 
     drawn = pypdfium2.PdfDocument(pdf(shown((72, 600, "The harbour has seven quays."))))[0]
@@ -325,8 +278,6 @@ def test_a_page_that_is_an_image_is_read_or_named() -> None:
         assert found.text == "The harbour has seven quays."
         assert place_of(found, "seven") == "page 1"
 
-
-# --- what is hostile ------------------------------------------------------------------------------
 
 ENTITIES = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd"><!ENTITY y "yyyy">]>'
 
@@ -367,25 +318,16 @@ def test_a_part_that_unpacks_to_more_than_anybody_reads_is_refused() -> None:
 def test_a_repeated_row_of_a_million_is_bounded() -> None:
     cell = "<t:table-cell t:number-columns-repeated='16384'><p>boom</p></t:table-cell>"
     row = f"<t:table-row t:number-rows-repeated='1048576'>{cell}</t:table-row>"
-    content = (
-        f"<o xmlns:t='t'><body><spreadsheet><t:table t:name='A'>{row * 9}</t:table></spreadsheet>"
-        "</body></o>"
-    )
+    table = f"<t:table t:name='A'>{row * 9}</t:table>"
+    content = f"<o xmlns:t='t'><body><spreadsheet>{table}</spreadsheet></body></o>"
     kind = "application/vnd.oasis.opendocument.spreadsheet"
     found = read_body(packed({"mimetype": kind, "content.xml": content}), suffix=".ods")
     assert len(found.text) <= 5_000_000 and "only its first" in found.note
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    st.sampled_from(sorted(DOCUMENTS.iterdir())),
-    st.integers(0, 60_000),
-    st.binary(max_size=30),
-    st.integers(0, 40),
-)
-def test_a_damaged_document_gives_text_or_a_reason(
-    file: Path, position: int, damage: bytes, removed: int
-) -> None:
+@given(st.sampled_from(FILES), st.integers(0, 60_000), st.binary(max_size=30), st.integers(0, 40))
+def test_damage_is_read_or_named(file: Path, position: int, damage: bytes, removed: int) -> None:
     data = file.read_bytes()
     position %= len(data)
     try:
@@ -394,9 +336,6 @@ def test_a_damaged_document_gives_text_or_a_reason(
         assert str(error)
     else:
         assert found.text and all(0 <= mark[0] < len(found.text) for mark in found.marks)
-
-
-# --- places ---------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.tuples(st.text(max_size=9), st.sampled_from("abc"), st.booleans()), max_size=12))
@@ -427,26 +366,13 @@ def test_places_are_bounded_and_none_is_false_behind_the_last() -> None:
     assert find_place(found.text, to_places(found.marks), len(found.text) - 1) == ""
 
 
-def test_every_format_has_a_reader_that_exists() -> None:
-    for one in FORMATS:
-        module, _, name = one.reader.partition(":")
-        assert not one.reader or callable(getattr(importlib.import_module(module), name))
-        for suffix in one.suffixes:
-            assert suffix in SUFFIXES and suffix == suffix.lower()
-    assert find_format(RawBody(b"a,b", suffix=".csv")).name == "CSV and TSV"
-
-
 def test_what_a_crash_leaves_of_a_document_has_its_places() -> None:
-    """Twelve pages, of which the time is enough for some at least: each is handed over at once."""
     parts: list[tuple[str, str, list[tuple[int, str, int | None]]]] = []
     data = (DOCUMENTS / "libreoffice.pdf").read_bytes()
     whole = read_body(data, suffix=".pdf", on_part=lambda *part: parts.append(part))  # type: ignore[arg-type]
     assert "".join(text for _, text, _ in parts) == whole.text
     assert tuple(mark for _, _, marks in parts for mark in marks) == whole.marks
     assert BodyReader().read(Body(data, suffix=".pdf")) == whole
-
-
-# --- the whole way --------------------------------------------------------------------------------
 
 
 def test_a_citation_says_where_in_a_document_its_quote_stands(tmp_path: Path) -> None:
@@ -461,7 +387,8 @@ def test_a_citation_says_where_in_a_document_its_quote_stands(tmp_path: Path) ->
     assert isinstance(answer, Answer)
     cited = next(one for one in answer.citations if "seven quays" in one.quote)
     assert cited.place == "chapter 1, Introduction"
-    assert any("old.doc: it is Office 97" in warning for warning in answer.warnings)
+    (old,) = (warning for warning in answer.warnings if "old.doc: it is Office 97" in warning)
+    assert "save it as .docx" in old
     assert any("clip.mp4" in warning for warning in answer.warnings)
     assert cited.place in to_html(answer) and cited.place in to_markdown(answer)
     value = answer.model_dump(mode="json")
@@ -491,13 +418,3 @@ def test_a_file_with_the_suffix_of_another_format_is_read_or_named(suffix: str) 
         read_body(b" \n", suffix=suffix)
     with pytest.raises(UnreadablePage, match="damaged: it is no"):
         read_body(bytes(range(256)) * 20, suffix=suffix)
-
-
-def test_a_table_as_wide_as_a_sheet_may_be_is_whole() -> None:
-    head, row = (",".join(f"{name}{n}" for n in range(5000)) for name in "cd")
-    assert read_body(f"{head}\n{row}".encode(), suffix=".csv").text.endswith("c4999: d4999")
-
-
-def test_rich_text_that_is_cut_off_says_so() -> None:
-    found = read_body(b"{\\rtf1\\ansi Hello {\\b bold", suffix=".rtf")
-    assert (found.text, found.note) == ("Hello bold", "its end is missing")

@@ -20,7 +20,6 @@ from agent.documents.reading import BodyText, read_body
 from agent.run.audit import audit_answer
 from agent.settings import Settings, parse_settings
 from tests.steps.test_slots import ended
-from tests.support.office_files import RELATION, RELATIONS, packed
 from tests.support.services import ModelRequest, Raw, Services
 from tests.support.thinker import FINAL, Fact, Thinker
 
@@ -40,26 +39,20 @@ def json_ld(**fields: Any) -> str:
     return f'<script type="application/ld+json">{json.dumps(fields)}</script>'
 
 
-# --- dates ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "day"),
     [
         ("2019-11-20T10:00:00+01:00", "2019-11-20"),
         (" 2019-11-20", "2019-11-20"),
-        ("2019/1/5", "2019-01-05"),
         ("20191120T101500Z", "2019-11-20"),
         ("D:20191120101500+01'00'", "2019-11-20"),
         ("2019-13-20", ""),
         ("2019-02-30", ""),
         ("2019", ""),
         ("1970-01-01T00:00:00Z", ""),  # what no page is of
-        ("1904-01-01", ""),
         ("0101-01-01", ""),
         ("2999-01-01", ""),
         ("1574164800", ""),  # seconds of a clock
-        ("November 20", ""),
         ("", ""),
     ],
 )
@@ -92,6 +85,8 @@ def test_the_last_change_counts_and_the_page_as_a_whole_before_its_parts() -> No
     assert read(both).date == "2021-10-21"
     assert read(published + both, comment).date == "2021-10-21"
     assert read(published).date == "2010-05-18"
+    assert read(json_ld(datePublished="2999-01-01", dateModified="soon")).date == ""
+    assert read("", "<p>On 2019-11-20 the final was played. November 20, 2019.</p>").date == ""
 
 
 def test_the_date_of_a_review_is_not_that_of_the_page() -> None:
@@ -105,29 +100,14 @@ def test_the_date_of_a_review_is_not_that_of_the_page() -> None:
     assert read('<script type="application/ld+json">{"datePublished": [[[</script>').date == ""
 
 
-def test_a_date_that_is_none_or_in_the_text_gives_none() -> None:
-    assert read(json_ld(datePublished="2999-01-01", dateModified="soon")).date == ""
-    assert read("", "<p>On 2019-11-20 the final was played. November 20, 2019.</p>").date == ""
-    assert read(f"<!-- {json_ld(datePublished='2020-03-04')} -->").date == ""
-
-
 def test_documents_have_the_dates_of_their_properties() -> None:
     for name in ("libreoffice.docx", "libreoffice.pptx", "libreoffice.pdf", "libreoffice.odp"):
         file = DOCUMENTS / name
         assert read_body(file.read_bytes(), suffix=file.suffix).date == "2026-11-22", name
     assert read_body((DOCUMENTS / "pandoc.epub").read_bytes(), suffix=".epub").date == "2026-11-22"
-
-
-def test_the_change_of_a_document_counts_before_its_making() -> None:
-    times = "<created>2019-01-02T1</created><modified>2020-03-04T1</modified>"
-    core = RELATION.format("r1", "officeDocument", "word/document.xml")
-    core += RELATION.format("r2", "core-properties", "core.xml")
-    body = (
-        '<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>A</w:t></w:r></w:p></w:body></w:document>'
-    )
-    parts = {"_rels/.rels": RELATIONS.format(core), "word/document.xml": body}
-    data = packed({**parts, "core.xml": f"<p>{times}</p>"})
-    assert read_body(data, suffix=".docx").date == "2020-03-04"
+    text = b"---\ntitle: Plan\ndate: 2020-03-04\n---\nThe plan is this.\n"
+    assert read_body(text, suffix=".md").date == "2020-03-04"
+    assert read_body(text.replace(b"2020-03-04", b"soon"), suffix=".md").date == ""
 
 
 def test_a_message_is_of_the_day_on_which_it_was_sent() -> None:
@@ -139,12 +119,6 @@ def test_a_message_is_of_the_day_on_which_it_was_sent() -> None:
     assert read_body(bytes(message), suffix=".eml").date == "2020-03-04"
     message.replace_header("Date", "yesterday, about noon")
     assert read_body(bytes(message), suffix=".eml").date == ""
-
-
-def test_markdown_has_the_date_of_its_front_matter() -> None:
-    text = b"---\ntitle: Plan\ndate: 2020-03-04\n---\nThe plan is this.\n"
-    assert read_body(text, suffix=".md").date == "2020-03-04"
-    assert read_body(text.replace(b"2020-03-04", b"soon"), suffix=".md").date == ""
 
 
 @pytest.mark.slow
@@ -173,17 +147,13 @@ def page(head: str = "", body: str = "") -> Raw:
     return Raw(200, html, {"Content-Type": "text/html; charset=utf-8"})
 
 
-def test_the_date_of_a_page_is_told_where_the_search_has_none(
-    world: Services, settings: Settings
-) -> None:
+def test_the_date_of_a_page_is_told_if_search_has_none(world: Services, settings: Settings) -> None:
     honest = world.think
 
     def think(asked: ModelRequest) -> Any:
         written = honest(asked)
         if asked.task == "synthesize" and isinstance(written, dict):
-            written["answer"] = (
-                "The cup went to Argentina, which is the winner [1]."  # to be judged
-            )
+            written["answer"] = "The cup went to Argentina, the winner [1]."  # to be judged
         return written
 
     world.think = think
@@ -199,9 +169,7 @@ def test_the_date_of_a_page_is_told_where_the_search_has_none(
     assert audit_answer(json.loads(to_json(answer)))["replayed"]
 
 
-def test_since_leaves_out_pages_that_are_older_by_their_own_date(
-    world: Services, settings: Settings
-) -> None:
+def test_since_leaves_out_pages_of_an_older_date(world: Services, settings: Settings) -> None:
     world.default_hits = ["final", "old"]
     world.pages = {
         "final": page(json_ld(dateModified="2023-05-01", datePublished="2019-01-01")),
@@ -227,31 +195,15 @@ def test_a_corpus_is_not_filtered_by_since_and_tells_dates(tmp_path: Path) -> No
         assert {citation.date for citation in answer.citations} == {"2019-01-02"}
 
 
-# --- teasers -------------------------------------------------------------------------------------
-
 NOTICES = [
     "Subscribe to continue reading",
     "This article is for subscribers only.",
-    "You've reached your limit of free articles.",
-    "Jetzt weiterlesen mit SPIEGEL+",
-    "Dieser Artikel ist nur für Abonnenten lesbar.",
     "Cet article est réservé aux abonnés.",
-    "Il vous reste 85 % de cet article à lire.",
-    "Este artículo es exclusivo para suscriptores",
-    "Suscríbete para seguir leyendo",
     "Questo articolo è riservato agli abbonati",
-    "Abbonati per continuare a leggere",
     "Conteúdo exclusivo para assinantes",
-    "Assine para continuar lendo",
-    "Dit artikel is alleen voor abonnees",
     "Ten artykuł jest dostępny tylko dla prenumeratorów",
-    "Pozostało 80% artykułu do przeczytania",
     "Материал доступен только по подписке",
-    "Оформите подписку, чтобы читать дальше",
     "この記事は有料会員限定です。残り1200文字",
-    "続きを読むには会員登録が必要です",
-    "本文仅供订阅用户阅读",
-    "订阅后继续阅读全文",
 ]
 
 
@@ -293,9 +245,6 @@ def test_a_page_is_whole_where_its_paid_part_is_there() -> None:
     split = "".join(f'<p class="for-payers">{WORDS}</p>' for _ in range(20))
     assert not read(head, split).note
     assert read(head, f'<div class="for-payers" hidden>{story}</div>').note == TEASER
-
-
-def test_a_free_page_is_no_teaser() -> None:
     assert not read(json_ld(**{**PAID, "isAccessibleForFree": True})).note
     assert not read('<meta property="article:content_tier" content="free">').note
     assert not read("", "<a>Subscribe</a><a>Log in</a><p>Continue reading our guide.</p>").note
@@ -327,18 +276,14 @@ def test_a_teaser_is_used_and_told_as_partial_text(world: Services, settings: Se
     assert audit_answer(value)["failures"][0]["where"] == "citations[0].partial_text"
 
 
-def test_a_page_that_is_longer_than_is_read_is_told_as_partial(
-    world: Services, settings: Settings
-) -> None:
+def test_a_page_longer_than_is_read_is_told_as_partial(world: Services, settings: Settings) -> None:
     world.pages = {"final": page("", f"<p>{WORDS * 3000}</p>")}
     limited = settings.model_copy(update={"page_max_bytes": 100_000})
     _, answer = ended(TOPIC, limited)
     assert answer.citations[0].partial_text == "only its first 100,000 bytes were read"
 
 
-def test_what_a_document_of_a_corpus_says_of_what_was_not_read_is_bounded_and_plain(
-    tmp_path: Path,
-) -> None:
+def test_what_a_document_says_of_what_was_not_read_is_bounded_and_plain(tmp_path: Path) -> None:
     message = EmailMessage()
     message["Subject"], message["From"] = "Velmora Works", "a@example.org"
     message.set_content(FIRM)

@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 from agent.answer import Answer, Usage
 from agent.errors import UsageError
 from agent.evaluate.__main__ import command
+from agent.evaluate.arms import Arm, settings_at_equal_tokens
 from agent.evaluate.contamination import ContaminationDetector
 from agent.evaluate.evaluation import ABSTENTION
 from agent.evaluate.judge import SAMPLE_FILE, load_sample, measure_agreement
+from agent.evaluate.markdown import render_results
 from agent.evaluate.questions import EvaluationQuestion, load_questions
 from agent.evaluate.summary import TrialRow, compare_arms, summarize_trials
 from agent.evaluate.trials import Trial
+from agent.settings import Settings
 from agent.state import Claim, Hit
 from agent.state.json_data import Json
 from tests.support.services import ModelRequest, Raw, Services
@@ -42,37 +45,29 @@ def evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Evaluate:
     return run
 
 
-# --- sets --------------------------------------------------------------------------------------
-
-FORMS = {
-    "d.json": '[{"prompt": "Q?", "answer": "A"}]',
-    "ours.jsonl": '{"question": "Q?", "answers": ["A", "B"], "gold": ["x1"]}\n\n',
-    "hotpot.json": '[{"_id": "1", "question": "Q?", "answer": "A", "context": [], '
-    '"supporting_facts": [["T", 0], ["T", 2], ["U", 1]]}]',
-    "frames.tsv": "\tPrompt\tAnswer\twiki_links\n0\tQ?\tA\t\"['https://en.wikipedia.org/wiki/T']\"",
-    "simpleqa.csv": "metadata,problem,answer\n\"{'topic': 'Art'}\",Q?,A\n",
-    "null.json": '[{"question": "Q?", "answers": null}]',
-    "number.json": '[{"question": "Q?", "answer": 1907}]',
-}
+HOTPOT = {"_id": "1", "question": "Q?", "answer": "A", "context": []}
+HOTPOT |= {"supporting_facts": [["T", 0], ["T", 2], ["U", 1]]}
+FRAMES = "\tPrompt\tAnswer\twiki_links\n0\tQ?\tA\t\"['https://e.org/T']\""
 
 
 @pytest.mark.parametrize(
-    ("form", "answers", "gold"),
+    ("name", "text", "answers", "gold"),
     [
-        ("d.json", ("A",), ()),
-        ("ours.jsonl", ("A", "B"), ("x1",)),
-        ("hotpot.json", ("A",), ("T", "U")),
-        ("frames.tsv", ("A",), ("https://en.wikipedia.org/wiki/T",)),
-        ("simpleqa.csv", ("A",), ()),
-        ("null.json", (), ()),
-        ("number.json", ("1907",), ()),
+        ("d.json", '[{"prompt": "Q?", "answer": "A"}]', ("A",), ()),
+        ("a.jsonl", '{"question": "Q?", "answers": ["A", "B"], "gold": ["x"]}', ("A", "B"), ("x",)),
+        ("hotpot.json", json.dumps([HOTPOT]), ("A",), ("T", "U")),
+        ("frames.tsv", FRAMES, ("A",), ("https://e.org/T",)),
+        ("simpleqa.csv", "metadata,problem,answer\n\"{'topic': 'Art'}\",Q?,A\n", ("A",), ()),
+        ("null.json", '[{"question": "Q?", "answers": null}]', (), ()),
+        ("number.json", '[{"question": "Q?", "answer": 1907}]', ("1907",), ()),
     ],
 )
-def test_published_forms_are_read(form: str, answers: Any, gold: Any, tmp_path: Path) -> None:
-    (tmp_path / form).write_text(FORMS[form], encoding="utf-8")
-    assert load_questions(tmp_path / form) == (
-        EvaluationQuestion(prompt="Q?", answers=answers, gold=gold),
-    )
+def test_published_forms_are_read(
+    name: str, text: str, answers: Any, gold: Any, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    asked = EvaluationQuestion(prompt="Q?", answers=answers, gold=gold)
+    assert load_questions(tmp_path / name) == (asked,)
 
 
 def test_a_line_ends_where_json_lines_say(tmp_path: Path) -> None:
@@ -107,25 +102,18 @@ def test_any_text_is_a_set_or_a_clear_error(text: str, name: str, tmp_path_facto
         assert error.remedy
 
 
-# --- figures by hand ---------------------------------------------------------------------------
-
-
 def row(text: str, answers: tuple[str, ...], label: str, **more: Any) -> TrialRow:
     """A row with two claims, of which one is cited and supported, unless told otherwise."""
     sound = more.pop("sound", None)
     claims = more.pop("claims", [([1], "supported"), ([], "unsupported")])
     made = tuple(Claim(text="c", citations=tuple(ids), verdict=v) for ids, v in claims)
     usage = Usage(llm_calls=2, input_tokens=90, output_tokens=10, usd=0.01, searches=3, pages=4)
-    answer = Answer(
-        topic="q",
-        status="complete" if text else "insufficient",
-        claims=made if text else (),
-        usage=usage.model_copy(update={"seconds": 1.5, **more.pop("usage", {})}),
-    )
+    usage = usage.model_copy(update={"seconds": 1.5, **more.pop("usage", {})})
+    said: Any = {"status": "complete", "claims": made} if text else {"status": "insufficient"}
+    answer = Answer(topic="q", usage=usage, **said)
+    trial = Trial(prompt="q", arm="a", text=text, answer=answer, **more)
     asked = EvaluationQuestion(prompt="q", answers=answers, gold=("g1", "g2"))
-    return TrialRow(
-        asked, Trial(prompt="q", arm="a", answer=answer, text=text, **more), label, sound
-    )
+    return TrialRow(asked, trial, label, sound)
 
 
 HAND = [
@@ -149,10 +137,8 @@ def test_figures_by_hand() -> None:
     assert told["citation_precision_judged"]["value"] == 0.5  # 1 of 1 and 0 of 1 were judged
     assert (told["seconds"], told["usd"], told["tokens"]) == (7.5, 0.05, 500)
     assert (told["llm_calls"], told["searches"], told["pages"]) == (10, 15, 20)
-
-
-def test_an_unknown_price_makes_no_sum() -> None:
-    assert summarize_trials([*HAND, row("x", ("x",), "right", usage={"usd": None})])["usd"] is None
+    unpriced = row("x", ("x",), "right", usage={"usd": None})
+    assert summarize_trials([*HAND, unpriced])["usd"] is None, "an unknown price makes no sum"
 
 
 def test_differences_are_paired_by_question() -> None:
@@ -161,8 +147,6 @@ def test_differences_are_paired_by_question() -> None:
     assert (told["arm"], told["less"], told["n"]) == ("a", "b", 5)
     assert told["accuracy"]["value"] == 0.2 and told["tokens_a_question"]["value"] == 0
 
-
-# --- the door, offline -------------------------------------------------------------------------
 
 DEMO = [
     {"prompt": "Who won the 2022 FIFA World Cup?", "answer": "Argentina"},
@@ -189,10 +173,7 @@ def test_offline_end_to_end_and_again(evaluate: Evaluate, tmp_path: Path) -> Non
     assert len(kept) == 6
     _, again = evaluate(DEMO, "--offline")
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    timed = {"wall_seconds"}
-    assert {k: v for k, v in again.items() if k not in timed} == {
-        k: v for k, v in told.items() if k not in timed
-    }
+    assert again | {"wall_seconds": 0} == told | {"wall_seconds": 0}
 
 
 def test_a_folder_of_other_settings_is_not_gone_on_with(evaluate: Evaluate) -> None:
@@ -208,8 +189,6 @@ def test_strategies_stand_side_by_side(evaluate: Evaluate) -> None:
     (apart,) = told["differences"]
     assert (apart["arm"], apart["less"], apart["n"]) == ("slots, quick", "loop, quick", 3)
 
-
-# --- with a model ------------------------------------------------------------------------------
 
 TOPIC = "In which year did the old ferry company Velmora Lines open its first harbour?"
 FERRY = "Velmora Lines opened its first harbour in 1931. It had nine ships."
@@ -238,9 +217,7 @@ def ferry(services: Services, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     return services
 
 
-def test_baselines_stand_beside_and_a_crash_costs_one_question(
-    ferry: Services, evaluate: Evaluate
-) -> None:
+def test_baselines_stand_beside_and_a_crash_costs_one(ferry: Services, evaluate: Evaluate) -> None:
     status, told = evaluate(ROWS, "--concurrency", "1")
     assert status == 0 and (told["n"], told["failed"], told["answered"]) == (2, 1, 1)
     assert told["accuracy"]["value"] == 0.5 and told["arms"]["closed_book"]["wrong"] == 1
@@ -255,9 +232,6 @@ def test_baselines_stand_beside_and_a_crash_costs_one_question(
 
 
 def test_the_single_search_may_show_as_many_tokens_as_ours_spent() -> None:
-    from agent.evaluate.arms import Arm, settings_at_equal_tokens
-    from agent.settings import Settings
-
     arm = Arm(name="s", settings=Settings(baseline="single_search", evidence_tokens=3000))
     assert settings_at_equal_tokens(arm, 9000).evidence_tokens == 9000
     assert settings_at_equal_tokens(arm, 10).evidence_tokens == 3000
@@ -265,11 +239,8 @@ def test_the_single_search_may_show_as_many_tokens_as_ours_spent() -> None:
 
 
 @pytest.mark.slow
-def test_a_question_that_failed_is_asked_again_and_no_other(
-    ferry: Services, evaluate: Evaluate
-) -> None:
+def test_only_a_question_that_failed_is_asked_again(ferry: Services, evaluate: Evaluate) -> None:
     rows = [{"prompt": TOPIC, "answer": "1931"}, {"prompt": f"Again: {TOPIC}", "answer": "1931"}]
-    ferry.fault = lambda: None
     hits = ferry.default_hits
     ferry.hits = lambda query: Raw(500, "down") if query.startswith("Again") else hits
     think = ferry.think
@@ -303,27 +274,18 @@ def test_a_model_judges_and_its_agreement_is_told(ferry: Services, evaluate: Eva
 
 
 def test_the_rules_agree_with_the_sample_as_far_as_they_can() -> None:
-    """They know no other spelling, cannot see a denial, and take words for an abstention."""
     rows = load_sample(SAMPLE_FILE)
     assert {row.label for row in rows} == {"right", "wrong", "abstained"} and len(rows) == 40
     told = measure_agreement(rows, None)
     assert told and told["value"] == 18 / 40 and told["interval"] == [0.3, 0.6]
 
 
-# --- contamination -----------------------------------------------------------------------------
-
-
-def test_pages_that_carry_the_set_are_kept_away_and_told(
-    ferry: Services, evaluate: Evaluate
-) -> None:
+def test_pages_that_carry_the_set_are_kept_away(ferry: Services, evaluate: Evaluate) -> None:
     other = "Which of the nine ships of Velmora Lines was the first to sink?"
-    ferry.pages = {
-        "copy": f"Q: {TOPIC} A: 1931. Q: {other} A: The Gull.",
-        "leak": "A dump of answers, canary 9f3c-77, first harbour in 1931.",
-        "set.json": FERRY,
-        "ferry": FERRY,
-    }
-    ferry.default_hits = ["copy", "leak", "set.json", "ferry"]
+    leak = "A dump of answers, canary 9f3c-77, first harbour in 1931."
+    copy = f"Q: {TOPIC} A: 1931. Q: {other} A: The Gull."
+    ferry.pages = {"copy": copy, "leak": leak, "set.json": FERRY, "ferry": FERRY}
+    ferry.default_hits = [*ferry.pages]
     rows = [{"prompt": TOPIC, "answer": "1931"}, {"prompt": other, "answer": "The Gull"}]
     _, told = evaluate(rows, "--limit", "1", "--canary", "9F3C-77", "--no-baselines")
     blocked = {row["url"].rpartition("/")[2]: row["reason"] for row in told["blocked"]}
@@ -363,9 +325,6 @@ def test_the_documents_of_a_corpus_may_ask_and_answer(evaluate: Evaluate, tmp_pa
     assert told["blocked"] == [] and told["answered"] == 1
 
 
-# --- how results look --------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_results_are_kept_as_json_and_markdown(evaluate: Evaluate, tmp_path: Path) -> None:
     _, told = evaluate(DEMO, "--offline", "--strategy", "slots,loop")
@@ -377,8 +336,6 @@ def test_results_are_kept_as_json_and_markdown(evaluate: Evaluate, tmp_path: Pat
 
 
 def test_a_page_of_results_is_inert_to_what_others_wrote() -> None:
-    from agent.evaluate.markdown import render_results
-
     hostile = {"url": "https://x.org/|<script>", "reason": "[a](b)", "arm": "slots"}
     told = {**summarize_trials(HAND), "judged_by": {"model": None, "rule": "r", "agreement": None}}
     arms = {"slots": summarize_trials(HAND)}
@@ -386,15 +343,14 @@ def test_a_page_of_results_is_inert_to_what_others_wrote() -> None:
     assert "\\|\\<script\\>" in page and "\\[a\\](b)" in page and "# \\# t" in page
 
 
-def test_what_cannot_be_written_is_told_before_anything_is_asked(
+def test_what_cannot_be_written_is_told(
     ferry: Services, evaluate: Evaluate, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
     out = tmp_path / "file/out.json"
     status, told = evaluate(ROWS, "--predictions", str(out))
-    assert (
-        status == 2 and "cannot be written" in told["error"]["message"] and not ferry.model_requests
-    )
+    assert status == 2 and "cannot be written" in told["error"]["message"]
+    assert not ferry.model_requests
     (tmp_path / "kept/arms.json").write_text("{", encoding="utf-8")
     status, told = evaluate(ROWS)
     assert status == 2 and "cannot be read" in told["error"]["message"]

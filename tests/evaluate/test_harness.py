@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pytest
 
-from evals import extractive
 from evals.harness import (
     NAMES,
     Bench,
@@ -30,19 +29,14 @@ from evals.harness import (
 
 
 class Outcome(NamedTuple):
-    """The result of a question."""
-
     kind: str
     side: str
     right: bool | None
     state: str = "complete"
 
 
-OUTCOMES = (
-    Outcome("a", "report", True),
-    Outcome("b", "report", False, "partial"),
-    Outcome("a", "report", None),
-)
+BOTH = (Outcome("a", "report", True), Outcome("b", "report", False, "partial"))
+OUTCOMES = (*BOTH, Outcome("a", "report", None))
 
 
 def test_a_table_has_a_row_for_each_key_and_all_of_them() -> None:
@@ -94,23 +88,11 @@ def _ask(question: int, bench: Bench) -> Iterator[Outcome]:
 
 
 def test_questions_are_measured_side_by_side_in_their_order(tmp_path: Path) -> None:
-    evaluation = Evaluation(
-        "T",
-        lambda _: range(40),
-        _ask,
-        (Table({"kind": "kind"}, {"n": size}),),
-        prepare=lambda _, bench: (bench.work / "shared").write_text("tune") and None,
-    )
+    def prepare(_: Path, bench: Bench) -> None:
+        (bench.work / "shared").write_text("tune")
+
+    table = Table({"kind": "kind"}, {"n": size})
+    evaluation = Evaluation("T", lambda _: range(40), _ask, (table,), prepare=prepare)
     made = measure(evaluation, tmp_path, tmp_path)
     assert [one.kind for one in made] == ["0", "1"] * 20 and made[0].side == "tune"
     assert len(measure(evaluation, tmp_path, tmp_path, 7)) == 7
-
-
-@pytest.mark.slow
-def test_answers_of_an_evaluation_are_the_same_again(data: Path, tmp_path: Path) -> None:
-    first, again = (
-        measure(extractive.EVALUATION, data, folder, 6)
-        for name in ("first", "again")
-        if not (folder := tmp_path / name).mkdir()
-    )
-    assert first == again and any(one.right for one in first)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import random
 from math import comb
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agent.evaluate.metrics import (
     MetricValue,
@@ -19,7 +17,6 @@ from agent.evaluate.metrics import (
     exact_match,
     is_right,
     token_f1,
-    tokenize,
 )
 
 
@@ -44,9 +41,7 @@ from agent.evaluate.metrics import (
         ("x", [], 0, 0, 0),
     ],
 )
-def test_measures_by_hand(
-    text: str, golds: list[str], same: float, overlap: float, held: float
-) -> None:
+def test_measures_by_hand(text: str, golds: list[str], same: Any, overlap: Any, held: Any) -> None:
     assert exact_match(text, golds) == same
     assert token_f1(text, golds) == pytest.approx(overlap)
     assert contains_gold(text, golds) == held
@@ -55,20 +50,6 @@ def test_measures_by_hand(
 def test_yes_and_no_are_right_only_as_the_first_word() -> None:
     assert is_right("Yes, both are.", ["yes"]) and not is_right("No, not yes.", ["yes"])
     assert not is_right("", ["yes"]) and is_right("It was Ulm [1].", ["Ulm"])
-
-
-@given(st.text(max_size=60), st.text(max_size=20))
-def test_any_texts(text: str, gold: str) -> None:
-    assert exact_match(text, [gold]) <= token_f1(text, [gold]) + 1e-9 or tokenize(text) == []
-    assert 0 <= token_f1(text, [gold]) <= 1 and token_f1(text, [gold]) == pytest.approx(
-        token_f1(gold, [text])
-    )
-
-
-def test_a_ratio_of_sums_by_hand() -> None:
-    figure = estimate_ratio([(1, 2), (3, 3), (0, 0), (0, 1)])  # 4 of 6; one question has no claims
-    assert figure.value == round(4 / 6, 4) and figure.interval and figure.interval[0] == 0
-    assert estimate_ratio([(0, 0)]).value is None and estimate_ratio([]).interval is None
 
 
 def test_an_interval_is_that_of_the_binomial_distribution() -> None:
@@ -83,33 +64,18 @@ def test_an_interval_is_that_of_the_binomial_distribution() -> None:
     assert figure.interval == pytest.approx(ends, abs=0.0101)
 
 
-def test_an_interval_covers_the_truth_as_often_as_it_says() -> None:
-    """300 sets of 40 normal values with mean 0: 95% of the intervals hold 0, give or take 4%."""
-    draw = random.Random(5)
-    sets = [[draw.gauss(0, 1) for _ in range(40)] for _ in range(300)]
-    found = [estimate_mean(values, resamples=200).interval or (1, 1) for values in sets]
-    assert 0.91 <= sum(low <= 0 <= high for low, high in found) / 300 <= 0.985
-    width = sum(high - low for low, high in found) / 300
-    assert width == pytest.approx(2 * 1.96 / 40**0.5, rel=0.06)
-
-
-def test_none_or_all_of_n_is_no_certainty() -> None:
-    assert estimate_mean([1.0] * 20).interval == (
-        0.8316,
-        1.0,
-    )  # Clopper and Pearson: 0.025 ** (1/20)
-    assert estimate_mean([0.0] * 20).interval == (0.0, 0.1684)
-    assert estimate_ratio([(2, 2), (3, 3)]).interval == (
-        0.1581,
-        1.0,
-    )  # two questions, not five claims
-
-
-def test_questions_that_are_alike_have_no_interval() -> None:
-    """A bootstrap would give one of no width: 0.4 of a single question, told as certain."""
+def test_none_or_all_of_n_is_no_certainty_and_what_is_alike_has_no_interval() -> None:
+    figure = estimate_ratio([(1, 2), (3, 3), (0, 0), (0, 1)])  # 4 of 6; one question has no claims
+    assert figure.value == round(4 / 6, 4) and figure.interval and figure.interval[0] == 0
+    assert estimate_ratio([(0, 0)]).value is None and estimate_ratio([]).interval is None
     assert estimate_mean([0.4]).interval is estimate_mean([0.4] * 9).interval is None
     assert estimate_ratio([(1, 3), (2, 6)]).interval is None
     assert estimate_difference([1.0] * 5, [0.0] * 5) == MetricValue(value=1.0, interval=None)
+    of_twenty = (0.8316, 1.0)  # Clopper and Pearson: 0.025 ** (1/20)
+    assert estimate_mean([1.0] * 20).interval == of_twenty
+    assert estimate_mean([0.0] * 20).interval == (0.0, 0.1684)
+    of_two = (0.1581, 1.0)  # questions, not of five claims
+    assert estimate_ratio([(2, 2), (3, 3)]).interval == of_two
 
 
 def test_paired_differences_see_what_unpaired_ones_do_not() -> None:
@@ -119,15 +85,8 @@ def test_paired_differences_see_what_unpaired_ones_do_not() -> None:
     assert apart.value == 0.1 and apart.interval and apart.interval[0] > 0
     mine, other = estimate_mean(ours).interval, estimate_mean(theirs).interval
     assert mine and other and mine[0] < other[1]  # the two intervals overlap
-    assert (
-        estimate_difference(ours, ours).interval is None
-        and estimate_difference([], []).value is None
-    )
-
-
-def test_figures_are_the_same_each_time() -> None:
-    values = [0.0, 1.0, 1.0, 0.3, 0.9]
-    assert estimate_mean(values) == estimate_mean(values)
+    assert estimate_difference(ours, ours).interval is None
+    assert estimate_difference([], []).value is None
 
 
 def test_agreement_beyond_chance_by_hand() -> None:

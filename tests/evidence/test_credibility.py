@@ -18,7 +18,7 @@ from agent.evidence.credibility import (
     rate_credibility,
 )
 from agent.state import Hit
-from evals.credibility import RatedDomain, auc, half, load, measure
+from evals.credibility import auc, load, measure
 from evals.harness import Bench
 
 ROOT = Path(__file__).parents[2]
@@ -34,24 +34,16 @@ def domain(url: str) -> float:
     ("url", "score"),
     [
         ("https://www.mit.edu/a", 0.9),
-        ("https://www.ox.ac.uk/", 0.9),
-        ("https://data.gov.au/", 0.9),
-        ("https://www.uni-heidelberg.de/", 0.9),
         ("https://www.nature.com/articles/x", 0.9),
         ("https://en.wikipedia.org/wiki/X", 0.8),
         ("https://EN.WIKIPEDIA.ORG./wiki/X", 0.8),
         ("https://www.bbc.co.uk/news", 0.8),
         ("https://notwikipedia.org/", 0.7),
         ("https://someblog.com/", 0.4),
-        ("https://education.com/", 0.4),
         ("https://nature.com.evil.io/", 0.4),
         ("https://bbc.co.uk@evil.io/", 0.4),
         ("https://evil.io\\@bbc.co.uk/", 0.4),
-        ("https://old.reddit.com/r/x", 0.3),
         ("https://someone.wordpress.com/", 0.3),
-        ("https://someone.blogspot.de/", 0.3),
-        ("https://www.amazon.com.br/x", 0.3),
-        ("https://starwars.fandom.com/wiki/X", 0.3),
         ("https://ijxyz.org/vol1", 0.3),
         ("https://cheap-news.top/", 0.3),
         ("https://www.theonion.com/x", 0.1),
@@ -63,18 +55,23 @@ def test_domains_count_by_suffix_then_by_their_look(url: str, score: float) -> N
     assert domain(url) == score
 
 
-@pytest.mark.parametrize("url", ["file:///home/me/notes.md", "notes.md", "corpus:3", ""])
-def test_a_document_without_a_host_is_your_own(url: str) -> None:
-    found = rate_credibility(QUESTION, Hit(url=url), 2026)
-    assert (found.domain, found.reason) == (0.4, "a document of your own")
-
-
 @pytest.mark.parametrize(
-    "url", ["http://[", "https://[::1/x", "http://a]b/", "https:///x", f"http://{'a.' * 9999}edu/"]
+    ("url", "reason"),
+    [
+        *(
+            (url, "a document of your own")
+            for url in ("file:///me/notes.md", "notes.md", "corpus:3", "")
+        ),
+        *(
+            (url, "a general site")
+            for url in ("http://[", "https://[::1/x", "http://a]b/", "https:///x")
+        ),
+        (f"http://{'a.' * 9999}edu/", "a general site"),
+    ],
 )
-def test_no_address_is_a_general_site(url: str) -> None:
+def test_what_has_no_host_is_a_document_or_a_general_site(url: str, reason: str) -> None:
     found = rate_credibility(QUESTION, Hit(url=url), 2026)
-    assert (found.domain, found.reason) == (0.4, "a general site")
+    assert (found.domain, found.reason) == (0.4, reason)
 
 
 def test_the_formula() -> None:
@@ -90,11 +87,8 @@ def test_the_formula() -> None:
         ("https://www.bbc.co.uk/news", "bbc.co.uk"),
         ("https://news.bbc.co.uk/", "bbc.co.uk"),
         ("https://de.wikipedia.org/wiki/X", "wikipedia.org"),
-        ("https://m.example.com/", "example.com"),
         ("https://ann.wordpress.com/x", "ann.wordpress.com"),
-        ("https://ann.github.io/x", "ann.github.io"),
         ("https://a.municipio.gob.mx/", "municipio.gob.mx"),
-        ("https://www.city.kobe.jp/", "city.kobe.jp"),
         ("https://intranet/x", "intranet"),
         ("http://127.0.0.1:80/x", ""),
         ("http://[::1]/x", ""),
@@ -106,11 +100,6 @@ def test_subdomains_have_one_owner_where_not_everybody_may_have_one(url: str, ow
     assert host_owner(url) == owner
 
 
-def test_relevance_of_chinese_is_by_bigrams() -> None:
-    hit = Hit(url="https://a.com/", title="2022年世界杯冠军是阿根廷")
-    assert rate_credibility("谁赢得了2022年世界杯", hit, 2026).relevance > 0.3
-
-
 URLS = st.text() | st.text("htp:/[]@\\.eduorg-%#?1", max_size=40).map("http://".__add__)
 
 
@@ -120,21 +109,15 @@ def test_scores_stay_between_0_and_1(question: str, hit: Hit) -> None:
     assert 0 <= found.score <= 1 and found.reason
 
 
-# --- the threshold -----------------------------------------------------------------------------
-
-
 def scored(*scores: float) -> list[tuple[str, Credibility]]:
     """Pairs named a, b, c with these scores."""
     parts = {"domain": 0.4, "relevance": 0.0, "recency": 0.0, "reason": "a general site"}
     return [(chr(97 + i), Credibility(score=score, **parts)) for i, score in enumerate(scores)]
 
 
-def test_a_threshold_blocks_at_or_below_and_keeps_the_order() -> None:
+def test_a_threshold_never_leaves_nothing_and_says_so() -> None:
     blocked, note = find_blocked(scored(0.5, 0.9, 0.2, 0.51), Blocking("source-design", 0.5))
     assert (list(blocked.items()), note) == ([("a", 0.5), ("c", 0.2)], "")
-
-
-def test_a_threshold_never_leaves_nothing_and_says_so() -> None:
     found = scored(0.1, 0.4, 0.2, 0.5, 0.4)
     blocked, note = find_blocked(found, Blocking("source-design", 0.5))
     assert list(blocked.items()) == [("a", 0.1), ("c", 0.2)]
@@ -151,14 +134,8 @@ def test_a_report_blocks_by_the_host_alone_or_as_specified() -> None:
     assert set(find_blocked(found, Blocking("host", 0.4))[0]) == set(urls[:2])
 
 
-def test_nothing_given_is_nothing_blocked() -> None:
-    assert find_blocked([], Blocking("source-design", 0.5)) == ({}, "")
-
-
 @given(st.lists(st.floats(0, 1)), st.floats(0, 1))
-def test_what_passes_is_never_worse_than_what_is_blocked(
-    scores: list[float], threshold: float
-) -> None:
+def test_what_passes_is_never_worse_than_the_rest(scores: list[float], threshold: float) -> None:
     given_scores = scored(*scores)
     blocked, note = find_blocked(given_scores, Blocking("source-design", threshold))
     passed = [one.score for name, one in given_scores if name not in blocked]
@@ -166,9 +143,6 @@ def test_what_passes_is_never_worse_than_what_is_blocked(
     assert blocked == {name: one.score for name, one in given_scores if name in blocked}
     assert all(score <= min(passed) for score in blocked.values())
     assert bool(note) == (bool(scores) and max(scores) <= threshold)
-
-
-# --- the data file, and what is measured with it -----------------------------------------------
 
 
 def test_every_host_is_named_once_and_can_be_matched() -> None:
@@ -188,27 +162,6 @@ def test_every_listed_host_gets_the_score_of_its_class() -> None:
     for row in DOMAINS.values():
         for host in row.get("hosts", "").split():
             assert domain(f"https://www.{host}/a") == row["score"], host
-
-
-def test_the_auc_counts_ties_half() -> None:
-    rows = [
-        RatedDomain("a", True),
-        RatedDomain("b", False),
-        RatedDomain("c", True),
-        RatedDomain("d", False),
-    ]
-    scores = {"a": 0.9, "b": 0.4, "c": 0.4, "d": 0.3}
-
-    def score(row: RatedDomain) -> float:
-        return scores[row.domain]
-
-    assert auc(rows, score) == (1 + 1 + 0.5 + 1) / 4
-    assert auc(rows[:1], score) == 0.5
-
-
-def test_a_domain_stays_in_its_half() -> None:
-    halves = [half(f"site{i}.com") for i in range(400)]
-    assert 150 < halves.count("tune") < 250 and half("site0.com") == halves[0]
 
 
 @pytest.mark.parametrize("name", ["perennial", "citeunseen"])

@@ -44,29 +44,23 @@ def cut(text: str) -> list[str]:
         ("Mr. Smith met Dr. Who at 5 p.m. in the U.S. capital.", None),
         ("It cost $3.50. Then 4.5 more.", ["It cost $3.50.", "Then 4.5 more."]),
         ("He said “Stop!” She left.", ["He said “Stop!”", "She left."]),
-        ("阿根廷夺冠。梅西进了两球！你知道吗？", ["阿根廷夺冠。", "梅西进了两球！", "你知道吗？"]),
-        ("Am 5. Mai kam er, d.h. spät. Dann ging er.", None),
-        ("فازت الأرجنتين. من سجل؟ ميسي.", ["فازت الأرجنتين.", "من سجل؟", "ميسي."]),
-        (
-            "Born c. 1850, see Fig. 3. Gov. Lee died.",
-            ["Born c. 1850, see Fig. 3.", "Gov. Lee died."],
-        ),
+        ("Im 19. Jh., ca. 1850, begann es. Gut.", ["Im 19. Jh., ca. 1850, begann es.", "Gut."]),
+        ("Am 3. Oktober 1990 kam Dr. Weiß, z. B. u. a. zu Ludwig XIV.", None),
+        ("Die Fa. Müller GmbH (gegr. 1901) u. Co. zahlte 3.500 Euro.", None),
+        ("彼は「行く。来る。」と言った。はい。", ["彼は「行く。来る。」と言った。", "はい。"]),
+        ("他问：“谁？你吗？”他走了。", ["他问：“谁？你吗？”", "他走了。"]),
+        ("价格是3.5元。第2名是他；第3名是她。", ["价格是3.5元。", "第2名是他；第3名是她。"]),
+        ("هل فاز الفريق؟ نعم، فاز! انتهى.", ["هل فاز الفريق؟", "نعم، فاز!", "انتهى."]),
+        ("قال د. أحمد إنه فاز. ثم ذهب.", ["قال د. أحمد إنه فاز.", "ثم ذهب."]),
+        ("See Fig. 3, c. 1850. Gov. Lee died.", ["See Fig. 3, c. 1850.", "Gov. Lee died."]),
         ('"I came. I saw," he said. So.', ['"I came. I saw," he said.', "So."]),
-        (
-            "“I came. I saw.” And an open “one. Then.",
-            ["“I came. I saw.”", "And an open “one.", "Then."],
-        ),
+        ("“I came. I saw.” An open “one. Then.", ["“I came. I saw.”", "An open “one.", "Then."]),
         ("1. Paper\n2. Boots. More", ["1. Paper", "2. Boots.", "More"]),
-        ("A heading\nA line without a stop", ["A heading", "A line without a stop"]),
-        ("Brehme 85' (pen.) | Report", ["Brehme 85' (pen.) | Report"]),
         ("", []),
     ],
 )
 def test_sentences(text: str, expected: list[str] | None) -> None:
-    found = cut(text)
-    if expected is not None:
-        assert found == expected
-    assert "".join("".join(found).split()) == "".join(text.split())
+    assert cut(text) == ([text] if expected is None else expected)
 
 
 @given(st.text())
@@ -76,10 +70,7 @@ def test_sentences_and_passages_lose_nothing_and_overlap_nowhere(text: str) -> N
         assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
         covered = "".join(text[start:end] for start, end in spans)
         assert "".join(covered.split()) == "".join(text.split())
-
-
-@given(st.text(max_size=2000))
-def test_passages_are_short(text: str) -> None:
+    assert 0 <= estimate_tokens(text) <= len(text)
     assert all(end - start <= 80 for start, end in split_passages(text, 40))
 
 
@@ -105,14 +96,15 @@ def test_select_keeps_to_its_budget_and_starves_no_source() -> None:
     assert [e.source for e in excerpts] == [1, 2]
     assert estimate_tokens(render_sources(excerpts)) < 400
     assert select_passages([], "x", 100) == ()
+    told, weak = source("Argentina won the cup in 2022.", 1), source("A cup of tea is drunk.", 2)
+    asked = "Which country won the cup in 2022, Argentina or France?"
+    assert [e.source for e in select_passages([told, weak], asked, 500)] == [1, 2]
+    assert [e.source for e in select_passages([told, weak], asked, 500, least_share=0.5)] == [1]
 
 
 def test_a_passage_is_shown_that_fits_one_of_several_queries() -> None:
-    """Though others fit the topic; equal queries count once."""
     filler = "Velmora Works makes pumps, and the works of Velmora were founded long ago. "
-    page = source(
-        f"{filler * 20}\n{'Cats sleep. ' * 60}\n## Life\nAda Lindqvist grew up in Uppsala."
-    )
+    page = source(f"{filler * 20}\n{'Cats sleep. ' * 60}\n## Life\nAda Lindqvist lived in Uppsala.")
     topic = "Which founder of Velmora Works makes pumps?"
     queries = [topic, topic, "Ada Lindqvist birthplace", "Where did Ada Lindqvist grow up?"]
     [alone] = select_passages([page], topic, 450)
@@ -163,7 +155,10 @@ def test_anchor_undoes_the_escapes_of_show() -> None:
     assert found and found.text == "R&D at <Foo>" and found.match == "exact"
 
 
-@given(st.text(), st.text(min_size=1))
+MANY = st.text(st.sampled_from("aß1. „“؟،。！”x\u0640\u064e\u200f\u0301ف来 \n-–"), max_size=60)
+
+
+@given(st.text() | MANY, st.text(min_size=1) | MANY)
 def test_a_quote_is_always_the_pages_own_text(text: str, quote: str) -> None:
     found = anchor_quote(quote, source(text))
     if found:
@@ -188,25 +183,13 @@ def test_what_another_source_said_is_not_shown_again() -> None:
     more = f"{text} The crowd numbered 88,966."
     sources = [source(text, 1), source(text.upper(), 2), source(more, 3)]
     shown = select_passages(sources, "Who won the cup, and in which crowd?", 500)
-    assert [(e.source, e.same, bool(e.passages)) for e in shown] == [
-        (1, 3, False),
-        (2, 3, False),
-        (3, None, True),
-    ]
-    assert '<source id="2"' in render_sources(
-        shown
-    ) and 'same_text_as="3"></source>' in render_sources(shown)
+    assert [(e.same, bool(e.passages)) for e in shown] == [(3, False), (3, False), (None, True)]
+    rendered = render_sources(shown)
+    assert '<source id="2"' in rendered and 'same_text_as="3"></source>' in rendered
     altered = [source(text, 1), source(text.replace("Argentina", "France"), 2)]
     assert [e.same for e in select_passages(altered, "Who won the cup?", 500)] == [None, None]
     short = [source("Argentina won.", 1), source("Argentina won.", 2)]
     assert [e.same for e in select_passages(short, "Who won the cup?", 500)] == [None, None]
-
-
-def test_passages_far_below_the_best_are_left_out_where_that_is_asked() -> None:
-    told, weak = source("Argentina won the cup in 2022.", 1), source("A cup of tea is drunk.", 2)
-    asked = "Which country won the cup in 2022, Argentina or France?"
-    assert [e.source for e in select_passages([told, weak], asked, 500)] == [1, 2]
-    assert [e.source for e in select_passages([told, weak], asked, 500, least_share=0.5)] == [1]
 
 
 def test_a_prompt_shows_a_sources_host_and_of_a_file_its_name_alone() -> None:

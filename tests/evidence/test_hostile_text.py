@@ -14,9 +14,6 @@ from agent.checking.rules import QuotePlace, decide_verdict
 from agent.errors import UsageError
 from agent.evidence import (
     closest_sentences,
-    content_words,
-    estimate_tokens,
-    fold_with_offsets,
     select_passages,
     split_sentences,
 )
@@ -40,26 +37,18 @@ from agent.evidence.ranking import (
 from agent.evidence.sentences import DENSE, LEAST_BORDERS, LONGEST
 from agent.slots.data import schema_faults
 from agent.slots.forms import holds_value, to_typed
-from agent.slots.grounding import ground_rows
 from agent.slots.patterns import compile_pattern, has_match
-from agent.slots.rows import NamedNumber, SlotValue, named_numbers
 from agent.slots.schema import slots_of
-from agent.state import Draft, Page, Source
+from agent.state import Draft
 from benchmarks.hostile import readers
 from benchmarks.hostile_runs import run_shape
 from benchmarks.hostile_shapes import SHAPES
+from tests.evidence.test_evidence import source
 from tests.support.typed_slots import object_schema
 
 SIZE = 3_000  # characters
 SLOW_PATTERN = ".*" * 12 + "X"
 READERS = readers()
-
-
-def _source(text: str, n: int = 1) -> Source:
-    page = Page.from_text(f"https://example.org/{n}", "A title", text, "2026-01-01T00:00:00Z")
-    return Source.model_validate(
-        {"n": n, "page": page, "hit": {"url": page.url, "title": page.title}}
-    )
 
 
 @pytest.mark.slow
@@ -71,11 +60,12 @@ def test_no_function_hangs_or_raises_for_a_hostile_shape(shape: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", ["a. ", "lines", "dots", "letters", "quoted stops", "Chinese"])
+@pytest.mark.parametrize("shape", ["a. ", "lines", "dots", "quoted stops", "Chinese"])
 def test_sentences_of_a_long_text_are_bounded_and_cover_it(shape: str) -> None:
     text = SHAPES[shape](300_000)
     spans = split_sentences(text)
     assert all(0 < end - start <= LONGEST for start, end in spans)
+    assert len(spans) <= max(LEAST_BORDERS, len(text) // DENSE) + len(text) // LONGEST + 1
     shown = "".join(text[start:end] for start, end in spans)
     assert "".join(shown.split()) == "".join(text.split())
 
@@ -84,21 +74,9 @@ def test_sentences_of_a_long_text_are_bounded_and_cover_it(shape: str) -> None:
 def test_a_quote_behind_hostile_text_keeps_its_offsets(shape: str) -> None:
     said = "The Bridge was  opened in 1904."
     text = f"{SHAPES[shape](20_000)}\n{said}\nAnd more."
-    quote = anchor_quote("the bridge was opened in 1904", _source(text))
+    quote = anchor_quote("the bridge was opened in 1904", source(text))
     assert quote is not None and text[quote.start : quote.end] == quote.text
     assert quote.text == said.rstrip(".")
-
-
-@given(st.text(max_size=80))
-def test_folded_characters_know_their_place(text: str) -> None:
-    folded, origin = fold_with_offsets(text)
-    assert len(folded) == len(origin) and list(origin) == sorted(origin)
-    assert all(
-        fold_with_offsets(text[i])[0].strip()
-        or char == " "
-        or char in fold_with_offsets("x" + text[i])[0]
-        for char, i in zip(folded, origin, strict=True)
-    )
 
 
 @given(st.text(alphabet="1234567890,.$€ 万元一二个mk+-−\u00a0e", max_size=400))
@@ -109,33 +87,20 @@ def test_numbers_are_read_or_left_out(text: str) -> None:
     assert all(found in text for found in (*find_numbers(text), *find_amounts(text)))
 
 
-@pytest.mark.parametrize(
-    "digits", ["9" * 310, "9" * 5000, "1" + ",000" * 200, "1e999", "inf", "nan"]
-)
-def test_a_number_that_no_float_holds_fills_no_slot(digits: str) -> None:
+@pytest.mark.parametrize("many", ["9" * 310, "9" * 5000, "1" + ",000" * 200, "1e999", "inf", "nan"])
+def test_a_number_that_no_float_holds_fills_no_slot(many: str) -> None:
     for kind in ("integer", "number"):
         (slot,) = slots_of(object_schema(count={"type": kind}))
-        assert to_typed(digits, slot) is None
-    assert not holds_value(f"It is {digits} metres.", 7, digits)
-    assert holds_value(f"It is {digits} and 7 metres.", 7)
-
-
-@given(st.text(alphabet="ab é\n\t中1.,", max_size=60))
-def test_tokens_do_not_depend_on_where_words_stand(text: str) -> None:
-    assert 0 <= estimate_tokens(text) <= len(text)
+        assert to_typed(many, slot) is None
+    assert not holds_value(f"It is {many} metres.", 7, many)
+    assert holds_value(f"It is {many} and 7 metres.", 7)
 
 
 def test_only_the_longest_sources_are_cut_for_ranking() -> None:
-    assert ranked_length([_source("a b. " * 1000, n) for n in range(1, 20)]) == MOST_OF_PAGE
-    assert ranked_length([_source("a" * 1_000_000)]) == MOST_OF_PAGE
-    long = [_source("a" * 1_000_000, n) for n in range(1, 5)]
-    assert ranked_length([*long, _source("a", 9)]) == (MOST_RANKED - 1) // 4
-
-
-def test_an_honest_sentence_is_shown_beside_a_hostile_page() -> None:
-    page = _source("The bridge was opened in 1904. " + SHAPES["Chinese stops"](50_000))
-    (shown,) = select_passages([page], "When was the bridge opened?", 2000)
-    assert "opened in 1904" in shown.passages[0]
+    assert ranked_length([source("a b. " * 1000, n) for n in range(1, 20)]) == MOST_OF_PAGE
+    assert ranked_length([source("a" * 1_000_000)]) == MOST_OF_PAGE
+    long = [source("a" * 1_000_000, n) for n in range(1, 5)]
+    assert ranked_length([*long, source("a", 9)]) == (MOST_RANKED - 1) // 4
 
 
 @pytest.mark.parametrize("shape", ["dots", "lines", "Chinese", "sentences", "blank lines"])
@@ -148,13 +113,9 @@ def test_what_is_ranked_of_a_long_page_holds_what_is_asked(shape: str) -> None:
     assert shape == "sentences" or said in ranked_text(text, "When was the bridge opened?", 20_000)
 
 
-def test_a_page_that_is_not_too_long_is_ranked_whole() -> None:
-    assert ranked_spans("abc", "a", 3) == [(0, 3)] and ranked_spans("", "a", 3) == [(0, 0)]
-
-
 def test_passages_of_a_long_page_are_its_own_words() -> None:
     head = "# Opening\nThe bridge was opened in 1904 by Anna Quill, who had designed it."
-    page = _source("Nothing of it. " * 30_000 + f"\n{head}\n" + "Nothing more. " * 30_000)
+    page = source("Nothing of it. " * 30_000 + f"\n{head}\n" + "Nothing more. " * 30_000)
     (shown,) = select_passages([page], "When was the bridge opened?", 500)
     assert any("opened in 1904" in passage for passage in shown.passages)
     assert all(passage in page.page.text for passage in shown.passages)
@@ -162,29 +123,10 @@ def test_passages_of_a_long_page_are_its_own_words() -> None:
     assert page.page.text[quote.start : quote.end] == quote.text and "1904" in quote.text
 
 
-def test_sentences_that_are_too_many_are_cut_by_length() -> None:
-    spans = split_sentences("a\n" * 50_000)
-    assert len(spans) <= max(LEAST_BORDERS, 100_000 // DENSE) + 100_000 // LONGEST + 1
-
-
-@pytest.mark.parametrize(
-    "text, piece", [("a" * 200_000, "a" * 5000), ("aa " * 60_000, "aa " * 999)]
-)
+@pytest.mark.parametrize("text, piece", [("a" * 200_000, "a" * 5000), ("aa " * 60_000, "aa " * 99)])
 def test_a_piece_found_again_and_again_within_words_is_given_up(text: str, piece: str) -> None:
-    assert anchor_quote(f"{piece}a", _source(text)) is None
-    assert anchor_quote("the end", _source(f"{text} the end")) is not None
-
-
-@pytest.mark.slow
-def test_many_values_of_one_long_page_are_read_at_once() -> None:
-    slot = slots_of(object_schema(name={"type": "string"}))[0]
-    page = _source("Anna Quill built it. " + SHAPES["Chinese stops"](300_000))
-    rows = [
-        SlotValue(name="name", value=f"Anna {n}", source=1, quote="Anna Quill built it.")
-        for n in range(300)
-    ]
-    statements, misfits = ground_rows(rows, [slot], [page])
-    assert not statements and not misfits
+    assert anchor_quote(f"{piece}a", source(text)) is None
+    assert anchor_quote("the end", source(f"{text} the end")) is not None
 
 
 @pytest.mark.parametrize("marks", ["\u0301\u0316" * 50_000, "\u0301" * 100_000])
@@ -201,9 +143,6 @@ def test_numbers_that_no_float_holds_are_told_apart_by_their_digits() -> None:
     assert not missing_quantities(f"It has {long} stones.", [f"It has {long} stones."])
 
 
-# --- whole runs ----------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["many", "page", "loop"])
 @pytest.mark.parametrize("shape", ["Chinese stops", "numbers beyond floats"])
@@ -213,23 +152,8 @@ def test_a_run_over_hostile_texts_has_an_answer(shape: str, way: str) -> None:
 
 def test_an_answer_of_countless_sentences_keeps_the_first() -> None:
     draft = Draft(answer=" ".join(f"Line {n} is here." for n in range(2000)))
-    answer, warnings = compose_answer(draft, [_source("nothing")])
+    answer, warnings = compose_answer(draft, [source("nothing")])
     assert len(answer.claims) == MOST_CLAIMS and warnings
-
-
-def test_names_with_minutes_are_read_as_before() -> None:
-    assert named_numbers("Messi 23', 108'; Di María 36'") == [
-        NamedNumber("Messi", "23"),
-        NamedNumber("Messi", "108"),
-        NamedNumber("Di María", "36"),
-    ]
-
-
-def test_marks_without_end_are_words_all_the_same() -> None:
-    assert content_words("bridge a" + "\u0301\u0316" * 50_000 + " opened")[0] == "bridg"
-
-
-# --- patterns of users ---------------------------------------------------------------------------
 
 
 def test_a_pattern_that_takes_exponential_time_elsewhere_is_matched() -> None:
@@ -253,14 +177,11 @@ def test_a_pattern_that_cannot_be_matched_in_bounded_time_is_refused(pattern: st
     "pattern, text, found",
     [
         (r"^\w+$", "Müller", True),
-        (r"^[\w-]+$", "Łódź-中", True),
         (r"^\d{4}-\d\d$", "2022-12", True),
         (r"^\d$", "٣", True),
         (r"^\S+\s\S+$", "a\u00a0b", True),
         (r"\u00e9$", "café", True),
         (r"^[^\u0000-\u007f]+$", "abc", False),
-        (r"^[A-Z]{3}$", "ARG", True),
-        (r"\W", "Müller", False),
         (r"a\Z", "ba", True),
         (r"", "\ud800", True),
     ],

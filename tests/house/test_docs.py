@@ -39,6 +39,8 @@ def test_env_example_names_every_variable_and_no_other() -> None:
     names = set(re.findall(r"^#? ?([A-Z][A-Z_0-9]+)=", text, re.M))
     full = {settings.full_name(name) for name in settings.ENVIRONMENT}
     assert names == full, names ^ full
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert all(line.endswith("=") for line in lines), "copied as it is, it changes no default"
 
 
 def test_documents_name_no_dead_file() -> None:
@@ -49,9 +51,7 @@ def test_documents_name_no_dead_file() -> None:
 
 
 def test_every_test_that_the_documents_name_exists() -> None:
-    text = "".join(
-        (ROOT / f"docs/{name}.md").read_text("utf-8") for name in ("decisions", "failures")
-    )
+    text = "".join((ROOT / f"docs/{n}.md").read_text("utf-8") for n in ("decisions", "failures"))
     told = set(re.findall(r"`(test_\w+)`", text))
     tests = "".join(file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
     here = set(re.findall(r"def (test_\w+)\(", tests))

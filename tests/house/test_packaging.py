@@ -3,15 +3,10 @@ of a package has a hash, and each licence is permitted."""
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import sys
-import threading
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -22,7 +17,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from agent.settings import ENVIRONMENT
+from tests.house.test_architecture import FILES, imports
 from tests.support import licences, vulnerabilities
+from tests.support.page_server import PageServer
+from tests.support.page_server import reply as http_reply
 
 ROOT = Path(__file__).parents[2]
 WHOLE = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -43,19 +41,10 @@ def declared() -> dict[str, Requirement]:
     return {canonicalize_name(one.name): one for one in wanted}
 
 
-def test_requirements_and_pyproject_name_the_same_packages() -> None:
-    assert pins("requirements.txt").keys() == declared().keys()
-
-
-def test_every_pin_lies_in_its_range() -> None:
+def test_requirements_and_pyproject_name_the_same_packages_and_pins_lie_in_their_ranges() -> None:
     pinned = pins("requirements.txt")
+    assert pinned.keys() == declared().keys()
     assert not [str(one) for name, one in declared().items() if pinned[name] not in one.specifier]
-
-
-def test_the_lock_has_every_pin() -> None:
-    lock = pins("constraints.txt").items()
-    assert pins("requirements.txt").items() <= lock
-    assert pins("requirements-dev.txt").items() <= lock
 
 
 def test_the_locks_have_every_pin_and_agree() -> None:
@@ -85,40 +74,27 @@ def test_no_set_up_installs_without_hashes() -> None:
     for file in ("Makefile", "Dockerfile"):
         text = (ROOT / file).read_text("utf-8").replace("\\\n", " ")
         installs = [line for line in text.splitlines() if re.search(r"pip\b.* install ", line)]
-        assert installs and not [
-            line for line in installs if "--require-hashes" not in line and "uv==" not in line
-        ]
+        assert installs and all("--require-hashes" in one or "uv==" in one for one in installs)
 
 
 def test_every_licence_is_permitted() -> None:
     names = [name for lock in ("dev", "docs", "fuzz") for name in licences.locked_names(lock)]
     found = {name: licences.find_licence(name) for name in names}
-    assert not {
-        name: licence for name, licence in found.items() if not licences.is_permitted(name, licence)
-    }
+    assert not [pair for pair in found.items() if not licences.is_permitted(*pair)]
 
 
 def test_the_program_itself_installs_nothing_under_the_gpl() -> None:
-    """Such a package is a tool for development at most: it is run, not linked and not shipped."""
     names = licences.locked_names("runtime")
     assert names and not [name for name in names if "GPL" in licences.find_licence(name)]
     tools = [name for name in licences.EXCEPTIONS if "GPL" in licences.find_licence(name)]
     assert all("not linked, not shipped" in licences.EXCEPTIONS[name][1] for name in tools)
 
 
-@pytest.mark.parametrize(
-    ("licence", "is_permitted"),
-    [
-        ("MIT", True),
-        ("Apache-2.0 OR GPL-3.0-only", True),
-        ("(MIT AND Zlib) OR GPL-3.0-only", True),
-        ("MIT AND GPL-3.0-only", False),
-        ("AGPL-3.0-or-later", False),
-        ("", False),
-    ],
-)
-def test_a_licence_that_asks_for_more_is_refused(licence: str, is_permitted: bool) -> None:
-    assert licences.is_permitted("any", licence) == is_permitted
+def test_a_licence_that_asks_for_more_is_refused() -> None:
+    for licence in ("MIT", "Apache-2.0 OR GPL-3.0-only", "(MIT AND Zlib) OR GPL-3.0-only"):
+        assert licences.is_permitted("any", licence)
+    for licence in ("MIT AND GPL-3.0-only", "AGPL-3.0-or-later", ""):
+        assert not licences.is_permitted("any", licence)
 
 
 def test_the_list_of_licences_is_that_of_the_locks() -> None:
@@ -127,7 +103,6 @@ def test_the_list_of_licences_is_that_of_the_locks() -> None:
 
 
 def test_a_known_vulnerability_is_told_with_its_remedy() -> None:
-    """The format is that of `pip-audit --format json`."""
     package = {"name": "flask", "version": "0.5", "vulns": []}
     report = [{"name": "other", "skip_reason": "not found"}, package]
     assert not list(vulnerabilities.describe_vulnerabilities(report))
@@ -135,21 +110,18 @@ def test_a_known_vulnerability_is_told_with_its_remedy() -> None:
     found = {"id": "PYSEC-2019-179", "fix_versions": ["1.0"], "aliases": [], "description": ""}
     told = list(vulnerabilities.describe_vulnerabilities([{**package, "vulns": [found]}]))
     assert told == ["flask 0.5: PYSEC-2019-179, fixed in 1.0. Change its pin, then `make lock`."]
+    unknown = [{"name": "flask", "skip_reason": "Dependency not found"}]
+    assert vulnerabilities.summarize(unknown, True).startswith("Skipped: ")
+    assert vulnerabilities.summarize([], False).startswith("Skipped: ")
 
 
-FAULT = {
-    "id": "PYSEC-2019-179",
-    "affected": [
-        {
-            "package": {"name": "flask", "ecosystem": "PyPI"},
-            "ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"fixed": "1.0"}]}],
-        }
-    ],
-}
+RANGE = {"type": "ECOSYSTEM", "events": [{"introduced": "0"}, {"fixed": "1.0"}]}
+AFFECTED = {"package": {"name": "flask", "ecosystem": "PyPI"}, "ranges": [RANGE]}
+FAULT = {"id": "PYSEC-2019-179", "affected": [AFFECTED]}
 
 
 @pytest.mark.parametrize(
-    ("name", "reply", "status", "told"),
+    ("name", "said", "status", "told"),
     [
         ("flask", {"vulns": [FAULT]}, 1, "flask 0.5: PYSEC-2019-179, fixed in 1.0. Change its pin"),
         ("django", {}, 0, "No known vulnerability in 1 packages."),
@@ -160,74 +132,36 @@ def test_the_audit_of_a_lock_fails_on_a_known_vulnerability(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     name: str,
-    reply: dict[str, Any] | None,
+    said: dict[str, Any] | None,
     status: int,
     told: str,
 ) -> None:
     """pip-audit itself, with a service on loopback that speaks as OSV does, or is out of order."""
     lock = tmp_path / "lock.txt"
     lock.write_text(f"{name}==0.5 --hash=sha256:{'0' * 64}\n")
-    with _serve_reply(reply) as url:
-        options = ["-s", "osv", "--osv-url", url, "--cache-dir", str(tmp_path / "cache")]
+    answer = http_reply(json.dumps(said).encode(), "503 Busy" if said is None else "200 OK")
+    with PageServer({"/v1/query": answer}) as server:
+        options = ["-s", "osv", "--osv-url", f"{server.url}/v1/query"]
+        options += ["--cache-dir", str(tmp_path / "cache")]
         assert vulnerabilities.main(options, [str(lock)]) == status
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith(told)
-
-
-@contextmanager
-def _serve_reply(reply: dict[str, Any] | None) -> Iterator[str]:
-    """The address of a service that gives each request this reply; None: status 503."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            body = json.dumps(reply).encode()
-            self.send_response(503 if reply is None else 200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1/query"
-        server.shutdown()
-
-
-def test_an_index_that_knows_nothing_is_told() -> None:
-    report = [{"name": "flask", "skip_reason": "Dependency not found"}]
-    assert vulnerabilities.summarize(report, True).startswith("Skipped: ")
-    assert vulnerabilities.summarize([], False).startswith("Skipped: ")
 
 
 def test_every_import_is_a_named_dependency() -> None:
     optional = {name for extra in PROJECT["optional-dependencies"].values() for name in extra}
     named = {*declared(), *(canonicalize_name(Requirement(one).name) for one in optional)}
     known = packages_distributions()
-    for name in _imported() - set(sys.stdlib_module_names) - {"agent", TYPES_ALONE}:
+    imported = {name.split(".")[0] for file in FILES for name in imports(file)}
+    for name in imported - set(sys.stdlib_module_names) - {"agent", TYPES_ALONE}:
         by = {canonicalize_name(one) for one in known.get(name, [name])}
         assert by & named, f"{name} is imported, but no requirement names it"
 
 
-def _imported() -> set[str]:
-    found: set[str] = set()
-    for file in (ROOT / "agent").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                found.add(node.module.split(".")[0])
-    return found
-
-
-def test_the_installed_package_holds_every_folder() -> None:
+def test_the_installed_package_holds_every_folder_and_every_file_of_data() -> None:
+    assert PROJECT["scripts"] == {"research-agent": "agent.cli.doors:main"}
     folders = {file.parent for file in (ROOT / "agent").rglob("__init__.py")}
     assert set(SETUPTOOLS["packages"]) == {_package(folder) for folder in folders}
-
-
-def test_the_installed_package_holds_every_file_of_data() -> None:
     for file in (ROOT / "agent").rglob("*.*"):
         if file.is_file() and file.suffix not in (".py", ".pyc"):
             globs = SETUPTOOLS["package-data"].get(_package(file.parent), [])
@@ -236,12 +170,6 @@ def test_the_installed_package_holds_every_file_of_data() -> None:
 
 def _package(folder: Path) -> str:
     return ".".join(folder.relative_to(ROOT).parts)
-
-
-def test_the_example_environment_sets_nothing() -> None:
-    """Copied as it is, also by `docker run --env-file`, it changes no default."""
-    lines = (ROOT / ".env.example").read_text("utf-8").splitlines()
-    assert all(line.endswith("=") for line in lines if line and not line.startswith("#"))
 
 
 def test_every_promise_of_security_names_tests_that_exist() -> None:
@@ -256,7 +184,6 @@ def test_every_promise_of_security_names_tests_that_exist() -> None:
 
 
 def test_compose_passes_every_setting_on() -> None:
-    """As the shell or `.env` has it; what Compose itself sets is where files are kept."""
     services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
     for service in services.values():
         assert {name.partition("=")[0] for name in service["environment"]} == ENVIRONMENT.keys()

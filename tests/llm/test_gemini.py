@@ -20,7 +20,6 @@ from agent.llm import ModelChain
 from agent.llm.gemini import Gemini
 from agent.outside.gemini_api import GeminiAccount, GeminiConnection
 from agent.outside.prices import Price, find_price, load_prices
-from agent.outside.tls import load_tls_context
 from agent.run.models import make_models
 from agent.search.google_grounding import GoogleGrounding
 from agent.search.options import SearchOptions
@@ -68,34 +67,23 @@ def quota(name: str) -> dict[str, Any]:
 def reply(parts: list[dict[str, Any]], reason: str = "STOP") -> Raw:
     body = gemini_reply("", ModelRequest("", "m", "", ""), reason)
     body["candidates"][0]["content"]["parts"] = parts
-    body["usageMetadata"] = {
-        "promptTokenCount": 100,
-        "candidatesTokenCount": 10,
-        "thoughtsTokenCount": 40,
-    }
+    body["usageMetadata"] = {"promptTokenCount": 100, "candidatesTokenCount": 10}
+    body["usageMetadata"]["thoughtsTokenCount"] = 40
     return Raw(200, json.dumps(body))
-
-
-def test_what_is_sent(services: Services) -> None:
-    services.think = lambda asked: GOOD
-    answered, waits = ask(services)
-    assert answered.answer.queries == ["a", "b", "c"] and not waits
-    asked = services.model_requests[0]
-    assert asked.model == "gemini-3.8-flash" and "<topic>Who won?</topic>" in asked.prompt
-    assert services.posted_paths == ["/gemini/v1/models/gemini-3.8-flash:generateContent"]
 
 
 @pytest.mark.parametrize(
     ("version", "path"), [("v1beta", "v1beta"), ("beta", "v1beta"), ("", "v1")]
 )
-def test_the_api_version(version: str, path: str, services: Services) -> None:
+def test_what_is_sent_and_to_which_version(version: str, path: str, services: Services) -> None:
     services.think = lambda asked: GOOD
     gemini(services, version=version).generate(TASK, "")
-    assert services.posted_paths[0].startswith(f"/gemini/{path}/models/")
+    assert services.posted_paths == [f"/gemini/{path}/models/gemini-3.8-flash:generateContent"]
+    assert "<topic>Who won?</topic>" in services.model_requests[0].prompt
 
 
 @pytest.mark.parametrize("name", ["GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE"])
-def test_other_google_variables_do_not_redirect_it(
+def test_no_other_name_counts(
     name: str, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "true")
@@ -176,14 +164,16 @@ def test_a_reply_that_is_no_answer_is_asked_for_again_saying_why(
     "blocked",
     [
         Raw(200, json.dumps({"promptFeedback": {"blockReason": "SAFETY"}})),
-        reply([], "SAFETY"),
+        *(reply([], why) for why in ("SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII")),
     ],
 )
 def test_a_safety_block_is_not_argued_with(blocked: Raw, services: Services) -> None:
+    """Nor is the next model asked, and what it cost is told."""
     services.think = lambda asked: blocked
     with pytest.raises(ModelFailed, match="refused to reply") as told:
-        ask(services)
+        ModelChain([gemini(services), gemini(services)], 5, ())(TASK)
     assert told.value.outcome == "blocked" and len(services.model_requests) == 1
+    assert "promptFeedback" in blocked.body or told.value.spent.output_tokens == 50
 
 
 REFUSALS: list[tuple[Raw, Outcome, list[float]]] = [
@@ -250,16 +240,11 @@ def test_prices_are_dated(tmp_path: Path) -> None:
         load_prices(tmp_path / "missing.json")
 
 
-# --- Vertex AI ------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A service account of Google Cloud, as its libraries find one, and its token server."""
     secret = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     uri = "https://token.test/token"
     rows = {"type": "service_account", "client_email": "a@b.test"}
@@ -272,11 +257,8 @@ def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-VERTEX = {
-    "GOOGLE_GENAI_USE_VERTEXAI": "true",
-    "GOOGLE_CLOUD_PROJECT": "my-project",
-    "GOOGLE_CLOUD_LOCATION": "europe-west4",
-}
+VERTEX = {"GOOGLE_GENAI_USE_VERTEXAI": "true", "GOOGLE_CLOUD_PROJECT": "my-project"}
+VERTEX["GOOGLE_CLOUD_LOCATION"] = "europe-west4"
 
 
 def test_vertex_ai_is_asked_where_the_user_sets_it(
@@ -331,12 +313,3 @@ def test_googles_own_name_of_the_key_counts_where_the_other_is_not_set(tmp_path:
     assert key(google, "") == "google" == key({}, "GOOGLE_API_KEY=google")
     assert key(google | other, "") == "gemini" == key(other, "GOOGLE_API_KEY=google")
     assert key(google, "GEMINI_API_KEY=gemini") == "gemini"
-
-
-def test_the_clients_of_a_process_share_one_tls_context(services: Services) -> None:
-    """The SDK would make two for each, of 20 ms."""
-    connections = [gemini(services)._connection.client() for _ in range(2)]
-    contexts = [client._api_client._websocket_ssl_ctx["ssl"] for client in connections]
-    assert {id(context) for context in contexts} == {id(load_tls_context())}
-    for client in connections:
-        client.close()

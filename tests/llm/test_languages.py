@@ -8,65 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from agent.evidence import anchor_quote, content_words, fold_with_offsets, split_sentences
-from agent.evidence.language import LANGUAGES, language_of, load_language
-from agent.evidence.quantities import months
+from agent.evidence import anchor_quote, content_words
+from agent.evidence.language import language_of, load_language
 from agent.llm.extractive.engine import Extractive
 from agent.llm.extractive.question import parse_question
 from agent.outside import Excerpt
-from agent.run import research
 from agent.search.corpus import Corpus
-from agent.settings import Settings
 from agent.steps.generate_queries import MakeQueries
 from agent.steps.synthesize import WriteAnswer
-from tests.evidence.test_evidence import cut, source
-from tests.support.services import ModelRequest, Raw, Services
-from tests.support.thinker import Fact, Thinker, support_all
-
-BRIDGE = (
-    "青龙桥位于临江市，全长一千二百米。青龙桥于1987年由工程师李文山设计建成。每天有三万人过桥。"
-)
-MUSEUM = "临江市博物馆收藏了许多古代瓷器。门票免费，周一闭馆。"
-QUESTION = "青龙桥是谁设计的？"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "Das war am 3. Oktober 1990. Danach kam Dr. Weiß.",
-            ["Das war am 3. Oktober 1990.", "Danach kam Dr. Weiß."],
-        ),
-        ("Er sagte: „Komm!“ Sie ging.", ["Er sagte: „Komm!“", "Sie ging."]),
-        (
-            "Z. B. Brot, d. h. Essen, u. a. Käse. Gut.",
-            ["Z. B. Brot, d. h. Essen, u. a. Käse.", "Gut."],
-        ),
-        (
-            "Im 19. Jahrhundert, ca. 1850, begann es. Ludwig XIV. regierte.",
-            ["Im 19. Jahrhundert, ca. 1850, begann es.", "Ludwig XIV. regierte."],
-        ),
-        (
-            "Die Fa. Müller GmbH (gegr. 1901) u. Co. zahlte 3.500 Euro. Ende.",
-            ["Die Fa. Müller GmbH (gegr. 1901) u. Co. zahlte 3.500 Euro.", "Ende."],
-        ),
-        ("Er starb 44 v. Chr. in Rom, z. B. so.", ["Er starb 44 v. Chr. in Rom, z. B. so."]),
-        ("彼は「行く。来る。」と言った。はい。", ["彼は「行く。来る。」と言った。", "はい。"]),
-        ("他问：“谁？你吗？”他走了。", ["他问：“谁？你吗？”", "他走了。"]),
-        ("هل فاز الفريق؟ نعم، فاز! انتهى.", ["هل فاز الفريق؟", "نعم، فاز!", "انتهى."]),
-        ("قال د. أحمد إنه فاز. ثم ذهب.", ["قال د. أحمد إنه فاز.", "ثم ذهب."]),
-        (
-            "他说：“我来了。”然后走了。真的吗？！是的……好吧。",
-            ["他说：“我来了。”", "然后走了。", "真的吗？！", "是的……好吧。"],
-        ),
-        ("价格是3.5元。第2名是他；第3名是她。", ["价格是3.5元。", "第2名是他；第3名是她。"]),
-    ],
-)
-def test_sentences_are_cut_where_they_end(text: str, expected: list[str]) -> None:
-    assert cut(text) == expected
+from tests.evidence.test_evidence import source
 
 
 @pytest.mark.parametrize(
@@ -86,71 +37,6 @@ def test_quotes_are_found_across_ways_of_writing(text: str, quote: str, found: s
     place = anchor_quote(quote, source(text))
     assert place and place.text == found and text[place.start : place.end] == found
 
-
-MANY = st.text(st.sampled_from("aß1. „“؟،。！”x\u0640\u064e\u200f\u0301ف来 \n-–"), max_size=60)
-
-
-@pytest.mark.slow
-@given(MANY, st.data())
-def test_offsets_hold_in_every_script(text: str, data: st.DataObject) -> None:
-    folded, origin = fold_with_offsets(text)
-    assert len(folded) == len(origin) and list(origin) == sorted(origin)
-    for start, end in split_sentences(text):
-        assert text[start:end] == text[start:end].strip() != ""
-    start = data.draw(st.integers(0, len(text)))
-    end = data.draw(st.integers(start, len(text)))
-    place = anchor_quote(text[start:end], source(text))
-    assert place is None or text[place.start : place.end] == place.text
-
-
-def test_a_chinese_question_over_the_wire(services: Services, settings: Settings) -> None:
-    services.pages = {"bridge": BRIDGE, "museum": MUSEUM}
-    rows = [
-        {"title": title, "link": services.url(name), "snippet": f"关于{title}。"}
-        for name, title in (("museum", "临江市博物馆"), ("bridge", "青龙桥的设计"))
-    ]
-    services.hits = lambda _: Raw(200, json.dumps({"organic_results": rows}))
-    facts = Thinker([Fact("设计者", "李文山", "李文山")], ["青龙桥 设计者"])
-
-    def think(asked: ModelRequest) -> dict[str, object]:
-        if asked.task == "verify":
-            return support_all(asked)
-        reply = facts(asked)
-        if asked.task == "synthesize":
-            n = reply["citations"][0]["source"]
-            reply["answer"] = f"青龙桥由工程师李文山设计[{n}]。"
-        return reply
-
-    services.think = think
-    run = research(QUESTION, settings)
-    for _ in run:
-        pass
-    answer = run.answer()
-    assert sorted(services.search_queries) == sorted([QUESTION, "青龙桥 设计者"])
-    assert answer.status == "complete" and answer.answer.startswith("青龙桥由工程师李文山设计")
-    assert answer.answer.endswith("。") and answer.claims[0].verdict == "supported"
-    (quote,) = answer.citations
-    assert quote.quote == "青龙桥于1987年由工程师李文山设计建成。" and quote.match == "exact"
-    assert quote.credibility.relevance > 0 and quote.url == services.url("bridge")
-    assert answer.slots["设计者"].value == "李文山"
-
-
-def test_a_chinese_question_without_a_model(tmp_path: Path) -> None:
-    rows = [{"title": "青龙桥", "text": BRIDGE}, {"title": "临江市博物馆", "text": MUSEUM}]
-    corpus = tmp_path / "corpus.jsonl"
-    corpus.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    settings = Settings(
-        offline=True, corpus=corpus, cache_dir=tmp_path / "cache", runs_dir=tmp_path / "runs"
-    )
-    run = research(QUESTION, settings)
-    for _ in run:
-        pass
-    answer = run.answer()
-    assert "李文山" in answer.answer and answer.citations[0].title == "青龙桥"
-    assert all(BRIDGE[c.start : c.end] == c.quote for c in answer.citations if c.title == "青龙桥")
-
-
-# --- what is asked in each language, without a model ---------------------------------------------
 
 ASKED: dict[str, Any] = tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
 QUESTIONS = [(tag, *pair) for tag, told in ASKED.items() for pair in told["asked"].items()]
@@ -180,9 +66,7 @@ def test_pages_about_something_else_answer_in_no_language(language: str) -> None
 
 
 @pytest.mark.parametrize(("language", "question", "_said"), QUESTIONS)
-def test_a_language_is_told_and_no_question_word_is_searched_alone(
-    language: str, question: str, _said: str
-) -> None:
+def test_no_stop_word_is_searched(language: str, question: str, _said: str) -> None:
     assert language_of(question).tag == language
     task = MakeQueries(topic=question)
     plan = task.answer_type.model_validate_json(Extractive().generate(task, "").text)
@@ -196,39 +80,22 @@ def test_a_language_is_told_and_no_question_word_is_searched_alone(
         ("Wann wurde die Brücke eröffnet?", "date"),
         ("Où se trouve le musée ?", "place"),
         ("¿Cuántos habitantes tiene Lund?", "number"),
-        ("Chi ha scritto il libro?", "name"),
         ("Quanto custou a ponte do porto?", "money"),
         ("Hoe hoog is de toren?", "number"),
-        ("Кто написал эту книгу?", "name"),
         ("这座桥有多长？", "number"),
-        ("橋はどこにありますか？", "place"),
         ("متى افتتح الجسر؟", "date"),
+        ("谁发明了电话？", "name"),
+        ("Is it open on Sunday?", "yesno"),
+        ("In what year did it open?", "date"),
+        ("What should I do when the light is red?", "text"),
         ("Why was the bridge closed?", "reason"),
-        ("Wodurch wurde die Brücke beschädigt?", "reason"),
-        ("Quelle est la cause de l'incendie ?", "reason"),
         ("ما سبب إغلاق الجسر؟", "reason"),
         ("橋が壊れた原因は何ですか？", "reason"),
         ("How does the bridge know how many cars are on it?", "passage"),
-        ("Who led the town when the bridge was built?", "name"),
     ],
 )
 def test_what_a_question_asks_for_is_told_in_each_language(question: str, kind: str) -> None:
     assert parse_question(question).kind == kind
-
-
-@pytest.mark.parametrize(
-    ("language", "one", "other"),
-    [
-        ("es", "universidades", "universidad"),
-        ("de", "Brücken", "Brücke"),
-        ("fr", "continuellement", "continuelle"),
-        ("ru", "городами", "города"),
-        ("ar", "والمدرسة", "مدرسة"),
-        ("en", "bridges", "bridge"),
-    ],
-)
-def test_forms_of_a_word_have_one_stem(language: str, one: str, other: str) -> None:
-    assert content_words(one, language) == content_words(other, language) != []
 
 
 def test_runs_without_blanks_are_cut_where_words_end() -> None:
@@ -236,6 +103,8 @@ def test_runs_without_blanks_are_cut_where_words_end() -> None:
     assert content_words("桥的总设计师", "zh") == ["总设", "设计", "计师", *"桥总设计师"]
     assert content_words("りんごはおいしい", "ja")[:2] == ["りん", "んご"]  # nothing else there
     assert "的总" in content_words("桥的总设计师")  # of no language in particular
+    assert content_words("die war son") == ["die", "war", "son"]  # no stop words here
+    assert content_words("die war Brücke", "de") == content_words("Brücke", "de")
 
 
 @pytest.mark.parametrize(
@@ -247,28 +116,9 @@ def test_runs_without_blanks_are_cut_where_words_end() -> None:
         ("Ponte", "I mercanti pagavano un pedaggio.", "Che cosa pagò il mercante?"),
     ],
 )
-def test_other_forms_of_a_word_are_found_in_a_corpus(
-    tmp_path: Path, title: str, text: str, question: str
-) -> None:
+def test_other_forms_are_found(tmp_path: Path, title: str, text: str, question: str) -> None:
     file = tmp_path / "corpus.jsonl"
     file.write_text(json.dumps({"title": title, "text": text}) + "\n", "utf-8")
     corpus = Corpus(file, None)
     assert [hit.title for hit in corpus.search(question)] == [title]
     corpus.close()
-
-
-def test_a_word_of_another_language_is_no_stop_word() -> None:
-    assert content_words("die war son") == ["die", "war", "son"]
-    assert content_words("die war Brücke", "de") == content_words("Brücke", "de")
-
-
-def test_every_language_has_stop_words_questions_and_months_or_numbers_for_them() -> None:
-    for tag in LANGUAGES:
-        language = load_language(tag)
-        kinds = {kind for kind, _ in language.asks}
-        assert language.stop and {"name", "date", "place", "number", "money"} <= kinds
-        assert {"reason"} <= language.holds.keys() and (
-            tag == "en" or {"number", "place"} <= language.holds.keys()
-        )
-        assert len(language.months) == (0 if tag in ("zh", "ja") else 12)
-    assert {months()[name] for name in ("mayo", "mai", "maggio", "мая", "mei", "مايو")} == {5}

@@ -16,6 +16,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from agent.answer import answer_schema
+from agent.answer.check import check_schema
 from agent.mcp_server.tools import URI_PREFIX, Tools
 from agent.serving.runs import Runs
 from agent.serving.serve import guard_app
@@ -28,14 +29,10 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.slow
 def test_over_standard_input_and_output(tmp_path: Path) -> None:
-    """A whole conversation with one process: the client reads its standard output as protocol."""
-    environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "agent.mcp_server", "--offline"],
-        env={**environment, "PYTHONPATH": str(ROOT)},
-        cwd=tmp_path,
-    )
+    options = ["-m", "agent.mcp_server", "--offline"]
+    own = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
+    own |= {"PYTHONPATH": str(ROOT)}
+    server = StdioServerParameters(command=sys.executable, args=options, env=own, cwd=tmp_path)
 
     async def talk() -> None:
         async with Client(server) as client:
@@ -58,6 +55,7 @@ def test_over_standard_input_and_output(tmp_path: Path) -> None:
             assert [int(one.split()[0]) for one in told] == sorted(int(o.split()[0]) for o in told)
             await audits(client, answer)
             await resources(client, answer)
+            await checks(client)
             await mistakes(client)
 
     asyncio.run(talk())
@@ -71,6 +69,14 @@ async def audits(client: Client, answer: dict[str, Any]) -> None:
     elsewhere = {**answer, "run": {**answer["run"], "id": "../../etc/passwd"}}
     refused = await client.call_tool("audit", {"answer": elsewhere})
     assert refused.is_error and "no journal" in refused.content[0].text  # type: ignore[union-attr]
+
+
+async def checks(client: Client) -> None:
+    checked = await client.call_tool("check", {"report": "The tower is of 1889 [a](file:b)."})
+    jsonschema.validate(checked.structured_content, check_schema())
+    audited = await client.call_tool("audit", {"answer": checked.structured_content})
+    assert not checked.is_error and audited.structured_content["ok"]
+    assert (await client.call_tool("check", {"report": "# x"})).is_error
 
 
 async def resources(client: Client, answer: dict[str, Any]) -> None:
@@ -102,9 +108,7 @@ async def mistakes(client: Client) -> None:
         await client.call_tool("nothing", {})
 
 
-def test_a_run_that_fails_is_a_failed_call_that_says_why(
-    services: Services, tmp_path: Path
-) -> None:
+def test_a_run_that_fails_is_a_failed_call_with_why(services: Services, tmp_path: Path) -> None:
     services.think = lambda _: Raw(403, '{"error": {"code": 403, "message": "no"}}')
     configure = configure_from(services.environment(tmp_path, CACHE_TTL="0"))
     server = Tools(configure, Runs(configure({}))).make_server()

@@ -8,6 +8,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 from hashlib import sha256
 
@@ -22,18 +23,14 @@ NOON = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
 
 @pytest.fixture
-def web() -> Iterator[PageServer]:
-    with PageServer() as server:
-        yield server
-
-
-@pytest.fixture
 def reader() -> Iterator[PageReader]:
-    page_reader = PageReader(
-        timeout=0.6, max_bytes=300_000, allow_private_network=True, now=lambda: NOON
-    )
-    yield page_reader
-    page_reader.close()
+    with closing(make_reader(30)) as made:
+        yield made
+
+
+def make_reader(timeout: float) -> PageReader:
+    limits = {"timeout": timeout, "max_bytes": 300_000}
+    return PageReader(**limits, allow_private_network=True, now=lambda: NOON)
 
 
 def failure(reader: PageReader, url: str) -> ReadFailed:
@@ -64,16 +61,6 @@ def test_redirects_are_followed_with_their_cookies(web: PageServer, reader: Page
     assert "cookie" not in web.request_heads[-1].lower()
 
 
-def test_five_redirects_are_followed_and_a_sixth_is_not(
-    web: PageServer, reader: PageReader
-) -> None:
-    for n in range(6):
-        web.answers[f"/{n}"] = reply(b"", "302 Found", f"Location: /{n + 1}")
-    assert reader(f"{web.url}/1").url == f"{web.url}/6"
-    error = failure(reader, f"{web.url}/0")
-    assert error.outcome == "invalid" and "redirects" in error.message
-
-
 def test_a_redirect_to_what_is_no_address_is_refused(web: PageServer, reader: PageReader) -> None:
     for n, address in enumerate(("https:////a]", "http://[::1")):
         web.answers[f"/{n}"] = reply(b"", "302 Found", f"Location: {address}")
@@ -92,6 +79,10 @@ def test_a_redirect_loop_ends(web: PageServer, reader: PageReader) -> None:
     web.answers["/b"] = reply(b"", "302 Found", "Location: /a")
     assert failure(reader, f"{web.url}/a").outcome == "invalid"
     assert len([path for path in web.paths if path != "/robots.txt"]) == 6
+    for n in range(6):
+        web.answers[f"/{n}"] = reply(b"", "302 Found", f"Location: /{n + 1}")
+    assert reader(f"{web.url}/1").url == f"{web.url}/6", "five are followed"
+    assert "redirects" in failure(reader, f"{web.url}/0").message
 
 
 @pytest.mark.parametrize(
@@ -124,13 +115,11 @@ def test_statuses_are_told_apart(
     [
         ("Retry-After: 7", 7.0),
         ("Retry-After: Sat, 21 Nov 2026 12:00:30 GMT", 30.0),
-        ("Retry-After: Sat, 21 Nov 2026 11:00:00 GMT", 0.0),
         ("Retry-After: Sat Nov 21 12:00:30 2026", 30.0),  # no time zone: in UTC
         ("Retry-After: soon", None),
-        ("X-Other: 1", None),
     ],
 )
-def test_a_rate_limit_says_when_to_come_back(
+def test_a_rate_limit_has_an_end(
     web: PageServer, reader: PageReader, header: str, seconds: float | None
 ) -> None:
     web.answers["/page"] = reply(b"", "429 Too Many Requests", header)
@@ -138,78 +127,34 @@ def test_a_rate_limit_says_when_to_come_back(
 
 
 HEADERS = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+LONG = HEADERS + b"Content-Length: 5000\r\n\r\n"
+CHUNKS = HEADERS + b"Transfer-Encoding: chunked\r\n\r\n"
+BOMB = b"<p>boom</p>"
 
 
-def _hang(c: Connection) -> None:
-    c.hang()
-
-
-def _hang_in_body(c: Connection) -> None:
-    c.send(HEADERS + b"Content-Length: 5000\r\n\r\n<html>")
-    c.hang()
-
-
-def _drip_head(c: Connection) -> None:
-    c.drip(HEADERS + b"\r\n" + html(), 0.1)
-
-
-def _drip_body(c: Connection) -> None:
-    c.send(HEADERS + b"\r\n")
-    c.drip(html(), 0.1)
-
-
-def _continue_forever(c: Connection) -> None:
-    c.drip(b"", 0)
+def continue_forever(c: Connection) -> None:
     while not c.server.stopping.wait(0.05):
         c.send(b"HTTP/1.1 100 Continue\r\n\r\n")
-
-
-def _reset(c: Connection) -> None:
-    c.reset()
-
-
-def _close(c: Connection) -> None:
-    pass
-
-
-def _truncate(c: Connection) -> None:
-    c.send(HEADERS + b"Content-Length: 5000\r\n\r\n" + html())
-
-
-def _truncate_chunks(c: Connection) -> None:
-    c.send(HEADERS + b"Transfer-Encoding: chunked\r\n\r\n5\r\n<html\r\n")
-
-
-def _huge_head(c: Connection) -> None:
-    c.send(HEADERS + b"X-Filler: " + b"x" * 400_000 + b"\r\n\r\n")
-
-
-def _no_http(c: Connection) -> None:
-    c.send(b"SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "outcome", "words"),
     [
-        (_hang, "timeout", "in time"),
-        (_hang_in_body, "timeout", "in time"),
-        (_drip_head, "timeout", "in time"),
-        (_drip_body, "timeout", "in time"),
-        (_continue_forever, "timeout", "in time"),
-        (_reset, "unavailable", "cut the connection"),
-        (_close, "unavailable", "cut the connection"),
-        (_truncate, "unavailable", "cut the connection"),
-        (_truncate_chunks, "unavailable", "cut the connection"),
-        (_huge_head, "invalid", "no valid HTTP"),
-        (_no_http, "invalid", "no valid HTTP"),
+        (Connection.hang, "timeout", "in time"),
+        (lambda c: (c.send(LONG + b"<html>"), c.hang()), "timeout", "in time"),
+        (lambda c: c.drip(HEADERS + b"\r\n" + html(), 0.1), "timeout", "in time"),
+        (lambda c: (c.send(HEADERS + b"\r\n"), c.drip(html(), 0.1)), "timeout", "in time"),
+        (continue_forever, "timeout", "in time"),
+        (Connection.reset, "unavailable", "cut the connection"),
+        (lambda c: None, "unavailable", "cut the connection"),
+        (lambda c: c.send(LONG + html()), "unavailable", "cut the connection"),
+        (lambda c: c.send(CHUNKS + b"5\r\n<html\r\n"), "unavailable", "cut the connection"),
+        (lambda c: c.send(HEADERS + b"X: " + b"x" * 400_000), "invalid", "no valid HTTP"),
+        (lambda c: c.send(b"SSH-2.0-OpenSSH_9.2\r\n\r\n\r\n"), "invalid", "no valid HTTP"),
         (reply(b"\x1f\x8bnot", "200 OK", "Content-Encoding: gzip"), "invalid", "compression"),
         (reply(b"not", "200 OK", "Content-Encoding: deflate"), "invalid", "compression"),
-        (
-            reply(html(), "200 OK", "Content-Encoding: " + ", ".join(["gzip"] * 9)),
-            "invalid",
-            "compression",
-        ),
+        (reply(b"x", "200 OK", f"Content-Encoding: {'gzip, ' * 8}gzip"), "invalid", "compression"),
         (reply(b""), "empty", "no text"),
         (reply(b" \n\t "), "empty", "no text"),
         (reply(b"<html><body></body></html>"), "empty", "no text"),
@@ -220,17 +165,12 @@ def _no_http(c: Connection) -> None:
     ],
 )  # fmt: skip
 def test_faults_are_told_and_end_in_time(
-    web: PageServer, reader: PageReader, fault: bytes, outcome: str, words: str
+    web: PageServer, fault: bytes, outcome: str, words: str
 ) -> None:
     web.answers["/page"] = fault
-    error = failure(reader, f"{web.url}/page")
+    with closing(make_reader(0.6 if outcome == "timeout" else 30)) as reader:
+        error = failure(reader, f"{web.url}/page")
     assert (error.outcome, words in error.message) == (outcome, True), error.message
-
-
-def test_no_one_listens(reader: PageReader) -> None:
-    with PageServer() as gone:
-        url = gone.url
-    assert failure(reader, url).outcome == "unavailable"
 
 
 def test_an_unknown_host_and_a_dns_that_hangs() -> None:
@@ -244,9 +184,8 @@ def test_an_unknown_host_and_a_dns_that_hangs() -> None:
         return []
 
     for resolver, outcome in ((unknown, "unavailable"), (hangs, "timeout")):
-        reader = PageReader(
-            timeout=0.3, respect_robots=False, guard=AddressGuard(resolver=resolver)
-        )
+        guard = AddressGuard(resolver=resolver)
+        reader = PageReader(timeout=0.3, respect_robots=False, guard=guard)
         with pytest.raises(ReadFailed, match="a.example") as caught:
             reader("http://a.example/")
         assert caught.value.outcome == outcome
@@ -254,17 +193,19 @@ def test_an_unknown_host_and_a_dns_that_hangs() -> None:
     over.set()
 
 
-def _bomb() -> bytes:
-    return b"<p>boom</p>" * 10_000_000
+def test_no_one_listens(reader: PageReader) -> None:
+    with PageServer() as gone:
+        url = gone.url
+    assert failure(reader, url).outcome == "unavailable"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("make_body", "headers"),
     [
-        (lambda: gzip.compress(_bomb()), ["Content-Encoding: gzip"]),
-        (lambda: gzip.compress(gzip.compress(_bomb())), ["Content-Encoding: gzip, gzip"]),
-        (lambda: zlib.compress(_bomb(), 9), ["Content-Encoding: deflate"]),
+        (lambda: gzip.compress(BOMB * 10_000_000), ["Content-Encoding: gzip"]),
+        (lambda: gzip.compress(gzip.compress(BOMB * 10_000_000)), ["Content-Encoding: gzip, gzip"]),
+        (lambda: zlib.compress(BOMB * 10_000_000, 9), ["Content-Encoding: deflate"]),
         (lambda: b"<p>" + b"words and words " * 100_000, []),
     ],
     ids=["gzip", "gzip twice", "deflate", "plain"],
@@ -288,16 +229,15 @@ def test_a_page_of_the_wrong_type_is_read_for_what_it_is(
     assert reader(f"{web.url}/json").text == '{"name": "value"}'
 
 
-# --- many at once, and the end -----------------------------------------------------------------
-
-
 def test_a_host_is_asked_for_two_pages_at_once(web: PageServer) -> None:
-    def slow(connection: Connection) -> None:
-        connection.server.stopping.wait(0.1)
+    both = threading.Barrier(2, timeout=20)
+
+    def pair(connection: Connection) -> None:
+        both.wait()  # passes only where two are asked for at once
         connection.send(reply(html()))
 
-    web.answers |= {f"/{n}": slow for n in range(6)}
-    reader = PageReader(timeout=3, allow_private_network=True, respect_robots=False)
+    web.answers |= {f"/{n}": pair for n in range(6)}
+    reader = PageReader(timeout=30, allow_private_network=True, respect_robots=False)
     with ThreadPoolExecutor(6) as pool:
         pages = list(pool.map(reader, [f"{web.url}/{n}" for n in range(6)]))
     reader.close()
@@ -305,7 +245,7 @@ def test_a_host_is_asked_for_two_pages_at_once(web: PageServer) -> None:
 
 
 def test_pages_behind_a_slow_one_of_their_host_end_too(web: PageServer) -> None:
-    web.answers |= {f"/{n}": _hang for n in range(6)}
+    web.answers |= {f"/{n}": Connection.hang for n in range(6)}
     reader = PageReader(timeout=0.4, allow_private_network=True, respect_robots=False)
     with ThreadPoolExecutor(6) as pool:
         ends = list(pool.map(lambda n: failure(reader, f"{web.url}/{n}").outcome, range(6)))
@@ -314,7 +254,7 @@ def test_pages_behind_a_slow_one_of_their_host_end_too(web: PageServer) -> None:
 
 
 def test_a_connection_is_used_again(web: PageServer) -> None:
-    reader = PageReader(timeout=2, allow_private_network=True, respect_robots=False)
+    reader = PageReader(timeout=30, allow_private_network=True, respect_robots=False)
     for n in range(5):
         reader(f"{web.url}/{n}")
     reader.close()
@@ -322,7 +262,7 @@ def test_a_connection_is_used_again(web: PageServer) -> None:
 
 
 def test_closing_ends_what_is_under_way_and_leaves_nothing(web: PageServer) -> None:
-    web.answers |= {"/page": _hang, "/robots.txt": _hang}
+    web.answers |= {"/page": Connection.hang, "/robots.txt": Connection.hang}
     threads = threading.active_count()
     reader = PageReader(timeout=20, allow_private_network=True)
     caught: list[ReadFailed] = []
@@ -344,9 +284,3 @@ def test_closing_ends_what_is_under_way_and_leaves_nothing(web: PageServer) -> N
         reader(f"{web.url}/other")
     assert wait_for(lambda: threading.active_count() <= threads + 2)  # the server's own two
     gc.collect()  # a socket left open would warn here, and warnings are errors
-
-
-def test_warming_up_touches_no_network() -> None:
-    reader = PageReader()
-    reader.warm()
-    reader.close()

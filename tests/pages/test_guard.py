@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -46,12 +47,6 @@ def resolve_numeric(host: str, port: int) -> list[str]:
     return [str(a[4][0]) for a in socket.getaddrinfo(host, port, type=kind, flags=flags)]
 
 
-@pytest.fixture
-def web() -> Iterator[PageServer]:
-    with PageServer() as server:
-        yield server
-
-
 def dns_answers(*answers: list[str]) -> Iterator[list[str]]:
     """DNS answers, one after the other, the last for ever."""
     yield from answers
@@ -70,17 +65,10 @@ def guard_for(
 
 
 def refusal(guard: AddressGuard, url: str) -> ReadFailed:
-    reader = PageReader(timeout=3, guard=guard)
-    try:
-        with pytest.raises(ReadFailed) as caught:
-            reader(url)
-    finally:
-        reader.close()
+    reader = PageReader(timeout=30, guard=guard)
+    with closing(reader), pytest.raises(ReadFailed) as caught:
+        reader(url)
     return caught.value
-
-
-def test_the_list_is_long() -> None:
-    assert len(set(HOSTS)) >= 90
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=ascii)
@@ -100,9 +88,8 @@ def test_no_spelling_of_a_private_address_is_connected_to(web: PageServer, host:
     "http://example.org:22/ http://example.org:8080/ https://example.org:6379/ HTTP://user@host/".split(),
 )
 def test_only_the_web_is_read(url: str) -> None:
-    assert (
-        refusal(AddressGuard(resolver=lambda host, port: ["127.0.0.1"]), url).outcome == "forbidden"
-    )
+    guard = AddressGuard(resolver=lambda host, port: ["127.0.0.1"])
+    assert refusal(guard, url).outcome == "forbidden"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +142,7 @@ def test_a_redirect_to_another_scheme_is_refused(web: PageServer, target: str) -
 def test_robots_txt_is_guarded_like_a_page(web: PageServer) -> None:
     with PageServer() as first:
         first.answers["/robots.txt"] = reply(b"", "302 Found", f"Location: {web.url}/secret")
-        reader = PageReader(timeout=3, guard=guard_for(first.port, address="127.0.0.1"))
+        reader = PageReader(timeout=30, guard=guard_for(first.port, address="127.0.0.1"))
         assert reader(f"{first.url}/page").title == "A page"
         reader.close()
     assert web.connections == 0
@@ -174,7 +161,7 @@ def test_a_name_is_resolved_once_and_that_address_is_connected_to() -> None:
             return next(answers)
 
         guard = AddressGuard(allowed=frozenset({("127.0.0.1", good.port)}), resolver=rebinding)
-        reader = PageReader(timeout=3, respect_robots=False, guard=guard)
+        reader = PageReader(timeout=30, respect_robots=False, guard=guard)
         assert reader(f"http://rebind.example:{good.port}/1").title == "A page"
         assert asked == ["rebind.example"] and good.connections == 1
         with pytest.raises(ReadFailed) as caught:
@@ -190,31 +177,18 @@ LOCAL = ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "localhost", "user@127.0.
 
 
 @pytest.mark.parametrize("host", LOCAL)
-def test_the_same_pages_are_read_when_the_private_network_is_allowed(
-    web: PageServer, host: str
-) -> None:
-    reader = PageReader(timeout=3, allow_private_network=True)
-    assert reader(f"http://{host}:{web.port}/secret").title == "A page"
-    reader.close()
-    assert "/secret" in web.paths
+def test_private_pages_are_read_if_allowed(web: PageServer, reader: PageReader, host: str) -> None:
+    web.answers["/"] = reply(b"", "302 Found", f"Location: http://{host}:{web.port}/secret")
+    assert reader(f"{web.url}/").title == "A page" and "/secret" in web.paths
 
 
-def test_a_redirect_within_the_private_network_is_followed_when_allowed(web: PageServer) -> None:
-    web.answers["/"] = reply(b"", "302 Found", f"Location: http://127.0.0.1:{web.port}/there")
-    reader = PageReader(timeout=3, allow_private_network=True)
-    assert reader(f"http://localhost:{web.port}/").url == f"http://127.0.0.1:{web.port}/there"
-    reader.close()
-
-
-def test_the_proxy_of_the_environment_is_used_only_when_asked_for(
-    web: PageServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_is_used_when_asked_for(web: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", web.url)
     monkeypatch.setenv("no_proxy", "direct.example")
     target = "http://public.example/page"
     web.answers[target] = reply(html("Through the proxy"))
     nowhere = AddressGuard(resolver=lambda host, port: ["127.0.0.1"])
-    through = PageReader(timeout=3, through_proxy=True, guard=nowhere)
+    through = PageReader(timeout=30, through_proxy=True, guard=nowhere)
     assert through(target).title == "Through the proxy"
     with pytest.raises(ReadFailed, match="public internet"):
         through("http://direct.example/")
@@ -222,16 +196,14 @@ def test_the_proxy_of_the_environment_is_used_only_when_asked_for(
         through("http://user@public.example/")
     through.close()
     seen = list(web.paths)
-    direct = PageReader(timeout=3, guard=nowhere)
+    direct = PageReader(timeout=30, guard=nowhere)
     with pytest.raises(ReadFailed, match="public internet"):
         direct(target)
     direct.close()
     assert web.paths == seen
 
 
-def test_tls_is_spoken_for_the_name_and_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tls_is_of_the_name_and_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("openssl") is None:
         pytest.skip("openssl is not installed")
     key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
@@ -260,11 +232,11 @@ def test_tls_is_spoken_for_the_name_and_checked(
     guard = guard_for(port, dns_answers(["127.0.0.1"]), "127.0.0.1")
     url = f"https://pinned.example:{port}/"
     monkeypatch.setenv("SSL_CERT_FILE", str(cert))
-    reader = PageReader(timeout=3, respect_robots=False, guard=guard)
+    reader = PageReader(timeout=30, respect_robots=False, guard=guard)
     assert reader(url).title == "Secure" and names == ["pinned.example"]
     reader.close()
     monkeypatch.delenv("SSL_CERT_FILE")
-    reader = PageReader(timeout=3, respect_robots=False, guard=guard)
+    reader = PageReader(timeout=30, respect_robots=False, guard=guard)
     with pytest.raises(ReadFailed, match="certificate") as caught:
         reader(url)
     reader.close()
@@ -284,9 +256,7 @@ def test_no_private_address_is_public_in_any_dress(block: str, bits: int) -> Non
     plain = ipaddress.IPv4Address(int(network[0]) + bits % network.num_addresses)
     assert not is_public_address(plain)
     for prefix in ("::", "::ffff:0:0", "::ffff:0:0:0", "64:ff9b::", "64:ff9b:1::"):
-        assert not is_public_address(
-            ipaddress.IPv6Address(int(ipaddress.IPv6Address(prefix)) + int(plain))
-        )
+        assert not is_public_address(ipaddress.IPv6Address(prefix) + int(plain))
     assert not is_public_address(ipaddress.IPv6Address(0x2002 << 112 | int(plain) << 80))
     assert not is_public_address(ipaddress.IPv6Address(0x20010000 << 96 | int(plain) << 64))
 
@@ -295,14 +265,6 @@ def test_no_private_address_is_public_in_any_dress(block: str, bits: int) -> Non
 def test_ipv6_outside_the_unicast_block_is_private(address: ipaddress.IPv6Address) -> None:
     nat64 = address in ipaddress.IPv6Network("64:ff9b::/96")
     assert not is_public_address(address) or nat64 or int(address) >> 125 == 1
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["1.1.1.1", "93.184.215.14", "2606:4700::1111", "2a00:1450:4001::1", "64:ff9b::101:101"],
-)
-def test_ordinary_addresses_are_public(address: str) -> None:
-    assert is_public_address(ipaddress.ip_address(address))
 
 
 @pytest.mark.parametrize(
@@ -316,6 +278,8 @@ def test_a_private_literal_is_refused_without_dns_so_behind_a_proxy_too(host: st
     assert caught.value.outcome == "forbidden"
 
 
-@pytest.mark.parametrize("host", ["93.184.216.34", "[2606:2800::1]", "example.org", "1.example"])
+@pytest.mark.parametrize(
+    "host", ["1.1.1.1", "[2606:4700::1111]", "[64:ff9b::101:101]", "1.example"]
+)
 def test_a_public_literal_and_a_name_are_not(host: str) -> None:
     AddressGuard().check_url(f"http://{host}/")

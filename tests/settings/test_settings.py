@@ -38,15 +38,8 @@ from tests.support.thinker import Fact, Thinker
 
 ROOT = Path(__file__).parents[2]
 TOPIC = "Who won the cup?"
-KEYS = {
-    "GEMINI_API_KEY": "shell-key-gemini",
-    "OPENAI_API_KEY": "shell-key-openai",
-    "ANTHROPIC_API_KEY": "shell-key-anthropic",
-    "SERPAPI_API_KEY": "shell-key-serpapi",
-    "EXA_API_KEY": "shell-key-exa",
-    "TAVILY_API_KEY": "shell-key-tavily",
-    "SERPER_API_KEY": "shell-key-serper",
-}
+PROVIDERS = "gemini openai anthropic serpapi exa tavily serper"
+KEYS = {f"{name.upper()}_API_KEY": f"shell-key-{name}" for name in PROVIDERS.split()}
 SECRET = "any-secret-of-the-shell"
 PROXIES = [name for name in LIBRARY_VARIABLES if name.lower().endswith("_proxy")]
 ADDRESSES = [name for name in ENVIRONMENT if name.endswith(("_BASE_URL", "_URL", "ENDPOINT"))]
@@ -82,9 +75,6 @@ def run(folder: Path, *options: str, **variables: str) -> RunProcess:
 
 def settings_of(folder: Path, shell: dict[str, str], **overrides: object) -> Settings:
     return make_settings(read_variables(shell, folder), folder, **overrides)
-
-
-# --- a hostile folder, with real processes -------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*ADDRESSES, *PROXIES])
@@ -139,21 +129,13 @@ def test_only_known_names_reach_the_process(folder: Path, tmp_path: Path) -> Non
         "load_settings(); print(sorted(set(os.environ.items()) - set(before.items())))"
     )
     shell = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, cwd=folder, env=shell, capture_output=True, text=True, check=True
-    )
+    pipes = {"capture_output": True, "text": True, "check": True}
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=shell, **pipes)
     assert done.stdout.strip() == "[('https_proxy', 'http://127.0.0.1:9')]"
 
 
-DOORS = {
-    "server": ["--port", "0"],
-    "mcp_server": [],
-    "batch": ["topics.txt", "--out", "out.jsonl"],
-    "evaluate": ["set.json"],
-    "doctor": [],
-    "trace": ["some-run"],
-}
+DOORS = {"server": ["--port", "0"], "batch": ["topics.txt", "--out", "out.jsonl"]}
+DOORS |= {"mcp_server": [], "doctor": [], "evaluate": ["set.json"], "trace": ["some-run"]}
 
 
 def test_every_door_refuses_what_the_command_line_refuses(folder: Path, catcher: Catcher) -> None:
@@ -180,14 +162,9 @@ def test_every_door_refuses_what_the_command_line_refuses(folder: Path, catcher:
     assert catcher.requests == []
 
 
-# --- what is allowed -----------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("trust", ["option", "shell", "same file", "user's file"])
-def test_an_address_is_used_where_the_user_says_so(
-    trust: str, services: Services, folder: Path
-) -> None:
+def test_an_address_is_used_if_the_user_says(trust: str, services: Services, folder: Path) -> None:
     services.pages = {"final": "Argentina won the cup."}
     services.default_hits = ["final"]
     services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
@@ -199,10 +176,8 @@ def test_an_address_is_used_where_the_user_says_so(
         write_env(folder.parent / "config" / "research-agent" / "env", *lines, *others)
     else:
         write_env(folder / ".env", *others, *(lines if trust == "same file" else []))
-    if trust in ("option", "shell"):
-        given = keys | ({"RESEARCH_AGENT_TRUST_ENV": "1"} if trust == "shell" else {})
-    else:
-        given = {}
+    shell = {"RESEARCH_AGENT_TRUST_ENV": "1"} if trust == "shell" else {}
+    given = keys | shell if trust in ("option", "shell") else {}
     with run(folder, *(["--trust-env"] if trust == "option" else []), **given) as done:
         assert done.status == 0 and "Argentina" in done.answer["answer"], done.stderr
     assert list((folder / "runs").glob("*.jsonl"))
@@ -230,12 +205,9 @@ def test_two_names_of_one_key_count_as_one(folder: Path) -> None:
 def test_a_key_in_the_file_is_no_excuse_where_the_shell_has_it_too(folder: Path) -> None:
     write_env(folder / ".env", "EXA_API_KEY=bait", "EXA_BASE_URL=http://theirs.test")
     assert settings_of(folder, {"SERPAPI_API_KEY": "mine"}).exa_base_url == "http://theirs.test"
-    for shell in ({"EXA_API_KEY": "mine"}, {"EXA_API_KEY": ""}):
-        if shell["EXA_API_KEY"]:
-            with pytest.raises(NotConfigured, match="EXA_BASE_URL"):
-                settings_of(folder, shell)
-        else:
-            assert settings_of(folder, shell).exa_api_key.get_secret_value() == ""
+    assert settings_of(folder, {"EXA_API_KEY": ""}).exa_api_key.get_secret_value() == ""
+    with pytest.raises(NotConfigured, match="EXA_BASE_URL"):
+        settings_of(folder, {"EXA_API_KEY": "mine"})
 
 
 @pytest.mark.parametrize("name", ["RUNS_DIR", "CACHE_DIR", "PRICES_FILE"])
@@ -292,17 +264,14 @@ def test_what_changes_nothing_is_no_risk(folder: Path) -> None:
 
 def test_the_users_word_is_not_taken_from_a_file(folder: Path) -> None:
     write_env(folder / ".env", "EXA_BASE_URL=http://theirs.test", "RESEARCH_AGENT_TRUST_ENV=1")
-    with pytest.raises(NotConfigured):
-        settings_of(folder, KEYS)
-    with pytest.raises(NotConfigured):
-        settings_of(folder, {**KEYS, "RESEARCH_AGENT_TRUST_ENV": "0"})
+    for word in ({}, {"RESEARCH_AGENT_TRUST_ENV": "0"}):
+        with pytest.raises(NotConfigured):
+            settings_of(folder, {**KEYS, **word})
     with pytest.raises(UsageError, match="RESEARCH_AGENT_TRUST_ENV"):
         settings_of(folder, {**KEYS, "RESEARCH_AGENT_TRUST_ENV": "perhaps"})
 
 
-def test_a_users_file_that_others_can_read_is_told(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_users_file_others_read_is_told(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     write_env(user_file(), "EXA_API_KEY=mine")
     read_variables({}, folder)
     assert not caplog.records
@@ -314,25 +283,16 @@ def test_a_users_file_that_others_can_read_is_told(
     ]
 
 
-def test_without_a_home_no_folder_passes_for_one(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_home_no_folder_is_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", "config")
     monkeypatch.chdir(folder)
     write_env(folder / "config" / "research-agent" / "env", "EXA_API_KEY=theirs")
     assert read_variables({}, Path()) == {}
 
 
-# --- the format ----------------------------------------------------------------------------------
-
-
-def test_a_directory_is_no_file(folder: Path) -> None:
-    (folder / ".env").mkdir()  # a virtual environment
-    assert read_env_file(folder / ".env") == {}
-
-
 def test_the_forms_that_people_write(folder: Path) -> None:
     text = "\ufeffA=1\r\nexport B = 'two words' # why\r\nC=\"x\\ny\"\nD=$A ${A} #x\nE\nF=\n=\n"
+    assert read_env_file(folder) == {}, "a directory, as of a virtual environment, is no file"
     (folder / ".env").write_text(text, encoding="utf-8")
     found = {"A": "1", "B": "two words", "C": "x\ny", "D": "$A ${A}"}
     assert read_env_file(folder / ".env") == found
@@ -359,9 +319,10 @@ def test_any_bytes_are_variables_or_refused(body: bytes) -> None:
     assert all(name and value for name, value in found.items())
 
 
-@given(
-    st.text(st.characters(codec="utf-8", exclude_characters="\"'#\\", categories=["L", "P", "S"]))
-)
+PLAIN = st.characters(codec="utf-8", exclude_characters="\"'#\\", categories=["L", "P", "S"])
+
+
+@given(st.text(PLAIN))
 @example("${PATH}$PATH${PATH:-x}%PATH%$(id)`id`")
 def test_a_value_is_what_stands_there(value: str) -> None:
     file = Path(os.environ["CACHE_DIR"]) / "value"
@@ -376,24 +337,16 @@ def test_a_value_is_what_stands_there(value: str) -> None:
         ({}, 8),
         ({"llm": ("openai:gpt-x",)}, 8),
         ({"llm": ("openai:qwen",), "openai_base_url": "http://localhost:8080/v1"}, 1),
-        ({"openai_model": "qwen", "openai_base_url": "http://localhost:8080/v1"}, 1),
+        ({"openai_servers": ("home=http://localhost:1/v1",), "llm_judge": ("home:m",)}, 1),
         ({"llm": ("gemini", "openai"), "openai_base_url": "http://localhost:8080/v1"}, 8),
         ({"llm": ("openai:qwen",), "openai_base_url": "http://localhost/", "verify_batch": 4}, 4),
     ],
 )
-def test_a_model_of_unknown_strength_judges_claims_one_by_one(
-    fields: dict[str, Any], claims: int
-) -> None:
+def test_an_unknown_model_judges_claims_one_by_one(fields: dict[str, Any], claims: int) -> None:
     assert Settings(**fields).claims_per_call == claims
 
 
-@pytest.mark.parametrize("depth", ["quick", "normal", "deep"])
-def test_a_model_judges_at_every_depth(depth: str) -> None:
-    assert Settings.model_validate({"depth": depth}).verify == "model"
-
-
 def test_names_of_our_own_have_one_prefix_and_go_without_it_too() -> None:
-    """The full name wins; names of services stay as other programs know them."""
     own = [name for name in ENVIRONMENT if name.startswith(OWN_PREFIX)]
     assert len(own) > 30 and not [name for name in own if "AGENT_AGENT" in name]
     assert parse_settings({"AGENT_MAX_USD": "1"}).max_usd == 1

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -41,44 +42,31 @@ def test_a_list_has_each_part_once_and_no_blanks(given: list[str], expected: obj
     assert command.main(given, standalone_mode=False) == expected
 
 
-@pytest.mark.parametrize(
-    "wrong", [["agent.audit"], ["agent.batch"], ["agent.evaluate", "none.json"]]
-)
-def test_a_reader_that_has_gone_ends_a_command_without_a_traceback(
-    wrong: list[str], tmp_path: Path
-) -> None:
+def run(
+    folder: Path, *arguments: str, stdout: int = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(folder)}
+    pipes: Any = {"stdout": stdout, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, **pipes)
+
+
+@pytest.mark.parametrize("wrong", [["agent.audit"], ["agent.batch"], ["agent.evaluate", "no.json"]])
+def test_a_reader_that_has_gone_ends_a_command_quietly(wrong: list[str], tmp_path: Path) -> None:
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(
-        [sys.executable, "-m", *wrong],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
-        stdout=write,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    done = run(tmp_path, "-m", *wrong, stdout=write)
     os.close(write)
     assert done.returncode == 1 and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(("door", "module"), [("server", "fastapi"), ("mcp_server", "mcp")])
-def test_an_extra_that_is_not_installed_is_told_with_its_remedy(
-    door: str, module: str, tmp_path: Path
-) -> None:
+def test_a_missing_extra_is_told_with_remedy(door: str, module: str, tmp_path: Path) -> None:
     code = (
         f"import sys; sys.modules[{module!r}] = None; sys.argv = ['x']; "
         f"from agent.{door}.__main__ import main; main()"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
+    done = run(tmp_path, "-c", code)
     extra = door.removesuffix("_server")
     assert done.returncode == 1 and not done.stdout
-    assert done.stderr.splitlines() == [
-        f"Error: {module} is not installed.",
-        f"Install it: pip install 'llm-research-agent[{extra}]'.",
-    ]
+    install = f"Install it: pip install 'llm-research-agent[{extra}]'."
+    assert done.stderr.splitlines() == [f"Error: {module} is not installed.", install]

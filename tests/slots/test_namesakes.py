@@ -8,7 +8,6 @@ import pytest
 
 from agent.answer.formats import to_html, to_markdown, to_text
 from agent.slots.grounding import ground_rows
-from agent.slots.namesakes import has_other_qualifier
 from agent.slots.rows import SlotValue
 from agent.slots.weighing import make_findings
 from agent.state import Finding, Page, Slot, Source
@@ -17,9 +16,7 @@ from evals.namesakes import READERS, Case, StatedPage, load_invented, run_case
 from tests.support.typed_slots import build_source
 
 TOPIC = "When was Ida Morn born?"
-SINGER = (
-    "Ida Morn is a Danish singer with four albums on a label in Aarhus. Ida Morn was born in {}."
-)
+SINGER = "Ida Morn is a Danish singer with four albums made in Aarhus. Ida Morn was born in {}."
 JUDGE = "Ida Morn sat in the high court at Leeds for twenty winters. Ida Morn was born in {}."
 
 
@@ -28,6 +25,10 @@ def titled(n: int, title: str, text: str, host: str = "") -> Source:
     page = source.page
     moved = Page.from_text(f"https://{host or f's{n}.com'}/{n}", title, text, page.retrieved_at)
     return source.model_copy(update={"page": moved})
+
+
+JUDGED = titled(2, "Ida Morn (judge)", JUDGE.format(1931))
+TWO = (titled(1, "Ida Morn (singer)", SINGER.format(1990)), JUDGED)
 
 
 def find(
@@ -69,30 +70,20 @@ def test_titles_tell_things_apart(one: str, other: str, are_two: bool) -> None:
 
 def test_a_reference_work_has_one_page_for_each_thing() -> None:
     texts = ("Marl is a town on the river Ell. It has 900 people.", "Marl has 70 people.")
-    pair = [
-        titled(n, title, text, "en.wikipedia.org")
-        for n, (title, text) in enumerate(zip(("Marl", "Marl, Ohio"), texts, strict=True), 1)
-    ]
+    titles = ("Marl", "Marl, Ohio")
+    pair = [titled(n + 1, titles[n], texts[n], "en.wikipedia.org") for n in (0, 1)]
     finding = find("How many people has Marl?", *pair, values=("900", "70"))
     assert finding.status == "filled" and finding.alternatives[0].of == "Marl, Ohio"
 
 
 def test_a_topic_that_says_which_one_gets_that_one() -> None:
-    sources = (
-        titled(1, "Ida Morn (singer)", SINGER.format(1990)),
-        titled(2, "Ida Morn (judge)", JUDGE.format(1931)),
-    )
-    finding = find("When was the judge Ida Morn born?", *sources, values=("1990", "1931"))
+    finding = find("When was the judge Ida Morn born?", *TWO, values=("1990", "1931"))
     assert (finding.value, finding.status, finding.alternatives) == ("1931", "filled", ())
 
 
 def test_within_one_thing_sources_may_still_disagree() -> None:
-    sources = (
-        titled(1, "Ida Morn (singer)", SINGER.format(1990)),
-        titled(2, "Ida Morn (judge)", JUDGE.format(1931)),
-        titled(3, "Ida Morn (judge)", "At Leeds sat Ida Morn. It is said she was born in 1940."),
-    )
-    finding = find(TOPIC, *sources, values=("1990", "1931", "1940"))
+    third = titled(3, "Ida Morn (judge)", "At Leeds sat Ida Morn. It is said she was born in 1940.")
+    finding = find(TOPIC, *TWO, third, values=("1990", "1931", "1940"))
     assert finding.status == "conflict" and len({*things(finding)}) == 2
 
 
@@ -104,27 +95,14 @@ def test_what_a_reader_says_counts_if_its_source_has_the_words() -> None:
         assert (finding.status == "filled") is are_two
         assert things(finding) == ([*told] if are_two else ["", ""])
     names = ("Ida Morn the singer", "Ida Morn the judge")  # what is said of both tells nothing
-    both = (
-        titled(1, "Ida Morn", SINGER.format(1990)),
-        titled(2, "Court", f"The judge {JUDGE.format(1931)}"),
-    )
+    one, court = titled(1, "Ida Morn", SINGER.format(1990)), f"The judge {JUDGE.format(1931)}"
+    both = (one, titled(2, "Court", court))
     assert things(find(TOPIC, *both, values=("1990", "1931"), of=names)) == [*names]
     meant = find("When was the judge Ida Morn born?", *both, values=("1990", "1931"), of=names)
     assert (meant.value, meant.alternatives) == ("1931", ())
     held = "judge " * 200  # bounded
     finding = find(TOPIC, titled(1, "x", SINGER.format(1990)), values=("1990",), of=(held,))
     assert finding.of == ""
-
-
-def test_has_other_qualifier() -> None:
-    assert has_other_qualifier("Mercury (planet)", "Mercury")
-    assert has_other_qualifier("Mercury（行星）", "Mercury (god)")
-    assert not has_other_qualifier("Mercury (planet)", "Mercury (planet)")
-    assert not has_other_qualifier("Mercury (planet)", "Venus (planet)")
-    assert not has_other_qualifier("", "")
-
-
-# --- through the product -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("reader", READERS)
@@ -161,8 +139,7 @@ def test_two_dates_of_one_person_are_a_disagreement(reader: str, tmp_path: Path)
     assert (answer.status, slot.status, slot.of) == ("partial", "conflict", "")
     assert "of" not in slot.model_dump() and "of" not in slot.alternatives[0].model_dump()
     for shown in (to_text(answer), to_markdown(answer), to_html(answer)):
-        sides = [
-            shown.index(text) for text in ("3 May 1871", "5 May 1873", "Lena Corvath was born")
-        ]
+        told = ("3 May 1871", "5 May 1873", "Lena Corvath was born")
+        sides = [shown.index(text) for text in told]
         assert "The sources disagree" in shown[: sides[0]]
         assert max(sides[:2]) < sides[2]  # both values, with their sources, before any sentence

@@ -64,9 +64,7 @@ def world(services: Services) -> Services:
         lambda asked: [
             slot_row("winner", "Argentina", 1, "Argentina won the cup."),
             slot_row("day", "29 June 1987", 1, "The final was on 29 June 1987"),
-            slot_row(
-                "venue", {"capacity": "114,600"}, 1, "before 114,600 people, the whole capacity"
-            ),
+            slot_row("venue", {"capacity": "114,600"}, 1, "before 114,600 people, the whole"),
             slot_row("goalscorers", goals, 1, TEXT[-80:]),
             slot_row("stage", "The last match", 1, "The final"),
         ]
@@ -74,15 +72,11 @@ def world(services: Services) -> Services:
     return services
 
 
-def test_a_schema_is_asked_filled_and_told_as_one_object(
-    world: Services, settings: Settings
-) -> None:
+def test_a_schema_is_asked_filled_and_told_whole(world: Services, settings: Settings) -> None:
     run, answer, shown = run_audited(settings.model_copy(update={"slots_schema": SCHEMA}))
-    assert (
-        "- goalscorers[].minute (integer, digits alone, maximum 130, minimum 1):"
-        in world.model_requests[1].prompt
-    )
-    assert '- stage (one of ["Final", "Group"]):' in world.model_requests[1].prompt
+    prompt = world.model_requests[1].prompt
+    assert "- goalscorers[].minute (integer, digits alone, maximum 130, minimum 1):" in prompt
+    assert '- stage (one of ["Final", "Group"]):' in prompt
     assert shown["data"] == {
         "winner": "Argentina",
         "day": "1987-06-29",
@@ -92,9 +86,7 @@ def test_a_schema_is_asked_filled_and_told_as_one_object(
     }
     assert answer.slots["goalscorers[0].minute"].citations == (1,)
     assert answer.slots["goalscorers[1].minute"].status == "missing"
-    assert any(
-        "'236' is not a value of type integer within its limits" in w for w in answer.warnings
-    )
+    assert any("'236' is not a value of type integer within" in w for w in answer.warnings)
     assert any("'The last match' is not one of its options" in w for w in answer.warnings)
     assert run.research.round == 2  # a leaf was missing: more was searched
     assert f"{TOPIC} stage" in run.research.queries
@@ -132,9 +124,7 @@ def report_rivals(asked: ModelRequest) -> list[Json]:
     return [slot_row("winner", v, n, q) for n, v, q in (shown[2:] or shown)]
 
 
-def test_a_conflict_is_searched_for_and_settled_by_a_third_source(
-    services: Services, settings: Settings
-) -> None:
+def test_a_conflict_is_settled_by_a_third(services: Services, settings: Settings) -> None:
     query = f"{TOPIC} winner Argentina or France"
     services.pages = {**RIVALS, "third": THIRD}
     services.hits = {TOPIC: ["ours", "theirs"], query: ["third"]}
@@ -151,9 +141,7 @@ def test_a_conflict_is_searched_for_and_settled_by_a_third_source(
     assert shown["data"] == {"winner": "Argentina"}
 
 
-def test_a_conflict_that_stays_is_told_with_both_sides(
-    services: Services, settings: Settings
-) -> None:
+def test_a_conflict_that_stays_has_both_sides(services: Services, settings: Settings) -> None:
     services.pages, services.hits = dict(RIVALS), {TOPIC: ["ours", "theirs"]}
     services.think = script_reflection(report_rivals)
     _, answer, shown = run_audited(settings.model_copy(update={"slots_schema": WINNER}))
@@ -190,59 +178,34 @@ def test_tampering_with_slots_or_data_is_told_where(world: Services, settings: S
 
 
 def test_offline_the_demo_fills_a_schema(tmp_path: Path) -> None:
-    goals = SCHEMA["properties"]["goalscorers"]
-    wanted = object_schema(
-        winner={"type": "string"},
-        date={"type": "string", "format": "date", "description": "day of the final"},
-        goalscorers=goals,
-        referee={"type": "string"},
-        mascot={"type": "string"},
-    )
+    day = {"type": "string", "format": "date", "description": "day of the final"}
+    goals, words = SCHEMA["properties"]["goalscorers"], {"type": "string"}
+    wanted = object_schema(winner=words, date=day, goalscorers=goals, referee=words, mascot=words)
     kept = {"runs_dir": tmp_path / "runs", "cache_dir": tmp_path / "cache"}
     offline = parse_settings({}, offline=True, slots_schema=wanted, **kept)
     _, answer, shown = run_audited(offline, "Who won the 2022 FIFA World Cup?")
     names = ["Lionel Messi"] * 2 + ["Ángel Di María"] + ["Kylian Mbappé"] * 3
     minutes = [23, 108, 36, 80, 81, 118]
-    assert shown["data"] == {
-        "winner": "Argentina",
-        "date": "2022-12-18",
-        "goalscorers": [
-            {"player": name, "minute": minute} for name, minute in zip(names, minutes, strict=True)
-        ],
-        "referee": "Szymon Marciniak",
-        "mascot": None,
-    }
+    scored = [{"player": p, "minute": m} for p, m in zip(names, minutes, strict=True)]
+    told = {"winner": "Argentina", "date": "2022-12-18", "referee": "Szymon Marciniak"}
+    assert shown["data"] == {**told, "goalscorers": scored, "mascot": None}
 
 
 def test_offline_pages_that_disagree_are_both_heard(tmp_path: Path) -> None:
     rows = [
-        ("a", "Report", "Chile | 2–1 | Peru\nRojas 3' | Report | Vega 9'\nArena | Referee: Al Pay"),
-        ("b", "File", "Chile | 3–1 | Peru\nSoto 8' | Report | Vega 9'\nGround | Referee: Al Pay"),
+        ("https://a.test/", "Report", "Chile | 2–1 | Peru\nRojas 3' | Report |\nReferee: Al Pay"),
+        ("https://b.test/", "File", "Chile | 3–1 | Peru\nSoto 8' | Report |\nReferee: Al Pay"),
     ]
     corpus = tmp_path / "c.jsonl"
     text = "{0} of the 1999 Copa America, Chile against Peru.\n\n4 May 1999 | 18:00\n{1}\n"
-    corpus.write_text(
-        "".join(
-            json.dumps(
-                {
-                    "title": f"1999 Copa America {kind}",
-                    "text": text.format(kind, body),
-                    "url": f"https://{host}.example/",
-                }
-            )
-            + "\n"
-            for host, kind, body in rows
-        )
-    )
+    lines = ({"title": f"1999 Copa {k}", "text": text.format(k, b), "url": u} for u, k, b in rows)
+    corpus.write_text("\n".join(map(json.dumps, lines)))
     kept = {"runs_dir": tmp_path / "runs", "cache_dir": tmp_path / "cache", "corpus": corpus}
     offline = parse_settings({}, offline=True, slots=("score", "referee"), **kept)
-    run, answer, _ = run_audited(
-        offline, "What was the score of Chile against Peru at the 1999 Copa America?"
-    )
+    topic = "What was the score of Chile against Peru at the 1999 Copa America?"
+    run, answer, _ = run_audited(offline, topic)
     score = answer.slots["score"]
-    assert score.status == "conflict" and {score.value, score.alternatives[0].value} == {
-        "2–1",
-        "3–1",
-    }
+    assert score.status == "conflict"
+    assert {score.value, score.alternatives[0].value} == {"2–1", "3–1"}
     assert answer.slots["referee"].status == "filled"
     assert any("2–1" in query and "3–1" in query for query in run.research.queries)

@@ -17,96 +17,67 @@ from agent.slots.grounding import ground_rows
 from agent.slots.rows import SlotValue
 from agent.slots.schema import slots_of
 from agent.slots.weighing import RIGHT, make_findings, rate_confidence, weigh_values
+from agent.state import Finding, Source
 from agent.state.json_data import Json
 from tests.support.typed_slots import SCHEMA, TEXT, build_source, build_statement, object_schema
 
 TWO = [("Messi", "23"), ("Di Maria", "36")]
+ITEMS = [{"player": player, "minute": minute} for player, minute in TWO]
+
+
+def one_by_one(name: str) -> list[Json]:
+    """A row for each part of each item, under such names."""
+    parts = [(n, key, item[key]) for n, item in enumerate(ITEMS) for key in ("player", "minute")]
+    return [{"name": name.format(n, key), "value": value} for n, key, value in parts]
+
+
 FORMS_OF_A_LIST: dict[str, list[Json]] = {
     "objects": [
-        {"name": "goalscorers", "value": [{"player": p, "minute": int(m)} for p, m in TWO]}
+        {"name": "goalscorers", "value": [i | {"minute": int(i["minute"])} for i in ITEMS]}
     ],
-    "json": [
-        {
-            "name": "goalscorers",
-            "value": '[{"player": "Messi", "minute": "23"}, {"player": "Di Maria", "minute": 36}]',
-        }
-    ],
+    "json": [{"name": "goalscorers", "value": json.dumps(ITEMS)}],
     "words": [{"name": "goalscorers", "value": "Messi 23', Di Maria 36'"}],
     "strings": [{"name": "goalscorers", "value": ["Messi 23'", "Di Maria (36')"]}],
-    "one object a row": [
-        {"name": "Goalscorers", "value": {"player": p, "minute": m}} for p, m in TWO
-    ],
-    "numbered": [
-        {"name": f"goalscorers[{i}].{key}", "value": value}
-        for i, (p, m) in enumerate(TWO)
-        for key, value in (("player", p), ("minute", m))
-    ],
-    "dotted": [
-        {"name": f"goalscorers.{i}.{key}", "value": value}
-        for i, (p, m) in enumerate(TWO)
-        for key, value in (("minute", m), ("player", p))
-    ],
-    "repeated": [
-        *({"name": "goalscorers[].player", "value": p} for p, _ in TWO),
-        *({"name": "goalscorers[].minute", "value": m} for _, m in TWO),
-    ],
-    "pointers": [
-        {"name": f"/goalscorers/{i}/{key}", "value": value}
-        for i, (p, m) in enumerate(TWO)
-        for key, value in (("player", p), ("minute", f"{m}rd minute"))
-    ],
+    "one object a row": [{"name": "Goalscorers", "value": item} for item in ITEMS],
+    "numbered": one_by_one("goalscorers[{}].{}"),
+    "dotted": one_by_one("goalscorers.{}.{}"),
+    "repeated": sorted(one_by_one("goalscorers[].{1}"), key=lambda row: row["name"], reverse=True),
+    "pointers": one_by_one("/goalscorers/{}/{}"),
 }
 
 
 @pytest.mark.parametrize("form", FORMS_OF_A_LIST)
 def test_lists_are_read_in_whatever_form_they_come(form: str) -> None:
-    rows = [
-        SlotValue.model_validate({**row, "source": 1, "quote": TEXT})
-        for row in FORMS_OF_A_LIST[form]
-    ]
-    pages = [build_source(1, TEXT)]
+    said, pages = {"source": 1, "quote": TEXT}, [build_source(1, TEXT)]
+    rows = [SlotValue.model_validate({**row, **said}) for row in FORMS_OF_A_LIST[form]]
     statements, misfits = ground_rows(rows, slots_of(SCHEMA), pages)
     found = {f.slot: f for f in make_findings(slots_of(SCHEMA), statements, pages)}
     _, data, _ = keep_valid(SCHEMA, found)
-    assert data["goalscorers"] == [
-        {"player": "Messi", "minute": 23},
-        {"player": "Di Maria", "minute": 36},
-    ]
+    assert data["goalscorers"] == [{"player": p, "minute": int(m)} for p, m in TWO]
     assert not misfits
 
 
-ROWS = st.lists(
-    st.fixed_dictionaries(
-        {
-            "name": st.sampled_from(
-                [s.name for s in slots_of(SCHEMA)]
-                + ["goalscorers", "goalscorers[0].minute", "goalscorers.1.player", "venue", "$.day"]
-            )
-            | st.text(max_size=12),
-            "value": st.recursive(
-                st.none()
-                | st.booleans()
-                | st.integers()
-                | st.floats(allow_nan=False)
-                | st.sampled_from(["Messi", "Messi 23'", "29 June 1987", "Argentina", '[{"player"'])
-                | st.text(max_size=12),
-                lambda inner: (
-                    st.lists(inner, max_size=3)
-                    | st.dictionaries(st.sampled_from(["player", "minute", "x"]), inner, max_size=3)
-                ),
-                max_leaves=6,
-            ),
-            "source": st.integers(-1, 3) | st.text(max_size=3) | st.none(),
-            "quote": st.sampled_from([TEXT, TEXT[:22], "Messi scored in the 23rd minute", ""])
-            | st.text(max_size=9),
-        }
-    ),
-    max_size=8,
+NAMES = st.sampled_from(
+    [*(slot.name for slot in slots_of(SCHEMA)), "goalscorers", "goalscorers[0].minute", "$.day"]
 )
+WORDS = st.sampled_from(["Messi", "Messi 23'", "29 June 1987", "Argentina", '[{"player"'])
+KEYS = st.sampled_from(["player", "minute", "x"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=6,
+)
+QUOTES = st.sampled_from([TEXT, TEXT[:22], "Messi scored in the 23rd minute", ""])
+ROW = {
+    "name": NAMES | st.text(max_size=12),
+    "value": VALUES,
+    "source": st.integers(-1, 3) | st.text(max_size=3) | st.none(),
+    "quote": QUOTES | st.text(max_size=9),
+}
 
 
 @pytest.mark.slow
-@given(ROWS)
+@given(st.lists(st.fixed_dictionaries(ROW), max_size=8))
 @chosen(max_examples=30, deadline=None)
 def test_whatever_a_model_sends_only_what_sources_say_is_found(rows: list[Json]) -> None:
     pages = [build_source(1, TEXT), build_source(2, "France won the cup. Messi scored 2 goals.")]
@@ -132,47 +103,37 @@ def test_a_copy_of_a_copy_is_one_but_who_quotes_an_excerpt_is_none() -> None:
     assert find_copies(pages) == {1: 1, 2: 1, 3: 1, 4: 1, 5: 5}
 
 
+def weigh(pages: list[Source], *values: str) -> Finding:
+    """What each page says of the winner, weighed."""
+    said = [build_statement(n, value, pages) for n, value in enumerate(values, 1)]
+    return weigh_values("winner", said, pages)
+
+
 LONG = "There was much rain in the night before, and the grass was long. " * 3
 
 
 def test_copies_are_one_witness_and_two_writers_are_two() -> None:
     text = f"{LONG}Brazil won the cup on a day that nobody who was there has forgotten since."
-    pages = [
-        build_source(1, text),
-        build_source(
-            2, "Whatever the papers said, France won the cup, and deservedly so, by all counts."
-        ),
-        build_source(3, f"Another heading stands here\n{text} Read more."),
-        build_source(
-            4, "The better side was France, which won the cup after a hard summer of matches."
-        ),
-        build_source(5, text.replace("forgotten", "let go")),
-    ]
+    two = "Whatever the papers said, France won the cup, and deservedly so, by all counts."
+    four = "The better side was France, which won the cup after a hard summer of matches."
+    three, five = f"Another heading is here\n{text} Read more.", text.replace("forgotten", "let go")
+    pages = [build_source(n, page) for n, page in enumerate((text, two, three, four, five), 1)]
     assert find_copies(pages) == {1: 1, 2: 2, 3: 1, 4: 4, 5: 1}
-    values = {1: "Brazil", 2: "France", 3: "Brazil", 4: "France", 5: "Brazil"}
-    found = weigh_values("winner", [build_statement(n, v, pages) for n, v in values.items()], pages)
+    found = weigh(pages, "Brazil", "France", "Brazil", "France", "Brazil")
     assert (found.status, found.value, found.weight) == ("filled", "France", 0.7)
-    assert [(a.value, a.citations, a.weight) for a in found.alternatives] == [
-        ("Brazil", (1, 3, 5), 0.4)
-    ]
+    (other,) = found.alternatives
+    assert (other.value, other.citations, other.weight) == ("Brazil", (1, 3, 5), 0.4)
     assert found.confidence == RIGHT["words"]  # one of the two is cancelled by the one against
 
 
 def test_credibility_settles_what_numbers_do_not() -> None:
-    pages = [
-        build_source(1, "Brazil won."),
-        build_source(2, "France won.", "https://www.bbc.co.uk/"),
-    ]
-    found = weigh_values(
-        "winner", [build_statement(1, "Brazil", pages), build_statement(2, "France", pages)], pages
-    )
+    pages = [build_source(1, "Brazil won."), build_source(2, "France won.", "https://bbc.co.uk/")]
+    found = weigh(pages, "Brazil", "France")
     assert (found.status, found.value) == ("filled", "France") and found.alternatives
     share = found.weight / (found.weight + found.alternatives[0].weight)
     assert found.confidence == pytest.approx(RIGHT["words"] * share, abs=0.001)
     pages[1] = build_source(2, "France won.")
-    found = weigh_values(
-        "winner", [build_statement(1, "Brazil", pages), build_statement(2, "France", pages)], pages
-    )
+    found = weigh(pages, "Brazil", "France")
     assert found.status == "conflict" and found.confidence == 0.5
 
 
@@ -186,7 +147,7 @@ def test_credibility_settles_what_numbers_do_not() -> None:
 )
 def test_confidence_depends_on_the_form_and_the_judge(text: str, value: str, form: Any) -> None:
     pages = [build_source(1, text)]
-    found = weigh_values("winner", [build_statement(1, value, pages)], pages)
+    found = weigh(pages, value)
     assert rate_confidence(found) == found.confidence == RIGHT[form]
     sure, doubtful = (
         rate_confidence(found.model_copy(update={"verdict": verdict, "by": "m"}))
@@ -199,8 +160,7 @@ def test_a_reference_work_outweighs_unknown_hosts_that_agree_and_both_are_told()
     said = [f"Writer number {n} says that France won the cup." for n in range(5)]
     pages = [build_source(n, text) for n, text in enumerate(said, 1)]
     pages.append(build_source(6, "Argentina won.", "https://en.wikipedia.org/"))
-    values = dict.fromkeys(range(1, 6), "France") | {6: "Argentina"}
-    found = weigh_values("winner", [build_statement(n, v, pages) for n, v in values.items()], pages)
+    found = weigh(pages, *["France"] * 5, "Argentina")
     assert (found.status, found.value) == ("conflict", "Argentina")
     assert [a.value for a in found.alternatives] == ["France"]
 
@@ -209,21 +169,16 @@ def test_hosts_of_one_owner_are_one_witness() -> None:
     hosts = ("https://a.cupfan.com/", "https://b.cupfan.com/", "https://cupfan.com/")
     said = ("France won it.", "The cup went to France.", "It was France that had the cup at last.")
     pages = [build_source(n, said[n - 1], host) for n, host in enumerate(hosts, 1)]
-    found = weigh_values("winner", [build_statement(n, "France", pages) for n in (1, 2, 3)], pages)
-    assert found.weight == 0.4
+    assert weigh(pages, *["France"] * 3).weight == 0.4
 
 
 def test_items_are_known_again_in_another_order_and_with_another_minute() -> None:
-    pages = [
-        build_source(1, TEXT),
-        build_source(2, "Di Maria 37', Messi 23', by our count of it."),
-        build_source(3, "x"),
-    ]
+    other = "Di Maria 37', Messi 23'"
+    pages = [build_source(1, TEXT), build_source(2, f"{other}, by our count of it.")]
     rows = [
         SlotValue(name="goalscorers", value="Messi 23', Di Maria 36'", source=1, quote=TEXT),
-        SlotValue(name="goalscorers", value="Di Maria 37', Messi 23'", source=2,
-                  quote="Di Maria 37', Messi 23'"),
-    ]  # fmt: skip
+        SlotValue(name="goalscorers", value=other, source=2, quote=other),
+    ]
     slots = slots_of(SCHEMA)
     found = {f.slot: f for f in make_findings(slots, ground_rows(rows, slots, pages)[0], pages)}
     assert found["goalscorers[0].player"].value == "Messi"

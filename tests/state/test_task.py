@@ -21,20 +21,13 @@ def define(bases: tuple[type, ...], **fields: Any) -> type[Task[Any]]:
 
 def test_a_task_has_the_name_and_the_answer_type_of_its_class() -> None:
     task = define((Task[Verse],), name="poem")
-    assert task.name == "poem" and task(topic="x").answer_type is Verse
-    refined = define((task,))
-    assert refined.name == "poem" and refined(topic="x").answer_type is Verse
-
-
-def test_a_task_without_a_name_cannot_be_defined() -> None:
+    for made in (task, define((task,))):
+        assert made.name == "poem" and made(topic="x").answer_type is Verse
     with pytest.raises(TypeError, match="Poem has no name"):
         define((Task[Verse],))
-
-
-@pytest.mark.parametrize("base", [Task, Task[Any]])
-def test_a_task_without_an_answer_type_cannot_be_defined(base: type) -> None:
-    with pytest.raises(TypeError, match="Poem has no answer type"):
-        define((base,), name="poem")
+    for base in (Task, Task[Any]):
+        with pytest.raises(TypeError, match="Poem has no answer type"):
+            define((base,), name="poem")
 
 
 def test_a_task_without_prompts_cannot_be_made() -> None:
