@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -73,13 +74,20 @@ def _serve_stdio(server: Server[Any]) -> None:
 
     client = os.dup(1)  # while it serves, `stdio_server` turns 1 into standard error
     spawn(lambda: _exit_without_reader(client))
-    # asyncio would wait for the thread that reads standard input, which only its end wakes
-    signal.signal(signal.SIGINT, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
     asyncio.run(serve())
 
 
-def _interrupt(*_: object) -> NoReturn:
-    raise KeyboardInterrupt
+def _end(*_: object) -> NoReturn:
+    """End the process at a signal.
+
+    asyncio would wait for the thread that reads standard input, which only its end wakes, and tell
+    an exception that came amid a task as a fault of it.
+    """
+    with suppress(RuntimeError):  # it came while a line was being written
+        click.echo("Interrupted.", err=True)
+    os._exit(shell.INTERRUPTED)
 
 
 def _exit_without_reader(descriptor: int) -> None:
