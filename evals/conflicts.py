@@ -340,11 +340,6 @@ EVALUATION = Evaluation(
             },
         ),
     ),
-    missed=lambda one: (
-        f"{one.engine} {one.case.kind} {one.case.slot} {one.slot.status} {one.slot.value}"
-        if one.wrong or not one.found
-        else ""
-    ),
 )
 
 if __name__ == "__main__":
