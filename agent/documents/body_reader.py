@@ -71,10 +71,7 @@ class BodyReader:
         return outcome
 
     def read_all(
-        self,
-        bodies: Sequence[Body],
-        deadline: float = float("inf"),
-        max_wait: float | None = None,
+        self, bodies: Sequence[Body], deadline: float = float("inf"), max_wait: float | None = None
     ) -> Iterator[BodyText | UnreadablePage]:
         """What `read` returns or raises, for each body in order. Raises ReadFailed.
 

@@ -10,13 +10,7 @@ import re
 from collections.abc import Iterator
 
 from agent.characters import strip_controls
-from agent.documents.body_text import (
-    MAX_RAW_TITLE,
-    BodyText,
-    PlacedText,
-    RawBody,
-    UnreadablePage,
-)
+from agent.documents.body_text import MAX_RAW_TITLE, BodyText, PlacedText, RawBody, UnreadablePage
 from agent.documents.own_date import read_day
 from agent.documents.sniff import decode, unescape_entities
 

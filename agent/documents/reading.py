@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from agent.documents.body_text import (
-    BodyText,
-    OnPart,
-    RawBody,
-    UnreadablePage,
-    ignore_part,
-)
+from agent.documents.body_text import BodyText, OnPart, RawBody, UnreadablePage, ignore_part
 
 __all__ = ["BodyText", "UnreadablePage", "read_body", "warm"]
 

@@ -28,18 +28,14 @@ _MARKERS = re.compile(r"\s*(?:\[\d{1,9}\])+")
 def read_pieces(text: str) -> list[Piece]:
     """The sentences, items and rows of a text in Markdown, in order; without its headings.
 
-    A list of one item without an intro is a sentence.
+    A list of one item without an intro is a sentence. Rows have their head as an intro.
     """
     pieces = list(_Reader(text))
+    forms = ["", *(piece.form for piece in pieces), ""]
     return [
-        piece._replace(form="sentence") if _is_alone(piece, pieces, i) else piece
-        for i, piece in enumerate(pieces)
+        piece._replace(form="sentence") if not piece.intro and "item" not in around else piece
+        for piece, around in zip(pieces, zip(forms, forms[2:], strict=False), strict=False)
     ]
-
-
-def _is_alone(piece: Piece, pieces: list[Piece], at: int) -> bool:
-    near = (*pieces[max(0, at - 1) : at], *pieces[at + 1 : at + 2])
-    return piece.form == "item" and not piece.intro and all(p.form != "item" for p in near)
 
 
 class _Reader:

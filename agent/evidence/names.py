@@ -14,6 +14,7 @@ UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĴĶĹĻ
 _PARTICLE = r"(?:de|del|della|van|von|der|den|di|da|dos|la|le|bin|ibn|al|el|of|the|y|&)"
 NAME_WORD = rf"[{UPPER}](?:[\w'’&-]|\.(?=\w|\s[{UPPER}]))*"
 NAME = re.compile(rf"\b{NAME_WORD}(?:\s(?:{_PARTICLE}\s){{0,2}}{NAME_WORD})*")
+_OPENING = re.compile(r"([\w'’.&-]+)\s*")
 _CAPITALISED = re.compile(r"\b(?=[^\W\d_a-zà-ÿ])[^\W\d_]{3,}")
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 
@@ -50,18 +51,19 @@ def name_spans(text: str, language: str = "en") -> list[tuple[int, int]]:
     spans = []
     for match in NAME.finditer(text[:LONGEST_SENTENCE]):
         start, end = match.span()
-        while start < end:  # "The Beatles" is kept as "Beatles": the article is not the name
-            word = re.match(r"[\w'’.&-]+", text[start:end])
-            if not word or word[0].lower() not in openers:
-                break
-            start += word.end()
-            start += len(text[start:end]) - len(text[start:end].lstrip())
-        name = text[start:end].rstrip(".'’-&")
-        name = re.sub(r"['’]s$", "", name)
+        # "The Beatles" is kept as "Beatles": the article is not the name
+        while (word := _OPENING.match(text, start, end)) and word[1].lower() in openers:
+            start = word.end()
+        name = _without_s(text[start:end].rstrip(".'’-&"))
         told = name.lower() in _calendar() or name.lower() in openers
         if len(name) > 1 and not told and name.count(" ") >= least:
             spans.append((start, start + len(name)))
     return spans
+
+
+def _without_s(name: str) -> str:
+    """A name without the `'s` of the genitive."""
+    return name.removesuffix("'s").removesuffix("’s")
 
 
 #: After a word that introduces one, or before its Latin spelling in brackets.
@@ -69,12 +71,6 @@ _CHINESE_NAME = re.compile(
     rf"(?:是|为|由|归|来自|[，。；、]|^)((?:(?![是为由归的])[{CJK}·]){{2,10}}?)(?=（[A-Z]|\([A-Z])"
     rf"|(?:是|由|归)((?:(?![的一])[{CJK}·]){{2,8}}?)(?=队?[，。；、）)]|$)"
 )
-
-
-def chinese_name_spans(text: str) -> list[tuple[int, int]]:
-    """Where the names in Chinese stand that have their Latin spelling behind them."""
-    found = _CHINESE_NAME.finditer(text[:LONGEST_SENTENCE])
-    return [match.span(1) for match in found if match[1]]
 
 
 def capitalised_words(text: str) -> list[str]:
@@ -104,5 +100,5 @@ def find_question_names(text: str, stop: frozenset[str] = frozenset()) -> list[s
             pieces.pop(0)
         name = " ".join(pieces)
         if len(name) > 1 and not is_year(name):
-            found.append(re.sub(r"['’]s?$", "", name))
+            found.append(_without_s(name))
     return list(dict.fromkeys(found))

@@ -140,12 +140,10 @@ _ALIKE = str.maketrans(
         **dict.fromkeys('‘’‚‛′`´“”„‟″«»「」『』"', "'"),
         **dict.fromkeys("‐‑‒–—―−", "-"),
         # nothing to be seen: zero-width characters, marks of direction
-        **dict.fromkeys("\u180e\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f", ""),
+        **dict.fromkeys("\u180e\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f\u061c\u200e\u200f", ""),
         # variants of a character
         **dict.fromkeys(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))), ""),
-        **dict.fromkeys(
-            "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069", ""
-        ),
+        **dict.fromkeys(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))), ""),
         # Arabic is written with or without its vowels, and stretched to fill a line
         **dict.fromkeys(map(chr, (0x640, 0x670, *range(0x64B, 0x660))), ""),
     }

@@ -24,11 +24,7 @@ class KeyedProvider:
     name: str
 
     def __init__(
-        self,
-        key: str,
-        base_url: str,
-        options: SearchOptions | None = None,
-        timeout: float = 20.0,
+        self, key: str, base_url: str, options: SearchOptions | None = None, timeout: float = 20.0
     ) -> None:
         prefix = self.name.upper()
         self._options = options or SearchOptions()

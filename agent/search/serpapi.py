@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import re
 
-from agent.search.google import (
-    parse_answers,
-    parse_questions,
-    parse_results,
-    parse_website,
-)
+from agent.search.google import parse_answers, parse_questions, parse_results, parse_website
 from agent.search.keyed_provider import KeyedProvider
 from agent.state import Hit
 from agent.state.json_data import Json

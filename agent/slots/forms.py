@@ -8,7 +8,6 @@ from typing import Any
 
 from agent.evidence import content_words, fold
 from agent.evidence.quantities import (
-    complete_dates,
     iso_dates,
     missing_quantities,
     number_values,
@@ -164,9 +163,8 @@ def _has_number(value: float, text: str) -> bool:
 
 def _has_date(day: str, text: str, title: str) -> bool:
     """Whether a text has a date, with day and month in any order."""
-    year = day[:4]
-    completed = complete_dates(text, year) if year in title else ""
-    read = {*iso_dates(text, any_order=True), *iso_dates(completed)}
+    year = int(day[:4]) if day[:4] in title else None
+    read = set(iso_dates(text, any_order=True, year=year))
     return day in read or (not read and not missing_quantities(day, (text,), derived=False))
 
 

@@ -51,10 +51,7 @@ NEAR = 600  # characters on either side of a quote that are compared to recognis
 
 
 def make_findings(
-    slots: Sequence[Slot],
-    said: Sequence[Statement],
-    sources: Sequence[Source],
-    topic: str = "",
+    slots: Sequence[Slot], said: Sequence[Statement], sources: Sequence[Source], topic: str = ""
 ) -> tuple[Finding, ...]:
     """A finding for each leaf; for a list, one for each leaf of each item, or one `missing`.
 
@@ -122,10 +119,7 @@ def _as_alternatives(each: Sequence[tuple[str, Finding]]) -> Iterator[Alternativ
             against = {number for other in finding.alternatives for number in other.citations}
             cited = {quote.source for quote in finding.quotes} - against
             yield Alternative(
-                value=finding.value,
-                citations=tuple(sorted(cited)),
-                weight=finding.weight,
-                of=of,
+                value=finding.value, citations=tuple(sorted(cited)), weight=finding.weight, of=of
             )
         yield from (other.model_copy(update={"of": of}) for other in finding.alternatives)
 

@@ -12,13 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from agent.documents.blocks import LINE, BlockBuilder, TextBlock
 from agent.documents.body_text import PlacedText, normalize_title
-from agent.documents.formats.archive import (
-    Archive,
-    Element,
-    attribute,
-    find_first,
-    local_name,
-)
+from agent.documents.formats.archive import Archive, Element, attribute, find_first, local_name
 
 #: Elements of OpenDocument by the names of their like in Office Open XML.
 _SAME = {

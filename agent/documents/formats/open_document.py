@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.documents.body_text import (
-    BodyText,
-    PlacedText,
-    RawBody,
-    UnreadablePage,
-    normalize_title,
-)
+from agent.documents.body_text import BodyText, PlacedText, RawBody, UnreadablePage, normalize_title
 from agent.documents.formats.archive import (
     Archive,
     Element,

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent.documents.body_text import BodyText, PlacedText, RawBody, normalize_title
-from agent.documents.formats.archive import (
-    Archive,
-    core_properties,
-    find_all,
-    main_part,
-)
+from agent.documents.formats.archive import Archive, core_properties, find_all, main_part
 from agent.documents.formats.office import Part
 
 #: Kinds of the parts that belong to a slide, and what they are of it.

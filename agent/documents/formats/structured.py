@@ -7,13 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent.characters import strip_controls
-from agent.documents.body_text import (
-    BodyText,
-    PlacedText,
-    RawBody,
-    UnreadablePage,
-    normalize_title,
-)
+from agent.documents.body_text import BodyText, PlacedText, RawBody, UnreadablePage, normalize_title
 from agent.documents.files import plain_markdown, read_plain_page
 from agent.documents.sniff import decode, detect_kind
 

@@ -91,9 +91,9 @@ def chinese_value(run: str) -> float:
 
 
 def digit_readings(text: str) -> list[float]:
-    """What digits with full stops and commas may mean."""
-    bare = float(re.sub("[.,]", "", text))
-    *whole, last = re.split("[.,]", text)
+    """What digits with separators may mean; infinity where they are too many."""
+    *whole, last = text.replace(" ", "").replace("'", "").replace(",", ".").split(".")
+    bare = float("".join((*whole, last)))
     if not whole or (len(whole) > 1 and len(last) == 3):
         return [bare]
     decimal = float("".join(whole) + "." + last)

@@ -116,21 +116,11 @@ def _is_same(wanted: Number, other: Number) -> bool:
     """Whether two numbers are one. A unit counts where both have one that is known."""
     if wanted.exact or other.exact:
         return wanted.exact == other.exact
-    if wanted.unit and other.unit:
-        if wanted.unit.dimension != other.unit.dimension:
-            return False
-        pairs = [
-            (a * wanted.unit.size, b * other.unit.size) for a in wanted.values for b in other.values
-        ]
-    else:
-        pairs = [(a, b) for a in wanted.values for b in other.values]
+    if not _have_one_dimension(wanted, other):
+        return False
+    size = _size(other, wanted)
+    pairs = ((a, b * size) for a in wanted.values for b in other.values)
     return any(math.isclose(a, b, rel_tol=PRECISION) for a, b in pairs)
-
-
-def _is_in_span(wanted: Number, year: int) -> bool:
-    if wanted.span == "century":
-        return (year - 1) // 100 + 1 == wanted.values[0]
-    return year // 10 * 10 == wanted.values[0]
 
 
 def _years_of(given: _Evidence) -> set[int]:
@@ -145,9 +135,9 @@ def _is_day(year: int | None, month: int, day: int | None, given: _Evidence) -> 
     Where quotes name no month that is known, as in another language, day and year suffice.
     """
     known = [(other.year, *part) for other in given.days for part in other.months]
-    values = given.loose | {value for number in given.numbers for value in number.values}
+    values = _all_values(given)
     if not known:
-        return all(float(part) in values for part in (year, day) if part)
+        return all(part in values for part in (year, day) if part)
     return any(
         month == m and day in (None, d) and (year in (None, y) or (y is None and year in values))
         for y, m, d in known
@@ -158,8 +148,11 @@ def _holds_score(wanted: Score, given: _Evidence) -> bool:
     """Whether quotes hold a score; its two numbers suffice where they hold no score at all."""
     if given.scores:
         return any(sorted(wanted.ends) == sorted(other.ends) for other in given.scores)
-    values = given.loose | {value for number in given.numbers for value in number.values}
-    return all(float(end) in values for end in wanted.ends)
+    return _all_values(given).issuperset(wanted.ends)
+
+
+def _all_values(given: _Evidence) -> frozenset[float]:
+    return given.loose | {value for number in given.numbers for value in number.values}
 
 
 # --- what follows from quotes -------------------------------------------------------------------
@@ -170,7 +163,9 @@ def _follows(quantity: Quantity, given: _Evidence, claim: str) -> bool:
     if not isinstance(quantity, Number) or quantity.exact:
         return False
     if quantity.span:
-        return any(_is_in_span(quantity, year) for year in _years_of(given))
+        century = quantity.span == "century"
+        spans = {(y - 1) // 100 + 1 if century else y // 10 * 10 for y in _years_of(given)}
+        return quantity.values[0] in spans
     if quantity.is_year:
         return _is_years_away(quantity, given)
     return (
@@ -184,38 +179,30 @@ def _follows(quantity: Quantity, given: _Evidence, claim: str) -> bool:
 def _is_years_away(wanted: Number, given: _Evidence) -> bool:
     """Whether a year is so many years before or after another: "two years later"."""
     spans = [n.values[0] for n in given.numbers if n.unit == years_unit()]
-    return any(wanted.values[0] in (y + s, y - s) for y in _years_of(given) for s in spans)
+    return any(abs(wanted.values[0] - year) in spans for year in _years_of(given))
 
 
 def _is_rounded(wanted: Number, given: _Evidence) -> bool:
     """Whether a number after "about" or "more than" is one of the quotes, rounded."""
     if not wanted.rough:
         return False
-    spans = [
-        Number("", (b - a,), years_unit()) for a, b in combinations(sorted(_years_of(given)), 2)
-    ]
-    compared = [n for n in (*given.numbers, *spans) if not n.is_year]
+    years = combinations(sorted(_years_of(given)), 2)
+    spans = [Number("", (b - a,), years_unit()) for a, b in years]
+    compared = (n for n in (*given.numbers, *spans) if not n.is_year)
     return any(
-        _is_rounding(a * size_a, b * size_b, step * size_a, wanted.rough)
+        _is_rounding(rounded, value * _size(number, wanted), wanted.rough)
         for number in compared
-        if not (wanted.unit and number.unit) or wanted.unit.dimension == number.unit.dimension
-        for size_a, size_b in [_sizes(wanted, number)]
-        for a in wanted.values
-        for step in [_last_digit(a)]
-        for b in number.values
+        if _have_one_dimension(wanted, number)
+        for rounded in wanted.values
+        for value in number.values
     )
 
 
-def _sizes(one: Number, other: Number) -> tuple[float, float]:
-    if one.unit and other.unit:
-        return one.unit.size, other.unit.size
-    return 1.0, 1.0
-
-
-def _is_rounding(rounded: float, exact: float, step: float, rough: str) -> bool:
+def _is_rounding(rounded: float, exact: float, rough: str) -> bool:
+    off, step = exact - rounded, _last_digit(rounded)
     if rough == "over":
-        return 0 <= exact - rounded < step
-    return abs(exact - rounded) < step and abs(exact - rounded) <= NEAR * abs(exact)
+        return 0 <= off < step
+    return abs(off) < step and abs(off) <= NEAR * abs(exact)
 
 
 def _last_digit(value: float) -> float:
@@ -230,21 +217,20 @@ def _last_digit(value: float) -> float:
 def _is_sum(wanted: Number, given: _Evidence) -> bool:
     """Whether a number is the sum or the difference of two numbers, or of a score's."""
     added = [n for n in given.numbers if not n.is_year and not n.span][:MOST_ADDED]
-    pairs = [pair for pair in combinations(added, 2) if _may_add(wanted, *pair)]
+    pairs = [pair for pair in combinations(added, 2) if _have_one_dimension(wanted, *pair)]
     values = [(a.values[0] * _size(a, wanted), b.values[0] * _size(b, wanted)) for a, b in pairs]
     values += [(float(a), float(b)) for a, b in (score.ends for score in given.scores)]
-    made = {total for a, b in values for total in (a + b, abs(a - b))}
-    return any(
-        math.isclose(value, other, rel_tol=PRECISION) for value in wanted.values for other in made
-    )
+    made = (total for a, b in values for total in (a + b, abs(a - b)))
+    return any(math.isclose(a, b, rel_tol=PRECISION) for b in made for a in wanted.values)
 
 
-def _may_add(wanted: Number, *added: Number) -> bool:
-    known = {number.unit.dimension for number in (wanted, *added) if number.unit}
-    return len(known) <= 1
+def _have_one_dimension(*numbers: Number) -> bool:
+    """Whether those of some numbers that have a known unit count things of one kind."""
+    return len({number.unit.dimension for number in numbers if number.unit}) <= 1
 
 
 def _size(number: Number, wanted: Number) -> float:
+    """How many of the unit of a wanted number that of another one is."""
     return number.unit.size / wanted.unit.size if number.unit and wanted.unit else 1.0
 
 

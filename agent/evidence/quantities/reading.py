@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import date
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
@@ -144,12 +146,12 @@ class QuantityReader:
         self._text, self.is_cut = _cut(_plain(text))
         for pattern, read in (
             (_numeric_dates(), self._read_numeric_date),
-            (_day_month(), self._read_day_month),
-            (_month_day(), self._read_month_day),
-            (_month_year(), self._read_month_year),
+            (_day_month(), self._read_days),
+            (_month_day(), self._read_days),
+            (_month_year(), self._read_days),
             (_east_asian_dates(), self._read_east_asian_date),
             (_SEASON, self._read_season),
-            (_FRACTION, self._read_fraction),
+            (_FRACTION, lambda _: None if is_evidence else []),
             (_SCORE, self._read_score),
             (_SPAN, self._read_span),
             (_number_pattern(), self._read_number),
@@ -175,42 +177,28 @@ class QuantityReader:
         if match["year"]:
             year, pairs = match["year"], [(match["m"], match["d"])]
         else:
-            year, pairs = match["last"], [(match["b"], match["a"]), (match["a"], match["b"])]
+            pairs = [(match["b"], match["a"]), (match["a"], match["b"])]
+            year, pairs = match["last"], pairs[: 1 if match["by2"] == "." else 2]
         fitting = tuple((int(m), int(d)) for m, d in pairs if 0 < int(m) < 13 and 0 < int(d) < 32)
         return [Day(match[0], int(year), fitting)] if fitting else None
 
-    def _read_day_month(self, match: re.Match[str]) -> Sequence[Quantity] | None:
-        days = [day for day in (match["first"], match["day"]) if day]
-        return self._make_days(match, days)
-
-    def _read_month_day(self, match: re.Match[str]) -> Sequence[Quantity] | None:
-        return self._make_days(match, [day for day in (match["day"], match["last"]) if day])
-
-    def _make_days(self, match: re.Match[str], days: Sequence[str]) -> Sequence[Quantity] | None:
-        month, year = _month_number(match["month"]), match["year"]
-        if not all(0 < int(day) < 32 for day in days):
+    def _read_days(self, match: re.Match[str]) -> Sequence[Quantity] | None:
+        """A day, or the first and the last of several; a month with its year, or alone."""
+        groups = match.groupdict()
+        month = _month_number(groups["month"] or match["alone"])
+        days = [int(day) for day in map(groups.get, ("first", "day", "last")) if day]
+        if not all(0 < day < 32 for day in days):
             return None
-        return [Day(match[0], int(year) if year else None, ((month, int(d)),)) for d in days]
-
-    def _read_month_year(self, match: re.Match[str]) -> Sequence[Quantity]:
-        year = match["year"]
-        month = _month_number(match["month"] or match["alone"])
-        return [Day(match[0], int(year) if year else None, ((month, None),))]
+        year = _int(groups["year"])
+        return [Day(match[0], year, ((month, day),)) for day in days or (None,)]
 
     def _read_east_asian_date(self, match: re.Match[str]) -> Sequence[Quantity] | None:
-        year, month, day = match["y"], match["m"] or match["m2"], match["d"] or match["d2"]
-        if not 0 < int(month) < 13:
-            return None
-        return [
-            Day(match[0], int(year) if year else None, ((int(month), int(day) if day else None),))
-        ]
+        month, day = int(match["m"] or match["m2"]), _int(match["d"] or match["d2"])
+        return [Day(match[0], _int(match["y"]), ((month, day),))] if 0 < month < 13 else None
 
     def _read_season(self, match: re.Match[str]) -> Sequence[Quantity] | None:
         first, last = match[1], match[1][:2] + match[2]
         return [Number(year, (float(year),)) for year in (first, last)] if last > first else None
-
-    def _read_fraction(self, match: re.Match[str]) -> Sequence[Quantity] | None:
-        return None if self._is_evidence else []
 
     # --- scores, spans and numbers ---
 
@@ -228,11 +216,8 @@ class QuantityReader:
 
     def _read_number(self, match: re.Match[str]) -> Sequence[Quantity] | None:
         digits, scale, money = match["digits"], match["scale"] or "", match["money"] or ""
-        if (
-            match["name"]
-            and not self._is_evidence
-            and not (len(digits) == 4 and int(digits) in YEARS)
-        ):
+        is_year = len(digits) == 4 and digits.isdecimal() and int(digits) in YEARS
+        if match["name"] and not self._is_evidence and not is_year:
             return []
         unit = _units().get(money[-1:]) or _units().get(strip_accents(match["unit"] or ""))
         found = _scale_pattern().findall(scale)
@@ -245,7 +230,7 @@ class QuantityReader:
         if self._is_evidence and " " in digits:
             self.loose |= {float(part) for part in digits.split() if part.isdecimal()}
         text = match[0].removeprefix(match["name"] or "").strip()
-        values = tuple(value * times for value in _values_of(digits))
+        values = tuple(value * times for value in digit_readings(digits))
         plain = re.sub(r"\D", "", digits)
         exact = plain if len(plain) > MOST_DIGITS and not found else ""
         return [Number(text, values, unit, self._rough(match.start()), exact=exact)]
@@ -276,16 +261,39 @@ class QuantityReader:
         return found
 
     def _make_number(self, match: re.Match[str], text: str, value: float) -> Number:
-        unit = _unit_pattern().match(match.string, match.end())
-        rough = self._rough(match.start())
-        return Number(
-            text, (value,), _units()[strip_accents(unit["unit"])] if unit else None, rough
-        )
+        found = _unit_pattern().match(match.string, match.end())
+        unit = _units()[strip_accents(found["unit"])] if found else None
+        return Number(text, (value,), unit, self._rough(match.start()))
 
 
-def _values_of(digits: str) -> tuple[float, ...]:
-    """What digits with separators may mean; infinity where they are too many."""
-    return tuple(digit_readings(re.sub(r"[ ']", "", digits)))
+def _int(digits: str | None) -> int | None:
+    return int(digits) if digits else None
+
+
+# --- dates and scores alone ---------------------------------------------------------------------
+
+
+def iso_dates(text: str, *, any_order: bool = False, year: int | None = None) -> Iterator[str]:
+    """The full dates in a text, as ISO 8601; those without a year are of the given one.
+
+    Of `3/4/2020` it is not known which number is the month: it gives no date, or with `any_order`
+    both. `3.4.2020` is the third of April.
+    """
+    for day in QuantityReader(text).quantities:
+        if isinstance(day, Day) and (any_order or len(set(day.months)) == 1):
+            for month, number in day.months:
+                with suppress(ValueError):  # 31 February; no year; a month alone
+                    yield date(day.year or year or 0, month, number or 0).isoformat()
+
+
+def parse_date(text: str) -> date | None:
+    """The first full date in a text."""
+    return next(map(date.fromisoformat, iso_dates(text)), None)
+
+
+def read_scores(text: str) -> set[tuple[int, int]]:
+    """The scores in a text as pairs: `4–2` is (4, 2)."""
+    return {one.ends for one in QuantityReader(text).quantities if isinstance(one, Score)}
 
 
 # --- patterns and tables, made at first use -----------------------------------------------------
@@ -304,17 +312,16 @@ def _month() -> str:
     others = [tag for tag in LANGUAGES if tag not in ("en", "de")]
     spellings = [names for tag in others for names in load_language(tag).months]
     told = {name for names in spellings for name in names if not _is_short_form(name, names)}
-    in_case, in_any = ("|".join(_longest_first(map(_bare, names))) for names in (capital, told))
+    bare = [
+        {_without_marks(normalize("NFKD", name)) for name in names} for names in (capital, told)
+    ]
+    in_case, in_any = ("|".join(_longest_first(names)) for names in bare)
     return rf"(?:(?:{in_case})|(?i:{in_any}))\.?(?!\w)"
 
 
 def _is_short_form(name: str, spellings: Sequence[str]) -> bool:
     """Whether a name of three letters only begins another one; many are words too (`set`)."""
     return len(name) < 4 and any(one != name and one.startswith(name) for one in spellings)
-
-
-def _bare(name: str) -> str:
-    return _without_marks(normalize("NFKD", name))
 
 
 def _longest_first(names: Iterable[str]) -> list[str]:
@@ -468,7 +475,6 @@ def _word_pattern(is_evidence: bool) -> re.Pattern[str]:
     """Runs of number words: of English and German, in evidence of more languages."""
     known = {*number_words(), *scales()} - {"acht", "elf"}  # an eight, an eleven: English words
     known |= set(_loose_values()) | {"acht", "elf"} if is_evidence else set()
-    word = rf"(?:{'|'.join(sorted(known, key=len, reverse=True))})"
-    return re.compile(
-        rf"(?<![^\W_])(?:(?:an?|one)[ ])?{word}(?:[ -](?:and )?{word})*(?![^\W_])", re.I
-    )
+    word = rf"(?:{'|'.join(_longest_first(known))})"
+    run = rf"(?:(?:an?|one)[ ])?{word}(?:[ -](?:and )?{word})*"
+    return re.compile(rf"(?<![^\W_]){run}(?![^\W_])", re.I)
