@@ -9,9 +9,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -54,10 +54,8 @@ class BodyReader:
 
     def warm(self) -> None:
         """Start a worker before the first body needs it, without waiting for it."""
-        try:
+        with suppress(OSError):  # the first body says so
             self._pool.warm()
-        except OSError:
-            return  # the first body says so
 
     def read(self, body: Body) -> BodyText:
         """Title and text of a body, in whole or as far as they were read in time.
@@ -176,9 +174,8 @@ class _BodyInParts:
                 note, day = sanitize_line(read.note, MAX_NOTE), read_day(read.date)
                 return read._replace(marks=_sort_marks(read.marks), note=note, date=day)
             case {"failed": [str(reason), str(outcome)]}:
-                known: tuple[Outcome, ...] = get_args(Outcome)
-                found = (name for name in known if name == outcome)
-                return UnreadablePage(reason, next(found, "invalid"))
+                is_known = outcome in get_args(Outcome)
+                return UnreadablePage(reason, cast(Outcome, outcome) if is_known else "invalid")
             case {"part": [str(title), str(text), list(marks)]}:
                 self._title = title
                 self._parts.append(text)

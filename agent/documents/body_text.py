@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.characters import strip_controls
@@ -168,15 +169,12 @@ class PlacedText:
         text = "".join(self._pieces)
         if not text:
             raise UnreadablePage("it has no text", "empty")
+        most = self._source.max_chars
         if self.is_full:
-            text = text[: self._source.max_chars].rstrip()
-            self.note = (
-                self.note or f"only its first {self._source.max_chars:,} characters were read"
-            )
-        marks = tuple(mark for mark in self._marks if mark[0] < len(text))
-        return BodyText(
-            self.title, text, url, marks, self.note, self.date, blocks=tuple(self._blocks)
-        )
+            text = text[:most].rstrip()
+            self.note = self.note or f"only its first {most:,} characters were read"
+        marks, blocks = (mark for mark in self._marks if mark[0] < len(text)), tuple(self._blocks)
+        return BodyText(self.title, text, url, tuple(marks), self.note, self.date, blocks=blocks)
 
     def _append(self, text: str, name: str, number: int | None, joint: str) -> None:
         if self.is_full:
@@ -222,10 +220,6 @@ def normalize_title(title: str) -> str:
 
 def _limit_combining_marks(match: re.Match[str]) -> str:
     """Characters with bounded runs of combining marks, which NFC sorts in quadratic time."""
-    chars: list[str] = []
-    run_length = 0
-    for char in match[0]:
-        run_length = run_length + 1 if unicodedata.combining(char) else 0
-        if run_length <= MAX_COMBINING_MARKS:
-            chars.append(char)
-    return "".join(chars)
+    runs = (list(run) for _, run in groupby(match[0], lambda c: bool(unicodedata.combining(c))))
+    limits = ((run, unicodedata.combining(run[0]) and MAX_COMBINING_MARKS) for run in runs)
+    return "".join(char for run, limit in limits for char in run[: limit or None])

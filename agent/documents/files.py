@@ -60,7 +60,7 @@ def read_xml(source: RawBody) -> BodyText:
     """
     raw = decode(source.data, source.content_type)
     title = re.search(r"<title[^<>]*>(?:<!\[CDATA\[)?([^<]*)", raw[:20_000])
-    content = re.sub(r"<!\[CDATA\[|\]\]>", "", raw)
+    content = raw.replace("<![CDATA[", "").replace("]]>", "")
     for _ in range(2):
         content = unescape_entities(re.sub(r"<[^<>]*>", "\n", content))
     text = PlacedText(source, unescape_entities(title[1]) if title else "")
@@ -128,7 +128,7 @@ def _split_paragraphs(text: str) -> Iterator[list[str]]:
 def _find_heading(text: str) -> str:
     """The first heading of a text, without the marks that may close it; "" for none."""
     heading = _HEADING.search(text)
-    return heading[1].rstrip("# \t") or heading[1][:1] if heading else ""
+    return (heading[1].rstrip("# \t") or heading[1][:1]) if heading else ""
 
 
 def decode_text(data: bytes, content_type: str = "") -> str:

@@ -99,9 +99,7 @@ _PLAIN_PAGE = Format("text", "", (), (), "agent.documents.files:read_plain_page"
 _BY_SUFFIX = {suffix: one for one in FORMATS for suffix in one.suffixes}
 _BY_MEDIA_TYPE = {kind: one for one in FORMATS for kind in one.media_types}
 SUFFIXES = frozenset(_BY_SUFFIX)  # of the files of a folder that are looked into
-_PDF, _RTF = _BY_SUFFIX[".pdf"], _BY_SUFFIX[".rtf"]
-_OLD_OFFICE = _BY_SUFFIX[".doc"]
-_ZIP, _OLE, _RTF_MARK = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"{\\rtf"
+_ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: What a part of a ZIP archive says of the whole, by its name.
 _MAIN_PARTS = {"word/": ".docx", "ppt/": ".pptx", "xl/": ".xlsx"}
 
@@ -116,8 +114,7 @@ def read_source(source: RawBody) -> BodyText:
 
 def find_format(source: RawBody) -> Format:
     """The format of a body. Raises UnreadablePage for one that is not known."""
-    marked = _find_marked(source)
-    if marked:
+    if marked := _find_marked(source):
         return marked
     named = _BY_SUFFIX.get(source.suffix)
     if named and named.mark == "mark":
@@ -140,14 +137,12 @@ def _find_misnamed(source: RawBody, named: Format) -> Format:
 
 def _find_marked(source: RawBody) -> Format | None:
     """The format whose mark the first bytes are; None where they are no mark."""
-    data = source.data
-    if data.startswith(_ZIP):
+    if source.data.startswith(_ZIP):
         return _find_in_archive(source)
-    if data.startswith(_OLE):
-        return _OLD_OFFICE
-    if data.startswith(_RTF_MARK):
-        return _RTF
-    return _PDF if data[:1024].lstrip().startswith(b"%PDF-") else None
+    head = source.data[:1024]
+    begins = {".doc": head.startswith(_OLE), ".rtf": head.startswith(b"{\\rtf")}
+    begins[".pdf"] = head.lstrip().startswith(b"%PDF-")
+    return next((_BY_SUFFIX[suffix] for suffix, begun in begins.items() if begun), None)
 
 
 def _find_in_archive(source: RawBody) -> Format | None:
@@ -181,14 +176,11 @@ def _find_on_web(source: RawBody) -> Format:
     declared = source.content_type.split(";")[0].strip().lower()
     if kind == "binary":
         named = declared[:50] or "of no declared type"
-        reason = f"it is neither a page nor a PDF nor text ({named})"
-        raise UnreadablePage(reason, "unsupported")
+        raise UnreadablePage(f"it is neither a page nor a PDF nor text ({named})", "unsupported")
     if kind in ("html", "xml", "pdf"):
         return _BY_SUFFIX[f".{kind}"]
     told = (_BY_MEDIA_TYPE.get(declared), _BY_SUFFIX.get(_suffix_of(source.url)))
-    known = (
-        one for one in told if one and one.mark == "text"
-    )  # Markdown of the web is no such text
+    known = (one for one in told if one and one.mark == "text")  # not Markdown of the web
     return next(known, _BY_SUFFIX[".json"] if kind == "json" else _PLAIN_PAGE)
 
 

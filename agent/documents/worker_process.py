@@ -40,9 +40,8 @@ class Body(NamedTuple):
 
     def encode_header(self) -> bytes:
         """The line that precedes the data on the way to a worker."""
-        header = {**self._asdict(), "size": len(self.data)}
-        del header["data"]
-        return json.dumps(header).encode() + b"\n"
+        told = {name: value for name, value in self._asdict().items() if name != "data"}
+        return json.dumps({**told, "size": len(self.data)}).encode() + b"\n"
 
 
 class Countdown:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
-from agent.search.circuit_breaker import CircuitBreaker, Cooldowns
+from agent.search.circuit_breaker import ANSWERED, CircuitBreaker, Cooldowns
 from agent.search.hits import MAX_QUERY, clean_hits
 from agent.search.options import SearchOptions
 from agent.search.paid import PaidHits, PaidQueries, Spending
@@ -82,16 +82,18 @@ class SearchChain:
             raise SearchFailed("The query is empty.", "Ask for something.", outcome="rejected")
         attempts: list[Attempt] = []
         costs: list[Spent] = []
+        hits: tuple[Hit, ...] = ()
         for provider in self._providers_to_ask(attempts):
             hits, attempt, spent = self._ask_provider(provider, sent_query)
             attempts.append(attempt)
             costs.append(spent)
             if hits:
-                return _build_results(sent_query, hits, provider.name, attempts, costs)
-        empty = [attempt.provider for attempt in attempts if attempt.outcome == "empty"]
-        if not empty:
+                break
+        answered = [attempt.provider for attempt in attempts if attempt.outcome in ANSWERED]
+        if not answered:
             raise _build_error(attempts, costs)
-        return _build_results(sent_query, (), empty[-1], attempts, costs)
+        told = {"query": sent_query, "hits": hits, "provider": answered[-1], "attempts": attempts}
+        return SearchResults.model_validate({**told, **_sum_costs(costs)._asdict()})
 
     def _providers_to_ask(self, attempts: list[Attempt]) -> Iterator[Provider]:
         """The providers to ask, until the caller has hits. Skipped ones are added to `attempts`."""
@@ -122,10 +124,8 @@ class SearchChain:
         start = self._now()
         with self._paid.reserve(provider.name, getattr(provider, "terms", None)) as refusal:
             if refusal:
-                skipped = Attempt(
-                    what="search", provider=provider.name, outcome="skipped", detail=refusal
-                )
-                return (), skipped, NOTHING_SPENT
+                told = {"what": "search", "provider": provider.name, "detail": refusal}
+                return (), Attempt.model_validate({**told, "outcome": "skipped"}), NOTHING_SPENT
             found, failure, detail = self._fetch_hits(provider, query)
         outcome: Outcome = failure.outcome if failure else "ok" if found.hits else "empty"
         attempt = Attempt(
@@ -166,22 +166,6 @@ def _sum_costs(costs: Sequence[Spent]) -> Spent:
         sum(spent.input_tokens for spent in costs),
         sum(spent.output_tokens for spent in costs),
         math.fsum(prices) if len(prices) == len(costs) else None,
-    )
-
-
-def _build_results(
-    query: str,
-    hits: tuple[Hit, ...],
-    provider: str,
-    attempts: list[Attempt],
-    costs: Sequence[Spent],
-) -> SearchResults:
-    return SearchResults(
-        query=query,
-        hits=hits,
-        provider=provider,
-        attempts=tuple(attempts),
-        **_sum_costs(costs)._asdict(),
     )
 
 

@@ -161,18 +161,13 @@ def _make_document(file: Path, outcome: BodyText | UnreadablePage) -> Document:
     marks = outcome.marks if text == outcome.text else ()  # a worker has done it already
     title = strip_controls(outcome.title[:MAX_TITLE]).strip()
     return Document(
-        title or _title_of(file.stem),
+        title or " ".join(re.split(r"[_\- ]+", storable_name(file.stem))).strip() or file.stem,
         text,
         _short_address(outcome.url),
         marks=marks,
         note=strip_controls(outcome.note),
         date=outcome.date,
     )
-
-
-def _title_of(name: str) -> str:
-    """A file name as a title: `travel_policy-2024` is `travel policy 2024`."""
-    return re.sub(r"[_\-]+", " ", storable_name(name)).strip() or name
 
 
 # --- .jsonl: a document a row ------------------------------------------------------------------
@@ -182,7 +177,8 @@ def _read_rows(file: Path, check_time: Callable[[], None]) -> Iterator[Document]
     """The documents of a file of rows; at its end UnreadableFile, where some are unusable."""
     bad_rows = number = 0
     try:
-        with _open_rows(file) as stream:
+        is_packed = file.name.lower().endswith(".gz")
+        with cast(BinaryIO, gzip.open(file) if is_packed else file.open("rb")) as stream:
             for number, line in enumerate(_read_lines(stream, check_time), 1):
                 if document := _parse_row(line, number):
                     yield document
@@ -194,10 +190,6 @@ def _read_rows(file: Path, check_time: Callable[[], None]) -> Iterator[Document]
         bad_rows += 1
     if bad_rows:
         raise UnreadableFile(f"{bad_rows} unusable rows")
-
-
-def _open_rows(file: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(file) if file.name.lower().endswith(".gz") else file.open("rb"))
 
 
 def _read_lines(stream: BinaryIO, check_time: Callable[[], None]) -> Iterator[bytes]:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from google.genai import Client
     from google.genai.types import (
         Candidate,
-        GenerateContentConfig,
         GenerateContentResponse,
         GroundingMetadata,
         Segment,
@@ -100,10 +99,8 @@ class GoogleGrounding:
     def _estimate_cost(self) -> Cost | None:
         if self._price is None:
             return None
-        usd = self._price.cost_usd(PROMPT_TOKENS, MAX_REPLY_TOKENS)
-        return Cost(
-            tokens=PROMPT_TOKENS + MAX_REPLY_TOKENS, usd=usd + MAX_SEARCHES * USD_PER_SEARCH
-        )
+        usd = self._price.cost_usd(PROMPT_TOKENS, MAX_REPLY_TOKENS) + MAX_SEARCHES * USD_PER_SEARCH
+        return Cost(tokens=PROMPT_TOKENS + MAX_REPLY_TOKENS, usd=usd)
 
     def search(self, query: str) -> PaidHits:
         """The pages that the model used. Raises SearchFailed."""
@@ -132,20 +129,16 @@ class GoogleGrounding:
         self._downloader.close()
 
     def _send(self, client: Client, query: str) -> GenerateContentResponse:
-        text = self._options.add_site_operators(query)
-        return client.models.generate_content(
-            model=self._model, contents=text, config=self._config()
-        )
-
-    def _config(self) -> GenerateContentConfig:
         from google.genai import types
 
-        return types.GenerateContentConfig(
+        config = types.GenerateContentConfig(
             system_instruction=INSTRUCTION,
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
             tools=[types.Tool(google_search=types.GoogleSearch())],
             max_output_tokens=MAX_REPLY_TOKENS,
         )
+        text = self._options.add_site_operators(query)
+        return client.models.generate_content(model=self._model, contents=text, config=config)
 
     def _read(self, response: GenerateContentResponse) -> PaidHits:
         """The hits of a response, under Google's addresses. Raises SearchFailed with its cost."""

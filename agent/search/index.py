@@ -200,7 +200,7 @@ class CorpusIndex:
         while not is_done:
             scan = self._scan_files()
             update = IndexUpdate(self._db, self._lock, FileReader(reader, self._deadline), scan)
-            self._is_away = not scan.stamps and self._holds_files()
+            self._is_away = not scan.stamps and bool(self._fetch("SELECT 1 FROM files LIMIT 1"))
             if self._is_away:
                 return
             self._update = update
@@ -216,10 +216,6 @@ class CorpusIndex:
         self._rescan_at = start + max(self._rescan_seconds, pause)
         self.unknown_files, self._folder_faults = scan.unknown, scan.faults
         return scan
-
-    def _holds_files(self) -> bool:
-        with self._lock:
-            return bool(self._db.execute("SELECT 1 FROM files LIMIT 1").fetchall())
 
     def _replace_index(self, *, is_damaged: bool) -> None:
         """Begin anew: in the same file where that was damaged, else in memory."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from agent.search.google import parse_answers, parse_questions, parse_results, parse_website
+from agent.search.google import parse_page
 from agent.search.keyed_provider import KeyedProvider
 from agent.state import Hit
-from agent.state.json_data import Json
 
 
 class Serper(KeyedProvider):
@@ -21,11 +20,6 @@ class Serper(KeyedProvider):
         body = self._endpoint.call("/search", headers=headers, body=request)
         if body.get("error") or ("message" in body and "organic" not in body):
             raise self._endpoint.error_from_message(body)
-        results = [] if _is_empty(body) else self._endpoint.get_results(body, "organic")
-        found = (*parse_answers(body), *parse_results(results))
-        return (*found, *parse_website(body), *parse_questions(body))
-
-
-def _is_empty(body: Json) -> bool:
-    """Whether this is a result page without results."""
-    return "organic" not in body and "searchParameters" in body
+        is_empty = "organic" not in body and "searchParameters" in body  # a page without results
+        results = [] if is_empty else self._endpoint.get_results(body, "organic")
+        return parse_page(body, results)

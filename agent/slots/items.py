@@ -44,17 +44,13 @@ def _merge_reading(merged: list[Item], reading: Reading, names: Sequence[str]) -
                 merged[at].extend(left.pop(place))
                 free.remove(at)
     for place, item in sorted(left.items()):
-        at = next((i for i in free if _is_same_item(merged[i], item, place, alike)), None)
-        if at is None:
+        at_place = (i for i in free if merged[i][0].item == place)
+        same = (i for i in at_place if alike or all(one.told for one in merged[i] + item))
+        if (at := next(same, None)) is None:
             merged.append(list(item))
         else:
             merged[at].extend(item)
             free.remove(at)
-
-
-def _is_same_item(item: Item, other: Item, place: int, alike: bool) -> bool:
-    numbered = all(one.told for one in (*item, *other))
-    return (alike or numbered) and item[0].item == place
 
 
 def _leaf_agrees(item: Item, other: Item, name: str) -> bool | None:
@@ -77,11 +73,6 @@ def _first_agrees(item: Item, other: Item, names: Sequence[str]) -> bool:
 
 def _number_agrees(item: Item, other: Item, names: Sequence[str]) -> bool:
     """Whether a numeric leaf agrees: a minute identifies an item, a team does not."""
-    counted = [
-        n for n in names[1:] if all(_has_number(one) for one in (*item, *other) if one.slot == n)
-    ]
-    return any(_leaf_agrees(item, other, name) for name in counted)
-
-
-def _has_number(one: Statement) -> bool:
-    return isinstance(one.value, int | float) and not isinstance(one.value, bool)
+    both = [*item, *other]
+    words = {one.slot for one in both if isinstance(one.value, str | bool)}
+    return any(_leaf_agrees(item, other, name) for name in names[1:] if name not in words)

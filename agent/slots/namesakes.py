@@ -31,7 +31,6 @@ _SITE = re.compile(r"\s+(?:[-–—|·]|::)\s+(?P<tail>[^|]*)$")
 _QUALIFIED = re.compile(
     r"(?P<name>[^(（,]+?)\s*(?:[(（](?P<inner>[^)）]+)[)）]\s*|,\s(?P<after>[^,]+))$"
 )
-_INITIAL = re.compile(r"[^\W\d_]\.")
 Words = frozenset[str]
 
 
@@ -57,11 +56,8 @@ def group_by_thing(
     asked = frozenset(content_words(topic))
     values = frozenset(word for one in said for word in content_words(str(one.value)))
     read = [_read_thing(one, sources[one.quote.source - 1], asked, values) for one in said]
-    common = (
-        frozenset[str]()
-        .union(*(one.told for one in read))
-        .intersection(*(one.told for one in read if one.told))
-    )
+    told = [one.told for one in read if one.told]
+    common = told[0].intersection(*told) if told else frozenset()
     things = [one._replace(told=one.told - common) for one in read]
     groups: list[list[int]] = []
     for i in sorted(range(len(said)), key=lambda i: not things[i].name):
@@ -100,9 +96,7 @@ def _pairs_apart(finding: Finding) -> Iterator[frozenset[int]]:
     """The pairs of sources of a finding that tell of different things."""
     told = {quote.source: finding.of for quote in finding.quotes}
     told |= {n: other.of for other in finding.alternatives for n in other.citations}
-    yield from (
-        frozenset(pair) for pair in combinations(told, 2) if len({told[n] for n in pair}) > 1
-    )
+    yield from (frozenset((a, b)) for a, b in combinations(told, 2) if told[a] != told[b])
 
 
 def has_other_qualifier(title: str, other: str) -> bool:
@@ -140,10 +134,10 @@ def _read_title(title: str) -> tuple[str, Words, Words]:
     found = _QUALIFIED.fullmatch(bare)
     name = found["name"] if found else bare
     told = (found["inner"] or found["after"] or "") if found else ""
-    qualifier = frozenset(content_words(told)) if re.search(r"[^\W\d_]", told) else frozenset()
+    qualifier = frozenset(content_words(told) if any(map(str.isalpha, told)) else ())
     words = (word for word in re.split(r"(?:['’]s)?\s+", name) if fold(word) not in marks)
-    words = (word for word in words if not _INITIAL.fullmatch(word))
-    return " ".join(words), qualifier, frozenset(marks)
+    name = " ".join(word for word in words if not (len(word) == 2 and word[1] == "."))
+    return name, qualifier, frozenset(marks)
 
 
 def _find_opening(text: str, title: str) -> str:

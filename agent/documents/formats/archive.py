@@ -22,12 +22,15 @@ from agent.documents.own_date import read_day
 Element = Any  # lxml has no type hints
 
 MAX_PARTS = 20_000  # of an archive
-MAX_PART = (
-    40_000_000  # bytes of a part that is parsed as a whole: its tree takes some ten times that
-)
+MAX_PART = 40_000_000  # bytes of a part that is parsed whole: its tree takes ten times that
 MAX_STREAM = 400_000_000  # bytes of a part that is read in a stream
 MAX_UNPACKED = 400_000_000  # bytes of all parts together
 _MAIN_PARTS = ("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml")
+#: How XML is parsed.
+_SAFELY: Any = {
+    **dict.fromkeys(("resolve_entities", "load_dtd"), False),
+    **dict.fromkeys(("no_network", "remove_comments", "remove_pis"), True),
+}
 BOMB = "it unpacks to more than can be read"
 
 
@@ -69,11 +72,7 @@ class Archive:
                 _BoundedStream(stream),
                 events=("end",),
                 tag=[f"{{*}}{tag}" for tag in tags],
-                resolve_entities=False,
-                load_dtd=False,
-                no_network=True,
-                remove_comments=True,
-                remove_pis=True,
+                **_SAFELY,
             )
             for _, element in events:
                 yield element
@@ -142,16 +141,8 @@ def parse_xml(data: bytes) -> Element:
     """The root element of an XML document. Entities stay unresolved. Raises UnreadablePage."""
     from lxml import etree
 
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        load_dtd=False,
-        no_network=True,
-        remove_comments=True,
-        remove_pis=True,
-        huge_tree=False,
-    )
     with _report_damage():
-        return etree.fromstring(data, parser)
+        return etree.fromstring(data, etree.XMLParser(huge_tree=False, **_SAFELY))
 
 
 def local_name(element: Element) -> str:
@@ -160,22 +151,27 @@ def local_name(element: Element) -> str:
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
-def attribute(element: Element, name: str) -> str:
+def attribute(element: Element | None, name: str) -> str:
     """The value of an attribute by its local name, whatever its namespace; "" for none."""
-    if name in element.attrib:
-        return str(element.attrib[name])
+    given = {} if element is None else element.attrib
     end = f"}}{name}"
-    return next((str(value) for key, value in element.attrib.items() if key.endswith(end)), "")
+    values = (value for key, value in given.items() if key.endswith(end))
+    return str(given[name] if name in given else next(values, ""))
 
 
-def find_all(element: Element, name: str) -> Iterator[Element]:
+def to_count(text: str, default: int) -> int:
+    """A number of an attribute; the default for what is none, or no number of anything."""
+    return int(text) if text.isdecimal() and len(text) < 9 else default
+
+
+def find_all(element: Element | None, name: str) -> Iterator[Element]:
     """The elements below an element with a local name, in any namespace, in document order."""
-    return iter(element.iter(f"{{*}}{name}"))
+    return iter(() if element is None else element.iter(f"{{*}}{name}"))
 
 
 def find_first(element: Element | None, name: str) -> Element | None:
     """The first element below an element with a local name; None for none."""
-    return None if element is None else next(find_all(element, name), None)
+    return next(find_all(element, name), None)
 
 
 def resolve_part(folder: str, target: str) -> str:

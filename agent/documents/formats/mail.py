@@ -50,7 +50,8 @@ def _find_day(message: EmailMessage) -> str:
 
 def _add_body(text: PlacedText, source: RawBody, message: EmailMessage) -> None:
     """The plain text; where there is none, the text of the HTML."""
-    body = message.get_body(("plain", "html")) if not _is_attachment(message) else None
+    is_attached = message.get_content_disposition() == "attachment"
+    body = None if is_attached else message.get_body(("plain", "html"))
     if body is None:
         return
     kind = "text/html" if body.get_content_subtype() == "html" else "text/plain"
@@ -58,10 +59,6 @@ def _add_body(text: PlacedText, source: RawBody, message: EmailMessage) -> None:
         text.add(_read_part(body, kind, source).text, "message")
     except UnreadablePage:
         return  # an empty message with attachments
-
-
-def _is_attachment(message: Message) -> bool:
-    return message.get_content_disposition() == "attachment"
 
 
 def _read_part(part: Message, content_type: str, source: RawBody, suffix: str = "") -> BodyText:

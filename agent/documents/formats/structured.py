@@ -84,13 +84,10 @@ def _read_notebook(source: RawBody, notebook: dict[str, Any]) -> BodyText:
 
 def _output_text(output: Any) -> str:
     """What a cell wrote, as plain text; "" for an image."""
-    if not isinstance(output, dict):
-        return ""
-    data = output.get("data")
+    data = output.get("data") if isinstance(output, dict) else None
     plain = data.get("text/plain") if isinstance(data, dict) else None
-    return (
-        _join_texts(output.get("text")) or _join_texts(plain) or _join_texts(output.get("evalue"))
-    )
+    texts = (output.get("text"), plain, output.get("evalue")) if isinstance(output, dict) else ()
+    return next(filter(None, map(_join_texts, texts)), "")
 
 
 def _join_texts(value: Any) -> str:

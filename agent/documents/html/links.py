@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -58,20 +58,20 @@ class _Notes:
     def address(self, note: Element, *, follow: bool = True) -> str:
         """The first address in a note that leads out of the page; by a second note if need be."""
         urls = [link.get("href") for link in note.xpath(".//a[@href]")]
-        outside = [_absolute(url) for url in urls if _is_outside(url)]
-        kept = [url for url in outside if "archive.org" not in url]
-        return next(iter((*kept, *outside, *(self._follow(note, urls) if follow else ()))), "")
-
-    def _follow(self, note: Element, urls: list[str]) -> Iterator[str]:
-        for url in urls:
-            other = self._find(url) if url.startswith("#") else None
-            if other is not None and other is not note:
-                yield from filter(None, [self.address(other, follow=False)])
+        outside = sorted((_absolute(one) for one in urls if _is_outside(one)), key=_is_archived)
+        others = (self._find(one) for one in urls if one.startswith("#") and follow)
+        notes = (other for other in others if other is not None and other is not note)
+        further = (self.address(other, follow=False) for other in notes)
+        return next(filter(None, chain(outside, further)), "")
 
 
 def _text_of(element: Element) -> str:
     pieces = element.xpath(".//text()[not(ancestor::style) and not(ancestor::script)]")
     return " ".join("".join(pieces).split()).lstrip("^↑ ")
+
+
+def _is_archived(url: str) -> bool:
+    return "archive.org" in url
 
 
 def _absolute(url: str) -> str:

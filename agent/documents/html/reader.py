@@ -75,8 +75,6 @@ _BRACKETS = re.compile("[\u29da\u29db\\s]+")
 #: would take quadratic time.
 _LONG_TAG = re.compile(r"<(\w++)[^<>]{4000,}+>")
 _QUOTED_VALUE = re.compile(r"=\s*+(?:\"[^\"]*+\"?|'[^']*+'?)")
-#: Tables as trafilatura writes them: rows between pipes, and a line of dashes under the header.
-_TABLE_RULE = re.compile(r"^\|?[-| :]+\|?$")
 #: For pages that cannot be parsed: comments and elements without text to read, tags, a tag with
 #: the text after it, and a tag that hides its text.
 _NON_TEXT = re.compile(
@@ -197,14 +195,13 @@ def _limit_size(html: str) -> str:
     html = _NOT_XML.sub("", html[:MAX_CHARS])
     if (tags := html.count("<")) > MAX_TAGS:
         html = html[: len(html) * MAX_TAGS // tags]
-    return _LONG_TAG.sub(
-        lambda tag: f"<{tag[1]}>" if _count_attributes(tag[0]) > MAX_ATTRIBUTES else tag[0], html
-    )
+    return _LONG_TAG.sub(_limit_attributes, html)
 
 
-def _count_attributes(tag: str) -> int:
-    """The number of attributes of a tag, with blanks or slashes between them, or quotes alone."""
-    return len(re.split(r"[\s/]+", _QUOTED_VALUE.sub(" ", tag)))
+def _limit_attributes(tag: re.Match[str]) -> str:
+    """A tag; without its attributes, blanks or slashes between them, if they are too many."""
+    count = len(_QUOTED_VALUE.sub(" ", tag[0]).replace("/", " ").split())
+    return tag[0] if count <= MAX_ATTRIBUTES else f"<{tag[1]}>"
 
 
 def _parse(html: str) -> tuple[Element | None, bool]:
@@ -333,13 +330,9 @@ def _choose_main_text(tree: Element, url: str) -> str:
 
 def _count_prose(body: Element) -> int:
     """Characters of the text that is neither a link nor boilerplate."""
-    total = 0
-    for element in body.iter():
-        if element.tag in _NO_PROSE or not isinstance(element.tag, str):
-            continue
-        if element.text and len(text := element.text.strip()) >= MIN_PROSE:
-            total += len(text)
-    return total
+    shown = (one for one in body.iter() if isinstance(one.tag, str) and one.tag not in _NO_PROSE)
+    lengths = (len(element.text.strip()) for element in shown if element.text)
+    return sum(length for length in lengths if length >= MIN_PROSE)
 
 
 def _extract_main_text(tree: Element, url: str, *, is_fast: bool = True) -> str:
@@ -348,20 +341,14 @@ def _extract_main_text(tree: Element, url: str, *, is_fast: bool = True) -> str:
 
     silence_trafilatura()
     try:
-        document: Any = trafilatura.bare_extraction(
-            tree, url=url or None, fast=is_fast, include_comments=False
-        )
+        options: dict[str, Any] = {"fast": is_fast, "include_comments": False}
+        document: Any = trafilatura.bare_extraction(tree, url=url or None, **options)
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         document = None  # a fault of the library: the page keeps all its words
     text = (document.text or "") if document is not None else ""
     lines = (line.strip() for line in text.split("\n"))
-    return "\n".join(
-        line.strip("| ") if line[:1] == "|" else line for line in lines if not _is_rule(line)
-    )
-
-
-def _is_rule(line: str) -> bool:
-    return line[:1] == "|" and bool(_TABLE_RULE.match(line))
+    kept = (line for line in lines if line[:1] != "|" or line.strip("-| :"))
+    return "\n".join(line.strip("| ") if line[:1] == "|" else line for line in kept)
 
 
 def _prefer_whole_text(body: Element, main_text: str) -> str:
@@ -373,9 +360,8 @@ def _prefer_whole_text(body: Element, main_text: str) -> str:
 
 def strip_tags(html: str) -> str:
     """The text between tags, without parsing; the text right after a tag that hides is left out."""
-    visible = _TAG_AND_TEXT.sub(
-        lambda match: "\n" if _HIDING_TAG.search(match[1]) else match[0], _NON_TEXT.sub("\n", html)
-    )
+    html = _NON_TEXT.sub("\n", html)
+    visible = _TAG_AND_TEXT.sub(lambda m: "\n" if _HIDING_TAG.search(m[1]) else m[0], html)
     return sniff.unescape_entities(_TAG.sub("\n", visible))
 
 
