@@ -7,19 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, islice, takewhile
 from typing import TypeVar
 
-from agent.checking.rules import (
-    FAILING,
-    UNCHECKED,
-    Assessment,
-    QuotePlace,
-    claims_before,
-    decide_value,
-    decide_verdict,
-    is_miscited,
-    is_proved,
-    missing_in_quotes,
-    opens_with_pronoun,
-)
+from agent.checking import rules
+from agent.checking.rules import FAILING, Assessment, QuotePlace, missing_in_quotes
 from agent.evidence import closest_sentences, content_words, split_sentences
 from agent.evidence.citing import make_answered, order_quotes
 from agent.outside import Excerpt
@@ -142,21 +131,21 @@ class Bench:
         """Whether a sentence of a page proves a claim: of one that it cites, or miscites."""
         if not claim.citations or source in claim.citations:
             return True
-        return is_miscited(claim.text, self._sources[source].page.title, self.places(claim))
+        return rules.is_miscited(claim.text, self._sources[source].page.title, self.places(claim))
 
     def _proves(self, quote: Quote, claim: Claim) -> bool:
         places = (self._make_place(quote),)
-        is_proof = is_proved(claim.text, places, self._before(claim))
+        is_proof = rules.is_proved(claim.text, places, self._before(claim))
         return is_proof and self._may_prove(quote.source, claim)
 
     def _is_proved(self, claim: Claim) -> bool:
-        return is_proved(claim.text, self.places(claim), self._before(claim))
+        return rules.is_proved(claim.text, self.places(claim), self._before(claim))
 
     def _before(self, claim: Claim) -> tuple[str, ...]:
         """What stands before a claim, in each part of the answer that has it."""
-        if not opens_with_pronoun(claim.text):
+        if not rules.opens_with_pronoun(claim.text):
             return ()
-        return claims_before(self._groups()).get(claim.text, ())
+        return rules.claims_before(self._groups()).get(claim.text, ())
 
     def _groups(self) -> Iterator[list[Claim]]:
         """The claims of each text: of the answer, of each theme, of the conflicts."""
@@ -187,14 +176,10 @@ class Bench:
     def evidence(self, claims: Iterable[Claim]) -> tuple[Excerpt, ...]:
         """What a judge is shown for some claims: sentences with quotes, one before, one after."""
         shown = [q for claim in claims for q in (*self._own_quotes(claim), *self.offers(claim))]
-        by_source = (
-            (page, [q for q in shown if q.source == n]) for n, page in self._sources.items()
-        )
-        return tuple(
-            Excerpt.of(source, text_around_quotes(source.page.text, quotes))
-            for source, quotes in by_source
-            if quotes
-        )
+        pages = self._sources.items()
+        own = ((one, [quote for quote in shown if quote.source == n]) for n, one in pages)
+        told = ((one, text_around_quotes(one.page.text, quotes)) for one, quotes in own if quotes)
+        return tuple(Excerpt.of(source, texts) for source, texts in told)
 
     # --- what was said ---
 
@@ -224,8 +209,8 @@ class Bench:
         judged = self._judged.get(shown_text(claim))
         if claim in self._value_quotes:
             _, _, value = claim.text.partition(": ")
-            return decide_value(value, self.places(claim), judged)
-        return decide_verdict(claim.text, self.places(claim), judged, self._before(claim))
+            return rules.decide_value(value, self.places(claim), judged)
+        return rules.decide_verdict(claim.text, self.places(claim), judged, self._before(claim))
 
     def explain(self, claim: Claim) -> str:
         """Why a claim fails, in words."""
@@ -253,10 +238,8 @@ class Bench:
             placed = claim.model_copy(update={"form": old.form, "intro": old.intro})
             if shown_text(placed) not in known and claim.citations:
                 new.setdefault(shown_text(old), []).append(placed)
-        self._rows = [
-            [one for claim in row for one in new.pop(shown_text(claim), [claim])]
-            for row in self._rows
-        ]
+        for row in self._rows:
+            row[:] = [one for claim in row for one in new.pop(shown_text(claim), [claim])]
 
     # --- the outcome ---
 
@@ -286,9 +269,9 @@ class Bench:
             return finding
         judged = self._judged.get(value_claim(finding.slot, finding.value).text)
         places = [self._make_place(q) for q in quotes_of_value(finding.value, finding)]
-        assessment = decide_value(str(finding.value), places, judged)
+        assessment = rules.decide_value(str(finding.value), places, judged)
         if assessment.verdict in FAILING:  # of another item of the list
-            assessment = UNCHECKED
+            assessment = rules.UNCHECKED
         return _give(finding, assessment)
 
 
@@ -367,10 +350,11 @@ def _check_intros(
         is_unjudged = all(claim.by == "rule" for claim in claims)
         if is_unjudged or (missing_in_quotes(intro, given) and not counted):
             left[intro] = "\n".join(line for line in intro.split("\n") if line.startswith("|"))
-    return [
-        [claim.model_copy(update={"intro": left.get(claim.intro, claim.intro)}) for claim in row]
-        for row in rows
-    ]
+
+    def shorten(claim: Claim) -> Claim:
+        return claim.model_copy(update={"intro": left.get(claim.intro, claim.intro)})
+
+    return [list(map(shorten, row)) for row in rows]
 
 
 def _rebuild(

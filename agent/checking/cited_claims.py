@@ -33,7 +33,7 @@ from agent.evidence.quantities import (
     read_quantities,
     stands_on_page,
 )
-from agent.evidence.words import LONGEST_KEPT, count_words
+from agent.evidence.words import LONGEST_KEPT, PLAIN_WORD, count_words
 from agent.state import Quote, Source, Verdict
 
 OFF_TOPIC = "the page is about something else"
@@ -61,7 +61,6 @@ _QUOTED = re.compile(
 )
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:\.{3}|…)\s*\]|\(\s*(?:\.{3}|…)\s*\)|\.{3,}|…)\s*")
 _INSERTED = re.compile(r"\[[^\[\]]{1,40}\]")
-_WORD = re.compile(r"[^\W_]+")
 
 
 class ClaimRuling(NamedTuple):
@@ -75,6 +74,10 @@ class ClaimRuling(NamedTuple):
     def is_open(self) -> bool:
         """Whether a model is to judge."""
         return self.verdict == "unchecked"
+
+
+_Ruled = ClaimRuling | None
+_ByNumber = dict[int, Source]
 
 
 def rule_claim(claim: str, sources: Sequence[Source], before: Sequence[str] = ()) -> ClaimRuling:
@@ -100,7 +103,7 @@ def rule_claim(claim: str, sources: Sequence[Source], before: Sequence[str] = ()
     return ClaimRuling("unchecked", "", nearest)
 
 
-def _place(quote: Quote, sources: dict[int, Source]) -> QuotePlace:
+def _place(quote: Quote, sources: _ByNumber) -> QuotePlace:
     page = sources[quote.source].page
     return QuotePlace(page.text, page.title, quote.start, quote.end)
 
@@ -118,7 +121,7 @@ def find_quotations(claim: str) -> list[str]:
 
 def _is_title(text: str) -> bool:
     """Whether quoted words are a title: few, and nearly all longer ones have a capital letter."""
-    long = [word for word in _WORD.findall(text) if len(word) > 3 and not word.isdecimal()]
+    long = [word for word in PLAIN_WORD.findall(text) if len(word) > 3 and not word.isdecimal()]
     if not long or count_words(text) > LONGEST_TITLE or bool(language_of(text).has_noun_capitals):
         return False
     capital = len([word for word in long if word[0].isupper()])
@@ -127,7 +130,7 @@ def _is_title(text: str) -> bool:
 
 def _rule_quotations(
     claim: str, quotations: Sequence[str], sources: Sequence[Source], nearest: Quote | None
-) -> ClaimRuling | None:
+) -> _Ruled:
     """Unsupported for a quotation on no page; supported for a claim that is little else."""
     titles = [fold(source.page.title) for source in sources]
     anchored = []
@@ -157,9 +160,7 @@ def _is_attributed(claim: str, quotes: Sequence[Quote], sources: Sequence[Source
 # --- another number or date -----------------------------------------------------------------------
 
 
-def _find_contradiction(
-    claim: str, near: Sequence[Quote], sources: dict[int, Source]
-) -> ClaimRuling | None:
+def _find_contradiction(claim: str, near: Sequence[Quote], sources: _ByNumber) -> _Ruled:
     """The first near sentence that has the claim's words and another number or date."""
     wanted = read_quantities(claim)
     words = _plain_words(claim, wanted)
@@ -190,15 +191,12 @@ def _missing(claim: str, texts: Sequence[str], *, is_alike: bool = False) -> lis
 
     A date is never reckoned, nor is a number in a sentence that is alike, unless it is rounded.
     """
-    derived = find_missing(claim, texts)
-    strict = find_missing(claim, texts, derived=False)
-    return [
-        one
-        for one in strict
-        if one in derived
-        or _kind(one) == "date"
-        or (is_alike and isinstance(one, Number) and not one.rough)
-    ]
+    lost = find_missing(claim, texts)
+
+    def is_exact(one: Quantity) -> bool:
+        return _kind(one) == "date" or (is_alike and isinstance(one, Number) and not one.rough)
+
+    return [x for x in find_missing(claim, texts, derived=False) if x in lost or is_exact(x)]
 
 
 def _plain_words(text: str, quantities: Iterable[Quantity]) -> set[str]:
@@ -291,7 +289,7 @@ def _is_foreign(claim: str, sources: Sequence[Source]) -> bool:
 
 
 def _names_in(claim: str) -> set[str]:
-    words = (word for name in find_names(claim) for word in _WORD.findall(strip_accents(name)))
+    words = (word for name in find_names(claim) for word in PLAIN_WORD.findall(strip_accents(name)))
     return {word for word in words if len(word) > 2}
 
 
@@ -301,7 +299,7 @@ def missing_words(claim: str, shown: Sequence[str]) -> str:
     At least one of them says something; numbers alone are told otherwise.
     """
     held = {word for text in shown for word in content_words(text)}
-    read = [(token, set(content_words(token[0]))) for token in _WORD.finditer(claim)]
+    read = [(token, set(content_words(token[0]))) for token in PLAIN_WORD.finditer(claim)]
     groups = groupby(read, key=lambda one: bool(one[1]) and one[1] <= held)
     runs = [list(run) for is_held, run in groups if not is_held]
     counted = [(sum(bool(words) for _, words in run), run) for run in runs]
@@ -311,7 +309,7 @@ def missing_words(claim: str, shown: Sequence[str]) -> str:
 
 @lru_cache(maxsize=256)
 def _words_of(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(strip_accents(text)))
+    return frozenset(PLAIN_WORD.findall(strip_accents(text)))
 
 
 @lru_cache(maxsize=256)

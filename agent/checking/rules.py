@@ -18,16 +18,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from agent.evidence import (
-    content_words,
-    fold,
-    is_heading,
-    is_row,
-    split_sentences,
-    touched_sentences,
-)
+from agent.evidence import content_words, fold, is_heading, is_row, split_sentences
 from agent.evidence.instructions import find_instruction
 from agent.evidence.quantities import find_missing, missing_quantities, stands_on_page
+from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import count_words
 from agent.state import Claim, Verdict
 
@@ -187,19 +181,11 @@ def _whole_sentences(place: QuotePlace) -> list[tuple[str, str]]:
 
     Each with the one before it, which is stripped of stops and "" where it is not whole.
     """
-    spans = split_sentences(place.text)
+    text, spans = place.text, split_sentences(place.text)
     touched = [i for i, (a, b) in enumerate(spans) if a < place.end and place.start < b]
-    return [
-        (_previous_sentence(place.text, i, spans), place.text[slice(*spans[i])])
-        for i in touched
-        if _is_whole(place.text, i, spans)
-    ]
-
-
-def _previous_sentence(text: str, at: int, spans: Sequence[tuple[int, int]]) -> str:
-    if not at or not _is_whole(text, at - 1, spans):
-        return ""
-    return _strip_stops(text[slice(*spans[at - 1])])
+    near = range(max(0, touched[0] - 1), touched[-1] + 1) if touched else ()
+    whole = {i: text[slice(*spans[i])] for i in near if _is_whole(text, i, spans)}
+    return [(_strip_stops(whole.get(i - 1, "")), whole[i]) for i in touched if i in whole]
 
 
 def _is_whole(text: str, at: int, spans: Sequence[tuple[int, int]]) -> bool:

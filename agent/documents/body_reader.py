@@ -15,10 +15,10 @@ from typing import Any, TypeVar, cast, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from agent.documents.body_text import BodyText, Mark, UnreadablePage
+from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.own_date import read_day
 from agent.documents.worker_pool import MAX_WORKERS, WorkerPool, shared_pool
-from agent.documents.worker_process import Body, Countdown, ReaderProcess, WorkerEnded
+from agent.documents.worker_process import Countdown, ReaderProcess, WorkerEnded
 from agent.errors import ReadFailed
 from agent.state import Outcome
 from agent.state.sanitizing import sanitize_line

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.characters import strip_controls
@@ -68,7 +68,7 @@ def ignore_part(title: str, text: str, marks: Sequence[Mark]) -> None:
     """Do nothing with a part of a body."""
 
 
-class RawBody(NamedTuple):
+class Body(NamedTuple):
     """A body to read. `suffix` is that of a user's file; "" for a page of the web.
 
     `is_report`: its sentences are to be checked, so its blocks are wanted with their links.
@@ -96,7 +96,7 @@ class PlacedText:
     Each part is normalized, so the text is what `normalize_text` makes of the whole.
     """
 
-    def __init__(self, source: RawBody, title: str = "", date: str = "") -> None:
+    def __init__(self, source: Body, title: str = "", date: str = "") -> None:
         self.title = normalize_title(title)
         self.date = date
         self.note = ""  # what is not read
@@ -145,23 +145,19 @@ class PlacedText:
 
     def add_read(self, read: BodyText, place: str) -> None:
         """Add a document within this one, whose places stand behind that of the document."""
-        bounds = [0, *(mark[0] for mark in read.marks), len(read.text)]
-        names = [place, *(f"{place}, {name}" for _, name, _ in read.marks)]
-        numbers = [None, *(number for _, _, number in read.marks)]
-        for n, (name, number) in enumerate(zip(names, numbers, strict=True)):
-            part = read.text[bounds[n] : bounds[n + 1]]
-            if number is None:
-                self.add(part, name)
-                continue
-            for row, line in enumerate(part.rstrip("\n").split("\n"), number):
+        inner = ((start, f"{place}, {name}", number) for start, name, number in read.marks)
+        marks = [(0, place, None), *inner, (len(read.text), "", None)]
+        for (start, name, number), (end, *_) in pairwise(marks):
+            lines = read.text[start:end].rstrip("\n").split("\n") if number is not None else ()
+            for row, line in enumerate(lines, number or 0):
                 self.add_line(line, name, row)
+            self.add("" if lines else read.text[start:end], name)
 
     def hand_over(self) -> None:
         """Give what was added since the last time to the one who waits for it."""
         pieces, _, marks = self._handed
-        if len(self._pieces) > pieces:
-            text, new = "".join(self._pieces[pieces:]), self._marks[marks:]
-            self._source.on_part(self.title, text, new)
+        if text := "".join(self._pieces[pieces:]):
+            self._source.on_part(self.title, text, self._marks[marks:])
             self._handed = (len(self._pieces), self._length, len(self._marks))
 
     def finish(self, url: str = "") -> BodyText:
@@ -220,6 +216,5 @@ def normalize_title(title: str) -> str:
 
 def _limit_combining_marks(match: re.Match[str]) -> str:
     """Characters with bounded runs of combining marks, which NFC sorts in quadratic time."""
-    runs = (list(run) for _, run in groupby(match[0], lambda c: bool(unicodedata.combining(c))))
-    limits = ((run, unicodedata.combining(run[0]) and MAX_COMBINING_MARKS) for run in runs)
-    return "".join(char for run, limit in limits for char in run[: limit or None])
+    runs = groupby(match[0], lambda char: bool(unicodedata.combining(char)))
+    return "".join("".join(run)[: MAX_COMBINING_MARKS if marks else None] for marks, run in runs)

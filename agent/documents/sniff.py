@@ -90,9 +90,8 @@ def _decode_utf8(body: bytes) -> str | None:
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.start < len(body) - 3 or error.reason != "unexpected end of data":
-            return None
-        return body[: error.start].decode("utf-8")
+        is_cut = error.start >= len(body) - 3 and error.reason == "unexpected end of data"
+        return body[: error.start].decode("utf-8") if is_cut else None
 
 
 def _guess_encoding(body: bytes) -> str:

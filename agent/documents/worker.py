@@ -117,10 +117,9 @@ def peak_kilobytes() -> int:
     On Linux `ru_maxrss` is no less than that of the process which started this one (getrusage(2)),
     so there `VmHWM` of proc(5) is read.
     """
-    try:
+    status = ""
+    with suppress(OSError):
         status = Path("/proc/self/status").read_text("ascii", "replace")
-    except OSError:
-        status = ""
     if peak := status.partition("\nVmHWM:")[2].split():
         return int(peak[0])
     usage = resource.getrusage(resource.RUSAGE_SELF) if resource else None

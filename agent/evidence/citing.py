@@ -156,8 +156,8 @@ def _make_claim(piece: Piece, quotes: Sequence[Quote]) -> Claim:
     text, intro = (_BLANK.sub("", MARKER.sub("", part)) for part in (piece.text, piece.intro))
     markers = MARKER.findall(piece.text) or MARKER.findall(piece.intro)
     cited = dict.fromkeys(int(n) for n in markers if int(n) in quoted)
-    told = {"text": " ".join(text.split()), "form": piece.form, "intro": intro}
-    return Claim.model_validate({**told, "citations": tuple(cited)})
+    text = " ".join(text.split())
+    return Claim(text=text, citations=tuple(cited), form=piece.form, intro=intro)
 
 
 def join_claims(claims: Iterable[Claim]) -> str:

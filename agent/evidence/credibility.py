@@ -52,23 +52,22 @@ class Kind(NamedTuple):
     reason: str
 
 
+Scored = Sequence[tuple[T, Credibility]]
 OWN = Kind(0.4, "a document of your own")
 GENERAL = Kind(0.4, "a general site")
 
 
 def rate_credibility(query: str, hit: Hit, year: int) -> Credibility:
     """The credibility of a hit for a query. Dates up to two years before `year` are recent."""
-    domain = host_kind(hit.url)
+    kind = host_kind(hit.url)
     asked, told = (set(content_words(text)) for text in (query, f"{hit.title} {hit.snippet}"))
-    relevance = len(asked & told) / len(asked) if asked else 0.0  # its share of the query's words
-    recency = _recency(f"{hit.date or ''} {hit.snippet}", year)
-    score = 0.4 * domain.score + 0.5 * relevance + recency
+    share = len(asked & told) / len(asked) if asked else 0.0  # of the query's words
+    dated = f"{hit.date or ''} {hit.snippet}"
+    is_recent = any(year - 2 <= int(found) <= year for found in find_years(dated))
+    recency = RECENT if is_recent or _RELATIVE.search(dated) else 0.0
+    score, relevance = round(0.4 * kind.score + 0.5 * share + recency, 2), round(share, 2)
     return Credibility(
-        score=round(score, 2),
-        domain=domain.score,
-        relevance=round(relevance, 2),
-        recency=recency,
-        reason=domain.reason,
+        score=score, domain=kind.score, relevance=relevance, recency=recency, reason=kind.reason
     )
 
 
@@ -86,9 +85,7 @@ class Blocking(NamedTuple):
         return THRESHOLDS[self.by] if self.at is None else self.at
 
 
-def find_blocked(
-    scored: Sequence[tuple[T, Credibility]], blocking: Blocking
-) -> tuple[dict[T, float], str]:
+def find_blocked(scored: Scored[T], blocking: Blocking) -> tuple[dict[T, float], str]:
     """What is blocked, each with the score that decides, in the given order.
 
     Where the whole score would block all, the `SPARED` best pass. Then a note says so; else "".
@@ -192,11 +189,3 @@ def _load_table() -> _Table:
     )
     hosts = {host: kind for kind, row in rows for host in row.get("hosts", "").split()}
     return _Table(hosts, looks, paths)
-
-
-# --- the other parts ---------------------------------------------------------------------------
-
-
-def _recency(text: str, year: int) -> float:
-    recent = any(year - 2 <= int(found) <= year for found in find_years(text))
-    return RECENT if recent or _RELATIVE.search(text) else 0.0

@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 from urllib.parse import quote as percent
 
-from agent.evidence import CJK, Span, is_heading
+from agent.evidence import CJK_CHARACTER, Span, is_heading
 from agent.evidence.words import normalize
 
 #: The least number of words to name, if the quote has so many. Fewer are often found in a menu
@@ -33,7 +33,6 @@ AHEAD = 800  # characters before a quote from which it is still in view, in a ta
 _BREAK = re.compile(r"\n+| \| |; |(?<=[:)\]])[ ]|(?<=[.!?…][\"”’»')\]])[ ]|(?<=\w\w[.!?…])[ ]")
 #: Chinese, Japanese and Korean have no blanks: a browser knows the borders of their clauses.
 _TOKEN = re.compile(r"[^\s。，、；：！？]+[。，、；：！？」』）”’]*")
-_CJK = re.compile(f"[{CJK}]")
 _MARK = re.compile("[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670\u0640\u0591-\u05c7]")
 _WORDS = re.compile(r"\w+")
 
@@ -105,7 +104,7 @@ def _growing_prefixes(run: Sequence[Span], text: str) -> Iterator[Span]:
     """The first words of a run: `FIRST` of them, then one more each time."""
     size = 0
     for n, (start, end) in enumerate(run[:MOST], 1):
-        size += 1 + len(_CJK.findall(text, start, end)) // 2
+        size += 1 + len(CJK_CHARACTER.findall(text, start, end)) // 2
         if size >= FIRST or n == len(run):
             yield run[0][0], end
 

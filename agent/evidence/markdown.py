@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from agent.evidence.markers import strip_markers
 from agent.evidence.sentences import split_sentences
 
 
@@ -22,7 +23,6 @@ _BULLET = re.compile(r"[^\S\n]*[-*+•‣–]\s+")
 _NUMBERED = re.compile(r"[^\S\n]*(\d{1,2})[.)]\s+")
 _SEPARATOR = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?$")
 _STOP = re.compile(r"[.!?。！？][\"'”’»“‘«)\]」』）]*$")
-_MARKERS = re.compile(r"\s*(?:\[\d{1,9}\])+")
 
 
 def read_pieces(text: str) -> list[Piece]:
@@ -77,7 +77,7 @@ class _Reader:
     def _take_intro(self) -> str:
         """The last sentence before a list, if it leads to it: it ends with a colon or no stop."""
         last = self._sentences[-1] if self._sentences else ""
-        bare = _MARKERS.sub("", last)
+        bare = strip_markers(last)
         if not bare or _STOP.search(bare) or (bare != last and bare[-1] not in ":："):
             return ""
         return self._sentences.pop()

@@ -39,9 +39,8 @@ def _openers(of: str, *languages: str) -> frozenset[str]:
 def find_names(text: str, language: str = "en") -> list[str]:
     """The names of a sentence: runs of capitalised words, but no word that only begins it."""
     text = text[:LONGEST_SENTENCE]
-    return [text[a:b] for a, b in name_spans(text, language)] + [
-        m[1] or m[2] for m in _CHINESE_NAME.finditer(text)
-    ]
+    chinese = (match[1] or match[2] for match in _CHINESE_NAME.finditer(text))
+    return [*(text[a:b] for a, b in name_spans(text, language)), *chinese]
 
 
 def name_spans(text: str, language: str = "en") -> list[tuple[int, int]]:

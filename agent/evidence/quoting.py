@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from agent.evidence.ranking import rank_texts, ranked_length, ranked_spans
 from agent.evidence.sentences import PASSAGE, Span, split_passages, split_sentences
-from agent.evidence.words import CJK, fold, fold_with_offsets
+from agent.evidence.words import UNSPACED, fold, fold_with_offsets
 from agent.state import Quote, Source
 
 _Place = tuple[Source, Span]
@@ -130,8 +130,7 @@ def _find_at_words(text: str, piece: str) -> int | None:
     return None
 
 
-#: Chinese, Japanese and Korean; Thai, Lao, Burmese and Khmer.
-_UNSPACED = re.compile(f"[{CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def _is_word_border(text: str, at: int) -> bool:

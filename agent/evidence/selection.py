@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from agent.evidence.quantities import find_years, is_score
@@ -230,12 +231,9 @@ def is_row(line: str) -> bool:
 
 def is_heading(line: str) -> bool:
     """Whether a line by itself looks like a heading: marked as one, or short and no sentence."""
-    if "\n" in line:
-        return False
-    if _MARKED.match(line):
-        return True
     short = 0 < len(line) < 60 and line[-1].isalnum() and ":" not in line
-    return short and not is_row(line) and not _ITEM.match(line)
+    is_alone = short and not is_row(line) and not _ITEM.match(line)
+    return "\n" not in line and bool(is_alone or _MARKED.match(line))
 
 
 def _excerpts(
@@ -243,9 +241,8 @@ def _excerpts(
 ) -> tuple[Excerpt, ...]:
     excerpts = []
     for source in sources:
-        spans = sorted(
-            {one for s, piece in pieces if s.n == source.n for one in _shown_spans(piece)}
-        )
+        own = (_shown_spans(piece) for one, piece in pieces if one.n == source.n)
+        spans = sorted(set(chain(*own)))
         if spans or source.n in same:
             # neighbours are one, so that a quote may run across their border
             texts = [source.page.text[a:b] for a, b in join_spans(spans, gap=2)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Protocol
 
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
@@ -15,13 +16,15 @@ from agent.search.paid import PaidHits, PaidQueries, Spending
 from agent.state import Attempt, Hit, Outcome, SearchResults
 from agent.state.sanitizing import sanitize_line
 
+Hits = tuple[Hit, ...]
+
 
 class Provider(Protocol):
     """One search engine."""
 
     name: str
 
-    def search(self, query: str) -> tuple[Hit, ...] | PaidHits:
+    def search(self, query: str) -> Hits | PaidHits:
         """Hits, best first. Raises SearchFailed with the outcome of this one try."""
         ...
 
@@ -82,7 +85,7 @@ class SearchChain:
             raise SearchFailed("The query is empty.", "Ask for something.", outcome="rejected")
         attempts: list[Attempt] = []
         costs: list[Spent] = []
-        hits: tuple[Hit, ...] = ()
+        hits: Hits = ()
         for provider in self._providers_to_ask(attempts):
             hits, attempt, spent = self._ask_provider(provider, sent_query)
             attempts.append(attempt)
@@ -92,8 +95,10 @@ class SearchChain:
         answered = [attempt.provider for attempt in attempts if attempt.outcome in ANSWERED]
         if not answered:
             raise _build_error(attempts, costs)
-        told = {"query": sent_query, "hits": hits, "provider": answered[-1], "attempts": attempts}
-        return SearchResults.model_validate({**told, **_sum_costs(costs)._asdict()})
+        name, cost = answered[-1], _sum_costs(costs)._asdict()
+        return SearchResults(
+            query=sent_query, hits=hits, provider=name, attempts=tuple(attempts), **cost
+        )
 
     def _providers_to_ask(self, attempts: list[Attempt]) -> Iterator[Provider]:
         """The providers to ask, until the caller has hits. Skipped ones are added to `attempts`."""
@@ -118,35 +123,25 @@ class SearchChain:
                 self._pause(remaining)
             yield provider
 
-    def _ask_provider(
-        self, provider: Provider, query: str
-    ) -> tuple[tuple[Hit, ...], Attempt, Spent]:
+    def _ask_provider(self, provider: Provider, query: str) -> tuple[Hits, Attempt, Spent]:
         start = self._now()
+        tried = partial(Attempt, what="search", provider=provider.name)
         with self._paid.reserve(provider.name, getattr(provider, "terms", None)) as refusal:
             if refusal:
-                told = {"what": "search", "provider": provider.name, "detail": refusal}
-                return (), Attempt.model_validate({**told, "outcome": "skipped"}), NOTHING_SPENT
+                return (), tried(outcome="skipped", detail=refusal), NOTHING_SPENT
             found, failure, detail = self._fetch_hits(provider, query)
         outcome: Outcome = failure.outcome if failure else "ok" if found.hits else "empty"
-        attempt = Attempt(
-            what="search",
-            provider=provider.name,
-            outcome=outcome,
-            detail=detail,
-            remedy=failure.remedy if failure else "",
-            seconds=round(self._now() - start, 3),
-        )
+        remedy, seconds = failure.remedy if failure else "", round(self._now() - start, 3)
+        attempt = tried(outcome=outcome, detail=detail, remedy=remedy, seconds=seconds)
         self._breaker.record(attempt, failure.retry_after if failure else None)
         return found.hits, attempt, found.spent
 
-    def _fetch_hits(
-        self, provider: Provider, query: str
-    ) -> tuple[PaidHits, SearchFailed | None, str]:
+    def _fetch_hits(self, asked: Provider, query: str) -> tuple[PaidHits, SearchFailed | None, str]:
         """A provider's hits, cleaned; its failure, if any; and a detail. Raises nothing."""
         try:
-            found = provider.search(query)
+            found = asked.search(query)
             raw, spent = found if isinstance(found, PaidHits) else PaidHits(tuple(found))
-            is_local = getattr(provider, "local", False)
+            is_local = getattr(asked, "local", False)
             hits = raw if is_local else clean_hits(raw, self._options.for_query(query)[1])
         except SearchFailed as failure:
             return PaidHits((), failure.spent), failure, failure.message

@@ -141,14 +141,10 @@ class Corpus:
         if document is None:
             fault = f"{url} is not in the corpus."
             raise ReadFailed(fault, "Ask for a page of it.", outcome="not_found")
+        title, text, _, _, marks, note, date = document
+        places = to_places(marks)
         return Page.from_text(
-            url,
-            document.title,
-            document.text,
-            utc_now(),
-            places=to_places(document.marks),
-            date=document.date,
-            partial_text=document.note,
+            url, title, text, utc_now(), places=places, date=date, partial_text=note
         )
 
     def close(self) -> None:

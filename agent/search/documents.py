@@ -20,9 +20,8 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 from agent.characters import strip_controls
 from agent.documents.body_reader import BodyReader
-from agent.documents.body_text import BodyText, Mark, UnreadablePage
+from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.registry import SUFFIXES
-from agent.documents.worker_process import Body
 from agent.search.files import FileScan, storable_name
 from agent.search.read_ahead import read_ahead
 
@@ -126,8 +125,7 @@ def _split_batches(scan: FileScan, names: Iterable[str]) -> Iterator[list[str]]:
         if size >= MAX_BATCH_BYTES or len(batch) >= MAX_BATCH:
             yield batch
             batch, size = [], 0
-    if batch:
-        yield batch
+    yield from [batch] if batch else []
 
 
 def _weigh(read: tuple[str, FileOutcome]) -> int:
@@ -214,8 +212,7 @@ def _parse_row(line: bytes, number: int) -> Document | None:
     given_id, title = row.get("id"), row.get("title")
     name = _short_address(str(given_id)) if isinstance(given_id, str | int) else ""
     title = strip_controls(title[:MAX_TITLE]) if isinstance(title, str) else ""
-    if not title.strip():
-        title = text.strip().split("\n")[0][:MAX_FALLBACK_TITLE]
+    title = title if title.strip() else text.strip().split("\n")[0][:MAX_FALLBACK_TITLE]
     key = f"?id={name}" if name else f"?row={number}"
     return Document(title, text, _short_address(row.get("url")), key)
 

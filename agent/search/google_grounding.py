@@ -156,15 +156,12 @@ class GoogleGrounding:
 
     def _resolve(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """The hits under their pages' own addresses, without those that have none or may not."""
-        pairs = [(hit, spawn(partial(self._find_page, hit.url))) for hit in hits]
+        find, how = self._downloader.find_target, (RESOLVE_TIMEOUT, is_redirector)
+        pairs = [(hit, spawn(partial(find, hit.url, *how))) for hit in hits]
         wait([address for _, address in pairs], timeout=RESOLVE_TIMEOUT)
         for hit, address in pairs:
             if address.done() and not address.exception():
                 yield hit.model_copy(update={"url": address.result()})
-
-    def _find_page(self, url: str) -> str:
-        """The page's own address. Raises ReadFailed."""
-        return self._downloader.find_target(url, RESOLVE_TIMEOUT, is_redirector)
 
 
 def is_redirector(url: str) -> bool:

@@ -23,7 +23,7 @@ from agent.search.options import SearchOptions
 from agent.state import Frozen, Hit, Page, SearchResults, Source, index_hits
 from agent.state.clock import utc_now
 from agent.state.json_data import Json, get_path
-from agent.state.urls import canonical_url
+from agent.state.urls import canonical_url, is_web_url
 from agent.state.values import hash_text
 
 FrozenT = TypeVar("FrozenT", bound=Frozen)
@@ -60,21 +60,15 @@ class ParentPages:
         order = sorted(range(len(pieces)), key=lambda i: -scores[i])
         least = LEAST_SHARE * max(scores, default=0.0)
         fitting = (_to_hit(*pieces[i]) for i in order if scores[i] and scores[i] >= least)
-        hits = index_hits(hit for hit in fitting if self._permits(hit))
-        found = tuple(hits.values())[:MAX_HITS]
-        return SearchResults(query=query, hits=found, provider=PROVIDER, at=utc_now())
-
-    def _permits(self, hit: Hit) -> bool:
-        """Whether the options permit a page; a document of a corpus always."""
-        is_of_web = hit.url.startswith(("http://", "https://"))
-        return not is_of_web or bool(clean_hits([hit], self._options))
+        permitted = (h for h in fitting if not is_web_url(h.url) or clean_hits([h], self._options))
+        hits = tuple(index_hits(permitted).values())[:MAX_HITS]
+        return SearchResults(query=query, hits=hits, provider=PROVIDER, at=utc_now())
 
     def read(self, url: str) -> Page:
         """A page that was read. Raises ReadFailed for any other."""
-        key = canonical_url(url)
-        for source in self._load():
-            if canonical_url(source.page.url) == key:
-                return source.page
+        for page in (source.page for source in self._load()):
+            if canonical_url(page.url) == canonical_url(url):
+                return page
         raise ReadFailed(f"No earlier run read {url}.", "Search for it.", outcome="not_found")
 
     def _load(self) -> tuple[Source, ...]:

@@ -52,8 +52,7 @@ class Wikipedia:
         endpoint = Endpoint(wiki, "WIKIPEDIA_BASE_URL", timeout=self._timeout)
         body = endpoint.call("/w/api.php", headers=self._headers, params=self._parameters(query))
         if error := body.get("error"):
-            code = get_path(error, "code")
-            outcome = ERROR_CODES.get(code if isinstance(code, str) else "", "rejected")
+            outcome = ERROR_CODES.get(str(get_path(error, "code")), "rejected")
             raise endpoint.error_from_message(body, outcome)
         return tuple(
             hit

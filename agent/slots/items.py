@@ -37,7 +37,8 @@ def _merge_reading(merged: list[Item], reading: Reading, names: Sequence[str]) -
     free = list(range(len(merged)))
     left = dict(reading)
     alike = len(merged) == len(reading)
-    for test in (_all_agree, _first_agrees, _number_agrees):
+    first = names[0]
+    for test in (_all_agree, lambda a, b, _: _leaf_agrees(a, b, first), _number_agrees):
         for place, item in list(left.items()):
             at = next((i for i in free if test(merged[i], item, names)), None)
             if at is not None:
@@ -63,12 +64,8 @@ def _leaf_agrees(item: Item, other: Item, name: str) -> bool | None:
 
 
 def _all_agree(item: Item, other: Item, names: Sequence[str]) -> bool:
-    shared = [same for name in names if (same := _leaf_agrees(item, other, name)) is not None]
-    return bool(shared) and all(shared) and _leaf_agrees(item, other, names[0]) is True
-
-
-def _first_agrees(item: Item, other: Item, names: Sequence[str]) -> bool:
-    return _leaf_agrees(item, other, names[0]) is True
+    agreeing = [_leaf_agrees(item, other, name) for name in names]
+    return agreeing[0] is True and False not in agreeing
 
 
 def _number_agrees(item: Item, other: Item, names: Sequence[str]) -> bool:

@@ -43,7 +43,6 @@ class Thing(NamedTuple):
     marks: Words = frozenset()  # words of the title that make another thing of a name
     qualifier: Words = frozenset()
     host: str = ""  # of a reference work, where each thing has a page
-    source: int = 0
 
 
 def group_by_thing(
@@ -68,22 +67,16 @@ def group_by_thing(
             groups.append([i])
         else:
             home.append(i)
-    meant = [g for g in groups if _is_meant(g, groups, things, asked)]
+    counts = [_count_asked(things[group[0]], asked) for group in groups]
+    meant = [g for g, count in zip(groups, counts, strict=True) if count == max(counts)]
     if len(meant) == 1:
         return [("", [said[i] for i in sorted(meant[0])])]
     return [(things[g[0]].label, [said[i] for i in sorted(g)]) for g in meant]
 
 
-def _is_meant(
-    group: Sequence[int], groups: Sequence[Sequence[int]], things: Sequence[Thing], asked: Words
-) -> bool:
-    """Whether the topic has as many words of a group's thing as of any other one."""
-
-    def count_asked(some: Sequence[int]) -> int:
-        one = things[some[0]]
-        return len((one.told | one.marks | one.qualifier) & (asked - one.name))
-
-    return count_asked(group) == max(map(count_asked, groups))
+def _count_asked(one: Thing, asked: Words) -> int:
+    """How many words that tell a thing from others the topic has."""
+    return len((one.told | one.marks | one.qualifier) & (asked - one.name))
 
 
 def drop_told_apart(rivals: Iterable[Rival], findings: Iterable[Finding]) -> list[Rival]:
@@ -116,15 +109,10 @@ def _read_thing(one: Statement, source: Source, asked: Words, values: Words) -> 
     if not (told or name <= asked):
         return Thing()
     named = page.title if marks else _SITE.sub("", page.title)
-    label = named if qualifier or marks else _find_opening(page.text, title) or page.title
-    return Thing(
-        label=one.of or sanitize_line(label, LONGEST_LABEL),
-        name=name,
-        told=told,
-        marks=marks,
-        qualifier=qualifier - name,
-        host=urlsplit(page.url).netloc if is_reference(page.url) else "",
-    )
+    opening = named if qualifier or marks else _find_opening(page.text, title) or page.title
+    label = one.of or sanitize_line(opening, LONGEST_LABEL)
+    host = urlsplit(page.url).netloc if is_reference(page.url) else ""
+    return Thing(label, name, told, marks, qualifier - name, host)
 
 
 def _read_title(title: str) -> tuple[str, Words, Words]:
@@ -157,10 +145,8 @@ def are_namesakes(one: Thing, other: Thing) -> bool:
         return _differ(one.told, other.told)
     if not one.name or one.name != other.name:
         return False
-    if one.marks != other.marks:
-        return True
-    if one.qualifier == other.qualifier:
-        return False
+    if one.marks != other.marks or one.qualifier == other.qualifier:
+        return one.marks != other.marks
     is_one_work = bool(one.host) and one.host == other.host
     both = bool(one.qualifier and other.qualifier)
     return is_one_work or (both and _differ(one.qualifier, other.qualifier))

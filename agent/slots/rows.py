@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from pydantic import Field, field_validator
@@ -128,12 +129,10 @@ def _open_path(path: Path) -> Path:
 
 def _decode_json(value: str | None) -> Any:
     """The value as JSON where it is an object or a list as JSON; else the text itself."""
-    if value is None or value.strip()[:1] not in ("[", "{") or len(value) > LONGEST_JSON:
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
+    is_json = value is not None and value.strip()[:1] in ("[", "{") and len(value) <= LONGEST_JSON
+    with suppress(ValueError, RecursionError):
+        return json.loads(value or "") if is_json else value
+    return value
 
 
 def _spread_leaves(path: Path, value: Any, slots: Sequence[Slot]) -> Iterator[tuple[Path, str]]:

@@ -47,11 +47,12 @@ RIGHT: dict[ValueForm, float] = {"row": 0.95, "words": 0.66, "sentence": 0.51}
 #: supported: it hardly ever says the word itself.
 JUDGED = {"supported": (46 / 55) / (34 / 65), "partial": (9 / 55) / (31 / 65)}
 MOST_FINDINGS = 400
+Said = Sequence[Statement]
 NEAR = 600  # characters on either side of a quote that are compared to recognise copies
 
 
 def make_findings(
-    slots: Sequence[Slot], said: Sequence[Statement], sources: Sequence[Source], topic: str = ""
+    slots: Sequence[Slot], said: Said, sources: Sequence[Source], topic: str = ""
 ) -> tuple[Finding, ...]:
     """A finding for each leaf; for a list, one for each leaf of each item, or one `missing`.
 
@@ -71,24 +72,20 @@ def make_findings(
 
 
 def _list_findings(
-    root: str, slots: Sequence[Slot], said: Sequence[Statement], sources: Sequence[Source]
+    root: str, slots: Sequence[Slot], said: Said, sources: Sequence[Source]
 ) -> list[Finding]:
     names = [slot.name for slot in slots if slot.name.startswith(f"{root}[]")]
     merged = merge_items([one for one in said if one.slot in names], names)
-    if not merged:
-        return [Finding(slot=root, status="missing")]
-    return [
-        weigh_values(
-            name.replace("[]", f"[{at}]", 1), [one for one in item if one.slot == name], sources
-        )
+    leaves = (
+        (name.replace("[]", f"[{at}]", 1), [one for one in item if one.slot == name])
         for at, item in enumerate(merged)
         for name in names
-    ]
+    )
+    found = [weigh_values(name, own, sources) for name, own in leaves]
+    return found or [Finding(slot=root, status="missing")]
 
 
-def _weigh_things(
-    name: str, said: Sequence[Statement], sources: Sequence[Source], topic: str
-) -> Finding:
+def _weigh_things(name: str, said: Said, sources: Sequence[Source], topic: str) -> Finding:
     """The finding of one leaf; where sources tell of several things of one name, of all of them.
 
     Then the value of the heaviest thing comes first, and the others are its alternatives.
@@ -118,13 +115,12 @@ def _as_alternatives(each: Sequence[tuple[str, Finding]]) -> Iterator[Alternativ
         if n and finding.value is not None:
             against = {number for other in finding.alternatives for number in other.citations}
             cited = sorted({quote.source for quote in finding.quotes} - against)
-            yield Alternative(
-                value=finding.value, citations=tuple(cited), weight=finding.weight, of=of
-            )
+            value, weight = finding.value, finding.weight
+            yield Alternative(value=value, citations=tuple(cited), weight=weight, of=of)
         yield from (other.model_copy(update={"of": of}) for other in finding.alternatives)
 
 
-def weigh_values(name: str, said: Sequence[Statement], sources: Sequence[Source]) -> Finding:
+def weigh_values(name: str, said: Said, sources: Sequence[Source]) -> Finding:
     """The finding of one leaf: the heaviest value, its alternatives, and its status."""
     if not said:
         return Finding(slot=name, status="missing")
@@ -188,7 +184,7 @@ def rate_confidence(finding: Finding) -> float:
     return round(odds / (1 + odds), 3)
 
 
-def _group_values(said: Sequence[Statement]) -> list[list[Statement]]:
+def _group_values(said: Said) -> list[list[Statement]]:
     """The statements grouped by value."""
     groups: list[list[Statement]] = []
     for one in said:
@@ -207,13 +203,13 @@ def _say_the_same(one: Statement, other: Statement) -> bool:
     return both and is_swapped_score(str(a), one.quote.text, str(b), other.quote.text)
 
 
-def _commonest_spelling(group: Sequence[Statement]) -> Scalar:
+def _commonest_spelling(group: Said) -> Scalar:
     """The spelling of a value that most sources use; among equals, the first."""
     said = [one.value for one in group]
     return max(said, key=said.count)
 
 
-def _make_alternative(group: Sequence[Statement], weight: float) -> Alternative:
+def _make_alternative(group: Said, weight: float) -> Alternative:
     cited = tuple(sorted({one.quote.source for one in group}))
     return Alternative(value=_commonest_spelling(group), citations=cited, weight=round(weight, 3))
 

@@ -12,14 +12,12 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from itertools import chain
 from typing import IO, Any, NamedTuple
 from urllib.parse import unquote
 
 from agent.documents.body_text import UnreadablePage
+from agent.documents.formats.xml import Element, find_first
 from agent.documents.own_date import read_day
-
-Element = Any  # lxml has no type hints
 
 MAX_PARTS = 20_000  # of an archive
 MAX_PART = 40_000_000  # bytes of a part that is parsed whole: its tree takes ten times that
@@ -68,13 +66,9 @@ class Archive:
         if name not in self.names:
             return
         with _report_damage(), self._open(name) as stream:
-            events = etree.iterparse(
-                _BoundedStream(stream),
-                events=("end",),
-                tag=[f"{{*}}{tag}" for tag in tags],
-                **_SAFELY,
-            )
-            for _, element in events:
+            named = [f"{{*}}{tag}" for tag in tags]
+            bounded = _BoundedStream(stream)
+            for _, element in etree.iterparse(bounded, events=("end",), tag=named, **_SAFELY):
                 yield element
                 element.clear()
                 parent = element.getparent()
@@ -145,35 +139,6 @@ def parse_xml(data: bytes) -> Element:
         return etree.fromstring(data, etree.XMLParser(huge_tree=False, **_SAFELY))
 
 
-def local_name(element: Element) -> str:
-    """The name of an element without its namespace; "" for what is no element."""
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
-
-
-def attribute(element: Element | None, name: str) -> str:
-    """The value of an attribute by its local name, whatever its namespace; "" for none."""
-    given = {} if element is None else element.attrib
-    end = f"}}{name}"
-    values = (value for key, value in given.items() if key.endswith(end))
-    return str(given[name] if name in given else next(values, ""))
-
-
-def to_count(text: str, default: int) -> int:
-    """A number of an attribute; the default for what is none, or no number of anything."""
-    return int(text) if text.isdecimal() and len(text) < 9 else default
-
-
-def find_all(element: Element | None, name: str) -> Iterator[Element]:
-    """The elements below an element with a local name, in any namespace, in document order."""
-    return iter(() if element is None else element.iter(f"{{*}}{name}"))
-
-
-def find_first(element: Element | None, name: str) -> Element | None:
-    """The first element below an element with a local name; None for none."""
-    return next(find_all(element, name), None)
-
-
 def resolve_part(folder: str, target: str) -> str:
     """The name of a part that another one in a folder names, as it stands in the archive."""
     target = unquote(target.partition("#")[0])
@@ -190,25 +155,18 @@ class Properties(NamedTuple):
 
 def core_properties(archive: Archive) -> Properties:
     """Those of a document of Office Open XML."""
-    for kind, part in archive.relations("").values():
-        if kind == "core-properties":
-            return read_properties(archive.read_xml(part), "title", "modified", "created")
-    return Properties()
+    part = dict(archive.relations("").values()).get("core-properties", "")
+    return read_properties(archive.read_xml(part), "title", "modified", "created")
 
 
 def read_properties(root: Element | None, title: str, *dates: str) -> Properties:
     """The properties in elements with these local names; of the dates the first that is one."""
-    texts = [text_of(find_first(root, name)) for name in (title, *dates)]
+    found = (find_first(root, name) for name in (title, *dates))
+    texts = ["" if element is None else element.text or "" for element in found]
     return Properties(texts[0], read_day(*texts[1:]))
-
-
-def text_of(element: Element | None) -> str:
-    """The text of an element; "" for none."""
-    return "" if element is None else element.text or ""
 
 
 def main_part(archive: Archive) -> str:
     """The name of the part with the content of a document of Office Open XML; "" for none."""
-    parts = (part for kind, part in archive.relations("").values() if kind == "officeDocument")
-    usual = (name for name in _MAIN_PARTS if name in archive.names)
-    return next(chain(parts, usual), "")
+    usual = next((name for name in _MAIN_PARTS if name in archive.names), "")
+    return dict(archive.relations("").values()).get("officeDocument", usual)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from io import StringIO
 from itertools import islice
 
-from agent.documents.body_text import BodyText, PlacedText, RawBody
+from agent.documents.body_text import Body, BodyText, PlacedText
 from agent.documents.formats.table import MAX_COLUMNS, Row, add_rows
 from agent.documents.sniff import decode
 
@@ -17,7 +17,7 @@ SAMPLED = 100_000  # characters that tell the delimiter,
 SAMPLED_ROWS = 50  # and rows
 
 
-def read_delimited(source: RawBody) -> BodyText:
+def read_delimited(source: Body) -> BodyText:
     """The rows, each with its number as a spreadsheet counts them."""
     data = decode(source.data, source.content_type).lstrip("\ufeff")
     whole = max(csv.field_size_limit(), len(data) + 1)  # for a quote that is never closed

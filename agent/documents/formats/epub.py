@@ -9,16 +9,9 @@ from collections.abc import Iterator
 from posixpath import dirname
 
 from agent.documents.blocks import TextBlock
-from agent.documents.body_text import BodyText, PlacedText, RawBody, UnreadablePage
-from agent.documents.formats.archive import (
-    Archive,
-    Element,
-    attribute,
-    find_all,
-    find_first,
-    read_properties,
-    resolve_part,
-)
+from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
+from agent.documents.formats.archive import Archive, read_properties, resolve_part
+from agent.documents.formats.xml import Element, attribute, find_all, find_first
 
 LOWEST_HEADING = 3  # level of a heading that may be that of a chapter
 CONTAINER = "META-INF/container.xml"
@@ -26,7 +19,7 @@ CONTAINER = "META-INF/container.xml"
 _NO_CHAPTERS = frozenset("cover titlepage toc landmarks copyright-page imprint".split())
 
 
-def read_epub(source: RawBody) -> BodyText:
+def read_epub(source: Body) -> BodyText:
     """The text of each page, in its chapter: they are counted from 1, by pages with a heading."""
     archive = Archive(source.data)
     if "META-INF/rights.xml" in archive.names:

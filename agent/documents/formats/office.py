@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from agent.documents.blocks import LINE, BlockBuilder, TextBlock
 from agent.documents.body_text import PlacedText, normalize_title
-from agent.documents.formats.archive import Archive, Element, attribute, find_first, local_name
+from agent.documents.formats.archive import Archive
+from agent.documents.formats.xml import Element, attribute, find_first, local_name
 
 #: Elements of OpenDocument by the names of their like in Office Open XML.
 _SAME = {
@@ -80,7 +81,7 @@ class Part:
         self._field = ""  # the address of a field whose result is being read,
         self._field_start = 0  # and where that begins
         self._readers: dict[str, Callable[[Element, BlockBuilder], None]] = {
-            "AlternateContent": self._add_drawing,
+            "AlternateContent": lambda forms, to: self._add_content(_first_form(forms), to),
             "txbxContent": self._add_box,
             "hyperlink": self._add_link,
             **dict.fromkeys(("instrText", "fldChar"), self._read_field),
@@ -158,10 +159,6 @@ class Part:
         self._add_blocks(box, builder, "\n")
         builder.separate("\n")
 
-    def _add_drawing(self, forms: Element, builder: BlockBuilder) -> None:
-        """The first of two forms of one drawing."""
-        self._add_content(next(iter(forms), forms), builder)
-
     def _add_link(self, link: Element, builder: BlockBuilder) -> None:
         start = builder.length
         self._add_content(link, builder)
@@ -207,10 +204,15 @@ def _blocks(parent: Element | None) -> Iterator[Element]:
         name = _name_of(child)
         if name in ("p", "tbl"):
             yield child
-        elif name == "AlternateContent":  # one drawing in two forms
-            yield from _blocks(next(iter(child), child))
+        elif name == "AlternateContent":
+            yield from _blocks(_first_form(child))
         elif name and name not in _SKIPPED and not _is_repeated(child):
             yield from _blocks(child)
+
+
+def _first_form(drawing: Element) -> Element:
+    """The first of two forms of one drawing."""
+    return next(iter(drawing), drawing)
 
 
 def _parts_of(parent: Element | None) -> Iterator[Element]:

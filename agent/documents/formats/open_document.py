@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.documents.body_text import BodyText, PlacedText, RawBody, UnreadablePage
-from agent.documents.formats.archive import (
-    Archive,
-    Element,
-    attribute,
-    find_all,
-    find_first,
-    local_name,
-    read_properties,
-    to_count,
-)
+from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
+from agent.documents.formats.archive import Archive, read_properties
 from agent.documents.formats.office import OPEN_CONTENT, Part, add_sections, add_slide
-from agent.documents.formats.table import MAX_COLUMNS, Row, add_sheets
+from agent.documents.formats.table import MAX_COLUMNS, Row, Sheet, add_sheets
+from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 
 MAX_REPEATED = 1000  # times that a row or a cell with text may be repeated
 
 
-def read_open_document(source: RawBody) -> BodyText:
-    """Paragraphs by sections, the rows of each sheet, or the text of each slide with its notes."""
+def read_open_document(source: Body) -> BodyText:
+    """Paragraphs by sections and notes, the rows of each sheet, or the text of each slide."""
     archive = Archive(source.data)
     if b"encryption-data" in archive.read("META-INF/manifest.xml"):
         raise UnreadablePage("it needs a password", "unsupported")
@@ -32,27 +24,22 @@ def read_open_document(source: RawBody) -> BodyText:
         raise UnreadablePage("it is damaged: it has no content", "invalid")
     meta = archive.read_xml("meta.xml")
     text = PlacedText(source, *read_properties(meta, "title", "date", "creation-date"))
-    kinds = {"spreadsheet": _add_sheets, "presentation": _add_slides, "drawing": _add_slides}
-    kinds.get(local_name(body[0]), _add_text)(text, part, body[0])
+    kind = local_name(body[0])
+    if kind == "spreadsheet":
+        add_sheets(text, _sheets(part, body[0]))
+    elif kind in ("presentation", "drawing"):
+        _add_slides(text, part, body[0])
+    else:
+        add_sections(text, part.read_blocks())
+        for n, note in enumerate(part.own_notes, 1):
+            text.add_block(note, f"note {n}")
     return text.finish()
-
-
-def _add_text(text: PlacedText, part: Part, _: Element) -> None:
-    """The paragraphs and tables, each in the section of the heading above it; then the notes."""
-    add_sections(text, part.read_blocks())
-    for n, note in enumerate(part.own_notes, 1):
-        text.add_block(note, f"note {n}")
 
 
 # --- sheets --------------------------------------------------------------------------------------
 
 
-def _add_sheets(text: PlacedText, part: Part, body: Element) -> None:
-    """The rows of each sheet that is shown; the hidden ones are noted."""
-    add_sheets(text, _sheets(part, body))
-
-
-def _sheets(part: Part, body: Element) -> Iterator[tuple[str, Iterator[Row] | None]]:
+def _sheets(part: Part, body: Element) -> Iterator[Sheet]:
     """The names and rows of the sheets; no rows where one is hidden by its style."""
     hidden = {
         attribute(properties.getparent(), "name")
@@ -68,7 +55,7 @@ def _rows(sheet: Element, part: Part) -> Iterator[Row]:
     """The rows that are not empty, with their numbers. Repeated ones are written once."""
     number = 1
     for row in sheet.iter("{*}table-row"):
-        repeated = max(1, to_count(attribute(row, "number-rows-repeated"), 1))
+        repeated = max(1, to_int(attribute(row, "number-rows-repeated"), 1))
         cells = _cells(row, part)
         for again in range(min(repeated, MAX_REPEATED) if cells else 0):
             yield number + again, cells
@@ -81,7 +68,7 @@ def _cells(row: Element, part: Part) -> list[str]:
     for cell in row:
         if local_name(cell) not in ("table-cell", "covered-table-cell"):
             continue
-        repeated = max(1, to_count(attribute(cell, "number-columns-repeated"), 1))
+        repeated = max(1, to_int(attribute(cell, "number-columns-repeated"), 1))
         if text := part.read_cell(cell) or attribute(cell, "value"):
             times = min(repeated, MAX_REPEATED, max(0, MAX_COLUMNS - column))
             cells += [""] * (column - len(cells)) + [text] * times

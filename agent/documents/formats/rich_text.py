@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from agent.documents.body_text import BodyText, PlacedText, RawBody, UnreadablePage
+from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
 
 MAX_GROUPS = 1000  # in groups
 #: A control word with its number, a control symbol, a hexadecimal character, a brace, or text.
@@ -168,7 +168,7 @@ def _known_encoding(name: str) -> str:
         return "cp1252"
 
 
-def read_rich_text(source: RawBody) -> BodyText:
+def read_rich_text(source: Body) -> BodyText:
     """The text, one line a paragraph or table row."""
     reader = _Reader()
     reader.read(source.data.decode("latin-1"))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.documents.body_text import BodyText, PlacedText, RawBody
-from agent.documents.formats.archive import Archive, core_properties, find_all, main_part
+from agent.documents.body_text import Body, BodyText, PlacedText
+from agent.documents.formats.archive import Archive, core_properties, main_part
 from agent.documents.formats.office import Part, add_slide
+from agent.documents.formats.xml import find_all
 
 #: Kinds of the parts that belong to a slide, and what they are of it.
 _BESIDE = {"diagramData": "slide", "notesSlide": "notes of slide"}
 
 
-def read_slides(source: RawBody) -> BodyText:
+def read_slides(source: Body) -> BodyText:
     """The text and tables of each slide in the order of the presentation, then its notes."""
     archive = Archive(source.data)
     text = PlacedText(source, *core_properties(archive))

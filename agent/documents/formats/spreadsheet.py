@@ -12,24 +12,14 @@ from functools import reduce
 from string import ascii_uppercase
 from typing import NamedTuple
 
-from agent.documents.body_text import BodyText, PlacedText, RawBody
-from agent.documents.formats.archive import (
-    Archive,
-    Element,
-    attribute,
-    core_properties,
-    find_all,
-    find_first,
-    local_name,
-    main_part,
-    to_count,
-)
-from agent.documents.formats.table import MAX_COLUMNS, Row, add_sheets
+from agent.documents.body_text import Body, BodyText, PlacedText
+from agent.documents.formats.archive import Archive, core_properties, main_part
+from agent.documents.formats.table import MAX_COLUMNS, Row, Sheet, add_sheets
+from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 
 MAX_SHARED_CHARS = 20_000_000  # of the texts that the cells share
 #: Formats that are built in: ISO/IEC 29500-1, 18.8.30.
-_DATES, _TIMES, _PERCENTS = {14, 15, 16, 17, 22}, {18, 19, 20, 21, 45, 46, 47}, {9: 0, 10: 2}
-_DATE_TIME = 22
+_DATES, _TIMES, _PERCENTS = {14, 15, 16, 17, 22}, {18, 19, 20, 21, 22, 45, 46, 47}, {9: 0, 10: 2}
 _LITERALS = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|_.|\*.')
 _ALPHABET = {letter: n for n, letter in enumerate(ascii_uppercase, 1)}
 _ERRORS_AND_TEXTS = ("str", "inlineStr", "e", "d")
@@ -51,7 +41,7 @@ class _Workbook(NamedTuple):
     epoch: datetime
 
 
-def read_spreadsheet(source: RawBody) -> BodyText:
+def read_spreadsheet(source: Body) -> BodyText:
     """The rows of each sheet that is shown; the hidden ones are noted."""
     archive = Archive(source.data)
     part = main_part(archive)
@@ -61,9 +51,7 @@ def read_spreadsheet(source: RawBody) -> BodyText:
     return text.finish()
 
 
-def _sheets(
-    archive: Archive, part: str, book: _Workbook
-) -> Iterator[tuple[str, Iterator[Row] | None]]:
+def _sheets(archive: Archive, part: str, book: _Workbook) -> Iterator[Sheet]:
     """The names and rows of the sheets; no rows where one is hidden."""
     relations = archive.relations(part)
     for sheet in find_all(archive.read_xml(part), "sheet"):
@@ -84,8 +72,7 @@ def _read_workbook(archive: Archive, part: str) -> _Workbook:
 
 def _shared_texts(archive: Archive, part: str) -> Iterator[str]:
     left = MAX_SHARED_CHARS
-    for item in archive.iterate_xml(part, ("si",)):
-        text = _rich_text(item)
+    for text in map(_rich_text, archive.iterate_xml(part, ("si",))):
         left -= len(text)
         yield text if left > 0 else ""
 
@@ -107,9 +94,8 @@ def _formats(styles: Element | None) -> Sequence[_Format]:
 def _format_of(identifier: str, codes: dict[str, str]) -> _Format:
     if identifier in codes:
         return _parse_code(codes[identifier])
-    number = to_count(identifier, 0)
-    is_both = number == _DATE_TIME
-    return _Format(number in _DATES, number in _TIMES or is_both, _PERCENTS.get(number))
+    number = to_int(identifier, 0)
+    return _Format(number in _DATES, number in _TIMES, _PERCENTS.get(number))
 
 
 def _parse_code(code: str) -> _Format:
@@ -127,7 +113,7 @@ def _rows(archive: Archive, part: str, book: _Workbook) -> Iterator[Row]:
     """The rows that are not empty, with their numbers."""
     number = 0
     for row in archive.iterate_xml(part, ("row",)):
-        number = to_count(row.get("r", ""), number + 1)
+        number = to_int(row.get("r", ""), number + 1)
         cells: list[str] = []
         column = -1
         for cell in row.iterchildren("{*}c"):
@@ -158,13 +144,13 @@ def _cell_text(cell: Element, book: _Workbook) -> str:
         formula = next(cell.iterchildren("{*}f"), None)
         return f"={formula.text}" if formula is not None and formula.text else ""
     if kind == "s":
-        index = to_count(text, len(book.texts))
+        index = to_int(text, len(book.texts))
         return book.texts[index] if index < len(book.texts) else ""
     if kind == "b":
         return "TRUE" if text == "1" else "FALSE"
     if kind in _ERRORS_AND_TEXTS:
         return text
-    style = to_count(cell.get("s", ""), 0)
+    style = to_int(cell.get("s", ""), 0)
     return _number_text(text, next(iter(book.formats[style : style + 1]), _Format()), book.epoch)
 
 

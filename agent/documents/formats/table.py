@@ -14,6 +14,7 @@ from itertools import count, islice, takewhile, zip_longest
 from agent.documents.body_text import PlacedText
 
 Row = tuple[int, Sequence[str]]  # its number in the table, from 1, and its cells
+Sheet = tuple[str, Iterable[Row] | None]  # its name and its rows; none where it is hidden
 
 MAX_COLUMNS = 16_384  # as many as a sheet of Excel has
 MAX_NAME = 60  # characters of the name of a column
@@ -23,8 +24,8 @@ _VALUE = re.compile(r"[-+(]?\s*[$€£¥₹]?\s*[\d.,]*\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
-def add_sheets(text: PlacedText, sheets: Iterable[tuple[str, Iterable[Row] | None]]) -> None:
-    """Add the rows of sheets by their names; those without rows are hidden, and noted."""
+def add_sheets(text: PlacedText, sheets: Iterable[Sheet]) -> None:
+    """Add the rows of sheets; those that are hidden are noted."""
     hidden = []
     for name, rows in sheets:
         if rows is None:
@@ -106,14 +107,11 @@ def find_head(rows: Sequence[Sequence[str]], *, is_first: bool) -> Sequence[str]
     if widest < 2 or widest > len(filled) + 2:
         return ()
     columns = ([row[n].strip() for row in body if n < len(row)] for n in filled)
-    has_values = any(_are_values(list(filter(None, column))) for column in columns)
+    told = (list(filter(None, column)) for column in columns)
+    # most of the cells of a column are values
+    has_values = any(2 * sum(map(bool, map(_VALUE.match, one))) > len(one) for one in told)
     return names if has_values or (is_first and len(filled) > 2) else ()
 
 
 def _is_name(text: str) -> bool:
     return len(text) <= MAX_NAME and (not _VALUE.match(text) or bool(_YEAR.fullmatch(text)))
-
-
-def _are_values(cells: Sequence[str]) -> bool:
-    """Whether most of some cells begin with a number."""
-    return sum(bool(_VALUE.match(cell)) for cell in cells) * 2 > len(cells)

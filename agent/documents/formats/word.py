@@ -6,25 +6,17 @@ from collections.abc import Iterator
 from posixpath import dirname
 
 from agent.documents.blocks import TextBlock
-from agent.documents.body_text import BodyText, PlacedText, RawBody
-from agent.documents.formats.archive import (
-    Archive,
-    attribute,
-    core_properties,
-    find_all,
-    find_first,
-    main_part,
-    resolve_part,
-    to_count,
-)
+from agent.documents.body_text import Body, BodyText, PlacedText
+from agent.documents.formats.archive import Archive, core_properties, main_part, resolve_part
 from agent.documents.formats.office import ROW_LEVEL, Part, add_sections, child_value
+from agent.documents.formats.xml import attribute, find_all, find_first, to_int
 
 #: Kinds of the parts beside the text, and what one entry of them is called.
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
 _MARGINS = ("header", "footer")
 
 
-def read_word(source: RawBody) -> BodyText:
+def read_word(source: Body) -> BodyText:
     """The paragraphs and tables, each in the section of the heading above it; then the notes."""
     archive = Archive(source.data)
     part = main_part(archive)
@@ -65,7 +57,7 @@ def _heading_levels(archive: Archive, part: str) -> dict[str, int]:
         for style in find_all(archive.read_xml(name), "style"):
             outline, named = find_first(style, "outlineLvl"), child_value(style, "name").lower()
             if outline is not None or named.startswith(("heading ", "title")):
-                told = to_count(named.removeprefix("heading ")[:1], 1)
-                level = to_count(attribute(outline, "val"), told - 1) + 1
+                told = to_int(named.removeprefix("heading ")[:1], 1)
+                level = to_int(attribute(outline, "val"), told - 1) + 1
                 found[attribute(style, "styleId")] = min(level, ROW_LEVEL - 1)
     return found

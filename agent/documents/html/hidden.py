@@ -110,9 +110,8 @@ def _is_off_page(style: Declarations) -> bool:
     is_positioned = style.get("position") in ("absolute", "fixed", "relative")
     margins = ("margin-left", "margin-top", "text-indent")
     offsets = ("left", "top", "right", "bottom", "inset", *margins) if is_positioned else margins
-    if any(_to_pixels(style.get(offset), 0) <= OFF_PAGE_LEFT for offset in offsets):
-        return True
-    if is_positioned and _to_pixels(style.get("left"), 0) >= OFF_PAGE_RIGHT:
+    is_beyond = any(_to_pixels(style.get(offset), 0) <= OFF_PAGE_LEFT for offset in offsets)
+    if is_beyond or (is_positioned and _to_pixels(style.get("left"), 0) >= OFF_PAGE_RIGHT):
         return True
     functions = (f"{name}({style[name]})" for name in ("translate", "scale") if name in style)
     match = _TRANSFORM.search(" ".join((style.get("transform", ""), *functions)))

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from itertools import chain
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from agent.documents.html.blocks import LinkTarget
-
-Element = Any  # lxml has no type hints
+from agent.documents.html.blocks import Element, LinkTarget
 
 _NOTE = re.compile(r"^[\[(^]*\s*(?:note |nb )?\d{1,4}\s*[\])]*$")
 _INLINE = ("a", "sup", "span", "cite", "b", "i", "em")
@@ -51,14 +48,14 @@ class _Notes:
         found = self._ids.get(unquote(href[1:]))
         while found is not None and found.tag in _INLINE:
             found = found.getparent()
-        if found is None or found.tag in _NO_NOTES or len(_text_of(found)) > LONGEST_NOTE:
-            return None
-        return found
+        is_part = found is None or found.tag in _NO_NOTES or len(_text_of(found)) > LONGEST_NOTE
+        return None if is_part else found
 
     def address(self, note: Element, *, follow: bool = True) -> str:
         """The first address in a note that leads out of the page; by a second note if need be."""
         urls = [link.get("href") for link in note.xpath(".//a[@href]")]
-        outside = sorted((_absolute(one) for one in urls if _is_outside(one)), key=_is_archived)
+        outside = [_absolute(one) for one in urls if _is_outside(one)]
+        outside.sort(key=lambda one: "archive.org" in one)
         others = (self._find(one) for one in urls if one.startswith("#") and follow)
         notes = (other for other in others if other is not None and other is not note)
         further = (self.address(other, follow=False) for other in notes)
@@ -68,10 +65,6 @@ class _Notes:
 def _text_of(element: Element) -> str:
     pieces = element.xpath(".//text()[not(ancestor::style) and not(ancestor::script)]")
     return " ".join("".join(pieces).split()).lstrip("^↑ ")
-
-
-def _is_archived(url: str) -> bool:
-    return "archive.org" in url
 
 
 def _absolute(url: str) -> str:

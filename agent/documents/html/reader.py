@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from agent.documents import sniff
 from agent.documents.blocks import TextBlock
-from agent.documents.body_text import BodyText, PlacedText, RawBody, UnreadablePage
+from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.cpu_limit import OverCpuLimit, limit_cpu
-from agent.documents.html.blocks import read_blocks
+from agent.documents.html.blocks import Element, read_blocks
 from agent.documents.html.boxes import (
     find_boxes,
     find_layout_tables,
@@ -23,8 +23,6 @@ from agent.documents.html.hidden import find_hidden_elements
 from agent.documents.html.links import read_links
 from agent.documents.html.own_words import TEASER, find_day, find_paywall
 from agent.documents.html.walls import detect_wall
-
-Element = Any  # lxml has no type hints
 
 #: Seconds of processor time for a page. The slowest honest one measured takes 1.3; run
 #: benchmarks/pages.py after changing it.
@@ -105,12 +103,16 @@ class HtmlPage(NamedTuple):
     is_teaser: bool = False
 
 
-def read_html(source: RawBody) -> BodyText:
+def read_html(source: Body) -> BodyText:
     """The main text of a page. Raises UnreadablePage for one of the web that is a wall."""
     html = sniff.decode(source.data, source.content_type)
     if source.is_report:
         return _read_report(source, html)
-    page = _extract_in_time(html, source.url)
+    try:
+        with limit_cpu(MAX_SECONDS):
+            page = extract_html(html, source.url)
+    except OverCpuLimit:  # it is too slow to understand, and keeps all its words
+        page = HtmlPage("", strip_tags(html[:MAX_CHARS]))
     text = PlacedText(source, page.title, page.date)
     text.note = TEASER if page.is_teaser else ""
     text.add(page.text)
@@ -121,16 +123,7 @@ def read_html(source: RawBody) -> BodyText:
     return found
 
 
-def _extract_in_time(html: str, url: str) -> HtmlPage:
-    """Title and text of a page; one that is too slow to understand keeps all its words."""
-    try:
-        with limit_cpu(MAX_SECONDS):
-            return extract_html(html, url)
-    except OverCpuLimit:
-        return HtmlPage("", strip_tags(html[:MAX_CHARS]))
-
-
-def _read_report(source: RawBody, html: str) -> BodyText:
+def _read_report(source: Body, html: str) -> BodyText:
     """The prose of a page with its links and notes. Menus and code are left out."""
     tree = parse_page(html)
     if tree is None:
@@ -172,8 +165,7 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
 
 def parse_visible(html: str) -> Element | None:
     """The tree of a page, which has a body, without what a browser hides; None for no page."""
-    tree = parse_page(html)
-    if tree is not None:
+    if (tree := parse_page(html)) is not None:
         _remove_hidden(tree)
     return tree
 
@@ -354,8 +346,8 @@ def _extract_main_text(tree: Element, url: str, *, is_fast: bool = True) -> str:
 def _prefer_whole_text(body: Element, main_text: str) -> str:
     """All text except boilerplate, if the main text is less than half of it."""
     _remove_elements(body.xpath(_BOILERPLATE))
-    whole_text = render_text(body)
-    return whole_text if len(whole_text) > 2 * len(main_text) else main_text
+    whole = render_text(body)
+    return whole if len(whole) > 2 * len(main_text) else main_text
 
 
 def strip_tags(html: str) -> str:

@@ -77,7 +77,8 @@ def _place_lines(page: Any, units: Sequence[str]) -> list[PageLine]:
     chars = [_READ_AS.get(unit, unit) for unit in units]
     for i in range(len(chars) - 1):
         if chars[i] == " ":
-            chars[i] = _blank_at(page, i)
+            gap = _gap_at(page, i) if i else 0.0
+            chars[i] = "\n" if gap < 0 else CELL_BREAK if gap > MIN_GAP else " "
         elif chars[i] in ALEFS and chars[i + 1] == LAM and is_one_glyph(page, i):
             chars[i : i + 2] = LAM, chars[i]
     is_mirrored = len(_RIGHT_TO_LEFT.findall("".join(chars))) > len(chars) / 3
@@ -97,12 +98,6 @@ def lines_of_text(text: str) -> list[PageLine]:
         for n, line in enumerate(lines)
         if line
     ]
-
-
-def _blank_at(page: Any, index: int) -> str:
-    """What the blank at an index is: one between words, between cells, or the end of a line."""
-    gap = _gap_at(page, index) if index else 0.0
-    return "\n" if gap < 0 else CELL_BREAK if gap > MIN_GAP else " "
 
 
 def _gap_at(page: Any, index: int) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,13 +37,11 @@ def find_tesseract() -> Tesseract | None:
         return None
     os.putenv("OMP_THREAD_LIMIT", "1")  # a worker may start no thread
     for name in LIBRARIES:
-        try:
+        with suppress(OSError):
             library = ctypes.CDLL(name)
-        except OSError:
-            continue
-        library.TessBaseAPICreate.restype = ctypes.c_void_p
-        library.TessBaseAPIGetUTF8Text.restype = ctypes.c_void_p
-        return Tesseract(library, str(files[0].parent), tuple(languages[:MAX_LANGUAGES]))
+            library.TessBaseAPICreate.restype = ctypes.c_void_p
+            library.TessBaseAPIGetUTF8Text.restype = ctypes.c_void_p
+            return Tesseract(library, str(files[0].parent), tuple(languages[:MAX_LANGUAGES]))
     return None
 
 

@@ -7,14 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from agent.documents.blocks import BlockBuilder
-from agent.documents.body_text import (
-    MAX_RAW_TITLE,
-    BodyText,
-    PlacedText,
-    RawBody,
-    UnreadablePage,
-    normalize_title,
-)
+from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage, normalize_title
 from agent.documents.own_date import read_day
 from agent.documents.pdf.lines import PageLine, lines_of_text, read_lines
 from agent.documents.pdf.links import PageLink, find_links, read_links
@@ -32,12 +25,15 @@ _GENERATED_TITLE = re.compile(
 )
 
 
+Links = Sequence[PageLink]
+
+
 class _Page(NamedTuple):
     lines: Sequence[PageLine] = ()
-    links: Sequence[PageLink] = ()
+    links: Links = ()
 
 
-def read_pdf(source: RawBody) -> BodyText:
+def read_pdf(source: Body) -> BodyText:
     """The pages, each with its number, with the lines of each paragraph joined.
 
     Invisible text is kept, since it is the only text of a scan with OCR. Takes 5 ms a page. Each
@@ -52,7 +48,7 @@ def read_pdf(source: RawBody) -> BodyText:
         fault = "needs a password" if "assword" in str(error) else "is broken"
         raise UnreadablePage(f"it is a PDF that {fault}", "invalid") from None
     properties = document.get_metadata_dict(skip_empty=True)
-    title = " ".join(str(properties.get("Title", ""))[:MAX_RAW_TITLE].split())
+    title = " ".join(str(properties.get("Title", "")).split())
     text = PlacedText(source, "" if _GENERATED_TITLE.match(title) else title)
     text.date = read_day(properties.get("ModDate"), properties.get("CreationDate"))
     images = _ImagePages()
@@ -87,9 +83,7 @@ def _read_pages(document: Any, images: _ImagePages, *, has_links: bool) -> Itera
             yield _Page()
 
 
-def _add_page(
-    text: PlacedText, page: str, links: Sequence[PageLink], place: str, joint: str
-) -> None:
+def _add_page(text: PlacedText, page: str, links: Links, place: str, joint: str) -> None:
     """Add the lines of a page, each a block with the links that begin in it."""
     found = find_links(page, links)
     at = 0

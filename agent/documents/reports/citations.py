@@ -12,6 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from string import digits
 from typing import NamedTuple
 
 from agent.documents.blocks import CitedSpan, TextBlock
@@ -35,8 +36,8 @@ _MARKER = re.compile(
     r"[\[【［]\s*(?P<names>\^?[\w-]{1,30}(?:\s*[,;–-]\s*\^?[\w-]{1,30}){0,30})"
     r"(?:†[^\]】]{0,80}|:\d+)?\s*[\]】］]"
 )
-_SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
-_SUPERSCRIPT_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_SUPERSCRIPT, _LOWERED = re.compile(f"[{_RAISED}]+"), str.maketrans(_RAISED, digits)
 #: What a link shows that only names its source: a number, an address, a host, a word for it.
 _NAME_ONLY = re.compile(
     r"\W*(?:\^[\w-]{1,30}|\d{1,4}"
@@ -139,9 +140,7 @@ def _read_block(block: TextBlock, references: References) -> Iterator[_Sentence]
 def _to_report(block: TextBlock, at: int) -> int:
     """The offset in the report's text of an offset in a block."""
     n = bisect_right([piece for piece, _ in block.origin], at) - 1
-    if n < 0:
-        return at
-    piece, origin = block.origin[n]
+    piece, origin = block.origin[n] if n >= 0 else (0, 0)
     return origin + at - piece
 
 
@@ -222,7 +221,7 @@ def _cut_markers(text: str, references: References) -> Iterator[_Cut]:
             given = (found or CitedAddress.of(f"#{x}", f"[{x}]") for found, x in known)
             yield _Cut(*marker.span(), tuple(given))
     for marker in _SUPERSCRIPT.finditer(text):
-        if address := references.find(marker[0].translate(_SUPERSCRIPT_DIGITS)):
+        if address := references.find(marker[0].translate(_LOWERED)):
             yield _Cut(*marker.span(), (address,))
 
 

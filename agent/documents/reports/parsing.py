@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import cast
 
 from agent.documents import sniff
-from agent.documents.body_text import BodyText, RawBody, UnreadablePage
+from agent.documents.body_text import Body, BodyText, UnreadablePage
 from agent.documents.files import decode_text
 from agent.documents.registry import find_format
 
@@ -33,7 +33,7 @@ _WIKITEXT = re.compile(r"<ref[\s>]|\{\{\s*(?:cite|sfn|short description)\b", re.
 _BIBTEX = re.compile(r"\s*(?:%[^\n]*\n\s*)*@\w+\s*\{[^,{}]*,", re.I)
 
 
-def parse_report(source: RawBody) -> BodyText:
+def parse_report(source: Body) -> BodyText:
     """The blocks of a report, with its form. Raises UnreadablePage."""
     form = detect_form(source.data, source.suffix)
     if form in PARSERS:
