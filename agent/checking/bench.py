@@ -56,9 +56,8 @@ class Bench:
         self._findings = tuple(research.findings.values())
         #: A source that is cited is cited with all its quotes, those of the slots too.
         self._quotes = [*answer.quotes, *(q for one in self._findings for q in one.quotes)]
-        self._rows = [
-            [claim] for claims in claim_groups(answer) for claim in claims
-        ]  # what stands in each claim's place
+        #: What stands in the place of each claim.
+        self._rows = [[claim] for claims in claim_groups(answer) for claim in claims]
         self._value_quotes = self._index_values()
         self._offered: dict[str, list[Quote]] = {}
         self._judged: dict[str, Assessment] = {}
@@ -134,8 +133,7 @@ class Bench:
         return rules.is_miscited(claim.text, self._sources[source].page.title, self.places(claim))
 
     def _proves(self, quote: Quote, claim: Claim) -> bool:
-        places = (self._make_place(quote),)
-        is_proof = rules.is_proved(claim.text, places, self._before(claim))
+        is_proof = rules.is_proved(claim.text, (self._make_place(quote),), self._before(claim))
         return is_proof and self._may_prove(quote.source, claim)
 
     def _is_proved(self, claim: Claim) -> bool:

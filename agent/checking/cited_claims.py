@@ -124,8 +124,7 @@ def _is_title(text: str) -> bool:
     long = [word for word in PLAIN_WORD.findall(text) if len(word) > 3 and not word.isdecimal()]
     if not long or count_words(text) > LONGEST_TITLE or bool(language_of(text).has_noun_capitals):
         return False
-    capital = len([word for word in long if word[0].isupper()])
-    return capital > TITLE_WORDS * len(long)
+    return bool(sum(word[0].isupper() for word in long) > TITLE_WORDS * len(long))
 
 
 def _rule_quotations(

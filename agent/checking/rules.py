@@ -95,8 +95,7 @@ def limit_assessment(judged: Assessment, claim: str, places: Sequence[QuotePlace
 
 def _gives_orders(place: QuotePlace) -> bool:
     """Whether a quote, or a sentence that it is of, reads like an instruction to a model."""
-    spans = touched_sentences(place.text, place.start, place.end)
-    touched = (place.text[a:b] for a, b in spans)
+    touched = (place.text[a:b] for a, b in touched_sentences(place.text, place.start, place.end))
     return find_instruction(place.quote, *touched) is not None
 
 

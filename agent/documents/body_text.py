@@ -205,8 +205,7 @@ def normalize_text(text: str) -> str:
     text = strip_controls(text)
     if not text.isascii():
         text = unicodedata.normalize("NFC", _MARKS.sub(_limit_combining_marks, text))
-    lines = (line.strip() for line in _BLANKS.sub(" ", text).split("\n"))
-    return "\n".join(filter(None, lines))
+    return "\n".join(filter(None, map(str.strip, _BLANKS.sub(" ", text).split("\n"))))
 
 
 def normalize_title(title: str) -> str:

@@ -46,8 +46,7 @@ class Format(NamedTuple):
             fault = f"{', '.join(missing)} is not installed, which reads {self.name}"
             raise UnreadablePage(fault, "unsupported")
         module, _, function = self.reader.partition(":")
-        read = cast(Callable[[Body], BodyText], getattr(import_module(module), function))
-        return read(source)
+        return cast(Callable[[Body], BodyText], getattr(import_module(module), function))(source)
 
 
 _CODE = (

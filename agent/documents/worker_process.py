@@ -43,8 +43,7 @@ class Countdown:
 
     def extend(self, most: float) -> None:
         """Give all of the seconds again, but end so many seconds after the beginning at most."""
-        latest = min(self._began + most, self._deadline)
-        self.end = min(time.monotonic() + self._seconds, latest)
+        self.end = min(time.monotonic() + self._seconds, self._began + most, self._deadline)
 
     def remaining(self) -> float:
         """Seconds, never less than none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, product
 from typing import NamedTuple
 
 from agent.evidence.language import is_question
@@ -94,9 +94,8 @@ def _is_copy(own: set[int], other: set[int]) -> bool:
 
 def _shingles(text: str) -> set[int]:
     words = _CHUNK.findall(text.casefold())
-    if len(words) < SHINGLE:
-        return {hash(tuple(words))}
-    return set(map(hash, zip(*(words[i:] for i in range(SHINGLE)), strict=False)))
+    runs = zip(*(words[i:] for i in range(SHINGLE)), strict=False)
+    return set(map(hash, runs)) or {hash(tuple(words))}
 
 
 # --- near-copies with another number ------------------------------------------------------------
@@ -127,12 +126,11 @@ def find_rivals(quotes: Iterable[Quote], sources: Sequence[Source]) -> list[Riva
     """
     found: dict[frozenset[tuple[int, int]], Rival] = {}
     by_number = {source.n: source for source in sources}
-    for quote in quotes:
+    for quote, other in product(quotes, sources):
         own = by_number[quote.source]
-        for other in sources:
-            if other.n != own.n and (rival := _find_rival(quote, own, other)):
-                pair = frozenset((q.source, q.start) for q in (rival.quote, rival.other))
-                found.setdefault(pair, rival)
+        if other.n != own.n and (rival := _find_rival(quote, own, other)):
+            pair = frozenset((q.source, q.start) for q in (rival.quote, rival.other))
+            found.setdefault(pair, rival)
     return list(found.values())
 
 

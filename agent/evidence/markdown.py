@@ -112,8 +112,7 @@ class _Reader:
         for line in self._lines[at + 2 : at + count]:
             cells = split_cells(line)
             markers = "".join(cells[len(head) :]) if len(cells) > len(head) else ""
-            kept = cells[: len(head)] + [""] * (len(head) - len(cells))
-            row = join_cells(kept)
+            row = join_cells(cells[: len(head)] + [""] * (len(head) - len(cells)))
             yield Piece(add_to_last_cell(row, markers) if markers else row, "row", shown)
 
 

@@ -37,8 +37,7 @@ def normalize_markers(text: str) -> str:
 def _split_marker(marker: re.Match[str]) -> str:
     ends = [(int(first), int(last or first)) for first, last in _NUMBERS.findall(marker[1])]
     between = [n for a, b in ends if a < b < a + MOST_RANGED for n in range(a + 1, b)]
-    named = [n for pair in ends for n in pair]
-    return join_markers(sorted({*named, *between}))
+    return join_markers(sorted({*(n for pair in ends for n in pair), *between}))
 
 
 def join_markers(numbers: Iterable[object]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import dropwhile
 
 from agent.evidence.language import load_language
 from agent.evidence.quantities import is_year
@@ -22,8 +23,7 @@ _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 @cache
 def _calendar() -> frozenset[str]:
     """The names of months and weekdays, which begin with a capital letter and name nobody."""
-    full = (names[0] for names in load_language("en").months)
-    return frozenset((*full, *_WEEKDAYS.split()))
+    return frozenset((*(names[0] for names in load_language("en").months), *_WEEKDAYS.split()))
 
 
 @cache
@@ -62,7 +62,7 @@ def name_spans(text: str, language: str = "en") -> list[tuple[int, int]]:
 
 def _without_s(name: str) -> str:
     """A name without the `'s` of the genitive."""
-    return name.removesuffix("'s").removesuffix("’s")
+    return name[:-2] if name.endswith(("'s", "’s")) else name
 
 
 #: After a word that introduces one, or before its Latin spelling in brackets.
@@ -93,11 +93,10 @@ def find_question_names(text: str, stop: frozenset[str] = frozenset()) -> list[s
     """
     text = text[:LONGEST_SENTENCE]
     found = [match.strip() for match in _QUOTED.findall(text)]
+    openers = _openers("questions") | stop
     for match in _NAMED.finditer(text):
         pieces = match[0].rstrip(".'’").split()
-        while pieces and pieces[0].lower() in _openers("questions") | stop:
-            pieces.pop(0)
-        name = " ".join(pieces)
+        name = " ".join(dropwhile(lambda piece: piece.lower() in openers, pieces))
         if len(name) > 1 and not is_year(name):
             found.append(_without_s(name))
     return list(dict.fromkeys(found))

@@ -6,6 +6,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
 
 from agent.evidence.ranking import rank_texts, ranked_length, ranked_spans
 from agent.evidence.sentences import PASSAGE, Span, split_passages, split_sentences
@@ -13,6 +14,7 @@ from agent.evidence.words import UNSPACED, fold, fold_with_offsets
 from agent.state import Quote, Source
 
 _Place = tuple[Source, Span]
+_Match = Literal["exact", "normalized"]
 MOST_COMPARED = 20_000_000  # characters of a text beside a piece that is looked for in it
 
 
@@ -107,12 +109,11 @@ def with_sentence_before(quote: Quote, source: Source, longest: int) -> Quote:
     return _make_quote(source, start, quote.end, "exact") or quote
 
 
-def _make_quote(source: Source, start: int, end: int, match: str) -> Quote | None:
+def _make_quote(source: Source, start: int, end: int, match: _Match) -> Quote | None:
     text = source.page.text[start:end]
     if not any(char.isalnum() for char in text):
         return None
-    told = {"source": source.n, "text": text, "start": start, "end": end}
-    return Quote.model_validate({**told, "match": match})
+    return Quote(source=source.n, text=text, start=start, end=end, match=match)
 
 
 def _find_at_words(text: str, piece: str) -> int | None:

@@ -95,7 +95,8 @@ class _Fitting:
             self._left -= cost
             self.chosen.append((source, piece))
             self._shown.add(source.n)
-            self._shown_by = dict.fromkeys(own, source.n) | self._shown_by
+            for sentence in own:
+                self._shown_by.setdefault(sentence, source.n)
 
 
 def _ranked_passages(text: str, query: str, length: int) -> Iterator[_PassageSpan]:
@@ -160,8 +161,7 @@ def _score_for_each(pieces: Sequence[_Piece], queries: Sequence[str]) -> list[fl
         for n, own in enumerate(of_queries)
         if own
     ]
-    together = zip(*shares, strict=True)
-    return [max(own) + ALL_QUERIES * sum(own) / len(own) for own in together]
+    return [max(own) + ALL_QUERIES * sum(own) / len(own) for own in zip(*shares, strict=True)]
 
 
 def _score_passages(pieces: Sequence[_Piece], query: str) -> list[float]:

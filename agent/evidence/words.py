@@ -83,8 +83,7 @@ def _cut_run(run: str, breaks: re.Pattern[str] | None) -> list[str]:
     """The bigrams of a run of characters, or of its pieces between breaks, with the characters."""
     pieces = [piece for piece in breaks.split(run) if piece] if breaks else []
     pairs = [p[i : i + 2] for p in pieces or [run] for i in range(len(p) - 1)]
-    single = [char for piece in pieces for char in piece if char >= FIRST_HAN]
-    return [*pairs, *single] or [run]
+    return [*pairs, *(char for piece in pieces for char in piece if char >= FIRST_HAN)] or [run]
 
 
 #: Sentences, titles and questions are read again and again; pages are not.

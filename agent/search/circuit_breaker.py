@@ -98,5 +98,4 @@ class CircuitBreaker:
         state.ready_at = max(state.ready_at, now + length)
         brief = self.cooldowns.brief if is_rate_limited else 0.0
         # from this failure alone: a longer cooldown that is under way does not delay the retry
-        delay = brief if retry_after is None else length
-        state.retry_at = max(state.retry_at, now + delay)
+        state.retry_at = max(state.retry_at, now + (brief if retry_after is None else length))

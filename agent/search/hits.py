@@ -53,9 +53,7 @@ def _is_usable(url: str, options: SearchOptions) -> bool:
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
-        is_port_valid = parts.port != 0  # `port` raises ValueError where it is no number
-    except ValueError:
+        is_web = parts.scheme in ("http", "https") and bool(host) and parts.port != 0
+    except ValueError:  # also of a port that is no number
         return False
-    is_well_formed = is_port_valid and len(url) <= MAX_URL and " " not in url
-    is_web = parts.scheme in ("http", "https") and bool(host)
-    return is_well_formed and is_web and options.is_permitted(host)
+    return is_web and len(url) <= MAX_URL and " " not in url and options.is_permitted(host)

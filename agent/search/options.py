@@ -65,9 +65,10 @@ def locale_of(text: str, language: str = "") -> Locale:
     tag = language.lower().replace("_", "-").split("-")
     if tag[0].isascii() and tag[0].isalpha() and len(tag[0]) in (2, 3):  # part of a host name
         return _locale_of_tag(tag)
-    found = [one for chars, one in LOCALE_BY_SCRIPT for _ in re.finditer(chars, text)]
-    is_told = found and len(found) >= MIN_SCRIPT_SHARE * sum(map(str.isalpha, text))
-    return found[0] if is_told else Locale("en", "us")
+    non_latin = len(re.findall("|".join(chars for chars, _ in LOCALE_BY_SCRIPT), text))
+    if non_latin and non_latin >= MIN_SCRIPT_SHARE * sum(map(str.isalpha, text)):
+        return next(locale for chars, locale in LOCALE_BY_SCRIPT if re.search(chars, text))
+    return Locale("en", "us")
 
 
 def _locale_of_tag(tag: list[str]) -> Locale:

@@ -14,12 +14,10 @@ class Serper(KeyedProvider):
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """Google's own answers and results, and what stands beside them. Raises SearchFailed."""
-        parameters = self._options.google_parameters(query)
-        request = {**parameters, "num": self._options.max_results}
+        request = {**self._options.google_parameters(query), "num": self._options.max_results}
         headers = {"X-API-KEY": self._endpoint.secret}
         body = self._endpoint.call("/search", headers=headers, body=request)
         if body.get("error") or ("message" in body and "organic" not in body):
             raise self._endpoint.error_from_message(body)
         is_empty = "organic" not in body and "searchParameters" in body  # a page without results
-        results = [] if is_empty else self._endpoint.get_results(body, "organic")
-        return parse_page(body, results)
+        return parse_page(body, [] if is_empty else self._endpoint.get_results(body, "organic"))

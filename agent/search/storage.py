@@ -139,7 +139,9 @@ class FileDocuments:
         title = " ".join(document.title.split())
         marks = json.dumps(document.marks, ensure_ascii=False) if document.marks else ""
         content = (title, document.text, marks, document.note, document.date)
-        any(self._put(url, *content) for url in self._urls(document))
+        for url in self._urls(document):
+            if self._put(url, *content):
+                return
 
     def _urls(self, document: Document) -> Iterator[str]:
         """Its own, that of its file, and that of its file with a hash of the text."""

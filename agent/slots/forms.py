@@ -155,8 +155,7 @@ def _has_date(day: str, text: str, title: str) -> bool:
 def _has_time(moment: re.Match[str], text: str) -> bool:
     """Whether a text has the time of day, of 24 hours or of 12."""
     hours = {int(moment[2]), int(moment[2]) % 12 or 12}
-    clocks = _CLOCK.findall(text)
-    return any(int(h) in hours and int(m or 0) == int(moment[3]) for h, m in clocks)
+    return any(int(h) in hours and int(m or 0) == int(moment[3]) for h, m in _CLOCK.findall(text))
 
 
 def _has_words(value: str, text: str) -> bool:

@@ -70,6 +70,5 @@ def _all_agree(item: Item, other: Item, names: Sequence[str]) -> bool:
 
 def _number_agrees(item: Item, other: Item, names: Sequence[str]) -> bool:
     """Whether a numeric leaf agrees: a minute identifies an item, a team does not."""
-    both = [*item, *other]
-    words = {one.slot for one in both if isinstance(one.value, str | bool)}
+    words = {one.slot for one in [*item, *other] if isinstance(one.value, str | bool)}
     return any(_leaf_agrees(item, other, name) for name in names[1:] if name not in words)

@@ -8,7 +8,6 @@ null. Whatever else would change what a value may be is refused, naming its plac
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -72,8 +71,7 @@ def slots_of(schema: Json) -> tuple[Slot, ...]:
 
 
 def _find_leaves(node: Json, path: str, above: str) -> Iterator[Slot]:
-    own = sanitize_line(node.get("description"), 200)
-    description = " ".join(filter(None, (above, own)))
+    description = " ".join(filter(None, (above, sanitize_line(node.get("description"), 200))))
     if node["type"] == "object":
         for name, child in node["properties"].items():
             yield from _find_leaves(child, f"{path}.{name}" if path else name, description)
@@ -130,7 +128,7 @@ class _Resolver:
             raise _schema_error(place, f"{lost[0][:60]!r} is required and no property")
         children = {}
         for name, child in properties.items():
-            if re.search(r"[.\[\]\x00-\x1f]", name) or not 0 < len(name) <= 60:
+            if not 0 < len(name) <= 60 or any(char in ".[]" or char < " " for char in name):
                 raise _schema_error(place, f"a name may not be {name[:60]!r}: no dot, no bracket")
             children[name] = self.resolve(child, f"{place}/properties/{name}", depth + 1, listed)
         return {**node, "properties": children}

@@ -20,8 +20,7 @@ SAMPLED_ROWS = 50  # and rows
 def read_delimited(source: Body) -> BodyText:
     """The rows, each with its number as a spreadsheet counts them."""
     data = decode(source.data, source.content_type).lstrip("\ufeff")
-    whole = max(csv.field_size_limit(), len(data) + 1)  # for a quote that is never closed
-    csv.field_size_limit(whole)
+    csv.field_size_limit(max(csv.field_size_limit(), len(data) + 1))  # for a quote never closed
     text = PlacedText(source)
     add_rows(text, _rows(data, _find_delimiter(data)), "row")
     return text.finish()

@@ -46,8 +46,7 @@ def read_spreadsheet(source: Body) -> BodyText:
     archive = Archive(source.data)
     part = main_part(archive)
     text = PlacedText(source, *core_properties(archive))
-    book = _read_workbook(archive, part)
-    add_sheets(text, _sheets(archive, part, book))
+    add_sheets(text, _sheets(archive, part, _read_workbook(archive, part)))
     return text.finish()
 
 

@@ -17,8 +17,7 @@ def local_name(element: Element) -> str:
 def attribute(element: Element | None, name: str) -> str:
     """The value of an attribute by its local name, whatever its namespace; "" for none."""
     given = {} if element is None else element.attrib
-    end = f"}}{name}"
-    values = (value for key, value in given.items() if key.endswith(end))
+    values = (value for key, value in given.items() if key.endswith(f"}}{name}"))
     return str(given[name] if name in given else next(values, ""))
 
 

@@ -176,9 +176,10 @@ def _normalize_colour(value: str) -> str:
     if match := _HSL_BLACK_OR_WHITE.match(value):
         return "#ffffff" if match[1] == "100" else "#000000"
     word = value.partition(" ")[0]
-    digits = _NAMED_COLOURS.get(word, word).removeprefix("#")
-    if not word.startswith("#") and word not in _NAMED_COLOURS or set(digits) - set(hexdigits):
-        return digits
+    word = _NAMED_COLOURS.get(word, word)
+    digits = word[1:]
+    if not word.startswith("#") or not set(hexdigits).issuperset(digits):
+        return word.lstrip("#")
     digits = "".join(2 * digit for digit in digits) if len(digits) in (3, 4) else digits
     if len(digits) == 8 and int(digits[6:], 16) / 255 < MIN_OPACITY:
         return "transparent"

@@ -127,8 +127,7 @@ class Paywall(NamedTuple):
         if self.parts:
             return self.lacks_parts
         texts = (short.strip().lower() for short in self.short_texts)
-        is_paid = self.is_paid or any(map(_notice().match, texts))
-        return is_paid and len(text) < MAX_TEASER
+        return (self.is_paid or any(map(_notice().match, texts))) and len(text) < MAX_TEASER
 
 
 def find_paywall(tree: Element) -> Paywall:

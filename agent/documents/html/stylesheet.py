@@ -124,8 +124,7 @@ def _split_selectors(selectors: str, declarations: Declarations) -> Iterator[Sty
     for selector in selectors[:MAX_SELECTOR_CHARS].split(","):
         match = _SELECTOR.fullmatch(selector.strip())
         if match and declarations and (match[1] or match[2]):
-            parts = match[2].replace(".", " .").replace("#", " #")
-            names = frozenset(parts.split())
+            names = frozenset(match[2].replace(".", " .").replace("#", " #").split())
             tag = match[1].lower()
             if tag == "a" and not names:  # in a text other selectors give links another colour
                 declarations = {**declarations, "color": ""}

@@ -176,8 +176,7 @@ def _type_at(page: Any, index: int) -> tuple[float, float]:
 def _is_justified(page: Any, chars: Sequence[str], span: tuple[int, int]) -> bool:
     """Whether the blanks of a line of words are equally wide: then it is stretched, not cells."""
     inside = range(span[0] + 1, span[1] - 1)
-    letters = sum(chars[i].isalpha() for i in inside)
-    if letters < MIN_LETTERS * len(inside):
+    if sum(chars[i].isalpha() for i in inside) < MIN_LETTERS * len(inside):
         return False
     blanks = [i for i in inside if chars[i] in (" ", CELL_BREAK)]
     gaps = {i: _gap_at(page, i) for i in blanks}

@@ -34,7 +34,6 @@ DOI = re.compile(
     r"(?:\([^\s()]*\)[^\s\"'<>()\[\]{},;]*)*)",
     re.I,
 )
-_NAME = re.compile(r"[\w'’-]+")
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d{2}|20\d{2})(?!\d)")
 LONGEST_TITLE = 300  # characters
 AUTHORS = 300  # characters of an entry in which its authors stand
@@ -99,14 +98,12 @@ class References:
 
     def find_by_author(self, author: str, year: str) -> CitedAddress | None:
         """The source of these authors and this year: `Smith et al.`, `2020`."""
-        first = _NAME.findall(strip_accents(author))[:1]
-        named = (
-            address
-            for address, text in self._entries
-            if first and first[0] in _NAME.findall(strip_accents(text[:AUTHORS]))
-            if year in _YEAR.findall(text)
-        )
-        return next(named, None)
+        first = re.match(r"[\w'’-]+", strip_accents(author))
+        named = re.compile(rf"\b{re.escape(first[0])}\b" if first else r"(?!)")
+        for address, text in self._entries:
+            if named.search(strip_accents(text[:AUTHORS])) and year in _YEAR.findall(text):
+                return address
+        return None
 
 
 def find_address(text: str) -> str:

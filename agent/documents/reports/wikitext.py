@@ -36,8 +36,7 @@ _NOT_PROSE = re.compile(r"(?:file|image|category|datei|bild|kategorie|fichier|ca
 def parse_wikitext(text: str) -> BodyText:
     """The lines of an article in wikitext, at their offsets in it."""
     text = text[:MAX_REPORT]
-    blocks = tuple(filter(None, _Reader(text).read()))
-    return BodyText("", text, form="wikitext", blocks=blocks)
+    return BodyText("", text, form="wikitext", blocks=tuple(filter(None, _Reader(text).read())))
 
 
 class _Reader:
@@ -79,7 +78,8 @@ class _Reader:
             self._builder.link(start, token["url"])
         elif token["inner"] and not _NOT_PROSE.match(token["target"]):
             group = "shown" if token["shown"] is not None else "target"
-            self._builder.add(token[group].replace("''", ""), token.start(group))
+            shown = token[group].replace("'''", "").replace("''", "")  # neither bold nor italic
+            self._builder.add(shown, token.start(group))
         return token.end()
 
     def _take_template(self, start: int) -> int:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from datetime import date
 from functools import cache
 from itertools import islice
+from string import capwords
 from typing import NamedTuple
 
 from agent.evidence.language import LANGUAGES, load_language, month_names
@@ -131,9 +132,9 @@ class Reader:
         self.quantities: list[Quantity] = []
         self.loose: set[float] = set()
         self._is_evidence = is_evidence
-        self._text = _plain(text)
-        last = next(islice(re.finditer(r"\d+", self._text), MOST_NUMBERS, None), None)
-        self._text, self.is_cut = self._text[: last and last.start()], bool(last)
+        plain = _plain(text)
+        last = next(islice(re.finditer(r"\d+", plain), MOST_NUMBERS, None), None)
+        self._text, self.is_cut = plain[: last.start() if last else None], bool(last)
         for pattern, read in (
             (_numeric_dates(), self._read_numeric_date),
             (_day_month(), self._read_days),
@@ -177,8 +178,7 @@ class Reader:
         days = [int(day) for day in map(groups.get, ("first", "day", "last")) if day]
         if not all(0 < day < 32 for day in days):
             return None
-        year = _int(groups["year"])
-        return [Day(match[0], year, ((month, day),)) for day in days or (None,)]
+        return [Day(match[0], _int(groups["year"]), ((month, day),)) for day in days or (None,)]
 
     def _read_east_asian_date(self, match: re.Match[str]) -> _Found:
         month, day = int(match["m"] or match["m2"]), _int(match["d"] or match["d2"])
@@ -267,7 +267,7 @@ def iso_dates(text: str, *, any_order: bool = False, year: int | None = None) ->
     Of `3/4/2020` it is not known which number is the month: it gives no date, or with `any_order`
     both. `3.4.2020` is the third of April.
     """
-    for day in Reader(text).quantities:
+    for day in Reader(capwords(text)).quantities:  # `3 april 2020` too
         if isinstance(day, Day) and (any_order or len(set(day.months)) == 1):
             for month, number in day.months:
                 with suppress(ValueError):  # 31 February; no year; a month alone
