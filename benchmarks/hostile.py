@@ -90,7 +90,6 @@ def readers() -> dict[str, Reader]:
         "capitalised_words": names.capitalised_words,
         "find_dates": quantities.find_dates,
         "iso_dates": lambda text: list(quantities.iso_dates(text, any_order=True)),
-        "complete_dates": lambda text: quantities.complete_dates(text, "1904"),
         "find_years": quantities.find_years,
         "find_numbers": quantities.find_numbers,
         "find_amounts": quantities.find_amounts,

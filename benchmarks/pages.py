@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.documents.body_reader import BodyReader
+from agent.documents.body_text import Body
 from agent.documents.reading import read_body
-from agent.documents.worker_process import Body
 
 Reader = Callable[[bytes, str], str]
 HERE = Path(__file__).resolve().parents[1]

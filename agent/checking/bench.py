@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import groupby, islice, takewhile
+from typing import TypeVar
 
-from agent.checking.rules import (
-    FAILING,
-    UNCHECKED,
-    Assessment,
-    QuotePlace,
-    claims_before,
-    decide_value,
-    decide_verdict,
-    is_miscited,
-    is_proved,
-    missing_in_quotes,
-    opens_with_pronoun,
-)
+from agent.checking import rules
+from agent.checking.rules import FAILING, Assessment, QuotePlace, missing_in_quotes
 from agent.evidence import closest_sentences, content_words, split_sentences
 from agent.evidence.citing import make_answered, order_quotes
 from agent.outside import Excerpt
@@ -37,6 +27,7 @@ from agent.state import (
     Verified,
 )
 
+ClaimOrFinding = TypeVar("ClaimOrFinding", Claim, Finding)
 MOST_OFFERED = 2  # sentences that are shown beside a claim's own quotes
 
 
@@ -65,7 +56,8 @@ class Bench:
         self._findings = tuple(research.findings.values())
         #: A source that is cited is cited with all its quotes, those of the slots too.
         self._quotes = [*answer.quotes, *(q for one in self._findings for q in one.quotes)]
-        self._rows = [[claim] for claim in _all_claims(answer)]  # what stands in each claim's place
+        #: What stands in the place of each claim.
+        self._rows = [[claim] for claims in claim_groups(answer) for claim in claims]
         self._value_quotes = self._index_values()
         self._offered: dict[str, list[Quote]] = {}
         self._judged: dict[str, Assessment] = {}
@@ -130,30 +122,28 @@ class Bench:
 
         If its quotes lack a quantity, only those that may prove it: others tell of other numbers.
         """
-        sources = list(self._sources.values())
-        if not places or not missing_in_quotes(claim.text, places):
-            return sources
-        return [source for source in sources if self._may_prove(source.n, claim)]
+        is_lacking = bool(places) and bool(missing_in_quotes(claim.text, places))
+        pages = self._sources.items()
+        return [page for n, page in pages if not is_lacking or self._may_prove(n, claim)]
 
     def _may_prove(self, source: int, claim: Claim) -> bool:
         """Whether a sentence of a page proves a claim: of one that it cites, or miscites."""
         if not claim.citations or source in claim.citations:
             return True
-        return is_miscited(claim.text, self._sources[source].page.title, self.places(claim))
+        return rules.is_miscited(claim.text, self._sources[source].page.title, self.places(claim))
 
     def _proves(self, quote: Quote, claim: Claim) -> bool:
-        place = self._make_place(quote)
-        is_proof = is_proved(claim.text, (place,), self._before(claim))
+        is_proof = rules.is_proved(claim.text, (self._make_place(quote),), self._before(claim))
         return is_proof and self._may_prove(quote.source, claim)
 
     def _is_proved(self, claim: Claim) -> bool:
-        return is_proved(claim.text, self.places(claim), self._before(claim))
+        return rules.is_proved(claim.text, self.places(claim), self._before(claim))
 
     def _before(self, claim: Claim) -> tuple[str, ...]:
         """What stands before a claim, in each part of the answer that has it."""
-        if not opens_with_pronoun(claim.text):
+        if not rules.opens_with_pronoun(claim.text):
             return ()
-        return claims_before(self._groups()).get(claim.text, ())
+        return rules.claims_before(self._groups()).get(claim.text, ())
 
     def _groups(self) -> Iterator[list[Claim]]:
         """The claims of each text: of the answer, of each theme, of the conflicts."""
@@ -164,12 +154,12 @@ class Bench:
     def _choose_offered(self, claim: Claim, near: Sequence[Quote]) -> list[Quote]:
         """The sentences that are closer to a claim than its own quotes."""
         own = self._own_quotes(claim)
-        offered: list[Quote] = []
-        for quote in near[:MOST_OFFERED]:
-            if any(_overlap(quote, other) for other in own):
-                break
-            offered.append(quote)
-        return offered
+
+        def is_apart(quote: Quote) -> bool:
+            beside = (one for one in own if one.source == quote.source)
+            return not any(quote.start < one.end and one.start < quote.end for one in beside)
+
+        return list(takewhile(is_apart, near[:MOST_OFFERED]))
 
     def offers(self, claim: Claim) -> list[Quote]:
         """The sentences that a judge is shown beside the quotes of a claim."""
@@ -184,13 +174,10 @@ class Bench:
     def evidence(self, claims: Iterable[Claim]) -> tuple[Excerpt, ...]:
         """What a judge is shown for some claims: sentences with quotes, one before, one after."""
         shown = [q for claim in claims for q in (*self._own_quotes(claim), *self.offers(claim))]
-        return tuple(
-            Excerpt.of(
-                source, text_around_quotes(source.page.text, [q for q in shown if q.source == n])
-            )
-            for n, source in self._sources.items()
-            if any(quote.source == n for quote in shown)
-        )
+        pages = self._sources.items()
+        own = ((one, [quote for quote in shown if quote.source == n]) for n, one in pages)
+        told = ((one, text_around_quotes(one.page.text, quotes)) for one, quotes in own if quotes)
+        return tuple(Excerpt.of(source, texts) for source, texts in told)
 
     # --- what was said ---
 
@@ -220,16 +207,16 @@ class Bench:
         judged = self._judged.get(shown_text(claim))
         if claim in self._value_quotes:
             _, _, value = claim.text.partition(": ")
-            return decide_value(value, self.places(claim), judged)
-        return decide_verdict(claim.text, self.places(claim), judged, self._before(claim))
+            return rules.decide_value(value, self.places(claim), judged)
+        return rules.decide_verdict(claim.text, self.places(claim), judged, self._before(claim))
 
     def explain(self, claim: Claim) -> str:
         """Why a claim fails, in words."""
         missing = missing_in_quotes(claim.text, self.places(claim))
         if missing:
             return f"{missing[0]} is not in its quotes"
-        contradicted = self.rule(claim).verdict == "contradicted"
-        return "its quotes say otherwise" if contradicted else "its quotes do not say it"
+        is_denied = self.rule(claim).verdict == "contradicted"
+        return "its quotes say otherwise" if is_denied else "its quotes do not say it"
 
     def failed_claims(self) -> tuple[Claim, ...]:
         """The claims that nothing supports, or that their quotes contradict."""
@@ -249,25 +236,19 @@ class Bench:
             placed = claim.model_copy(update={"form": old.form, "intro": old.intro})
             if shown_text(placed) not in known and claim.citations:
                 new.setdefault(shown_text(old), []).append(placed)
-        self._rows = [
-            [one for claim in row for one in new.pop(shown_text(claim), [claim])]
-            for row in self._rows
-        ]
+        for row in self._rows:
+            row[:] = [one for claim in row for one in new.pop(shown_text(claim), [claim])]
 
     # --- the outcome ---
 
     def to_verified(self, *, drop: bool) -> Verified:
         """The answer with every verdict; without the claims that fail, if `drop`."""
-        rows = [[self._with_verdict(claim) for claim in row] for row in self._rows]
+        rows = [[_give(claim, self.rule(claim)) for claim in row] for row in self._rows]
         kept = [[c for c in row if not drop or c.verdict not in FAILING] for row in rows]
         dropped = [c for row in rows for c in row if drop and c.verdict in FAILING]
         kept = _check_intros(kept, self.places)
         verified = _rebuild(self._answer, kept, self._quotes, dropped)
         return verified.model_copy(update={"findings": self._judge_findings()})
-
-    def _with_verdict(self, claim: Claim) -> Claim:
-        assessment = self.rule(claim)
-        return claim.model_copy(update={"verdict": assessment.verdict, "by": assessment.by})
 
     def _judge_findings(self) -> tuple[Finding, ...]:
         """The findings with the verdict on each value; weighed anew without those that fail."""
@@ -286,10 +267,14 @@ class Bench:
             return finding
         judged = self._judged.get(value_claim(finding.slot, finding.value).text)
         places = [self._make_place(q) for q in quotes_of_value(finding.value, finding)]
-        assessment = decide_value(str(finding.value), places, judged)
+        assessment = rules.decide_value(str(finding.value), places, judged)
         if assessment.verdict in FAILING:  # of another item of the list
-            assessment = UNCHECKED
-        return finding.model_copy(update={"verdict": assessment.verdict, "by": assessment.by})
+            assessment = rules.UNCHECKED
+        return _give(finding, assessment)
+
+
+def _give(judged: ClaimOrFinding, assessment: Assessment) -> ClaimOrFinding:
+    return judged.model_copy(update=assessment._asdict())
 
 
 # --- values ---------------------------------------------------------------------------------------
@@ -307,10 +292,6 @@ def quotes_of_value(value: Scalar, finding: Finding) -> list[Quote]:
 
 
 # --- quotes ---------------------------------------------------------------------------------------
-
-
-def _overlap(one: Quote, other: Quote) -> bool:
-    return one.source == other.source and one.start < other.end and other.start < one.end
 
 
 def text_around_quotes(text: str, quotes: Iterable[Quote]) -> tuple[str, ...]:
@@ -332,10 +313,6 @@ def text_around_quotes(text: str, quotes: Iterable[Quote]) -> tuple[str, ...]:
 
 def _count_shared(one: str, other: str) -> int:
     return len(set(content_words(one)) & set(content_words(other)))
-
-
-def _all_claims(answer: Composed) -> list[Claim]:
-    return [claim for claims in claim_groups(answer) for claim in claims]
 
 
 def claim_groups(answer: Composed) -> list[tuple[Claim, ...]]:
@@ -371,10 +348,11 @@ def _check_intros(
         is_unjudged = all(claim.by == "rule" for claim in claims)
         if is_unjudged or (missing_in_quotes(intro, given) and not counted):
             left[intro] = "\n".join(line for line in intro.split("\n") if line.startswith("|"))
-    return [
-        [claim.model_copy(update={"intro": left.get(claim.intro, claim.intro)}) for claim in row]
-        for row in rows
-    ]
+
+    def shorten(claim: Claim) -> Claim:
+        return claim.model_copy(update={"intro": left.get(claim.intro, claim.intro)})
+
+    return [list(map(shorten, row)) for row in rows]
 
 
 def _rebuild(
@@ -390,7 +368,8 @@ def _rebuild(
     report = answer.report and _report(answer.report, replace)
     if report and not summary:  # a summary of which nothing holds: what its themes begin with
         summary = tuple(theme.claims[0] for theme in report.themes)
-    everything = make_answered([*summary, *_report_claims(report)], quotes)
+    rest = claim_groups(answer.model_copy(update={"report": report}))[1:]
+    everything = make_answered([*summary, *(c for claims in rest for c in claims)], quotes)
     return Verified(
         text=make_answered(summary, ()).text,
         quotes=everything.quotes,
@@ -404,9 +383,3 @@ def _report(report: Report, place: Callable[[Sequence[Claim]], tuple[Claim, ...]
     themes = [Section(heading=t.heading, claims=place(t.claims)) for t in report.themes]
     kept = tuple(theme for theme in themes if theme.claims)
     return report.model_copy(update={"themes": kept, "conflicts": place(report.conflicts)})
-
-
-def _report_claims(report: Report | None) -> list[Claim]:
-    if report is None:
-        return []
-    return [*(c for theme in report.themes for c in theme.claims), *report.conflicts]

@@ -33,7 +33,7 @@ from agent.evidence.quantities import (
     read_quantities,
     stands_on_page,
 )
-from agent.evidence.words import LONGEST_KEPT, count_words
+from agent.evidence.words import LONGEST_KEPT, PLAIN_WORD, count_words
 from agent.state import Quote, Source, Verdict
 
 OFF_TOPIC = "the page is about something else"
@@ -61,7 +61,6 @@ _QUOTED = re.compile(
 )
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:\.{3}|…)\s*\]|\(\s*(?:\.{3}|…)\s*\)|\.{3,}|…)\s*")
 _INSERTED = re.compile(r"\[[^\[\]]{1,40}\]")
-_WORD = re.compile(r"[^\W_]+")
 
 
 class ClaimRuling(NamedTuple):
@@ -77,6 +76,10 @@ class ClaimRuling(NamedTuple):
         return self.verdict == "unchecked"
 
 
+_Ruled = ClaimRuling | None
+_ByNumber = dict[int, Source]
+
+
 def rule_claim(claim: str, sources: Sequence[Source], before: Sequence[str] = ()) -> ClaimRuling:
     """What rules say of a claim by the pages that it cites. `before`: as for `is_proved`."""
     near = closest_sentences(claim, sources, NEAREST)
@@ -85,7 +88,8 @@ def rule_claim(claim: str, sources: Sequence[Source], before: Sequence[str] = ()
         if is_proved(claim, (_place(quote, by_number),), before):
             return ClaimRuling("supported", "", quote)
     nearest = near[0] if near else None
-    is_comparable = any(_is_comparable(claim, source) for source in sources)
+    heads = [source.page.text[:READ_LANGUAGE] for source in sources]
+    is_comparable = any(_is_comparable(claim, head) for head in heads)
     if quotations := find_quotations(claim):
         ruling = _rule_quotations(claim, quotations, sources, nearest)
         if ruling and (is_comparable or ruling.verdict == "supported"):
@@ -99,7 +103,7 @@ def rule_claim(claim: str, sources: Sequence[Source], before: Sequence[str] = ()
     return ClaimRuling("unchecked", "", nearest)
 
 
-def _place(quote: Quote, sources: dict[int, Source]) -> QuotePlace:
+def _place(quote: Quote, sources: _ByNumber) -> QuotePlace:
     page = sources[quote.source].page
     return QuotePlace(page.text, page.title, quote.start, quote.end)
 
@@ -117,20 +121,22 @@ def find_quotations(claim: str) -> list[str]:
 
 def _is_title(text: str) -> bool:
     """Whether quoted words are a title: few, and nearly all longer ones have a capital letter."""
-    long = [word for word in _WORD.findall(text) if len(word) > 3 and not word.isdecimal()]
+    long = [word for word in PLAIN_WORD.findall(text) if len(word) > 3 and not word.isdecimal()]
     if not long or count_words(text) > LONGEST_TITLE or bool(language_of(text).has_noun_capitals):
         return False
-    capital = len([word for word in long if word[0].isupper()])
-    return capital > TITLE_WORDS * len(long)
+    return bool(sum(word[0].isupper() for word in long) > TITLE_WORDS * len(long))
 
 
 def _rule_quotations(
     claim: str, quotations: Sequence[str], sources: Sequence[Source], nearest: Quote | None
-) -> ClaimRuling | None:
+) -> _Ruled:
     """Unsupported for a quotation on no page; supported for a claim that is little else."""
-    anchored = [_anchor(quotation, sources) for quotation in quotations]
-    for quotation, found in zip(quotations, anchored, strict=True):
-        if found is None and not _is_titled(quotation, sources):
+    titles = [fold(source.page.title) for source in sources]
+    anchored = []
+    for quotation in quotations:
+        found = next(filter(None, (anchor_quote(quotation, one) for one in sources)), None)
+        anchored.append(found)
+        if found is None and not any(fold(quotation) in title for title in titles):
             near = closest_sentences(quotation, sources, 1)
             reason = "these words are not on the page"
             return ClaimRuling("unsupported", reason, near[0] if near else nearest)
@@ -141,31 +147,19 @@ def _rule_quotations(
     return ClaimRuling("supported", "", quotes[0] if quotes else None)
 
 
-def _anchor(quotation: str, sources: Sequence[Source]) -> Quote | None:
-    return next(filter(None, (anchor_quote(quotation, source) for source in sources)), None)
-
-
-def _is_titled(quotation: str, sources: Sequence[Source]) -> bool:
-    return any(fold(quotation) in fold(source.page.title) for source in sources)
-
-
 def _is_attributed(claim: str, quotes: Sequence[Quote], sources: Sequence[Source]) -> bool:
     """Whether the names and numbers beside the quotations stand near them on their pages."""
     rest = _QUOTED.sub(" ", claim)
     pages = {source.n: source.page for source in sources}
     around = [pages[q.source].text[max(0, q.start - 300) : q.end + 300] for q in quotes]
     around += [source.page.title for source in sources]
-    words = _words_of(" ".join(around))
-    names = [word for name in find_names(rest) for word in _name_words(name)]
-    return all(word in words for word in names) and not find_missing(rest, around)
+    return _names_in(rest) <= _words_of(" ".join(around)) and not find_missing(rest, around)
 
 
 # --- another number or date -----------------------------------------------------------------------
 
 
-def _find_contradiction(
-    claim: str, near: Sequence[Quote], sources: dict[int, Source]
-) -> ClaimRuling | None:
+def _find_contradiction(claim: str, near: Sequence[Quote], sources: _ByNumber) -> _Ruled:
     """The first near sentence that has the claim's words and another number or date."""
     wanted = read_quantities(claim)
     words = _plain_words(claim, wanted)
@@ -196,15 +190,12 @@ def _missing(claim: str, texts: Sequence[str], *, is_alike: bool = False) -> lis
 
     A date is never reckoned, nor is a number in a sentence that is alike, unless it is rounded.
     """
-    derived = find_missing(claim, texts)
-    strict = find_missing(claim, texts, derived=False)
-    return [
-        one
-        for one in strict
-        if one in derived
-        or _kind(one) == "date"
-        or (is_alike and isinstance(one, Number) and not one.rough)
-    ]
+    lost = find_missing(claim, texts)
+
+    def is_exact(one: Quantity) -> bool:
+        return _kind(one) == "date" or (is_alike and isinstance(one, Number) and not one.rough)
+
+    return [x for x in find_missing(claim, texts, derived=False) if x in lost or is_exact(x)]
 
 
 def _plain_words(text: str, quantities: Iterable[Quantity]) -> set[str]:
@@ -233,11 +224,11 @@ def _find_rival(missing: Quantity, claim: str, sentence: str, *, is_alike: bool)
     """
     beside = _neighbours(missing, claim)
     near = [
-        (len(beside & _neighbours(rival, sentence)), n, rival)
-        for n, rival in enumerate(find_missing(sentence, [claim], derived=False))
+        (len(beside & _neighbours(rival, sentence)), rival)
+        for rival in find_missing(sentence, [claim], derived=False)
         if _kind(rival) == _kind(missing)
     ]
-    beside_both, _, rival = max(near, key=lambda one: (one[0], -one[1]), default=(0, 0, None))
+    beside_both, rival = max(near, key=lambda one: one[0], default=(0, None))
     return rival if beside_both or is_alike else None
 
 
@@ -297,7 +288,8 @@ def _is_foreign(claim: str, sources: Sequence[Source]) -> bool:
 
 
 def _names_in(claim: str) -> set[str]:
-    return {word for name in find_names(claim) for word in _name_words(name)}
+    words = (word for name in find_names(claim) for word in PLAIN_WORD.findall(strip_accents(name)))
+    return {word for word in words if len(word) > 2}
 
 
 def missing_words(claim: str, shown: Sequence[str]) -> str:
@@ -306,25 +298,17 @@ def missing_words(claim: str, shown: Sequence[str]) -> str:
     At least one of them says something; numbers alone are told otherwise.
     """
     held = {word for text in shown for word in content_words(text)}
-    read = [(token, set(content_words(token[0]))) for token in _WORD.finditer(claim)]
+    read = [(token, set(content_words(token[0]))) for token in PLAIN_WORD.finditer(claim)]
     groups = groupby(read, key=lambda one: bool(one[1]) and one[1] <= held)
     runs = [list(run) for is_held, run in groups if not is_held]
-    best = max(runs, key=_count_telling, default=[])
-    return claim[best[0][0].start() : best[-1][0].end()] if _count_telling(best) else ""
-
-
-def _count_telling(run: Sequence[tuple[re.Match[str], set[str]]]) -> int:
-    """How many words of a run say something."""
-    return sum(bool(words) for _, words in run)
-
-
-def _name_words(name: str) -> list[str]:
-    return [word for word in _WORD.findall(strip_accents(name)) if len(word) > 2]
+    counted = [(sum(bool(words) for _, words in run), run) for run in runs]
+    count, best = max(counted, key=lambda one: one[0], default=(0, []))
+    return claim[best[0][0].start() : best[-1][0].end()] if count else ""
 
 
 @lru_cache(maxsize=256)
 def _words_of(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(strip_accents(text)))
+    return frozenset(PLAIN_WORD.findall(strip_accents(text)))
 
 
 @lru_cache(maxsize=256)
@@ -335,12 +319,7 @@ def _content_of(text: str) -> frozenset[str]:
 # --- what can be compared -------------------------------------------------------------------------
 
 
-def _is_comparable(claim: str, source: Source) -> bool:
+def _is_comparable(claim: str, head: str) -> bool:
     """Whether a claim and a page are of one language, as far as that can be told."""
-    head = source.page.text[:READ_LANGUAGE]
-    return main_script(claim) == main_script(head) and _language(claim) in ("", _language(head))
-
-
-def _language(text: str) -> str:
-    """The language of a text; "" for one that is too short to tell."""
-    return language_of(text).tag if count_words(text) >= 6 else ""
+    told, of_page = (language_of(x).tag if count_words(x) >= 6 else "" for x in (claim, head))
+    return main_script(claim) == main_script(head) and told in ("", of_page)

@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 from agent.evidence import content_words, fold, is_heading, is_row, split_sentences
 from agent.evidence.instructions import find_instruction
-from agent.evidence.quantities import find_missing, stands_on_page
+from agent.evidence.quantities import find_missing, missing_quantities, stands_on_page
+from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import count_words
 from agent.state import Claim, Verdict
 
@@ -94,14 +95,13 @@ def limit_assessment(judged: Assessment, claim: str, places: Sequence[QuotePlace
 
 def _gives_orders(place: QuotePlace) -> bool:
     """Whether a quote, or a sentence that it is of, reads like an instruction to a model."""
-    spans = split_sentences(place.text)
-    touched = (place.text[a:b] for a, b in spans if a < place.end and place.start < b)
+    touched = (place.text[a:b] for a, b in touched_sentences(place.text, place.start, place.end))
     return find_instruction(place.quote, *touched) is not None
 
 
 def missing_in_quotes(claim: str, places: Sequence[QuotePlace]) -> tuple[str, ...]:
     """The quantities of a claim that its quotes neither hold nor give, as written."""
-    return tuple(quantity.text for quantity in find_missing(claim, _texts_of(places)))
+    return missing_quantities(claim, _texts_of(places))
 
 
 def _texts_of(places: Sequence[QuotePlace]) -> tuple[str, ...]:
@@ -123,9 +123,11 @@ def is_proved(claim: str, places: Sequence[QuotePlace], before: Sequence[str] = 
     said = _strip_stops(claim)
     if count_words(said) < FEWEST_WORDS:
         return False
-    needed = {_strip_stops(one) for one in before} if opens_with_pronoun(claim) else set()
-    if opens_with_pronoun(claim) and not (needed and all(map(_is_antecedent, needed))):
-        return False
+    needed: set[str] = set()
+    if opens_with_pronoun(claim):
+        needed = set(map(_strip_stops, before))
+        if not needed or not all(one and not _PRONOUN.match(one) for one in needed):
+            return False
     found = (pair for place in places for pair in _whole_sentences(place))
     pairs = [(previous, _strip_stops(one)) for previous, one in found]
     return any(
@@ -154,10 +156,6 @@ def is_miscited(claim: str, title: str, places: Sequence[QuotePlace]) -> bool:
     return bool(opens) and not any(named <= words for words in quoted)
 
 
-def _is_antecedent(sentence: str) -> bool:
-    return bool(sentence) and not _PRONOUN.match(sentence)
-
-
 def opens_with_pronoun(claim: str) -> bool:
     """Whether a claim's subject may be that of a sentence before it."""
     return bool(_PRONOUN.match(_strip_stops(claim)))
@@ -182,19 +180,11 @@ def _whole_sentences(place: QuotePlace) -> list[tuple[str, str]]:
 
     Each with the one before it, which is stripped of stops and "" where it is not whole.
     """
-    spans = split_sentences(place.text)
+    text, spans = place.text, split_sentences(place.text)
     touched = [i for i, (a, b) in enumerate(spans) if a < place.end and place.start < b]
-    return [
-        (_previous_sentence(place.text, i, spans), place.text[slice(*spans[i])])
-        for i in touched
-        if _is_whole(place.text, i, spans)
-    ]
-
-
-def _previous_sentence(text: str, at: int, spans: Sequence[tuple[int, int]]) -> str:
-    if not at or not _is_whole(text, at - 1, spans):
-        return ""
-    return _strip_stops(text[slice(*spans[at - 1])])
+    near = range(max(0, touched[0] - 1), touched[-1] + 1) if touched else ()
+    whole = {i: text[slice(*spans[i])] for i in near if _is_whole(text, i, spans)}
+    return [(_strip_stops(whole.get(i - 1, "")), whole[i]) for i in touched if i in whole]
 
 
 def _is_whole(text: str, at: int, spans: Sequence[tuple[int, int]]) -> bool:

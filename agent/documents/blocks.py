@@ -46,9 +46,7 @@ class TextBlock(NamedTuple):
     def join(self, rest: TextBlock, joint: str) -> TextBlock:
         """This block with the rest of it."""
         start = len(self.text) + len(joint)
-        links = (
-            link._replace(start=link.start + start, end=link.end + start) for link in rest.links
-        )
+        links = (x._replace(start=x.start + start, end=x.end + start) for x in rest.links)
         return self._replace(text=self.text + joint + rest.text, links=(*self.links, *links))
 
 
@@ -112,10 +110,8 @@ class BlockBuilder:
     def build(self, kind: BlockKind, number: int | None = None, level: int = 0) -> TextBlock | None:
         """The block, and an empty builder; None where there was no text."""
         text = "".join(self._parts).rstrip(CELL if self._is_row else None)
-        links = (
-            link._replace(start=min(link.start, len(text)), end=min(link.end, len(text)))
-            for link in self._links
-        )
+        end = len(text)
+        links = [x._replace(start=min(x.start, end), end=min(x.end, end)) for x in self._links]
         block = TextBlock(kind, text, tuple(links), tuple(self._origin), number, level)
         self.__init__(is_row=self._is_row)  # type: ignore[misc]
         return block if text.strip() else None

@@ -9,16 +9,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from agent.documents.body_text import BodyText, Mark, UnreadablePage
+from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.own_date import read_day
 from agent.documents.worker_pool import MAX_WORKERS, WorkerPool, shared_pool
-from agent.documents.worker_process import Body, Countdown, ReaderProcess, WorkerEnded
+from agent.documents.worker_process import Countdown, ReaderProcess, WorkerEnded
 from agent.errors import ReadFailed
 from agent.state import Outcome
 from agent.state.sanitizing import sanitize_line
@@ -54,10 +54,8 @@ class BodyReader:
 
     def warm(self) -> None:
         """Start a worker before the first body needs it, without waiting for it."""
-        try:
+        with suppress(OSError):  # the first body says so
             self._pool.warm()
-        except OSError:
-            return  # the first body says so
 
     def read(self, body: Body) -> BodyText:
         """Title and text of a body, in whole or as far as they were read in time.
@@ -71,10 +69,7 @@ class BodyReader:
         return outcome
 
     def read_all(
-        self,
-        bodies: Sequence[Body],
-        deadline: float = float("inf"),
-        max_wait: float | None = None,
+        self, bodies: Sequence[Body], deadline: float = float("inf"), max_wait: float | None = None
     ) -> Iterator[BodyText | UnreadablePage]:
         """What `read` returns or raises, for each body in order. Raises ReadFailed.
 
@@ -179,9 +174,8 @@ class _BodyInParts:
                 note, day = sanitize_line(read.note, MAX_NOTE), read_day(read.date)
                 return read._replace(marks=_sort_marks(read.marks), note=note, date=day)
             case {"failed": [str(reason), str(outcome)]}:
-                known: tuple[Outcome, ...] = get_args(Outcome)
-                found = (name for name in known if name == outcome)
-                return UnreadablePage(reason, next(found, "invalid"))
+                is_known = outcome in get_args(Outcome)
+                return UnreadablePage(reason, cast(Outcome, outcome) if is_known else "invalid")
             case {"part": [str(title), str(text), list(marks)]}:
                 self._title = title
                 self._parts.append(text)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent.characters import strip_controls
@@ -67,7 +68,7 @@ def ignore_part(title: str, text: str, marks: Sequence[Mark]) -> None:
     """Do nothing with a part of a body."""
 
 
-class RawBody(NamedTuple):
+class Body(NamedTuple):
     """A body to read. `suffix` is that of a user's file; "" for a page of the web.
 
     `is_report`: its sentences are to be checked, so its blocks are wanted with their links.
@@ -95,7 +96,7 @@ class PlacedText:
     Each part is normalized, so the text is what `normalize_text` makes of the whole.
     """
 
-    def __init__(self, source: RawBody, title: str = "", date: str = "") -> None:
+    def __init__(self, source: Body, title: str = "", date: str = "") -> None:
         self.title = normalize_title(title)
         self.date = date
         self.note = ""  # what is not read
@@ -144,23 +145,19 @@ class PlacedText:
 
     def add_read(self, read: BodyText, place: str) -> None:
         """Add a document within this one, whose places stand behind that of the document."""
-        bounds = [0, *(mark[0] for mark in read.marks), len(read.text)]
-        names = [place, *(f"{place}, {name}" for _, name, _ in read.marks)]
-        numbers = [None, *(number for _, _, number in read.marks)]
-        for n, (name, number) in enumerate(zip(names, numbers, strict=True)):
-            part = read.text[bounds[n] : bounds[n + 1]]
-            if number is None:
-                self.add(part, name)
-                continue
-            for row, line in enumerate(part.rstrip("\n").split("\n"), number):
+        inner = ((start, f"{place}, {name}", number) for start, name, number in read.marks)
+        marks = [(0, place, None), *inner, (len(read.text), "", None)]
+        for (start, name, number), (end, *_) in pairwise(marks):
+            lines = read.text[start:end].rstrip("\n").split("\n") if number is not None else ()
+            for row, line in enumerate(lines, number or 0):
                 self.add_line(line, name, row)
+            self.add("" if lines else read.text[start:end], name)
 
     def hand_over(self) -> None:
         """Give what was added since the last time to the one who waits for it."""
         pieces, _, marks = self._handed
-        if len(self._pieces) > pieces:
-            text, new = "".join(self._pieces[pieces:]), self._marks[marks:]
-            self._source.on_part(self.title, text, new)
+        if text := "".join(self._pieces[pieces:]):
+            self._source.on_part(self.title, text, self._marks[marks:])
             self._handed = (len(self._pieces), self._length, len(self._marks))
 
     def finish(self, url: str = "") -> BodyText:
@@ -168,15 +165,12 @@ class PlacedText:
         text = "".join(self._pieces)
         if not text:
             raise UnreadablePage("it has no text", "empty")
+        most = self._source.max_chars
         if self.is_full:
-            text = text[: self._source.max_chars].rstrip()
-            self.note = (
-                self.note or f"only its first {self._source.max_chars:,} characters were read"
-            )
-        marks = tuple(mark for mark in self._marks if mark[0] < len(text))
-        return BodyText(
-            self.title, text, url, marks, self.note, self.date, blocks=tuple(self._blocks)
-        )
+            text = text[:most].rstrip()
+            self.note = self.note or f"only its first {most:,} characters were read"
+        marks, blocks = (mark for mark in self._marks if mark[0] < len(text)), tuple(self._blocks)
+        return BodyText(self.title, text, url, tuple(marks), self.note, self.date, blocks=blocks)
 
     def _append(self, text: str, name: str, number: int | None, joint: str) -> None:
         if self.is_full:
@@ -211,8 +205,7 @@ def normalize_text(text: str) -> str:
     text = strip_controls(text)
     if not text.isascii():
         text = unicodedata.normalize("NFC", _MARKS.sub(_limit_combining_marks, text))
-    lines = (line.strip() for line in _BLANKS.sub(" ", text).split("\n"))
-    return "\n".join(filter(None, lines))
+    return "\n".join(filter(None, map(str.strip, _BLANKS.sub(" ", text).split("\n"))))
 
 
 def normalize_title(title: str) -> str:
@@ -222,10 +215,5 @@ def normalize_title(title: str) -> str:
 
 def _limit_combining_marks(match: re.Match[str]) -> str:
     """Characters with bounded runs of combining marks, which NFC sorts in quadratic time."""
-    chars: list[str] = []
-    run_length = 0
-    for char in match[0]:
-        run_length = run_length + 1 if unicodedata.combining(char) else 0
-        if run_length <= MAX_COMBINING_MARKS:
-            chars.append(char)
-    return "".join(chars)
+    runs = groupby(match[0], lambda char: bool(unicodedata.combining(char)))
+    return "".join("".join(run)[: MAX_COMBINING_MARKS if marks else None] for marks, run in runs)

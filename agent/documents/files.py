@@ -10,13 +10,7 @@ import re
 from collections.abc import Iterator
 
 from agent.characters import strip_controls
-from agent.documents.body_text import (
-    MAX_RAW_TITLE,
-    BodyText,
-    PlacedText,
-    RawBody,
-    UnreadablePage,
-)
+from agent.documents.body_text import MAX_RAW_TITLE, Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.own_date import read_day
 from agent.documents.sniff import decode, unescape_entities
 
@@ -34,7 +28,7 @@ _ESCAPED = re.compile(
 )
 
 
-def read_markdown(source: RawBody) -> BodyText:
+def read_markdown(source: Body) -> BodyText:
     """The text without its front matter, which may hold title, URL and date."""
     text = decode_text(source.data, source.content_type)
     fields, start = read_front_matter(text)
@@ -44,12 +38,12 @@ def read_markdown(source: RawBody) -> BodyText:
     return BodyText(title, plain_markdown(text).strip(), fields.get("url", ""), date=day)
 
 
-def read_text(source: RawBody) -> BodyText:
+def read_text(source: Body) -> BodyText:
     """The text, which has no title."""
     return BodyText("", unwrap_paragraphs(decode_text(source.data, source.content_type)).strip())
 
 
-def read_plain_page(source: RawBody) -> BodyText:
+def read_plain_page(source: Body) -> BodyText:
     """The text of a page of the web that has no markup, or that of Markdown."""
     raw = decode(source.data, source.content_type)
     fields, start = read_front_matter(raw.lstrip())
@@ -59,14 +53,14 @@ def read_plain_page(source: RawBody) -> BodyText:
     return text.finish()
 
 
-def read_xml(source: RawBody) -> BodyText:
+def read_xml(source: Body) -> BodyText:
     """Title and character data of an XML document or a feed.
 
     Tags are removed twice, since the items of a feed often hold escaped HTML.
     """
     raw = decode(source.data, source.content_type)
     title = re.search(r"<title[^<>]*>(?:<!\[CDATA\[)?([^<]*)", raw[:20_000])
-    content = re.sub(r"<!\[CDATA\[|\]\]>", "", raw)
+    content = raw.replace("<![CDATA[", "").replace("]]>", "")
     for _ in range(2):
         content = unescape_entities(re.sub(r"<[^<>]*>", "\n", content))
     text = PlacedText(source, unescape_entities(title[1]) if title else "")
@@ -134,7 +128,7 @@ def _split_paragraphs(text: str) -> Iterator[list[str]]:
 def _find_heading(text: str) -> str:
     """The first heading of a text, without the marks that may close it; "" for none."""
     heading = _HEADING.search(text)
-    return heading[1].rstrip("# \t") or heading[1][:1] if heading else ""
+    return (heading[1].rstrip("# \t") or heading[1][:1]) if heading else ""
 
 
 def decode_text(data: bytes, content_type: str = "") -> str:

@@ -9,9 +9,8 @@ EARLIEST = date(1991, 1, 1)  # earlier ones are placeholders: 1601, 1904, 1970, 
 _TIME_ZONES = timedelta(days=1)  # by which the day may be ahead of UTC's
 #: ISO 8601 with signs between the numbers, also other signs, or without, as PDF's `D:20260131` has
 #: it (ISO 32000-1, 7.9.4).
-_DAYS = (
-    re.compile(r"\s*(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)"),
-    re.compile(r"\s*(?:D:)?(\d{4})()(\d{2})(\d{2})"),
+_DAY = re.compile(
+    r"\s*(?:D:)?(\d{4})(?:([-/.])(\d{1,2})\2(\d{1,2})(?!\d)|(?P<month>\d{2})(?P<day>\d{2}))"
 )
 
 
@@ -25,11 +24,11 @@ def read_day(*texts: object) -> str:
 
 
 def _read_one(text: str) -> date | None:
-    found = next(filter(None, (pattern.match(text[:40]) for pattern in _DAYS)), None)
+    found = _DAY.match(text[:40])
     if not found:
         return None
     try:
-        day = date(int(found[1]), int(found[3]), int(found[4]))
+        day = date(int(found[1]), int(found[3] or found["month"]), int(found[4] or found["day"]))
     except ValueError:
         return None
     return day if EARLIEST < day <= datetime.now(UTC).date() + _TIME_ZONES else None

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from agent.documents.body_text import (
-    BodyText,
-    OnPart,
-    RawBody,
-    UnreadablePage,
-    ignore_part,
-)
+from agent.documents.body_text import Body, BodyText, OnPart, UnreadablePage, ignore_part
 
 __all__ = ["BodyText", "UnreadablePage", "read_body", "warm"]
 
@@ -29,7 +23,7 @@ def read_body(
     `content_type` is what the server declared. `on_part` gets each part that is ready early.
     Raises UnreadablePage, for an unknown format, an encrypted or broken document, or no text.
     """
-    source = RawBody(body, content_type, url, suffix.lower(), is_report, on_part)
+    source = Body(body, content_type, url, suffix.lower(), is_report, on_part)
     if is_report:
         from agent.documents.reports.parsing import parse_report
 

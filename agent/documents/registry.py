@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 from urllib.parse import urlsplit
 
 from agent.documents import sniff
-from agent.documents.body_text import BodyText, RawBody, UnreadablePage
+from agent.documents.body_text import Body, BodyText, UnreadablePage
 
 _OPEN = "application/vnd.oasis.opendocument."
 REMEDY = "save it as .docx, .xlsx or .pptx, without a password"  # of what nothing reads
@@ -38,7 +38,7 @@ class Format(NamedTuple):
         """The packages that are needed and not installed."""
         return [package for package in self.needs if find_spec(package) is None]
 
-    def read(self, source: RawBody) -> BodyText:
+    def read(self, source: Body) -> BodyText:
         """Title and text of a body. Raises UnreadablePage."""
         if not self.reader:
             raise UnreadablePage(f"it is {self.name}: {REMEDY}", "unsupported")
@@ -46,8 +46,7 @@ class Format(NamedTuple):
             fault = f"{', '.join(missing)} is not installed, which reads {self.name}"
             raise UnreadablePage(fault, "unsupported")
         module, _, function = self.reader.partition(":")
-        read = cast(Callable[[RawBody], BodyText], getattr(import_module(module), function))
-        return read(source)
+        return cast(Callable[[Body], BodyText], getattr(import_module(module), function))(source)
 
 
 _CODE = (
@@ -99,14 +98,12 @@ _PLAIN_PAGE = Format("text", "", (), (), "agent.documents.files:read_plain_page"
 _BY_SUFFIX = {suffix: one for one in FORMATS for suffix in one.suffixes}
 _BY_MEDIA_TYPE = {kind: one for one in FORMATS for kind in one.media_types}
 SUFFIXES = frozenset(_BY_SUFFIX)  # of the files of a folder that are looked into
-_PDF, _RTF = _BY_SUFFIX[".pdf"], _BY_SUFFIX[".rtf"]
-_OLD_OFFICE = _BY_SUFFIX[".doc"]
-_ZIP, _OLE, _RTF_MARK = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"{\\rtf"
+_ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: What a part of a ZIP archive says of the whole, by its name.
-_MAIN_PARTS = {"word/": ".docx", "ppt/": ".pptx", "xl/": ".xlsx"}
+_MAIN_PARTS = {"word": ".docx", "ppt": ".pptx", "xl": ".xlsx"}
 
 
-def read_source(source: RawBody) -> BodyText:
+def read_source(source: Body) -> BodyText:
     """Title and text of a body in any format. Raises UnreadablePage."""
     found = find_format(source).read(source)
     if not found.text.strip():
@@ -114,10 +111,9 @@ def read_source(source: RawBody) -> BodyText:
     return found
 
 
-def find_format(source: RawBody) -> Format:
+def find_format(source: Body) -> Format:
     """The format of a body. Raises UnreadablePage for one that is not known."""
-    marked = _find_marked(source)
-    if marked:
+    if marked := _find_marked(source):
         return marked
     named = _BY_SUFFIX.get(source.suffix)
     if named and named.mark == "mark":
@@ -126,7 +122,7 @@ def find_format(source: RawBody) -> Format:
     return named if named and named.reader else _find_on_web(source)
 
 
-def _find_misnamed(source: RawBody, named: Format) -> Format:
+def _find_misnamed(source: Body, named: Format) -> Format:
     """The format of a file whose suffix names another: a page or a text may be called .docx.
 
     Raises UnreadablePage for what is empty or neither.
@@ -138,19 +134,17 @@ def _find_misnamed(source: RawBody, named: Format) -> Format:
     return _find_on_web(source)
 
 
-def _find_marked(source: RawBody) -> Format | None:
+def _find_marked(source: Body) -> Format | None:
     """The format whose mark the first bytes are; None where they are no mark."""
-    data = source.data
-    if data.startswith(_ZIP):
+    if source.data.startswith(_ZIP):
         return _find_in_archive(source)
-    if data.startswith(_OLE):
-        return _OLD_OFFICE
-    if data.startswith(_RTF_MARK):
-        return _RTF
-    return _PDF if data[:1024].lstrip().startswith(b"%PDF-") else None
+    head = source.data[:1024]
+    begins = {".doc": head.startswith(_OLE), ".rtf": head.startswith(b"{\\rtf")}
+    begins[".pdf"] = head.lstrip().startswith(b"%PDF-")
+    return next((_BY_SUFFIX[suffix] for suffix, begun in begins.items() if begun), None)
 
 
-def _find_in_archive(source: RawBody) -> Format | None:
+def _find_in_archive(source: Body) -> Format | None:
     """The format of a ZIP archive, by its parts. A page that is another archive is none.
 
     Raises UnreadablePage for a user's file that is damaged, or another archive.
@@ -167,28 +161,22 @@ def _find_in_archive(source: RawBody) -> Format | None:
         return None
     if found := _BY_MEDIA_TYPE.get(declared.removesuffix("-template")):
         return found
-    for folder, suffix in _MAIN_PARTS.items():
-        if part.startswith(folder):
-            return _BY_SUFFIX[suffix]
-    if not source.suffix:
-        return None
+    if (suffix := _MAIN_PARTS.get(part.partition("/")[0])) or not source.suffix:
+        return _BY_SUFFIX[suffix] if suffix else None
     raise UnreadablePage("it is a ZIP archive, and no document that is known", "unsupported")
 
 
-def _find_on_web(source: RawBody) -> Format:
+def _find_on_web(source: Body) -> Format:
     """The format of a page by its kind, what is declared, and its URL. Raises UnreadablePage."""
     kind = sniff.detect_kind(source.data, source.content_type)
     declared = source.content_type.split(";")[0].strip().lower()
     if kind == "binary":
         named = declared[:50] or "of no declared type"
-        reason = f"it is neither a page nor a PDF nor text ({named})"
-        raise UnreadablePage(reason, "unsupported")
+        raise UnreadablePage(f"it is neither a page nor a PDF nor text ({named})", "unsupported")
     if kind in ("html", "xml", "pdf"):
         return _BY_SUFFIX[f".{kind}"]
     told = (_BY_MEDIA_TYPE.get(declared), _BY_SUFFIX.get(_suffix_of(source.url)))
-    known = (
-        one for one in told if one and one.mark == "text"
-    )  # Markdown of the web is no such text
+    known = (one for one in told if one and one.mark == "text")  # not Markdown of the web
     return next(known, _BY_SUFFIX[".json"] if kind == "json" else _PLAIN_PAGE)
 
 

@@ -12,14 +12,13 @@ SNIFFED_BYTES = 4096  # from the beginning of a body
 GUESSED_BYTES = 65_536  # from which an encoding is guessed
 MIN_GUESSED_BYTES = 500
 _HTML = re.compile(rb"<(?:!doctype\s+html|html|head|body|title|meta)[\s/>]", re.IGNORECASE)
-_TAG = re.compile(rb"\s*<(?:!--|[a-z!])", re.IGNORECASE)
 _XML = re.compile(rb"\s*<(?:\?xml\s|rss[\s>]|feed[\s>])", re.IGNORECASE)
 #: Control characters that no text has. A page in UTF-16 has many, and a byte order mark.
-_CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_CONTROLS = bytes({*range(0x20)} - {*range(0x09, 0x0E), 0x1B})
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 #: Escape sequences of stateful encodings (ISO-2022, HZ). Their bytes are valid UTF-8, and yet
 #: mean other characters.
-_STATEFUL_ENCODING = re.compile(rb"\x1b[$(]|~\{")
+_STATEFUL_ENCODINGS = (b"\x1b$", b"\x1b(", b"~{")
 _LONG_ENTITY = re.compile(r"&#(?:[xX][0-9a-fA-F]{40,}|[0-9]{40,});?")
 
 
@@ -29,7 +28,7 @@ def detect_kind(body: bytes, content_type: str = "") -> MediaKind:
     if b"%PDF-" in head[:1024]:
         return "pdf"
     if not head.startswith(tuple(mark for mark, _ in _BOMS[1:])):
-        if len(_CONTROLS.findall(head)) > len(head) // 100:
+        if len(head) - len(head.translate(None, _CONTROLS)) > len(head) // 100:
             return "binary"
         return _detect_text_kind(head.removeprefix(_BOMS[0][0]), content_type.lower())
     return "html" if "html" in content_type.lower() else "text"
@@ -39,9 +38,11 @@ def _detect_text_kind(head: bytes, content_type: str) -> MediaKind:
     is_plain = "text/plain" in content_type or "markdown" in content_type
     if _XML.match(head) and not _HTML.search(head):
         return "xml"
-    if _TAG.match(head) and (_HTML.search(head) or not is_plain):
+    first, second = (head.lstrip()[at : at + 1] for at in (0, 1))
+    is_tag = first == b"<" and (second.isalpha() or second == b"!")
+    if is_tag and (_HTML.search(head) or not is_plain):
         return "html"
-    if head.lstrip()[:1] in (b"{", b"[") and "html" not in content_type:
+    if first in (b"{", b"[") and "html" not in content_type:
         return "json"
     return "html" if "html" in content_type and b"<" in head else "text"
 
@@ -57,11 +58,9 @@ def decode(body: bytes, content_type: str = "") -> str:
     for mark, encoding in _BOMS:
         if body.startswith(mark):
             return body[len(mark) :].decode(encoding, "replace")
-    if not _STATEFUL_ENCODING.search(body[:SNIFFED_BYTES]):
-        text = _decode_utf8(body)
-        if text is not None:
-            return text
-    return _decode_declared(body, content_type)
+    is_stateful = any(sign in body[:SNIFFED_BYTES] for sign in _STATEFUL_ENCODINGS)
+    text = None if is_stateful else _decode_utf8(body)
+    return _decode_declared(body, content_type) if text is None else text
 
 
 def _decode_declared(body: bytes, content_type: str) -> str:
@@ -91,9 +90,8 @@ def _decode_utf8(body: bytes) -> str | None:
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.start < len(body) - 3 or error.reason != "unexpected end of data":
-            return None
-        return body[: error.start].decode("utf-8")
+        is_cut = error.start >= len(body) - 3 and error.reason == "unexpected end of data"
+        return body[: error.start].decode("utf-8") if is_cut else None
 
 
 def _guess_encoding(body: bytes) -> str:

@@ -12,7 +12,6 @@ that a crash loses only the rest, and at last either `done` or `failed`.
 
 import json
 import os
-import re
 import signal
 import sys
 import time
@@ -25,9 +24,8 @@ with suppress(ImportError):
     import resource
 
 MAX_MEMORY = 2**30  # bytes of address space
-MAX_CPU_SECONDS = (
-    20  # for one page, or one part of a file; a safety net, since the program ends it earlier
-)
+#: For one page, or one part of a file; a safety net, since the program ends it earlier.
+MAX_CPU_SECONDS = 20
 #: Kilobytes that were in use at once, above which a process ends after its answer: memory that
 #: was freed is not always given back, and one hostile page must not make all later ones dear.
 MAX_PEAK_KILOBYTES = 300_000
@@ -119,12 +117,11 @@ def peak_kilobytes() -> int:
     On Linux `ru_maxrss` is no less than that of the process which started this one (getrusage(2)),
     so there `VmHWM` of proc(5) is read.
     """
-    try:
+    status = ""
+    with suppress(OSError):
         status = Path("/proc/self/status").read_text("ascii", "replace")
-    except OSError:
-        status = ""
-    if peak := re.search(r"^VmHWM:\s*(\d+) kB", status, re.M):
-        return int(peak[1])
+    if peak := status.partition("\nVmHWM:")[2].split():
+        return int(peak[0])
     usage = resource.getrusage(resource.RUSAGE_SELF) if resource else None
     return usage.ru_maxrss // 1024 if usage else 0  # macOS counts bytes
 

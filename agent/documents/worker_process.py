@@ -13,8 +13,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from agent.documents.body_text import Body
 from agent.settings import system_environment
 from agent.shell import write_all
 
@@ -24,25 +25,6 @@ EXIT_SECONDS = 1.0  # in which a worker that ends by itself must be gone
 CAN_POLL = hasattr(select, "poll")  # not on Windows, where threads wait for the pipes
 _CHUNK = 2**16  # bytes: the buffer of a pipe
 _PACKAGE = str(Path(__file__).parents[2])  # the folder that holds `agent`
-
-
-class Body(NamedTuple):
-    """What is to be read: a page with its declared type and URL, or a file with its suffix.
-
-    `is_report`: its sentences are to be checked, so its links are wanted too.
-    """
-
-    data: bytes
-    content_type: str = ""
-    url: str = ""
-    suffix: str = ""
-    is_report: bool = False
-
-    def encode_header(self) -> bytes:
-        """The line that precedes the data on the way to a worker."""
-        header = {**self._asdict(), "size": len(self.data)}
-        del header["data"]
-        return json.dumps(header).encode() + b"\n"
 
 
 class Countdown:
@@ -61,8 +43,7 @@ class Countdown:
 
     def extend(self, most: float) -> None:
         """Give all of the seconds again, but end so many seconds after the beginning at most."""
-        latest = min(self._began + most, self._deadline)
-        self.end = min(time.monotonic() + self._seconds, latest)
+        self.end = min(time.monotonic() + self._seconds, self._began + most, self._deadline)
 
     def remaining(self) -> float:
         """Seconds, never less than none."""
@@ -85,8 +66,9 @@ class ReaderProcess:
         self._min_answer = min_answer
         paths = [path for path in sys.path if Path(path).is_absolute()]
         arguments = [json.dumps([*paths, _PACKAGE]), *(["warm"] if is_warm else [])]
+        script = str(Path(__file__).with_name("worker.py"))
         self._process = subprocess.Popen(
-            [sys.executable, "-ISXutf8", str(Path(__file__).with_name("worker.py")), *arguments],
+            [sys.executable, "-ISXutf8", script, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -112,7 +94,7 @@ class ReaderProcess:
         The bodies are sent while it works, so that it never waits for the next one. Raises
         TimeoutError where the countdown ends, WorkerEnded.
         """
-        unsent = b"".join(part for body in bodies for part in (body.encode_header(), body.data))
+        unsent = b"".join(part for body in bodies for part in (_encode_header(body), body.data))
         most = max(self._min_answer, ANSWER_RATIO * max(len(body.data) for body in bodies))
         size = 0  # of what it has answered to the body that it reads
         line = bytearray()
@@ -208,12 +190,15 @@ class ReaderProcess:
             pass
 
 
+def _encode_header(body: Body) -> bytes:
+    """The line that precedes the data on the way to a worker."""
+    told = {name: getattr(body, name) for name in ("content_type", "url", "suffix", "is_report")}
+    return json.dumps({**told, "size": len(body.data)}).encode() + b"\n"
+
+
 def parse_answer(line: bytes) -> dict[str, Any]:
     """One answer of a worker. Raises WorkerEnded for what none writes: it is not itself."""
-    try:
-        answer = json.loads(line)
-    except (ValueError, RecursionError):
-        raise WorkerEnded(is_idle=False) from None
-    if not isinstance(answer, dict):
-        raise WorkerEnded(is_idle=False)
-    return answer
+    with suppress(ValueError, RecursionError):
+        if isinstance(answer := json.loads(line), dict):
+            return answer
+    raise WorkerEnded(is_idle=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from agent.evidence.markdown import Piece, add_to_last_cell, read_pieces
-from agent.evidence.markers import MARKER, normalize_markers
+from agent.evidence.markers import MARKER, join_markers, normalize_markers
 from agent.evidence.quoting import anchor_quote, find_verbatim, nearest_passage
 from agent.evidence.words import count_words
 from agent.state import Answered, Cited, Claim, Draft, Quote, Source
@@ -23,6 +23,7 @@ LIST_ITEMS = 12  # the same
 _LATE = re.compile(r"(?<![.!?。！？])([.!?。！？]+[)\"'”’»」』]*)[ \t]*((?:\[\d{1,9}\][ \t]*)+)")
 #: A Markdown link. Its words stay, its address goes: only a citation gives an address.
 _LINKED = re.compile(r"!?\[((?:[^\[\]\n]|\[\^?\d{1,4}\]){0,300})\]\([^()\s]{0,2000}\)")
+_BLANK = re.compile(r" +(?=[.,;:!?。，；：！？])")  # that a marker leaves before a stop
 _END = re.compile(r"(?<![.!?。！？])[.!?。！？]+[)\"'”’»」』]*$|$")
 
 
@@ -40,10 +41,8 @@ def compose_answer(
     text = _cite_where_found(_place_markers(draft.answer[:LONGEST_DRAFT]), places)
     claims, over = _cut_claims(_make_claims(text, quotes), max_words)
     lost = [c for c, quote in zip(draft.citations, anchored, strict=True) if quote is None]
-    return make_answered(claims, quotes), (
-        *explain_lost_citations(lost, sources),
-        *_explain_omitted(over),
-    )
+    warnings = (*explain_lost_citations(lost, sources), *_explain_omitted(over))
+    return make_answered(claims, quotes), warnings
 
 
 def _cite_where_found(text: str, places: Iterable[tuple[int, int]]) -> str:
@@ -51,9 +50,7 @@ def _cite_where_found(text: str, places: Iterable[tuple[int, int]]) -> str:
     markers: dict[int, dict[int, None]] = {}
     for told, found in places:
         markers.setdefault(told, {})[found] = None
-    return MARKER.sub(
-        lambda m: "".join(f"[{n}]" for n in markers.get(int(m[1]), (int(m[1]),))), text
-    )
+    return MARKER.sub(lambda m: join_markers(markers.get(int(m[1]), (m[1],))), text)
 
 
 def has_citation(draft: Draft, sources: Sequence[Source]) -> bool:
@@ -81,8 +78,8 @@ def _cut_claims(claims: Sequence[Claim], max_words: int | None) -> tuple[list[Cl
 def _explain_omitted(over: Sequence[Claim]) -> Iterator[str]:
     for claim in over[:MOST_EXPLAINED]:
         yield f"Left out of the answer, which is long enough: {claim.text}"
-    if len(over) > MOST_EXPLAINED:
-        yield f"{len(over) - MOST_EXPLAINED} more sentences were left out like that."
+    if (rest := len(over) - MOST_EXPLAINED) > 0:
+        yield f"{rest} more sentences were left out like that."
 
 
 def make_answered(claims: Sequence[Claim], quotes: Iterable[Quote]) -> Answered:
@@ -123,8 +120,8 @@ def explain_lost_citations(citations: Sequence[Cited], sources: Sequence[Source]
         near = nearest_passage(cited.quote, source)
         there = f' Nearest on it: "{_shorten(near)}"' if near else ""
         yield f'A citation was dropped: [{source.n}] does not say "{_shorten(cited.quote)}".{there}'
-    if rest := len(citations) - MOST_EXPLAINED:
-        yield from (f"{rest} more citations were dropped like that.",) if rest > 0 else ()
+    if (rest := len(citations) - MOST_EXPLAINED) > 0:
+        yield f"{rest} more citations were dropped like that."
 
 
 def _shorten(text: str) -> str:
@@ -134,12 +131,9 @@ def _shorten(text: str) -> str:
 
 def _place_markers(text: str) -> str:
     """A draft's text with its markers as `[1][2]` inside their sentences."""
-    text = normalize_markers(_LINKED.sub(_link_text, text))
+    linked = _LINKED.sub(lambda m: f"[{m[1]}]" if m[1].isdecimal() else m[1], text)
+    text = normalize_markers(linked)
     return _LATE.sub(lambda m: f" {m[2].replace(' ', '')}{m[1]} ", text)
-
-
-def _link_text(link: re.Match[str]) -> str:
-    return f"[{link[1]}]" if link[1].isdecimal() else link[1]
 
 
 def _make_claims(text: str, quotes: Sequence[Quote]) -> list[Claim]:
@@ -149,23 +143,20 @@ def _make_claims(text: str, quotes: Sequence[Quote]) -> list[Claim]:
     """
     pieces = [p for p in read_pieces(text) if any(map(str.isalnum, MARKER.sub("", p.text)))]
     if not MARKER.search(text):
-        markers = "".join(f"[{n}]" for n in dict.fromkeys(quote.source for quote in quotes))
+        markers = join_markers(dict.fromkeys(quote.source for quote in quotes))
         pieces = [
-            piece._replace(text=piece.text + markers)
-            if piece.form != "sentence" or piece is pieces[-1]
-            else piece
-            for piece in pieces
+            p._replace(text=p.text + markers) if p.form != "sentence" or p is pieces[-1] else p
+            for p in pieces
         ]
     return list(dict.fromkeys(_make_claim(piece, quotes) for piece in pieces))
 
 
 def _make_claim(piece: Piece, quotes: Sequence[Quote]) -> Claim:
     quoted = {quote.source for quote in quotes}
-    text = " ".join(MARKER.sub("", piece.text).split())
-    text = re.sub(r" ([.,;:!?。，；：！？])", r"\1", text)
+    text, intro = (_BLANK.sub("", MARKER.sub("", part)) for part in (piece.text, piece.intro))
     markers = MARKER.findall(piece.text) or MARKER.findall(piece.intro)
     cited = dict.fromkeys(int(n) for n in markers if int(n) in quoted)
-    intro = re.sub(r" ([.,:。，：])", r"\1", MARKER.sub("", piece.intro))
+    text = " ".join(text.split())
     return Claim(text=text, citations=tuple(cited), form=piece.form, intro=intro)
 
 
@@ -189,7 +180,7 @@ def _join_block(form: str, intro: str, claims: Sequence[Claim]) -> str:
 
 def render_claim(claim: Claim) -> str:
     """A claim with its markers before the full stop, or in the last cell of a row."""
-    markers = "".join(f"[{n}]" for n in claim.citations)
+    markers = join_markers(claim.citations)
     if not markers:
         return claim.text
     if claim.form == "row":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, product
 from typing import NamedTuple
 
 from agent.evidence.language import is_question
@@ -57,15 +57,15 @@ def repeats_hit(one: Hit, other: Hit) -> bool:
     Another number makes another page: two finals are told in the same words. Short snippets may be
     alike by coincidence.
     """
-    texts = [f"{hit.title} {hit.snippet}" for hit in (one, other)]
-    (numbers, own), (other_numbers, others) = map(_read_hit, texts)
-    long = min(len(own), len(others)) >= LEAST_SHINGLES
-    return long and numbers == other_numbers and _is_copy(own, others)
+    (numbers, own), (others_numbers, others) = map(_read_hit, (one, other))
+    is_long = min(len(own), len(others)) >= LEAST_SHINGLES
+    return is_long and numbers == others_numbers and _is_copy(own, others)
 
 
 @lru_cache(maxsize=256)  # each result is compared with each other one
-def _read_hit(text: str) -> tuple[set[str], set[int]]:
+def _read_hit(hit: Hit) -> tuple[set[str], set[int]]:
     """The numbers and the shingles of a result, which nobody changes."""
+    text = f"{hit.title} {hit.snippet}"
     return set(map(_digits, _NUMBER.findall(text))), _shingles(text)
 
 
@@ -94,9 +94,8 @@ def _is_copy(own: set[int], other: set[int]) -> bool:
 
 def _shingles(text: str) -> set[int]:
     words = _CHUNK.findall(text.casefold())
-    if len(words) < SHINGLE:
-        return {hash(tuple(words))}
-    return set(map(hash, zip(*(words[i:] for i in range(SHINGLE)), strict=False)))
+    runs = zip(*(words[i:] for i in range(SHINGLE)), strict=False)
+    return set(map(hash, runs)) or {hash(tuple(words))}
 
 
 # --- near-copies with another number ------------------------------------------------------------
@@ -127,12 +126,11 @@ def find_rivals(quotes: Iterable[Quote], sources: Sequence[Source]) -> list[Riva
     """
     found: dict[frozenset[tuple[int, int]], Rival] = {}
     by_number = {source.n: source for source in sources}
-    for quote in quotes:
+    for quote, other in product(quotes, sources):
         own = by_number[quote.source]
-        for other in sources:
-            if other.n != own.n and (rival := _find_rival(quote, own, other)):
-                pair = frozenset((q.source, q.start) for q in (rival.quote, rival.other))
-                found.setdefault(pair, rival)
+        if other.n != own.n and (rival := _find_rival(quote, own, other)):
+            pair = frozenset((q.source, q.start) for q in (rival.quote, rival.other))
+            found.setdefault(pair, rival)
     return list(found.values())
 
 
@@ -148,8 +146,10 @@ def _find_rival(quote: Quote, own: Source, other: Source) -> Rival | None:
     start, end = sentence_span(own.page.text, quote.start)
     sentence = own.page.text[start:end]
     numbers = _NUMBER.findall(sentence)
-    if not numbers or len(sentence) > LONGEST_COMPARED or not _have_same_numbers(own, other):
+    if not numbers or len(sentence) > LONGEST_COMPARED:
         return None
+    if _NUMBER.findall(own.page.title) != _NUMBER.findall(other.page.title):
+        return None  # 2018 and 2022 are two finals
     matches = _same_but_for_numbers(sentence).finditer(other.page.text)
     for match in islice(matches, MOST_REPEATED):
         pairs = zip(numbers, match.groups(), strict=True)
@@ -157,7 +157,7 @@ def _find_rival(quote: Quote, own: Source, other: Source) -> Rival | None:
         if len(differing) != 1:
             continue
         near = (_text_near(own, start, end), _text_near(other, *match.span()))
-        is_same = _is_named(sentence) or _is_copy(*map(_shingles_without_numbers, near))
+        is_same = _is_named(sentence) or _is_copy(*map(_shingles, near))
         said, opposed = anchor_quote(sentence, own), anchor_quote(match[0], other)
         if is_same and said and opposed:
             [(one, two)] = differing
@@ -171,28 +171,18 @@ def _is_named(sentence: str) -> bool:
     return any(word[0].isupper() for word in behind) and not score_spans(sentence)
 
 
-def _have_same_numbers(one: Source, other: Source) -> bool:
-    """Whether the titles of two pages have the same numbers: 2018 and 2022 are two finals."""
-    return _NUMBER.findall(one.page.title) == _NUMBER.findall(other.page.title)
-
-
 def _same_but_for_numbers(sentence: str) -> re.Pattern[str]:
     """A pattern of a sentence with any numbers in the place of its own; case and signs aside."""
+    number = rf"(?<![\d.,])({_NUMBER.pattern})(?!\d)"
     parts = re.findall(rf"{_NUMBER.pattern}|[^\W\d_]+", sentence)
-    words = (
-        rf"(?<![\d.,])({_NUMBER.pattern})(?![\d])" if part[0].isdigit() else re.escape(part)
-        for part in parts
-    )
+    words = (number if part[0].isdigit() else re.escape(part) for part in parts)
     return re.compile(r"[^\w\n]{0,5}".join(words) + r"[.!?。！？]?", re.I)
 
 
 def _digits(number: str) -> str:
-    return re.sub(r"\D", "", number)
+    return number.replace(",", "").replace(".", "")
 
 
 def _text_near(source: Source, start: int, end: int) -> str:
-    return source.page.text[max(0, start - NEAR) : end + NEAR]
-
-
-def _shingles_without_numbers(text: str) -> set[int]:
-    return _shingles(_NUMBER.sub("0", text))
+    """The text around a place, with its numbers alike."""
+    return _NUMBER.sub("0", source.page.text[max(0, start - NEAR) : end + NEAR])

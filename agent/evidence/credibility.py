@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from agent.evidence import content_words
+from agent.evidence.quantities import find_years
 from agent.state import Frozen, Hit
 
 T = TypeVar("T")
@@ -31,9 +32,7 @@ RECENT = 0.1
 REFERENCE = 0.8  # the standing from which a host weighs more than unknown ones
 FREE = 0.3  # the standing of platforms and free hosts
 LONGEST_HOST = 253  # characters, by DNS
-_RELATIVE = re.compile(
-    r"\b(hours?|days?|weeks?|minutes?) ago\b|\byesterday\b|\btoday\b|[天时]前", re.I
-)
+_RELATIVE = re.compile(r"\b(?:(?:hour|day|week|minute)s? ago|yesterday|today)\b|[天时]前", re.I)
 
 
 class Credibility(Frozen):
@@ -53,22 +52,22 @@ class Kind(NamedTuple):
     reason: str
 
 
+Scored = Sequence[tuple[T, Credibility]]
 OWN = Kind(0.4, "a document of your own")
 GENERAL = Kind(0.4, "a general site")
 
 
 def rate_credibility(query: str, hit: Hit, year: int) -> Credibility:
     """The credibility of a hit for a query. Dates up to two years before `year` are recent."""
-    domain = host_kind(hit.url)
-    relevance = _relevance(query, f"{hit.title} {hit.snippet}")
-    recency = _recency(f"{hit.date or ''} {hit.snippet}", year)
-    score = 0.4 * domain.score + 0.5 * relevance + recency
+    kind = host_kind(hit.url)
+    asked, told = (set(content_words(text)) for text in (query, f"{hit.title} {hit.snippet}"))
+    share = len(asked & told) / len(asked) if asked else 0.0  # of the query's words
+    dated = f"{hit.date or ''} {hit.snippet}"
+    is_recent = any(year - 2 <= int(found) <= year for found in find_years(dated))
+    recency = RECENT if is_recent or _RELATIVE.search(dated) else 0.0
+    score, relevance = round(0.4 * kind.score + 0.5 * share + recency, 2), round(share, 2)
     return Credibility(
-        score=round(score, 2),
-        domain=domain.score,
-        relevance=round(relevance, 2),
-        recency=recency,
-        reason=domain.reason,
+        score=score, domain=kind.score, relevance=relevance, recency=recency, reason=kind.reason
     )
 
 
@@ -86,9 +85,7 @@ class Blocking(NamedTuple):
         return THRESHOLDS[self.by] if self.at is None else self.at
 
 
-def find_blocked(
-    scored: Sequence[tuple[T, Credibility]], blocking: Blocking
-) -> tuple[dict[T, float], str]:
+def find_blocked(scored: Scored[T], blocking: Blocking) -> tuple[dict[T, float], str]:
     """What is blocked, each with the score that decides, in the given order.
 
     Where the whole score would block all, the `SPARED` best pass. Then a note says so; else "".
@@ -190,21 +187,5 @@ def _load_table() -> _Table:
         [(re.compile(row[key], re.X), kind) for kind, row in rows if key in row]
         for key in ("look", "path")
     )
-    return _Table(
-        {host: kind for kind, row in rows for host in row.get("hosts", "").split()}, looks, paths
-    )
-
-
-# --- the other parts ---------------------------------------------------------------------------
-
-
-def _relevance(query: str, text: str) -> float:
-    """Share of the query's content words (bigrams for CJK) that title and snippet hold."""
-    asked = set(content_words(query))
-    return len(asked & set(content_words(text))) / len(asked) if asked else 0.0
-
-
-def _recency(text: str, year: int) -> float:
-    years = [int(found) for found in re.findall(r"\b(?:19|20)\d\d\b", text)]
-    recent = any(year - 2 <= found <= year for found in years) or _RELATIVE.search(text)
-    return RECENT if recent else 0.0
+    hosts = {host: kind for kind, row in rows for host in row.get("hosts", "").split()}
+    return _Table(hosts, looks, paths)

@@ -56,7 +56,9 @@ def find_instruction(*texts: str) -> Instruction | None:
         plain = _fold_lines(text[:MOST])
         for kind, needs, form in load_patterns():
             if any(word in plain for word in needs) and (found := form.search(plain)):
-                return Instruction(kind, _excerpt_around(plain, *found.span()))
+                start, end = found.start(), min(found.start() + SHOWN, found.end() + 40)
+                words = _CONTROL.sub(" ", plain[start:end]).strip()
+                return Instruction(kind, words + "…" * (start + SHOWN < len(plain)))
     return None
 
 
@@ -66,14 +68,7 @@ def _fold_lines(text: str) -> str:
     if text.isascii():
         return text
     apart = normalize("NFKD", text)
-    marks = [char for char in set(apart) if unicodedata.combining(char)]
-    return re.sub(f"[{re.escape(''.join(marks))}]+", "", apart) if marks else apart
-
-
-def _excerpt_around(text: str, start: int, end: int) -> str:
-    """The matched words and some after them, shortened, without control characters."""
-    words = _CONTROL.sub(" ", text[start : min(start + SHOWN, end + 40)]).strip()
-    return words if start + SHOWN >= len(text) else f"{words}…"
+    return apart.translate(dict.fromkeys(ord(c) for c in set(apart) if unicodedata.combining(c)))
 
 
 def instruction_warning(page: Page, hit: Hit) -> str | None:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import islice
 from typing import NamedTuple
 
 #: The languages with tables. Of two that explain a text alike, the first is taken.
@@ -52,14 +53,17 @@ class Language(NamedTuple):
 @cache
 def load_language(tag: str) -> Language:
     """The tables of one of `LANGUAGES`."""
-    table = tomllib.loads(
-        files("agent.evidence.languages").joinpath(f"{tag}.toml").read_text("utf-8")
-    )
+    file = files("agent.evidence.languages").joinpath(f"{tag}.toml")
+    table = tomllib.loads(file.read_text("utf-8"))
     spaced = "script" not in table or tag == "ar"
     stop = table["stop"].split()
     asks, holds = (
         [(kind, _pattern(words, spaced)) for kind, words in _entries(table.get(name, ""), ":")]
         for name in ("asks", "holds")
+    )
+    units, drop = (
+        [(_pattern(words, spaced), rest) for words, rest in _entries(table.get(name, ""), "=")]
+        for name in ("units", "drop")
     )
     return Language(
         tag,
@@ -68,14 +72,8 @@ def load_language(tag: str) -> Language:
         tuple(tuple(names.split()) for names in table["months"].split("|") if names.strip()),
         tuple(asks),
         dict(holds),
-        tuple(
-            (_pattern(words, spaced), tuple(dims.split()))
-            for words, dims in _entries(table.get("units", ""), "=")
-        ),
-        tuple(
-            (_pattern(words, spaced), f" {rest} ")
-            for words, rest in _entries(table.get("drop", ""), "=")
-        ),
+        tuple((words, tuple(dimensions.split())) for words, dimensions in units),
+        tuple((words, f" {rest} ") for words, rest in drop),
         re.compile(f"[{table['breaks']}]+") if "breaks" in table else None,
         tuple(table.get("articles", "").split()),
         table["stemmer"],
@@ -85,10 +83,8 @@ def load_language(tag: str) -> Language:
 
 def _entries(lines: str, sign: str) -> list[tuple[str, str]]:
     """Lines of a left and a right side, which the sign divides."""
-    sides = (
-        line.rpartition(sign) if sign == "=" else line.partition(sign)
-        for line in lines.strip().splitlines()
-    )
+    part = str.rpartition if sign == "=" else str.partition
+    sides = (part(line, sign) for line in lines.strip().splitlines())
     return [(left.strip(), right.strip()) for left, _, right in sides]
 
 
@@ -121,14 +117,14 @@ def language_of(text: str) -> Language:
     English where nothing tells.
     """
     text = text[:READ]
-    if text.isascii() and _asks_in_english(text):
+    # a verb may be a word of another language (`was`)
+    asks = (pattern for kind, pattern in load_language("en").asks if kind != "yesno")
+    if text.isascii() and any(pattern.search(text) for pattern in asks):
         return load_language("en")  # without the tables of the others, which take 7 ms to read
-    scripts = Counter(found.lastgroup for found in _SCRIPT.finditer(text))
-    letters = len(_LATIN.findall(text))
-    if scripts and 2 * sum(scripts.values()) >= letters:
-        told = "ja" if scripts["ja"] else scripts.most_common(1)[0][0]
-        return load_language(told or "en")
+    scripts = Counter(found.lastgroup or "en" for found in _SCRIPT.finditer(text))
     words = [word.casefold() for word in _LATIN.findall(text)]
+    if scripts and 2 * scripts.total() >= len(words):
+        return load_language("ja" if scripts["ja"] else scripts.most_common(1)[0][0])
     latin = [load_language(tag) for tag in LANGUAGES if tag not in dict(_SCRIPTS)]
     return max(latin, key=lambda one: _fit(one, text, words))
 
@@ -137,12 +133,6 @@ def is_question(text: str) -> bool:
     """Whether a text asks something: by its question mark, or in the words of its language."""
     asks = (pattern for _, pattern in language_of(text).asks)
     return text.rstrip().endswith(QUESTION_MARKS) or any(pattern.search(text) for pattern in asks)
-
-
-def _asks_in_english(text: str) -> bool:
-    """Whether a question word is English; a verb may be a word of another language (`was`)."""
-    asks = (pattern for kind, pattern in load_language("en").asks if kind != "yesno")
-    return any(pattern.search(text) for pattern in asks)
 
 
 def script_language(text: str) -> str:
@@ -160,11 +150,8 @@ def _fit(language: Language, text: str, words: Sequence[str]) -> int:
 @lru_cache(maxsize=1024)
 def main_script(text: str) -> str:
     """The script of most letters of a text; Chinese and Japanese are one."""
-    letters = (char for char in text if char.isalpha())
-    names = (
-        unicodedata.name(char, "").split(" ")[0]
-        for _, char in zip(range(500), letters, strict=False)
-    )
+    letters = islice(filter(str.isalpha, text), 500)
+    names = (unicodedata.name(char, "").partition(" ")[0] for char in letters)
     common = Counter("CJK" if name in _CJK_SCRIPTS else name for name in names).most_common(1)
     return common[0][0] if common else ""
 

@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 from urllib.parse import quote as percent
 
-from agent.evidence import CJK, Span, is_heading
+from agent.evidence import CJK_CHARACTER, Span, is_heading
 from agent.evidence.words import normalize
 
 #: The least number of words to name, if the quote has so many. Fewer are often found in a menu
@@ -33,7 +33,6 @@ AHEAD = 800  # characters before a quote from which it is still in view, in a ta
 _BREAK = re.compile(r"\n+| \| |; |(?<=[:)\]])[ ]|(?<=[.!?…][\"”’»')\]])[ ]|(?<=\w\w[.!?…])[ ]")
 #: Chinese, Japanese and Korean have no blanks: a browser knows the borders of their clauses.
 _TOKEN = re.compile(r"[^\s。，、；：！？]+[。，、；：！？」』）”’]*")
-_CJK = re.compile(f"[{CJK}]")
 _MARK = re.compile("[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670\u0640\u0591-\u05c7]")
 _WORDS = re.compile(r"\w+")
 
@@ -54,10 +53,8 @@ def quote_link(url: str, text: str, start: int = 0, end: int | None = None) -> s
     """
     if url.startswith("corpus:"):
         return url
-    base, given = (
-        url.split(":~:")[0],
-        choose_fragment(text, start, len(text) if end is None else end),
-    )
+    base = url.partition(":~:")[0]
+    given = choose_fragment(text, start, len(text) if end is None else end)
     if given is None:
         return base
     directives = [given]
@@ -69,9 +66,8 @@ def quote_link(url: str, text: str, start: int = 0, end: int | None = None) -> s
 
 def _write_directive(text: str, given: TextFragment) -> Iterator[str]:
     def encode(span: Span) -> str:
-        return percent(" ".join(text[slice(*span)].split()), "", errors="replace").replace(
-            "-", "%2D"
-        )
+        words = " ".join(text[slice(*span)].split())
+        return percent(words, "", errors="replace").replace("-", "%2D")
 
     if given.prefix:
         yield f"{encode(given.prefix)}-"
@@ -108,7 +104,7 @@ def _growing_prefixes(run: Sequence[Span], text: str) -> Iterator[Span]:
     """The first words of a run: `FIRST` of them, then one more each time."""
     size = 0
     for n, (start, end) in enumerate(run[:MOST], 1):
-        size += 1 + len(_CJK.findall(text, start, end)) // 2
+        size += 1 + len(CJK_CHARACTER.findall(text, start, end)) // 2
         if size >= FIRST or n == len(run):
             yield run[0][0], end
 
@@ -120,10 +116,8 @@ def _last_words(text: str, first: Span, run: Sequence[Span]) -> Span | None:
     for count in range(min(LAST, len(beyond)), min(len(beyond), MOST) + 1):
         if count:
             chosen = beyond[-count][0], beyond[-1][1]
-            if (
-                browser_words(text[first[1] : chosen[1]]).count(browser_words(text[slice(*chosen)]))
-                == 1
-            ):
+            words = browser_words(text[slice(*chosen)])
+            if browser_words(text[first[1] : chosen[1]]).count(words) == 1:
                 break
     return chosen
 
@@ -139,39 +133,31 @@ def _fragment_with_neighbours(text: str, runs: Sequence[Sequence[Span]]) -> Text
         if right and _occurs_once(page, text, words, right):
             return TextFragment(words, None, None, right)
     start = runs[0][0][0]
-    before = [
-        _unique_prefix(page, text, run)
-        for run in list(_block_runs(text, max(0, start - AHEAD), start))[-MOST_RUNS:]
-    ]
-    found = [words for words in before if words]
+    before = list(_block_runs(text, max(0, start - AHEAD), start))[-MOST_RUNS:]
+    found = list(filter(None, (_unique_prefix(page, text, run) for run in before)))
     last = runs[-1][-MOST:]
-    return (
-        TextFragment(found[-1], (last[0][0], last[-1][1]))
-        if found
-        else TextFragment(tries[0].start)
-    )
+    return TextFragment(found[-1], _hull(last)) if found else TextFragment(tries[0].start)
 
 
 def _unique_prefix(page: str, text: str, run: Sequence[Span]) -> Span | None:
     """The first words of a run that occur once on the page; None if no such words exist."""
     for words in _growing_prefixes(run, text):
-        if len(browser_words(text[slice(*words)])) >= LETTERS + 2 and _occurs_once(
-            page, text, words
-        ):
+        is_long = len(browser_words(text[slice(*words)])) >= LETTERS + 2
+        if is_long and _occurs_once(page, text, words):
             return words
     return None
 
 
 def _neighbours_of(text: str, run: Sequence[Span]) -> TextFragment:
-    start, end = run[0][0], run[:MOST][-1][1]
-    left = list(_block_runs(text, max(0, start - NEAR), start))
-    right = list(_block_runs(text, end, end + NEAR))
-    return TextFragment(
-        (start, end),
-        None,
-        (left[-1][-FIRST:][0][0], left[-1][-1][1]) if left else None,
-        (right[0][0][0], right[0][:FIRST][-1][1]) if right else None,
-    )
+    start, end = _hull(run[:MOST])
+    before = [_hull(one[-FIRST:]) for one in _block_runs(text, max(0, start - NEAR), start)]
+    after = (_hull(one[:FIRST]) for one in _block_runs(text, end, end + NEAR))
+    return TextFragment((start, end), None, before[-1] if before else None, next(after, None))
+
+
+def _hull(words: Sequence[Span]) -> Span:
+    """From the first of some words to the last."""
+    return words[0][0], words[-1][1]
 
 
 def _occurs_once(page: str, text: str, *spans: Span) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from agent.evidence.markers import strip_markers
 from agent.evidence.sentences import split_sentences
 
 
@@ -22,24 +23,19 @@ _BULLET = re.compile(r"[^\S\n]*[-*+•‣–]\s+")
 _NUMBERED = re.compile(r"[^\S\n]*(\d{1,2})[.)]\s+")
 _SEPARATOR = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?$")
 _STOP = re.compile(r"[.!?。！？][\"'”’»“‘«)\]」』）]*$")
-_MARKERS = re.compile(r"\s*(?:\[\d{1,9}\])+")
 
 
 def read_pieces(text: str) -> list[Piece]:
     """The sentences, items and rows of a text in Markdown, in order; without its headings.
 
-    A list of one item without an intro is a sentence.
+    A list of one item without an intro is a sentence. Rows have their head as an intro.
     """
     pieces = list(_Reader(text))
+    forms = ["", *(piece.form for piece in pieces), ""]
     return [
-        piece._replace(form="sentence") if _is_alone(piece, pieces, i) else piece
-        for i, piece in enumerate(pieces)
+        piece._replace(form="sentence") if not piece.intro and "item" not in around else piece
+        for piece, around in zip(pieces, zip(forms, forms[2:], strict=False), strict=False)
     ]
-
-
-def _is_alone(piece: Piece, pieces: list[Piece], at: int) -> bool:
-    near = (*pieces[max(0, at - 1) : at], *pieces[at + 1 : at + 2])
-    return piece.form == "item" and not piece.intro and all(p.form != "item" for p in near)
 
 
 class _Reader:
@@ -81,7 +77,7 @@ class _Reader:
     def _take_intro(self) -> str:
         """The last sentence before a list, if it leads to it: it ends with a colon or no stop."""
         last = self._sentences[-1] if self._sentences else ""
-        bare = _MARKERS.sub("", last)
+        bare = strip_markers(last)
         if not bare or _STOP.search(bare) or (bare != last and bare[-1] not in ":："):
             return ""
         return self._sentences.pop()
@@ -116,8 +112,7 @@ class _Reader:
         for line in self._lines[at + 2 : at + count]:
             cells = split_cells(line)
             markers = "".join(cells[len(head) :]) if len(cells) > len(head) else ""
-            kept = cells[: len(head)] + [""] * (len(head) - len(cells))
-            row = join_cells(kept)
+            row = join_cells(cells[: len(head)] + [""] * (len(head) - len(cells)))
             yield Piece(add_to_last_cell(row, markers) if markers else row, "row", shown)
 
 

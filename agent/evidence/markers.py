@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 MOST_RANGED = 20  # sources that `[1-9]` may name
 MARKER = re.compile(r"\[(\d{1,9})\]")
@@ -12,7 +13,7 @@ _ANY_MARKER = re.compile(
     r"(\d{1,4}(?:\s*(?:[,;，、–-]|and|und|和)\s*\d{1,4}){0,20})\s*[\]】］〕]",
     re.I,
 )
-_RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
+_NUMBERS = re.compile(r"(\d+)(?:\s*[–-]\s*(\d+))?")
 
 
 def cited_numbers(text: str) -> set[int]:
@@ -34,7 +35,11 @@ def normalize_markers(text: str) -> str:
 
 
 def _split_marker(marker: re.Match[str]) -> str:
-    ends = [(int(first), int(last)) for first, last in _RANGE.findall(marker[1])]
+    ends = [(int(first), int(last or first)) for first, last in _NUMBERS.findall(marker[1])]
     between = [n for a, b in ends if a < b < a + MOST_RANGED for n in range(a + 1, b)]
-    named = [int(n) for n in re.findall(r"\d+", marker[1])]
-    return "".join(f"[{n}]" for n in sorted({*named, *between}))
+    return join_markers(sorted({*(n for pair in ends for n in pair), *between}))
+
+
+def join_markers(numbers: Iterable[object]) -> str:
+    """The markers of some sources: `[1][2]`."""
+    return "".join(f"[{n}]" for n in numbers)

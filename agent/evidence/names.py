@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import dropwhile
 
 from agent.evidence.language import load_language
 from agent.evidence.quantities import is_year
@@ -14,6 +15,7 @@ UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĴĶĹĻ
 _PARTICLE = r"(?:de|del|della|van|von|der|den|di|da|dos|la|le|bin|ibn|al|el|of|the|y|&)"
 NAME_WORD = rf"[{UPPER}](?:[\w'’&-]|\.(?=\w|\s[{UPPER}]))*"
 NAME = re.compile(rf"\b{NAME_WORD}(?:\s(?:{_PARTICLE}\s){{0,2}}{NAME_WORD})*")
+_OPENING = re.compile(r"([\w'’.&-]+)\s*")
 _CAPITALISED = re.compile(r"\b(?=[^\W\d_a-zà-ÿ])[^\W\d_]{3,}")
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 
@@ -21,8 +23,7 @@ _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
 @cache
 def _calendar() -> frozenset[str]:
     """The names of months and weekdays, which begin with a capital letter and name nobody."""
-    full = (names[0] for names in load_language("en").months)
-    return frozenset((*full, *_WEEKDAYS.split()))
+    return frozenset((*(names[0] for names in load_language("en").months), *_WEEKDAYS.split()))
 
 
 @cache
@@ -38,9 +39,8 @@ def _openers(of: str, *languages: str) -> frozenset[str]:
 def find_names(text: str, language: str = "en") -> list[str]:
     """The names of a sentence: runs of capitalised words, but no word that only begins it."""
     text = text[:LONGEST_SENTENCE]
-    return [text[a:b] for a, b in name_spans(text, language)] + [
-        m[1] or m[2] for m in _CHINESE_NAME.finditer(text)
-    ]
+    chinese = (match[1] or match[2] for match in _CHINESE_NAME.finditer(text))
+    return [*(text[a:b] for a, b in name_spans(text, language)), *chinese]
 
 
 def name_spans(text: str, language: str = "en") -> list[tuple[int, int]]:
@@ -50,18 +50,19 @@ def name_spans(text: str, language: str = "en") -> list[tuple[int, int]]:
     spans = []
     for match in NAME.finditer(text[:LONGEST_SENTENCE]):
         start, end = match.span()
-        while start < end:  # "The Beatles" is kept as "Beatles": the article is not the name
-            word = re.match(r"[\w'’.&-]+", text[start:end])
-            if not word or word[0].lower() not in openers:
-                break
-            start += word.end()
-            start += len(text[start:end]) - len(text[start:end].lstrip())
-        name = text[start:end].rstrip(".'’-&")
-        name = re.sub(r"['’]s$", "", name)
+        # "The Beatles" is kept as "Beatles": the article is not the name
+        while (word := _OPENING.match(text, start, end)) and word[1].lower() in openers:
+            start = word.end()
+        name = _without_s(text[start:end].rstrip(".'’-&"))
         told = name.lower() in _calendar() or name.lower() in openers
         if len(name) > 1 and not told and name.count(" ") >= least:
             spans.append((start, start + len(name)))
     return spans
+
+
+def _without_s(name: str) -> str:
+    """A name without the `'s` of the genitive."""
+    return name[:-2] if name.endswith(("'s", "’s")) else name
 
 
 #: After a word that introduces one, or before its Latin spelling in brackets.
@@ -92,11 +93,10 @@ def find_question_names(text: str, stop: frozenset[str] = frozenset()) -> list[s
     """
     text = text[:LONGEST_SENTENCE]
     found = [match.strip() for match in _QUOTED.findall(text)]
+    openers = _openers("questions") | stop
     for match in _NAMED.finditer(text):
         pieces = match[0].rstrip(".'’").split()
-        while pieces and pieces[0].lower() in _openers("questions") | stop:
-            pieces.pop(0)
-        name = " ".join(pieces)
+        name = " ".join(dropwhile(lambda piece: piece.lower() in openers, pieces))
         if len(name) > 1 and not is_year(name):
-            found.append(re.sub(r"['’]s?$", "", name))
+            found.append(_without_s(name))
     return list(dict.fromkeys(found))

@@ -6,12 +6,15 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
 
 from agent.evidence.ranking import rank_texts, ranked_length, ranked_spans
 from agent.evidence.sentences import PASSAGE, Span, split_passages, split_sentences
-from agent.evidence.words import CJK, fold, fold_with_offsets
+from agent.evidence.words import UNSPACED, fold, fold_with_offsets
 from agent.state import Quote, Source
 
+_Place = tuple[Source, Span]
+_Match = Literal["exact", "normalized"]
 MOST_COMPARED = 20_000_000  # characters of a text beside a piece that is looked for in it
 
 
@@ -46,28 +49,23 @@ def find_verbatim(quote: str, source: Source) -> Quote | None:
 
 def nearest_passage(quote: str, source: Source) -> str:
     """The passage of a source that is most similar to words that it does not hold, or ""."""
-    spans = ranked_pieces([source], quote, lambda text: split_passages(text, PASSAGE // 2))
-    texts = [source.page.text[a:b] for _, (a, b) in spans]
-    scores = rank_texts(texts, quote)
-    best = max(range(len(texts)), key=scores.__getitem__, default=-1)
-    return texts[best] if best >= 0 and scores[best] else ""
+    pieces = ranked_pieces([source], quote, lambda text: split_passages(text, PASSAGE // 2))
+    best = _best_spans(quote, list(pieces), 1)
+    return source.page.text[slice(*best[0][1])] if best else ""
 
 
 def closest_sentences(claim: str, sources: Sequence[Source], most: int = 10) -> list[Quote]:
     """The sentences of sources that rank highest for a claim, best first."""
     near = _best_spans(claim, list(ranked_pieces(sources, claim, split_passages)), most)
-    found = _best_spans(
-        claim,
-        [(s, (a + x, a + y)) for s, (a, b) in near for x, y in split_sentences(s.page.text[a:b])],
-        most,
-    )
-    quotes = (_make_quote(source, start, end, "exact") for source, (start, end) in found)
+    cut = ((s, a, split_sentences(s.page.text[a:b])) for s, (a, b) in near)
+    inner = [(s, (at + a, at + b)) for s, at, spans in cut for a, b in spans]
+    quotes = (_make_quote(s, *span, "exact") for s, span in _best_spans(claim, inner, most))
     return [quote for quote in quotes if quote]
 
 
 def ranked_pieces(
     sources: Sequence[Source], query: str, split: Callable[[str], Iterable[Span]]
-) -> Iterator[tuple[Source, Span]]:
+) -> Iterator[_Place]:
     """The pieces into which `split` cuts what is ranked of sources for a query, in order."""
     length = ranked_length(sources)
     for source in sources:
@@ -76,9 +74,7 @@ def ranked_pieces(
             yield from ((source, (a + start, b + start)) for a, b in split(text[start:end]))
 
 
-def _best_spans(
-    claim: str, places: list[tuple[Source, Span]], most: int
-) -> list[tuple[Source, Span]]:
+def _best_spans(claim: str, places: list[_Place], most: int) -> list[_Place]:
     """The spans that rank highest for a claim, best first; none that shares no word with it."""
     scores = rank_texts([source.page.text[a:b] for source, (a, b) in places], claim)
     order = sorted(range(len(places)), key=lambda i: -scores[i])
@@ -87,14 +83,17 @@ def _best_spans(
 
 def sentence_span(text: str, at: int) -> Span:
     """Where the sentence stands that holds an offset; empty between two sentences."""
-    return next((span for span in split_sentences(text) if span[0] <= at < span[1]), (at, at))
+    return next(iter(touched_sentences(text, at, at + 1)), (at, at))
+
+
+def touched_sentences(text: str, start: int, end: int) -> list[Span]:
+    """Where the sentences stand that a part of a text is of, or touches."""
+    return [span for span in split_sentences(text) if span[0] < end and start < span[1]]
 
 
 def quoted_sentences(quote: Quote, source: Source) -> list[Quote]:
     """The whole sentences of a page that a quote is of, or touches, each as a quote."""
-    spans = [
-        s for s in split_sentences(source.page.text) if s[0] < quote.end and quote.start < s[1]
-    ]
+    spans = touched_sentences(source.page.text, quote.start, quote.end)
     return list(filter(None, (_make_quote(source, *span, "exact") for span in spans)))
 
 
@@ -110,13 +109,11 @@ def with_sentence_before(quote: Quote, source: Source, longest: int) -> Quote:
     return _make_quote(source, start, quote.end, "exact") or quote
 
 
-def _make_quote(source: Source, start: int, end: int, match: str) -> Quote | None:
+def _make_quote(source: Source, start: int, end: int, match: _Match) -> Quote | None:
     text = source.page.text[start:end]
     if not any(char.isalnum() for char in text):
         return None
-    return Quote.model_validate(
-        {"source": source.n, "text": text, "start": start, "end": end, "match": match}
-    )
+    return Quote(source=source.n, text=text, start=start, end=end, match=match)
 
 
 def _find_at_words(text: str, piece: str) -> int | None:
@@ -134,14 +131,12 @@ def _find_at_words(text: str, piece: str) -> int | None:
     return None
 
 
-#: Chinese, Japanese and Korean; Thai, Lao, Burmese and Khmer.
-_UNSPACED = re.compile(f"[{CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def _is_word_border(text: str, at: int) -> bool:
     if not 0 < at < len(text):
         return True
     left, right = text[at - 1], text[at]
-    if _UNSPACED.match(left) or _UNSPACED.match(right):
-        return True
-    return not (left.isalnum() and right.isalnum())
+    is_spaced = not (_UNSPACED.match(left) or _UNSPACED.match(right))
+    return not (is_spaced and left.isalnum() and right.isalnum())

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from agent.evidence.quantities import find_years, is_score
@@ -54,19 +55,13 @@ def select_passages(
     return _excerpts(sources, fitting.chosen, fitting.same)
 
 
-def _order_by_rank(
-    pieces: Sequence[tuple[Source, _PassageSpan]], scores: Sequence[float]
-) -> list[int]:
+def _order_by_rank(pieces: Sequence[_Piece], scores: Sequence[float]) -> list[int]:
     """The indices of passages: the best of each source, then all others, each by their scores."""
+    order = sorted(range(len(pieces)), key=lambda i: (-scores[i], pieces[i][0].n, pieces[i][1]))
     best: dict[int, float] = {}
-    for (source, _), score in zip(pieces, scores, strict=True):
-        best[source.n] = max(score, best.get(source.n, 0.0))
-
-    def rank(i: int) -> tuple[bool, float, int, _PassageSpan]:
-        source, piece = pieces[i]
-        return scores[i] < best[source.n], -scores[i], source.n, piece
-
-    return sorted(range(len(pieces)), key=rank)
+    for i in order:
+        best.setdefault(pieces[i][0].n, scores[i])
+    return sorted(order, key=lambda i: scores[i] < best[pieces[i][0].n])
 
 
 class _Fitting:
@@ -89,26 +84,19 @@ class _Fitting:
         cost += 0 if is_shown else HEADER
         if is_shown and cost > self._left:
             return
-        own = _folded_sentences(text[piece.start : piece.end])
-        if piece.end - piece.start >= COPIED and self._is_copied(own, source.n):
-            self._note_same(source.n, self._shown_by[own[0]])
+        shown = text[piece.start : piece.end]
+        own = [fold(shown[a:b]) for a, b in split_sentences(shown)]
+        is_copy = all(self._shown_by.get(one, source.n) != source.n for one in own)
+        if is_copy and len(shown) >= COPIED:
+            if source.n not in self._shown | self.same.keys() and self._left >= HEADER:
+                self._left -= HEADER
+                self.same[source.n] = self._shown_by[own[0]]
         elif cost <= self._left:
-            self._take(source, piece, cost, own)
-
-    def _is_copied(self, sentences: Sequence[str], source: int) -> bool:
-        return all(self._shown_by.get(sentence, source) != source for sentence in sentences)
-
-    def _note_same(self, source: int, other: int) -> None:
-        if source not in self._shown | self.same.keys() and self._left >= HEADER:
-            self._left -= HEADER
-            self.same[source] = other
-
-    def _take(self, source: Source, piece: _PassageSpan, cost: int, own: Sequence[str]) -> None:
-        self._left -= cost
-        self.chosen.append((source, piece))
-        self._shown.add(source.n)
-        for sentence in own:
-            self._shown_by.setdefault(sentence, source.n)
+            self._left -= cost
+            self.chosen.append((source, piece))
+            self._shown.add(source.n)
+            for sentence in own:
+                self._shown_by.setdefault(sentence, source.n)
 
 
 def _ranked_passages(text: str, query: str, length: int) -> Iterator[_PassageSpan]:
@@ -119,16 +107,15 @@ def _ranked_passages(text: str, query: str, length: int) -> Iterator[_PassageSpa
             yield _PassageSpan(a + start, b + start, heading)
 
 
-def _folded_sentences(text: str) -> list[str]:
-    return [fold(text[start:end]) for start, end in split_sentences(text)]
-
-
 class _PassageSpan(NamedTuple):
     """A passage, and where the heading of its section stands (empty where there is none)."""
 
     start: int
     end: int
     heading: Span = (0, 0)
+
+
+_Piece = tuple[Source, _PassageSpan]
 
 
 def _shown_spans(piece: _PassageSpan) -> list[Span]:
@@ -162,9 +149,7 @@ _APPENDIX = re.compile(
 )
 
 
-def _score_for_each(
-    pieces: Sequence[tuple[Source, _PassageSpan]], queries: Sequence[str]
-) -> list[float]:
+def _score_for_each(pieces: Sequence[_Piece], queries: Sequence[str]) -> list[float]:
     """The score of each passage for the query that it fits best, and a share of the mean of all.
 
     Each query's scores are shares of its best one, so that a short query counts as much as a long
@@ -176,11 +161,10 @@ def _score_for_each(
         for n, own in enumerate(of_queries)
         if own
     ]
-    together = zip(*shares, strict=True)
-    return [max(own) + ALL_QUERIES * sum(own) / len(own) for own in together]
+    return [max(own) + ALL_QUERIES * sum(own) / len(own) for own in zip(*shares, strict=True)]
 
 
-def _score_passages(pieces: Sequence[tuple[Source, _PassageSpan]], query: str) -> list[float]:
+def _score_passages(pieces: Sequence[_Piece], query: str) -> list[float]:
     """The score of each passage: by its words, its heading and title, and its place on the page."""
     shown = [" ".join(s.page.text[a:b] for a, b in _shown_spans(piece)) for s, piece in pieces]
     names = [f"{s.page.title} {text}" for (s, _), text in zip(pieces, shown, strict=True)]
@@ -224,16 +208,14 @@ def _opening_of(text: str, spans: Sequence[Span], at: int) -> str:
 
     A short line between two rows of one table (`Penalties` in a match report) is no heading.
     """
-    before, line, after = (
-        text[slice(*spans[i])] if 0 <= i < len(spans) else "" for i in (at - 1, at, at + 1)
-    )
+    lines = [text[slice(*spans[i])] if 0 <= i < len(spans) else "" for i in range(at - 2, at + 2)]
+    above, before, line, after = lines
     if is_row(line):
         prose = not is_row(before) and not is_heading(before)
         return "table" if before and prose else ""
     alone = text[spans[at][1] : spans[at][1] + 1] == "\n"
     if not (alone and is_heading(line)) or (after and is_heading(after)):
         return ""
-    above = text[slice(*spans[at - 2])] if at > 1 else ""
     within = any(map(is_score, after.split(" | ")[1:-1])) and (is_row(before) or is_row(above))
     return "" if within else "section"
 
@@ -249,22 +231,18 @@ def is_row(line: str) -> bool:
 
 def is_heading(line: str) -> bool:
     """Whether a line by itself looks like a heading: marked as one, or short and no sentence."""
-    if "\n" in line:
-        return False
-    if _MARKED.match(line):
-        return True
     short = 0 < len(line) < 60 and line[-1].isalnum() and ":" not in line
-    return short and not is_row(line) and not _ITEM.match(line)
+    is_alone = short and not is_row(line) and not _ITEM.match(line)
+    return "\n" not in line and bool(is_alone or _MARKED.match(line))
 
 
 def _excerpts(
-    sources: Sequence[Source], pieces: list[tuple[Source, _PassageSpan]], same: dict[int, int]
+    sources: Sequence[Source], pieces: Sequence[_Piece], same: dict[int, int]
 ) -> tuple[Excerpt, ...]:
     excerpts = []
     for source in sources:
-        spans = sorted(
-            {span for s, piece in pieces if s.n == source.n for span in _shown_spans(piece)}
-        )
+        own = (_shown_spans(piece) for one, piece in pieces if one.n == source.n)
+        spans = sorted(set(chain(*own)))
         if spans or source.n in same:
             # neighbours are one, so that a quote may run across their border
             texts = [source.page.text[a:b] for a, b in join_spans(spans, gap=2)]
@@ -278,12 +256,12 @@ def render_sources(excerpts: Iterable[Excerpt]) -> str:
 
 
 def _render_block(excerpt: Excerpt) -> str:
-    same = excerpt.same and str(excerpt.same)
-    told = {"site": _name_site(excerpt.url), "date": excerpt.date, "same_text_as": same}
-    shown = {"title": excerpt.title, **{name: value for name, value in told.items() if value}}
-    attributes = "".join(f' {name}="{_escape_attribute(value)}"' for name, value in shown.items())
+    told = {"title": excerpt.title, "site": _name_site(excerpt.url), "date": excerpt.date}
+    told["same_text_as"] = str(excerpt.same or "")
+    lines = {name: html.escape(" ".join(value.split())[:300]) for name, value in told.items()}
+    shown = "".join(f' {name}="{x}"' for name, x in lines.items() if x or name == "title")
     text = html.escape(" […] ".join(excerpt.passages), quote=False)
-    return f'<source id="{excerpt.source}"{attributes}>{text}</source>'
+    return f'<source id="{excerpt.source}"{shown}>{text}</source>'
 
 
 def _name_site(url: str) -> str:
@@ -292,11 +270,6 @@ def _name_site(url: str) -> str:
     "" for one of many rows of a file.
     """
     path, row, _ = url.partition("?")
-    parts = path.split("/")
     if url.startswith(("http://", "https://")):
-        return re.sub(r":\d+$", "", parts[2])
-    return "" if row else parts[-1]
-
-
-def _escape_attribute(text: str) -> str:
-    return html.escape(" ".join(text.split())[:300], quote=True)
+        return path.split("/")[2].partition(":")[0]
+    return "" if row else path.rpartition("/")[2]

@@ -73,9 +73,8 @@ def _goes_on(text: str, start: int, border: re.Match[str]) -> bool:
         return True
     if _LETTERED[0].search(before) and _LETTERED[1].match(text, border.end()):
         return True
-    if (ordinal := _ORDINAL.search(before)) and (
-        ordinal[1] or _german_month_pattern().match(text, border.end())
-    ):
+    ordinal = _ORDINAL.search(before)
+    if ordinal and (ordinal[1] or _german_month_pattern().match(text, border.end())):
         return True
     return bool(_ABBREVIATION.search(before)) or after.islower() or after in tuple("|,;:–—/")
 

@@ -17,9 +17,12 @@ from agent.evidence.language import load_language, script_language
 #: Characters of Chinese, Japanese and Korean, for a class of a regular expression. They are
 #: written without spaces between words.
 CJK = "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_CJK = re.compile(f"[{CJK}]")
+CJK_CHARACTER = re.compile(f"[{CJK}]")
+#: The same, with the other scripts that have no blanks: Thai, Lao, Burmese and Khmer.
+UNSPACED = f"{CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 FIRST_HAN = "\u3400"  # of the characters that are words; those of Kana, before it, are sounds
 _WORD = re.compile(rf"[{CJK}]+|[^\W{CJK}]+")
+PLAIN_WORD = re.compile(r"[^\W_]+")
 #: Marks that follow one letter, and punctuation in a row: sorting long runs of marks takes time
 #: that grows by their square. Thirty are left, as in Unicode's stream-safe format (UAX 15).
 _LONG_RUN = re.compile(r"([^\w\s]{30})[^\w\s]+")
@@ -61,8 +64,7 @@ def content_words(text: str, language: str = "en") -> list[str]:
     A run of Chinese, Japanese or Korean gives its bigrams: these have no spaces between words. Read
     as Chinese or Japanese, it is cut at what stands between words, and gives each character too.
     """
-    read = _keep_words if len(text) <= LONGEST_KEPT else _read_words
-    return list(read(text, language))
+    return list((_keep_words if len(text) <= LONGEST_KEPT else _read_words)(text, language))
 
 
 def _read_words(text: str, language: str) -> tuple[str, ...]:
@@ -70,7 +72,7 @@ def _read_words(text: str, language: str) -> tuple[str, ...]:
     stop, breaks = stop_words(language), load_language(language).breaks
     for match in _WORD.finditer(normalize("NFKC", text).casefold().translate(_ALIKE)):
         word = match[0]
-        if _CJK.match(word):
+        if CJK_CHARACTER.match(word):
             found += _cut_run(word, breaks)
         elif word not in stop:
             found.append(stem(word, language))
@@ -81,8 +83,7 @@ def _cut_run(run: str, breaks: re.Pattern[str] | None) -> list[str]:
     """The bigrams of a run of characters, or of its pieces between breaks, with the characters."""
     pieces = [piece for piece in breaks.split(run) if piece] if breaks else []
     pairs = [p[i : i + 2] for p in pieces or [run] for i in range(len(p) - 1)]
-    single = [char for piece in pieces for char in piece if char >= FIRST_HAN]
-    return [*pairs, *single] or [run]
+    return [*pairs, *(char for piece in pieces for char in piece if char >= FIRST_HAN)] or [run]
 
 
 #: Sentences, titles and questions are read again and again; pages are not.
@@ -97,7 +98,7 @@ def spaced_words(text: str) -> str:
 
 def count_words(text: str) -> int:
     """The number of words in a text; two characters of Chinese, Japanese or Korean count as one."""
-    spaced, characters = _CJK.subn(" ", text)
+    spaced, characters = CJK_CHARACTER.subn(" ", text)
     return len(spaced.split()) + (characters + 1) // 2
 
 
@@ -140,12 +141,10 @@ _ALIKE = str.maketrans(
         **dict.fromkeys('‘’‚‛′`´“”„‟″«»「」『』"', "'"),
         **dict.fromkeys("‐‑‒–—―−", "-"),
         # nothing to be seen: zero-width characters, marks of direction
-        **dict.fromkeys("\u180e\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f", ""),
+        **dict.fromkeys("\u180e\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f\u061c\u200e\u200f", ""),
         # variants of a character
         **dict.fromkeys(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))), ""),
-        **dict.fromkeys(
-            "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069", ""
-        ),
+        **dict.fromkeys(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))), ""),
         # Arabic is written with or without its vowels, and stretched to fill a line
         **dict.fromkeys(map(chr, (0x640, 0x670, *range(0x64B, 0x660))), ""),
     }

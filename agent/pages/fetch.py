@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 from agent import USER_AGENT
 from agent.documents.body_reader import BodyReader
-from agent.documents.body_text import BodyText, UnreadablePage
-from agent.documents.worker_process import Body
+from agent.documents.body_text import Body, BodyText, UnreadablePage
 from agent.errors import ReadFailed
 from agent.pages.download import Downloader, DownloadLimits, FetchedBody, host_of
 from agent.pages.guard import AddressGuard

@@ -3,9 +3,4 @@
 from agent.search.chain import Provider, SearchChain
 from agent.search.providers import PROVIDERS, build_search_chain
 
-__all__ = [
-    "PROVIDERS",
-    "Provider",
-    "SearchChain",
-    "build_search_chain",
-]
+__all__ = ["PROVIDERS", "Provider", "SearchChain", "build_search_chain"]

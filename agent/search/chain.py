@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Protocol
 
 from agent.errors import NOTHING_SPENT, SearchFailed, Spent
-from agent.search.circuit_breaker import CircuitBreaker, Cooldowns
+from agent.search.circuit_breaker import ANSWERED, CircuitBreaker, Cooldowns
 from agent.search.hits import MAX_QUERY, clean_hits
 from agent.search.options import SearchOptions
 from agent.search.paid import PaidHits, PaidQueries, Spending
 from agent.state import Attempt, Hit, Outcome, SearchResults
 from agent.state.sanitizing import sanitize_line
+
+Hits = tuple[Hit, ...]
 
 
 class Provider(Protocol):
@@ -21,7 +24,7 @@ class Provider(Protocol):
 
     name: str
 
-    def search(self, query: str) -> tuple[Hit, ...] | PaidHits:
+    def search(self, query: str) -> Hits | PaidHits:
         """Hits, best first. Raises SearchFailed with the outcome of this one try."""
         ...
 
@@ -82,16 +85,20 @@ class SearchChain:
             raise SearchFailed("The query is empty.", "Ask for something.", outcome="rejected")
         attempts: list[Attempt] = []
         costs: list[Spent] = []
+        hits: Hits = ()
         for provider in self._providers_to_ask(attempts):
             hits, attempt, spent = self._ask_provider(provider, sent_query)
             attempts.append(attempt)
             costs.append(spent)
             if hits:
-                return _build_results(sent_query, hits, provider.name, attempts, costs)
-        empty = [attempt.provider for attempt in attempts if attempt.outcome == "empty"]
-        if not empty:
+                break
+        answered = [attempt.provider for attempt in attempts if attempt.outcome in ANSWERED]
+        if not answered:
             raise _build_error(attempts, costs)
-        return _build_results(sent_query, (), empty[-1], attempts, costs)
+        name, cost = answered[-1], _sum_costs(costs)._asdict()
+        return SearchResults(
+            query=sent_query, hits=hits, provider=name, attempts=tuple(attempts), **cost
+        )
 
     def _providers_to_ask(self, attempts: list[Attempt]) -> Iterator[Provider]:
         """The providers to ask, until the caller has hits. Skipped ones are added to `attempts`."""
@@ -116,37 +123,25 @@ class SearchChain:
                 self._pause(remaining)
             yield provider
 
-    def _ask_provider(
-        self, provider: Provider, query: str
-    ) -> tuple[tuple[Hit, ...], Attempt, Spent]:
+    def _ask_provider(self, provider: Provider, query: str) -> tuple[Hits, Attempt, Spent]:
         start = self._now()
+        tried = partial(Attempt, what="search", provider=provider.name)
         with self._paid.reserve(provider.name, getattr(provider, "terms", None)) as refusal:
             if refusal:
-                skipped = Attempt(
-                    what="search", provider=provider.name, outcome="skipped", detail=refusal
-                )
-                return (), skipped, NOTHING_SPENT
+                return (), tried(outcome="skipped", detail=refusal), NOTHING_SPENT
             found, failure, detail = self._fetch_hits(provider, query)
         outcome: Outcome = failure.outcome if failure else "ok" if found.hits else "empty"
-        attempt = Attempt(
-            what="search",
-            provider=provider.name,
-            outcome=outcome,
-            detail=detail,
-            remedy=failure.remedy if failure else "",
-            seconds=round(self._now() - start, 3),
-        )
+        remedy, seconds = failure.remedy if failure else "", round(self._now() - start, 3)
+        attempt = tried(outcome=outcome, detail=detail, remedy=remedy, seconds=seconds)
         self._breaker.record(attempt, failure.retry_after if failure else None)
         return found.hits, attempt, found.spent
 
-    def _fetch_hits(
-        self, provider: Provider, query: str
-    ) -> tuple[PaidHits, SearchFailed | None, str]:
+    def _fetch_hits(self, asked: Provider, query: str) -> tuple[PaidHits, SearchFailed | None, str]:
         """A provider's hits, cleaned; its failure, if any; and a detail. Raises nothing."""
         try:
-            found = provider.search(query)
+            found = asked.search(query)
             raw, spent = found if isinstance(found, PaidHits) else PaidHits(tuple(found))
-            is_local = getattr(provider, "local", False)
+            is_local = getattr(asked, "local", False)
             hits = raw if is_local else clean_hits(raw, self._options.for_query(query)[1])
         except SearchFailed as failure:
             return PaidHits((), failure.spent), failure, failure.message
@@ -166,22 +161,6 @@ def _sum_costs(costs: Sequence[Spent]) -> Spent:
         sum(spent.input_tokens for spent in costs),
         sum(spent.output_tokens for spent in costs),
         math.fsum(prices) if len(prices) == len(costs) else None,
-    )
-
-
-def _build_results(
-    query: str,
-    hits: tuple[Hit, ...],
-    provider: str,
-    attempts: list[Attempt],
-    costs: Sequence[Spent],
-) -> SearchResults:
-    return SearchResults(
-        query=query,
-        hits=hits,
-        provider=provider,
-        attempts=tuple(attempts),
-        **_sum_costs(costs)._asdict(),
     )
 
 

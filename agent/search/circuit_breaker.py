@@ -70,10 +70,10 @@ class CircuitBreaker:
         failure = state.last_failure
         if failure is None or not (state.is_disabled or cools_down):
             return None
-        if failure.outcome == "no_key":  # no request was ever made: the detail stays as it is
-            return failure.model_copy(update={"seconds": 0.0})
         reason = "not asked again" if state.is_disabled else "not asked, it rests"
-        return failure.model_copy(update={"detail": f"{reason}: {failure.detail}", "seconds": 0.0})
+        detail = f"{reason}: {failure.detail}"
+        detail = failure.detail if failure.outcome == "no_key" else detail  # it was never asked
+        return failure.model_copy(update={"detail": detail, "seconds": 0.0})
 
     def retry_delay(self, provider: str, already_asked: bool) -> float | None:
         """Seconds until a provider may be retried when no provider answered; None: not at all.
@@ -82,9 +82,7 @@ class CircuitBreaker:
         """
         with self._lock:
             state = self._states.get(provider, _ProviderState())
-            if state.is_disabled:
-                return None
-            if already_asked and not state.is_cooldown_requested:
+            if state.is_disabled or (already_asked and not state.is_cooldown_requested):
                 return None
             return max(0.0, state.retry_at - self.now())
 
@@ -95,10 +93,9 @@ class CircuitBreaker:
         if not state.is_cooldown_requested and state.failures < self.cooldowns.max_failures:
             return
         now = self.now()
-        length = self.cooldowns.default if retry_after is None else retry_after
-        length = min(length, self.cooldowns.longest)
+        asked = self.cooldowns.default if retry_after is None else retry_after
+        length = min(asked, self.cooldowns.longest)
         state.ready_at = max(state.ready_at, now + length)
         brief = self.cooldowns.brief if is_rate_limited else 0.0
         # from this failure alone: a longer cooldown that is under way does not delay the retry
-        delay = brief if retry_after is None else length
-        state.retry_at = max(state.retry_at, now + delay)
+        state.retry_at = max(state.retry_at, now + (brief if retry_after is None else length))

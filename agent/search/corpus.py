@@ -70,7 +70,8 @@ class Corpus:
         self._index = self._indexes.open(root, file, deadline, rescan_seconds)
         self._wait_for_index(patience)
         if not self._index.size:
-            fault = self._first_fault()
+            left = ["no time was left to read it"] if self.progress else []
+            fault = next((f" ({one})" for one in (*self.skipped_files, *left)), "")
             self.close()
             raise UsageError(
                 f"The corpus {path} holds no readable document{fault}.",
@@ -92,26 +93,13 @@ class Corpus:
             if time.monotonic() >= end and self._index.size:
                 return
 
-    def _wait_for_update(self) -> None:
-        """Wait for files that have just changed, and not for many that take long."""
-        if not self._index.refresh(0.0):
-            self._index.refresh(max(0.0, UPDATE_PATIENCE - self._index.update_seconds))
-
     @property
     def progress(self) -> str:
         """How far the index is where files are left to read, in words; else ""."""
         if not (progress := self._index.progress):
             return ""
-        done, total = progress
-        return (
-            f"The corpus is being indexed: {done:,} of {total:,} files are read so far, "
-            f"{self.size:,} documents."
-        )
-
-    def _first_fault(self) -> str:
-        """Why the first file that was not read was not, for a message; "" if there is none."""
-        faults = (*self.skipped_files, *(["no time was left to read it"] if self.progress else []))
-        return f" ({faults[0]})" if faults else ""
+        read = f"{progress[0]:,} of {progress[1]:,} files are read so far"
+        return f"The corpus is being indexed: {read}, {self.size:,} documents."
 
     @property
     def skipped_files(self) -> tuple[str, ...]:
@@ -137,32 +125,26 @@ class Corpus:
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """The best `MAX_HITS` documents that match a query. No match is no failure."""
-        self._wait_for_update()
+        if not self._index.refresh(0.0):  # files have just changed; many take long
+            self._index.refresh(max(0.0, UPDATE_PATIENCE - self._index.update_seconds))
         query, _ = SearchOptions().for_query(query[:MAX_QUERY])
         terms = self._select_terms(query_terms(query, language_of(query)))
         if not terms:
             return ()
         matches = self._index.search(terms, TITLE_WEIGHT, MAX_CHUNKS)[:MAX_HITS]
-        return tuple(
-            Hit(url=match.url, title=match.title, snippet=_best_sentence(match.text, query))
-            for match in matches
-        )
+        found = ((one.url, one.title, _best_sentence(one.text, query)) for one in matches)
+        return tuple(Hit(url=url, title=title, snippet=said) for url, title, said in found)
 
     def read(self, url: str) -> Page:
         """A document by the URL of its hit. Raises ReadFailed for any other URL."""
         document = self._index.find_document(url)
         if document is None:
-            raise ReadFailed(
-                f"{url} is not in the corpus.", "Ask for a page of it.", outcome="not_found"
-            )
+            fault = f"{url} is not in the corpus."
+            raise ReadFailed(fault, "Ask for a page of it.", outcome="not_found")
+        title, text, _, _, marks, note, date = document
+        places = to_places(marks)
         return Page.from_text(
-            url,
-            document.title,
-            document.text,
-            utc_now(),
-            places=to_places(document.marks),
-            date=document.date,
-            partial_text=document.note,
+            url, title, text, utc_now(), places=places, date=date, partial_text=note
         )
 
     def close(self) -> None:

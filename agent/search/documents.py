@@ -20,9 +20,8 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 from agent.characters import strip_controls
 from agent.documents.body_reader import BodyReader
-from agent.documents.body_text import BodyText, Mark, UnreadablePage
+from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
 from agent.documents.registry import SUFFIXES
-from agent.documents.worker_process import Body
 from agent.search.files import FileScan, storable_name
 from agent.search.read_ahead import read_ahead
 
@@ -126,8 +125,7 @@ def _split_batches(scan: FileScan, names: Iterable[str]) -> Iterator[list[str]]:
         if size >= MAX_BATCH_BYTES or len(batch) >= MAX_BATCH:
             yield batch
             batch, size = [], 0
-    if batch:
-        yield batch
+    yield from [batch] if batch else []
 
 
 def _weigh(read: tuple[str, FileOutcome]) -> int:
@@ -161,18 +159,13 @@ def _make_document(file: Path, outcome: BodyText | UnreadablePage) -> Document:
     marks = outcome.marks if text == outcome.text else ()  # a worker has done it already
     title = strip_controls(outcome.title[:MAX_TITLE]).strip()
     return Document(
-        title or _title_of(file.stem),
+        title or " ".join(re.split(r"[_\- ]+", storable_name(file.stem))).strip() or file.stem,
         text,
         _short_address(outcome.url),
         marks=marks,
         note=strip_controls(outcome.note),
         date=outcome.date,
     )
-
-
-def _title_of(name: str) -> str:
-    """A file name as a title: `travel_policy-2024` is `travel policy 2024`."""
-    return re.sub(r"[_\-]+", " ", storable_name(name)).strip() or name
 
 
 # --- .jsonl: a document a row ------------------------------------------------------------------
@@ -182,7 +175,8 @@ def _read_rows(file: Path, check_time: Callable[[], None]) -> Iterator[Document]
     """The documents of a file of rows; at its end UnreadableFile, where some are unusable."""
     bad_rows = number = 0
     try:
-        with _open_rows(file) as stream:
+        is_packed = file.name.lower().endswith(".gz")
+        with cast(BinaryIO, gzip.open(file) if is_packed else file.open("rb")) as stream:
             for number, line in enumerate(_read_lines(stream, check_time), 1):
                 if document := _parse_row(line, number):
                     yield document
@@ -194,10 +188,6 @@ def _read_rows(file: Path, check_time: Callable[[], None]) -> Iterator[Document]
         bad_rows += 1
     if bad_rows:
         raise UnreadableFile(f"{bad_rows} unusable rows")
-
-
-def _open_rows(file: Path) -> BinaryIO:
-    return cast(BinaryIO, gzip.open(file) if file.name.lower().endswith(".gz") else file.open("rb"))
 
 
 def _read_lines(stream: BinaryIO, check_time: Callable[[], None]) -> Iterator[bytes]:
@@ -222,8 +212,7 @@ def _parse_row(line: bytes, number: int) -> Document | None:
     given_id, title = row.get("id"), row.get("title")
     name = _short_address(str(given_id)) if isinstance(given_id, str | int) else ""
     title = strip_controls(title[:MAX_TITLE]) if isinstance(title, str) else ""
-    if not title.strip():
-        title = text.strip().split("\n")[0][:MAX_FALLBACK_TITLE]
+    title = title if title.strip() else text.strip().split("\n")[0][:MAX_FALLBACK_TITLE]
     key = f"?id={name}" if name else f"?row={number}"
     return Document(title, text, _short_address(row.get("url")), key)
 

@@ -51,13 +51,9 @@ class DuckDuckGo:
             reply = run_with_timeout(self._timeout, lambda: self._request_rows(client, query))
         except TimeoutError:
             raise _search_failure("timeout", f"no answer within {self._timeout:g} s") from None
-        rows = reply if isinstance(reply, list) else []
-        return tuple(
-            hit
-            for row in rows
-            if isinstance(row, dict)
-            for hit in parse_hit(row.get("href"), row.get("title"), row.get("body"))
-        )
+        rows = (row for row in (reply if isinstance(reply, list) else ()) if isinstance(row, dict))
+        names = ("href", "title", "body")
+        return tuple(hit for row in rows for hit in parse_hit(*map(row.get, names)))
 
     def _request_rows(self, client: Callable[..., Any], query: str) -> object:
         """The rows of results, `[]` for none. Retries on a rate limit. Raises SearchFailed.

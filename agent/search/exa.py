@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agent.search.hits import MAX_PAGE_TEXT, MAX_SNIPPET, parse_hit
+from agent.search.hits import MAX_PAGE_TEXT, MAX_SNIPPET
 from agent.search.keyed_provider import KeyedProvider
 from agent.state import Hit
-from agent.state.json_data import Json
+from agent.state.json_data import Json, get_objects
 
 
 class Exa(KeyedProvider):
@@ -16,6 +16,7 @@ class Exa(KeyedProvider):
     """
 
     name = "exa"
+    row_names = ("url", "title", "snippet", "publishedDate", "text")
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """Pages by likeness to the query. Raises SearchFailed."""
@@ -23,17 +24,12 @@ class Exa(KeyedProvider):
         body = self._endpoint.call("/search", headers=headers, body=self._request_body(query))
         if body.get("error"):
             raise self._endpoint.error_from_message(body)
-        return tuple(
-            hit
-            for row in self._endpoint.get_results(body, "results")
-            for hit in parse_hit(
-                row.get("url"),
-                row.get("title"),
-                _snippet_of(row),
-                row.get("publishedDate"),
-                row.get("text") if self._options.page_text else None,
-            )
-        )
+        for row in get_objects(body, "results"):
+            given = row.get("highlights")
+            texts = given if isinstance(given, list) else []
+            said = " … ".join(text for text in texts if isinstance(text, str))
+            row["snippet"] = said or row.get("text")
+        return self.parse_rows(body)
 
     def _request_body(self, query: str) -> Json:
         query, options = self._options.for_query(query)
@@ -46,10 +42,3 @@ class Exa(KeyedProvider):
             "startPublishedDate": options.since and f"{options.since}T00:00:00.000Z",
         }
         return {**body, "contents": contents} | {k: v for k, v in filters.items() if v}
-
-
-def _snippet_of(row: Json) -> object:
-    """The highlights of a result in a row; its text where it has none."""
-    highlights = row.get("highlights")
-    texts = highlights if isinstance(highlights, list) else []
-    return " … ".join(text for text in texts if isinstance(text, str)) or row.get("text")

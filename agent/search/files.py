@@ -92,9 +92,8 @@ def _is_supported(entry: os.DirEntry[str], real_root: str) -> bool:
     """Whether a file is of a kind that is read, and not a link to a file outside the folder."""
     if os.path.splitext(entry.name)[1].lower() not in SUFFIXES:  # noqa: PTH122 - it is faster
         return False
-    if not entry.is_symlink():
-        return True
-    return Path(os.path.realpath(entry.path)).is_relative_to(real_root)
+    is_linked = entry.is_symlink()
+    return not is_linked or Path(os.path.realpath(entry.path)).is_relative_to(real_root)
 
 
 def _stamp_of(file: Path | os.DirEntry[str]) -> str:
@@ -107,6 +106,5 @@ def _stamp_of(file: Path | os.DirEntry[str]) -> str:
         status = file.stat()
     except OSError:  # it has just gone, or is a link to nowhere
         return ""
-    if not stat.S_ISREG(status.st_mode):
-        return ""
-    return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}"
+    stamp = f"{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}"
+    return stamp if stat.S_ISREG(status.st_mode) else ""

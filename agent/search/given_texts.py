@@ -66,6 +66,5 @@ def is_whole_page(hit: Hit) -> bool:
     One of `MAX_PAGE_TEXT` characters may be cut, since no more are asked for.
     """
     text = hit.page_text.strip()
-    is_short = len(text) <= MAX_NOTICE_CHARS
     is_cut = len(hit.page_text) >= MAX_PAGE_TEXT or text.endswith(CUT_MARKS)
-    return not (is_short or is_cut or begins_with_notice(hit.title, text))
+    return len(text) > MAX_NOTICE_CHARS and not (is_cut or begins_with_notice(hit.title, text))

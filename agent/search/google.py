@@ -18,10 +18,11 @@ MAX_QUESTIONS = 4  # that people also ask
 MAX_BLOCKS = 5  # of an AI overview: more of them repeat the first and would crowd out the results
 
 
-def parse_results(results: Iterable[Json]) -> Iterator[Hit]:
-    """The organic results as hits."""
-    for row in results:
-        yield from parse_hit(row.get("link"), row.get("title"), row.get("snippet"), row.get("date"))
+def parse_page(body: Json, results: Iterable[Json]) -> tuple[Hit, ...]:
+    """Google's own answers, the organic results, and what stands beside them."""
+    names = ("link", "title", "snippet", "date")
+    found = (hit for row in results for hit in parse_hit(*map(row.get, names)))
+    return (*parse_answers(body), *found, *parse_website(body), *parse_questions(body))
 
 
 def parse_answers(body: Json) -> Iterator[Hit]:
@@ -31,7 +32,9 @@ def parse_answers(body: Json) -> Iterator[Hit]:
     One that names no source, or only another Google search, is left out: it cannot be cited.
     """
     yield from _parse_answer_box(body.get("answer_box") or body.get("answerBox"))
-    yield from _parse_knowledge_graph(body.get("knowledge_graph") or body.get("knowledgeGraph"))
+    graph = body.get("knowledge_graph") or body.get("knowledgeGraph")
+    link = _first_page_link(get_path(graph, "source", "link"), get_path(graph, "descriptionLink"))
+    yield from _join_to_hit(link, get_path(graph, "title"), get_path(graph, "description"))
     yield from _parse_ai_overview(body.get("ai_overview") or body.get("aiOverview"))
 
 
@@ -48,11 +51,7 @@ def parse_questions(body: Json) -> Iterator[Hit]:
     """What people also ask: the words of a page that answer each question, with its link."""
     for name in ("related_questions", "peopleAlsoAsk"):
         for row in get_objects(body, name)[:MAX_QUESTIONS]:
-            items = row.get("list")
-            texts = (
-                row.get("snippet") or row.get("answer"),
-                *(items if isinstance(items, list) else ()),
-            )
+            texts = (row.get("snippet") or row.get("answer"), *_get_list(row))
             title = row.get("title") or row.get("question")
             link = _first_page_link(row.get("link"), get_path(row, "source", "link"))
             yield from _join_to_hit(link, title, *texts, day=row.get("date"))
@@ -63,14 +62,13 @@ def _parse_answer_box(box: object) -> Iterator[Hit]:
     link = _first_page_link(*(get_path(box, *path) for path in paths))
     title = get_path(box, "organic_result", "title") or get_path(box, "title")
     answer = get_path(box, "answer") or get_path(box, "result")
-    items = get_path(box, "list")
-    texts = (answer, get_path(box, "snippet"), *(items if isinstance(items, list) else ()))
+    texts = (answer, get_path(box, "snippet"), *_get_list(box))
     yield from _join_to_hit(link, title, *texts, day=get_path(box, "date"))
 
 
-def _parse_knowledge_graph(graph: object) -> Iterator[Hit]:
-    link = _first_page_link(get_path(graph, "source", "link"), get_path(graph, "descriptionLink"))
-    yield from _join_to_hit(link, get_path(graph, "title"), get_path(graph, "description"))
+def _get_list(value: object) -> list[object]:
+    items = get_path(value, "list")
+    return items if isinstance(items, list) else []
 
 
 def _parse_ai_overview(overview: object) -> Iterator[Hit]:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from google.genai import Client
     from google.genai.types import (
         Candidate,
-        GenerateContentConfig,
         GenerateContentResponse,
         GroundingMetadata,
         Segment,
@@ -100,10 +99,8 @@ class GoogleGrounding:
     def _estimate_cost(self) -> Cost | None:
         if self._price is None:
             return None
-        usd = self._price.cost_usd(PROMPT_TOKENS, MAX_REPLY_TOKENS)
-        return Cost(
-            tokens=PROMPT_TOKENS + MAX_REPLY_TOKENS, usd=usd + MAX_SEARCHES * USD_PER_SEARCH
-        )
+        usd = self._price.cost_usd(PROMPT_TOKENS, MAX_REPLY_TOKENS) + MAX_SEARCHES * USD_PER_SEARCH
+        return Cost(tokens=PROMPT_TOKENS + MAX_REPLY_TOKENS, usd=usd)
 
     def search(self, query: str) -> PaidHits:
         """The pages that the model used. Raises SearchFailed."""
@@ -132,20 +129,16 @@ class GoogleGrounding:
         self._downloader.close()
 
     def _send(self, client: Client, query: str) -> GenerateContentResponse:
-        text = self._options.add_site_operators(query)
-        return client.models.generate_content(
-            model=self._model, contents=text, config=self._config()
-        )
-
-    def _config(self) -> GenerateContentConfig:
         from google.genai import types
 
-        return types.GenerateContentConfig(
+        config = types.GenerateContentConfig(
             system_instruction=INSTRUCTION,
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
             tools=[types.Tool(google_search=types.GoogleSearch())],
             max_output_tokens=MAX_REPLY_TOKENS,
         )
+        text = self._options.add_site_operators(query)
+        return client.models.generate_content(model=self._model, contents=text, config=config)
 
     def _read(self, response: GenerateContentResponse) -> PaidHits:
         """The hits of a response, under Google's addresses. Raises SearchFailed with its cost."""
@@ -163,15 +156,12 @@ class GoogleGrounding:
 
     def _resolve(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """The hits under their pages' own addresses, without those that have none or may not."""
-        pairs = [(hit, spawn(partial(self._find_page, hit.url))) for hit in hits]
+        find, how = self._downloader.find_target, (RESOLVE_TIMEOUT, is_redirector)
+        pairs = [(hit, spawn(partial(find, hit.url, *how))) for hit in hits]
         wait([address for _, address in pairs], timeout=RESOLVE_TIMEOUT)
         for hit, address in pairs:
             if address.done() and not address.exception():
                 yield hit.model_copy(update={"url": address.result()})
-
-    def _find_page(self, url: str) -> str:
-        """The page's own address. Raises ReadFailed."""
-        return self._downloader.find_target(url, RESOLVE_TIMEOUT, is_redirector)
 
 
 def is_redirector(url: str) -> bool:

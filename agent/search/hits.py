@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import date
 from urllib.parse import urlsplit
 
 from agent.evidence.quantities import parse_date
@@ -39,11 +38,12 @@ def clean_hits(hits: Iterable[Hit], options: SearchOptions) -> tuple[Hit, ...]:
     """The hits that are web pages and fit the options, in order, without duplicates or markup."""
     unique: dict[str, Hit] = {}
     for hit in hits:
-        if _is_usable(hit.url, options) and not _is_older(hit.date, options.since):
-            texts = {
-                "title": strip_markup(hit.title, MAX_TITLE),
-                "snippet": strip_markup(hit.snippet, MAX_SNIPPET),
-            }
+        # `2 days ago` and the like count as unknown
+        day = parse_date(hit.date) if hit.date and options.since else None
+        is_older = day and options.since and day < options.since
+        if _is_usable(hit.url, options) and not is_older:
+            title = strip_markup(hit.title, MAX_TITLE)
+            texts = {"title": title, "snippet": strip_markup(hit.snippet, MAX_SNIPPET)}
             unique.setdefault(canonical_url(hit.url), hit.model_copy(update=texts))
     return tuple(unique.values())[: options.max_results]
 
@@ -53,15 +53,7 @@ def _is_usable(url: str, options: SearchOptions) -> bool:
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
-        is_port_valid = parts.port != 0  # `port` raises ValueError where it is no number
-    except ValueError:
+        is_web = parts.scheme in ("http", "https") and bool(host) and parts.port != 0
+    except ValueError:  # also of a port that is no number
         return False
-    is_well_formed = is_port_valid and len(url) <= MAX_URL and " " not in url
-    is_web = parts.scheme in ("http", "https") and bool(host)
-    return is_well_formed and is_web and options.is_permitted(host)
-
-
-def _is_older(day: str | None, since: date | None) -> bool:
-    """Whether a date is known and before `since`. `2 days ago` and the like count as unknown."""
-    parsed = parse_date(day) if day and since else None
-    return parsed is not None and since is not None and parsed < since
+    return is_web and len(url) <= MAX_URL and " " not in url and options.is_permitted(host)

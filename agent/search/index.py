@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,17 +118,14 @@ class CorpusIndex:
         """The files and folders that are left out in whole or in part, each with the reason."""
         if self._is_away:
             return (*self._folder_faults, (self._root.name, AWAY))
-        rows = self._fetch(
-            "SELECT path, skipped FROM files WHERE skipped NOT IN ('', ?) ORDER BY path", UNFINISHED
-        )
+        left_out = "SELECT path, skipped FROM files WHERE skipped NOT IN ('', ?) ORDER BY path"
+        rows = self._fetch(left_out, UNFINISHED)
         return (*self._folder_faults, *((path or self._root.name, fault) for path, fault in rows))
 
     @property
     def size(self) -> int:
         """The number of documents."""
-        if self._is_away:
-            return 0
-        return int(self._fetch("SELECT count(*) FROM documents")[0][0])
+        return 0 if self._is_away else int(self._fetch("SELECT count(*) FROM documents")[0][0])
 
     def count_chunks(self, term: str) -> int:
         """The number of chunks that contain a term."""
@@ -141,20 +139,16 @@ class CorpusIndex:
         """
         if self._is_away:
             return []
-        rows = self._fetch(
+        found = (
             "SELECT d.url, d.title, substr(d.text, c.start + 1, c.stop - c.start), w.score FROM "
             "(SELECT rowid AS id, -bm25(words, ?, 1.0) AS score FROM words WHERE words MATCH ? "
             "ORDER BY score DESC, rowid LIMIT ?) w "
             "JOIN chunks c ON c.id = w.id JOIN documents d ON d.id = c.document "
-            "ORDER BY w.score DESC, w.id",
-            title_weight,
-            " OR ".join(terms),
-            limit,
+            "ORDER BY w.score DESC, w.id"
         )
-        best: dict[str, Match] = {}
-        for row in rows:
-            best.setdefault(row[0], Match(*row))
-        return list(best.values())
+        rows = self._fetch(found, title_weight, " OR ".join(terms), limit)
+        best = {row[0]: row for row in reversed(rows)}  # the first of each document
+        return [Match(*row) for row in rows if best[row[0]] is row]
 
     def find_document(self, url: str) -> Document | None:
         """A document without its key; None for an unknown URL."""
@@ -169,8 +163,8 @@ class CorpusIndex:
     def close(self) -> None:
         """Stop reading files and close the index; what was read is kept."""
         self._is_closed = True
-        if reader := self._reader:
-            reader.close()
+        if self._reader:
+            self._reader.close()
         wait([self._updating], timeout=CLOSE_TIMEOUT)
         with self._lock:
             close_index(self._db)
@@ -179,14 +173,14 @@ class CorpusIndex:
         """Read the files that have changed. A damaged index is built again; else in memory."""
         for is_last in (False, True):
             try:
-                return self._update_by_rounds()
+                self._update_by_rounds()
+                break
             except (ReadFailed, sqlite3.ProgrammingError):  # it was closed
-                return None
+                break
             except sqlite3.DatabaseError as error:
                 if is_last:
                     raise
                 self._replace_index(is_damaged=not isinstance(error, sqlite3.OperationalError))
-        return None
 
     def _update_by_rounds(self) -> None:
         """Look for files and read those that have changed, again and again until all are read.
@@ -200,7 +194,7 @@ class CorpusIndex:
         while not is_done:
             scan = self._scan_files()
             update = IndexUpdate(self._db, self._lock, FileReader(reader, self._deadline), scan)
-            self._is_away = not scan.stamps and self._holds_files()
+            self._is_away = not scan.stamps and bool(self._fetch("SELECT 1 FROM files LIMIT 1"))
             if self._is_away:
                 return
             self._update = update
@@ -217,18 +211,12 @@ class CorpusIndex:
         self.unknown_files, self._folder_faults = scan.unknown, scan.faults
         return scan
 
-    def _holds_files(self) -> bool:
-        with self._lock:
-            return bool(self._db.execute("SELECT 1 FROM files LIMIT 1").fetchall())
-
     def _replace_index(self, *, is_damaged: bool) -> None:
         """Begin anew: in the same file where that was damaged, else in memory."""
         with self._lock:
             self._db.close()
-            if is_damaged:
-                self._delete_file()
-            else:
-                self._file = None
+            self._file = self._file if is_damaged else None
+            self._delete_file()
             self._db = self._open()
 
     def _fetch(self, sql: str, *values: Any) -> list[Any]:
@@ -259,15 +247,13 @@ class CorpusIndex:
     def _connect(self, file: Path | None) -> sqlite3.Connection:
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
-        name = ":memory:" if file is None else str(file)
         db = sqlite3.connect(
-            name, timeout=WRITE_TIMEOUT, isolation_level=None, check_same_thread=False
+            file or ":memory:", WRITE_TIMEOUT, isolation_level=None, check_same_thread=False
         )
-        try:
+        with ExitStack() as on_error:
+            on_error.callback(db.close)
             create_index(db)
-        except BaseException:
-            db.close()
-            raise
+            on_error.pop_all()
         return db
 
     def _delete_file(self) -> None:

@@ -63,7 +63,9 @@ class IndexUpdate:
         if gone or self._changed:
             let_read_while_writing(self._db)
         try:
-            self._remove_files(gone)
+            for path in gone:
+                with self._writing():
+                    remove_file(self._db, path)
             with closing(self._reader.read_files(self._scan, self._names(end))) as files:
                 for path, documents in files:
                     self._replace_file(path, documents)
@@ -75,16 +77,11 @@ class IndexUpdate:
 
     def _compare(self) -> list[str]:
         """Find the files that have changed since they were read; returns those that are gone."""
-        changed, gone = dict(self._scan.stamps), list[str]()
+        stamps = self._scan.stamps
         with self._lock:
-            rows = self._db.execute("SELECT path, stamp FROM files").fetchall()
-        for path, stamp in rows:
-            if path not in changed:
-                gone.append(path)
-            elif changed[path] == stamp:
-                del changed[path]
-        self._changed = changed
-        return gone
+            known = dict(self._db.execute("SELECT path, stamp FROM files").fetchall())
+        self._changed = {path: stamp for path, stamp in stamps.items() if known.get(path) != stamp}
+        return [path for path in known if path not in stamps]
 
     def _names(self, end: float) -> Iterator[str]:
         """The files that have changed, until the time is over."""
@@ -92,11 +89,6 @@ class IndexUpdate:
             if time.monotonic() > end or self._reader.is_over():
                 return
             yield path
-
-    def _remove_files(self, paths: list[str]) -> None:
-        for path in paths:
-            with self._writing():
-                remove_file(self._db, path)
 
     def _replace_file(self, path: str, documents: Iterator[Document]) -> None:
         """Write the documents of a file in place of those that it had, some at a time."""

@@ -23,12 +23,10 @@ class OpenIndexes:
     ) -> CorpusIndex:
         """The index of a folder, as `CorpusIndex` makes it; of deadlines the last one counts."""
         with self._lock:
-            index = self._open.get((root, file))
-            if index is None:
-                index = CorpusIndex(root, file, deadline, rescan_seconds)
-                self._open[root, file] = index
-            else:
+            if index := self._open.get((root, file)):
                 index.reopen(deadline)
+            else:
+                index = self._open[root, file] = CorpusIndex(root, file, deadline, rescan_seconds)
             self._users[index] = self._users.get(index, 0) + 1
             return index
 

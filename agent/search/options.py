@@ -63,11 +63,10 @@ def locale_of(text: str, language: str = "") -> Locale:
     Latin script counts as English: a short query does not tell which language it is in.
     """
     tag = language.lower().replace("_", "-").split("-")
-    if re.fullmatch("[a-z]{2,3}", tag[0]):  # strict: it becomes part of a host name
+    if tag[0].isascii() and tag[0].isalpha() and len(tag[0]) in (2, 3):  # part of a host name
         return _locale_of_tag(tag)
-    letters = sum(map(str.isalpha, text))
-    non_latin = len(re.findall(f"[{''.join(chars[1:-1] for chars, _ in LOCALE_BY_SCRIPT)}]", text))
-    if letters and non_latin >= MIN_SCRIPT_SHARE * letters:
+    non_latin = len(re.findall("|".join(chars for chars, _ in LOCALE_BY_SCRIPT), text))
+    if non_latin and non_latin >= MIN_SCRIPT_SHARE * sum(map(str.isalpha, text)):
         return next(locale for chars, locale in LOCALE_BY_SCRIPT if re.search(chars, text))
     return Locale("en", "us")
 
@@ -123,9 +122,8 @@ class SearchOptions(Frozen):
     def add_site_operators(self, query: str) -> str:
         """The query with the domains as `site:` operators, which most search engines support."""
         allowed = " OR ".join(f"site:{domain}" for domain in self.allow_domains)
+        allowed = f"({allowed})" if len(self.allow_domains) > 1 else allowed
         blocked = " ".join(f"-site:{domain}" for domain in self.block_domains)
-        if len(self.allow_domains) > 1:
-            allowed = f"({allowed})"
         return " ".join(filter(None, (query, allowed, blocked)))
 
     def google_parameters(self, query: str) -> dict[str, str]:
@@ -133,12 +131,9 @@ class SearchOptions(Frozen):
         query, options = self.for_query(query)
         hl, gl = self.locale_for(query)
         hl = "iw" if hl == "he" else hl  # Google's code for Hebrew is the old one
-        parameters = {"q": self.add_site_operators(query), "hl": hl}
-        if gl:
-            parameters["gl"] = gl
-        if options.since:
-            parameters["tbs"] = f"cdr:1,cd_min:{options.since:%m/%d/%Y}"
-        return parameters
+        since = f"cdr:1,cd_min:{options.since:%m/%d/%Y}" if options.since else ""
+        told = {"q": self.add_site_operators(query), "hl": hl, "gl": gl, "tbs": since}
+        return {name: value for name, value in told.items() if value}
 
     def time_range(self, today: date) -> str:
         """The shortest of `day`, `week`, `month`, `year` that reaches `since`; "" if none does."""
@@ -155,10 +150,9 @@ class SearchOptions(Frozen):
 
 def _day_after(word: str) -> date | None:
     """The day of an operator `after:2026-01-31`."""
+    name, _, day = word.partition(":")
     try:
-        return (
-            date.fromisoformat(word.removeprefix("after:")) if word.startswith("after:") else None
-        )
+        return date.fromisoformat(day) if name == "after" else None
     except ValueError:
         return None
 

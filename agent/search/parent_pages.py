@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from agent.errors import JournalError, ReadFailed, SearchFailed
 from agent.evidence import rank_texts, split_passages
-from agent.evidence.ranking import ranked_length, ranked_spans
+from agent.evidence.quoting import ranked_pieces
 from agent.outside.recording import read_journal
 from agent.search.hits import clean_hits
 from agent.search.options import SearchOptions
 from agent.state import Frozen, Hit, Page, SearchResults, Source, index_hits
 from agent.state.clock import utc_now
 from agent.state.json_data import Json, get_path
-from agent.state.urls import canonical_url
+from agent.state.urls import canonical_url, is_web_url
 from agent.state.values import hash_text
 
 FrozenT = TypeVar("FrozenT", bound=Frozen)
@@ -36,11 +37,6 @@ MAX_SNIPPET = 200  # characters
 #: Of the best page's score: a page below it shares some words with the query, and little else. Set
 #: by hand; a page that is left out is not in the new journal either.
 LEAST_SHARE = 0.3
-
-
-class _Passage(NamedTuple):
-    source: Source
-    text: str
 
 
 class ParentPages:
@@ -58,27 +54,21 @@ class ParentPages:
 
     def search(self, query: str) -> SearchResults:
         """The pages that fit a query best. Raises SearchFailed where no journal can be read."""
-        passages = list(_cut_passages(self._load(), query))
-        texts = [f"{passage.source.page.title} {passage.text}" for passage in passages]
-        scores = rank_texts(texts, query)
-        order = sorted(range(len(passages)), key=lambda i: -scores[i])
+        split = partial(split_passages, size=PASSAGE_CHARS)
+        pieces = [(s, s.page.text[a:b]) for s, (a, b) in ranked_pieces(self._load(), query, split)]
+        scores = rank_texts([f"{source.page.title} {text}" for source, text in pieces], query)
+        order = sorted(range(len(pieces)), key=lambda i: -scores[i])
         least = LEAST_SHARE * max(scores, default=0.0)
-        fitting = (_to_hit(passages[i]) for i in order if scores[i] and scores[i] >= least)
-        hits = index_hits(hit for hit in fitting if self._permits(hit))
-        found = tuple(hits.values())[:MAX_HITS]
-        return SearchResults(query=query, hits=found, provider=PROVIDER, at=utc_now())
-
-    def _permits(self, hit: Hit) -> bool:
-        """Whether the options permit a page; a document of a corpus always."""
-        is_of_web = hit.url.startswith(("http://", "https://"))
-        return not is_of_web or bool(clean_hits([hit], self._options))
+        fitting = (_to_hit(*pieces[i]) for i in order if scores[i] and scores[i] >= least)
+        permitted = (h for h in fitting if not is_web_url(h.url) or clean_hits([h], self._options))
+        hits = tuple(index_hits(permitted).values())[:MAX_HITS]
+        return SearchResults(query=query, hits=hits, provider=PROVIDER, at=utc_now())
 
     def read(self, url: str) -> Page:
         """A page that was read. Raises ReadFailed for any other."""
-        key = canonical_url(url)
-        for source in self._load():
-            if canonical_url(source.page.url) == key:
-                return source.page
+        for page in (source.page for source in self._load()):
+            if canonical_url(page.url) == canonical_url(url):
+                return page
         raise ReadFailed(f"No earlier run read {url}.", "Search for it.", outcome="not_found")
 
     def _load(self) -> tuple[Source, ...]:
@@ -142,18 +132,8 @@ def _snippet_page(hit: Hit, at: str) -> Page | None:
     return Page.from_text(hit.url, hit.title, hit.snippet, at, via="snippet")
 
 
-def _cut_passages(sources: Sequence[Source], query: str) -> Iterator[_Passage]:
-    length = ranked_length(sources)
-    for source in sources:
-        text = source.page.text
-        for start, end in ranked_spans(text, query, length):
-            for a, b in split_passages(text[start:end], PASSAGE_CHARS):
-                yield _Passage(source, text[start + a : start + b])
-
-
-def _to_hit(passage: _Passage) -> Hit:
+def _to_hit(source: Source, text: str) -> Hit:
     """The page of a passage as a result of a search; its snippet is the passage's beginning."""
-    page = passage.source.page
-    snippet = " ".join(passage.text.split())[:MAX_SNIPPET]
-    changes = {"url": page.url, "title": page.title, "snippet": snippet, "generated": False}
-    return passage.source.hit.model_copy(update=changes)
+    told = {"url": source.page.url, "title": source.page.title, "generated": False}
+    snippet = " ".join(text.split())[:MAX_SNIPPET]
+    return source.hit.model_copy(update={**told, "snippet": snippet})

@@ -32,15 +32,10 @@ PROVIDERS: dict[str, Callable[[Settings, SearchOptions], Provider]] = {
     "serper": Serper.from_settings,
     "google": GoogleGrounding,
     "duckduckgo": lambda settings, options: DuckDuckGo(options, settings.search_timeout),
-    "wikipedia": lambda settings, options: Wikipedia(
-        settings.wikipedia_base_url,
-        options,
-        settings.search_timeout,
-        settings.user_agent or USER_AGENT,
+    "wikipedia": lambda own, options: Wikipedia(
+        own.wikipedia_base_url, options, own.search_timeout, own.user_agent or USER_AGENT
     ),
-    "searxng": lambda settings, options: SearXNG(
-        settings.searxng_url, options, settings.search_timeout
-    ),
+    "searxng": lambda own, options: SearXNG(own.searxng_url, options, own.search_timeout),
 }
 
 
@@ -67,15 +62,9 @@ class RateLimitedProvider:
 
 def find_paid_terms(settings: Settings) -> Terms | None:
     """The terms of the provider that a run asks first; None if that one costs nothing here."""
-    for name in settings.search:
-        if name.lower() == GoogleGrounding.name:
-            if terms := GoogleGrounding(settings, SearchOptions()).terms:
-                return terms
-            continue
-        key = getattr(settings, f"{name.lower()}_api_key", None)
-        if key is None or key.get_secret_value():
-            return None
-    return None
+    first = next((n for n in map(str.lower, settings.search) if _has_key(n, settings)), "")
+    is_paid = first == GoogleGrounding.name
+    return GoogleGrounding(settings, SearchOptions()).terms if is_paid else None
 
 
 def build_search_chain(
@@ -121,11 +110,14 @@ def find_searches(settings: Settings) -> tuple[str, ...]:
 
 
 def _can_be_asked(name: str, settings: Settings) -> bool:
-    if name == GoogleGrounding.name:
-        return GoogleGrounding(settings, SearchOptions()).terms is not None
     if name == "duckduckgo":
         return find_spec("ddgs") is not None
-    if name == "searxng":
-        return bool(settings.searxng_url)
+    return bool(settings.searxng_url) if name == "searxng" else _has_key(name, settings)
+
+
+def _has_key(name: str, settings: Settings) -> bool:
+    """Whether a provider has the key that it needs, if it needs one."""
+    if name == GoogleGrounding.name:
+        return GoogleGrounding(settings, SearchOptions()).terms is not None
     key = getattr(settings, f"{name}_api_key", None)
     return key is None or bool(key.get_secret_value())

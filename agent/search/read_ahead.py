@@ -16,10 +16,7 @@ MAX_WEIGHT = 8_000_000  # of what a batch holds ready, in the unit of `weigh`; t
 
 
 def read_ahead(
-    batches: Iterable[B],
-    read: Callable[[B], Iterator[T]],
-    weigh: Callable[[T], int],
-    width: int,
+    batches: Iterable[B], read: Callable[[B], Iterator[T]], weigh: Callable[[T], int], width: int
 ) -> Generator[T, None, None]:
     """What `read` gives for each batch, in order, while as many as `width` are being read.
 

@@ -44,11 +44,14 @@ class SearXNG:
             if failure.outcome == "blocked" and failure.message.startswith("HTTP 403"):
                 failure.remedy = ENABLE_JSON
             raise
-        results = self._endpoint.get_results(body, "results")
-        hits = (*_parse_answers(body), *_parse_results(results))
-        if not hits and body.get("unresponsive_engines"):
-            names = ", ".join(_engine_names(body["unresponsive_engines"]))
-            raise self._endpoint.build_error("unavailable", f"its engines did not answer: {names}")
+        rows = self._endpoint.get_results(body, "results")
+        names = ("url", "title", "content", "publishedDate")
+        found = (hit for row in rows for hit in parse_hit(*map(row.get, names)))
+        hits = (*_parse_answers(body), *found)
+        if not hits and (engines := body.get("unresponsive_engines")):  # a list of `[name, reason]`
+            listed = (get_path(one, 0) for one in (engines if isinstance(engines, list) else ()))
+            named = ", ".join(name for name in listed if isinstance(name, str))
+            raise self._endpoint.build_error("unavailable", f"its engines did not answer: {named}")
         return hits
 
     def _parameters(self, query: str) -> dict[str, str]:
@@ -65,15 +68,3 @@ def _parse_answers(body: Json) -> Iterator[Hit]:
     for row in get_objects(body, "infoboxes"):
         url = get_path(row, "urls", 0, "url")
         yield from parse_hit(url, row.get("infobox"), row.get("content"))
-
-
-def _parse_results(results: list[Json]) -> Iterator[Hit]:
-    for row in results:
-        day = row.get("publishedDate")
-        yield from parse_hit(row.get("url"), row.get("title"), row.get("content"), day)
-
-
-def _engine_names(engines: object) -> list[str]:
-    """The names in a list of `[name, reason]`."""
-    listed = engines if isinstance(engines, list) else []
-    return [name for engine in listed if isinstance(name := get_path(engine, 0), str)]

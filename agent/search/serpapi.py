@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
-from agent.search.google import (
-    parse_answers,
-    parse_questions,
-    parse_results,
-    parse_website,
-)
+from agent.search.google import parse_page
 from agent.search.keyed_provider import KeyedProvider
 from agent.state import Hit
-from agent.state.json_data import Json
 
-NO_RESULTS = re.compile(r"hasn.t returned any results", re.I)
+NO_RESULTS = "t returned any results"
 
 
 class SerpApi(KeyedProvider):
@@ -39,13 +31,9 @@ class SerpApi(KeyedProvider):
         path, parameters = client.construct_url("/search")
         body = self._endpoint.call(path, params=parameters)
         error = body.get("error")
-        if error and not NO_RESULTS.search(str(error)):
+        if error and NO_RESULTS not in str(error).lower():
             raise self._endpoint.error_from_message(error)
-        results = [] if _is_empty(body) else self._endpoint.get_results(body, "organic_results")
-        found = (*parse_answers(body), *parse_results(results))
-        return (*found, *parse_website(body), *parse_questions(body))
-
-
-def _is_empty(body: Json) -> bool:
-    """Whether this is a result page without results. Google's own answers may be on it."""
-    return "organic_results" not in body and ("error" in body or "search_metadata" in body)
+        # a page without results; Google's own answers may be on it
+        is_empty = "organic_results" not in body and ("error" in body or "search_metadata" in body)
+        results = [] if is_empty else self._endpoint.get_results(body, "organic_results")
+        return parse_page(body, results)

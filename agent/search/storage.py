@@ -98,23 +98,19 @@ def find_documents(db: sqlite3.Connection, path: str) -> set[int]:
 
 def remove_documents(db: sqlite3.Connection, path: str, documents: Iterable[int]) -> None:
     """Remove documents of a file; numbers that another process has given to others are left."""
+    known = "SELECT title, text FROM documents WHERE id = ? AND path = ?"
     for document in sorted(documents):
-        found = db.execute(
-            "SELECT title, text FROM documents WHERE id = ? AND path = ?", (document, path)
-        ).fetchone()
-        if found:
-            _remove_chunks(db, document, *found)
+        for title, text in db.execute(known, (document, path)).fetchall():
+            _remove_chunks(db, document, title, text)
             db.execute("DELETE FROM documents WHERE id = ?", (document,))
 
 
 def _remove_chunks(db: sqlite3.Connection, document: int, title: str, text: str) -> None:
+    # the FTS table stores no text (content=''): to delete a row, it needs the same text
+    delete = "INSERT INTO words(words, rowid, title, body) VALUES ('delete', ?, ?, ?)"
     chunks = db.execute("SELECT id, start, stop FROM chunks WHERE document = ?", (document,))
     for chunk, start, stop in chunks.fetchall():
-        # the FTS table stores no text (content=''): to delete a row, it needs the same text
-        db.execute(
-            "INSERT INTO words(words, rowid, title, body) VALUES ('delete', ?, ?, ?)",
-            (chunk, add_bigrams(title), add_bigrams(text[start:stop])),
-        )
+        db.execute(delete, (chunk, add_bigrams(title), add_bigrams(text[start:stop])))
     db.execute("DELETE FROM chunks WHERE document = ?", (document,))
 
 
@@ -159,43 +155,34 @@ class FileDocuments:
         """Whether a document is now under a URL: a new one, the same as before, or a newer one."""
         if self._insert(url, *content):
             return True
-        row = self._db.execute(
-            "SELECT id, path, title, text, marks, note, date FROM documents WHERE url = ?", (url,)
-        ).fetchone()
+        known = "SELECT id, path, title, text, marks, note, date FROM documents WHERE url = ?"
+        row = self._db.execute(known, (url,)).fetchone()
         if row[1] != self._path:
             return False
-        is_old = row[0] in self._old
+        is_old, is_same = row[0] in self._old, row[2:] == content
         self._old.discard(row[0])
-        if row[2:] == content:
-            return True
-        if not is_old:
-            return False
+        if is_same or not is_old:
+            return bool(is_same)
         remove_documents(self._db, self._path, [row[0]])
         return self._insert(url, *content)
 
     def _insert(self, url: str, title: str, text: str, *told: str) -> bool:
         """Whether the URL was free."""
-        cursor = self._db.execute(
-            "INSERT OR IGNORE INTO documents (path, url, title, text, marks, note, date) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (self._path, url, title, text, *told),
-        )
+        columns, values = "path, url, title, text, marks, note, date", "?, ?, ?, ?, ?, ?, ?"
+        insert = f"INSERT OR IGNORE INTO documents ({columns}) VALUES ({values})"
+        cursor = self._db.execute(insert, (self._path, url, title, text, *told))
         if cursor.rowcount and cursor.lastrowid:
             self._add_chunks(cursor.lastrowid, title, text)
         return bool(cursor.rowcount)
 
     def _add_chunks(self, document: int, title: str, text: str) -> None:
+        insert = "INSERT INTO chunks (document, start, stop) VALUES (?, ?, ?)"
+        insert_words = "INSERT INTO words (rowid, title, body) VALUES (?, ?, ?)"
         title = add_bigrams(title)
         for start, stop in _split_chunks(text):
             self._check_time()
-            chunk = self._db.execute(
-                "INSERT INTO chunks (document, start, stop) VALUES (?, ?, ?)",
-                (document, start, stop),
-            ).lastrowid
-            self._db.execute(
-                "INSERT INTO words (rowid, title, body) VALUES (?, ?, ?)",
-                (chunk, title, add_bigrams(text[start:stop])),
-            )
+            chunk = self._db.execute(insert, (document, start, stop)).lastrowid
+            self._db.execute(insert_words, (chunk, title, add_bigrams(text[start:stop])))
 
     def remove_old(self) -> None:
         """Remove the documents that the file had before and has no more."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from agent.search.hits import parse_hit
 from agent.search.keyed_provider import KeyedProvider
 from agent.state import Hit
 from agent.state.json_data import Json
@@ -16,6 +15,7 @@ class Tavily(KeyedProvider):
     """
 
     name = "tavily"
+    row_names = ("url", "title", "content", "published_date", "raw_content")
 
     def search(self, query: str) -> tuple[Hit, ...]:
         """Pages, best first. Raises SearchFailed."""
@@ -23,17 +23,7 @@ class Tavily(KeyedProvider):
         body = self._endpoint.call("/search", headers=headers, body=self._request_body(query))
         if body.get("error") or (body.get("detail") and "results" not in body):
             raise self._endpoint.error_from_message(body)
-        return tuple(
-            hit
-            for row in self._endpoint.get_results(body, "results")
-            for hit in parse_hit(
-                row.get("url"),
-                row.get("title"),
-                row.get("content"),
-                row.get("published_date"),
-                row.get("raw_content") if self._options.page_text else None,
-            )
-        )
+        return self.parse_rows(body)
 
     def _request_body(self, query: str) -> Json:
         query, options = self._options.for_query(query)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from os.path import commonprefix
 
 from agent.evidence import CJK, stem, strip_accents
@@ -25,11 +24,11 @@ def add_bigrams(text: str) -> str:
     if text.isascii():
         return text
     normal = unicodedata.normalize("NFKC", text)
-    return _CJK_RUN.sub(lambda run: f" {' '.join(_bigrams(run[0]))} ", normal)
 
+    def pair_up(run: re.Match[str]) -> str:
+        return f" {' '.join(run[0][i : i + 2] for i in range(len(run[0])))} "
 
-def _bigrams(run: str) -> Iterator[str]:
-    return (run[i : i + 2] for i in range(len(run)))
+    return _CJK_RUN.sub(pair_up, normal)
 
 
 def query_terms(query: str, language: Language) -> list[str]:

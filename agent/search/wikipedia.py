@@ -52,20 +52,16 @@ class Wikipedia:
         endpoint = Endpoint(wiki, "WIKIPEDIA_BASE_URL", timeout=self._timeout)
         body = endpoint.call("/w/api.php", headers=self._headers, params=self._parameters(query))
         if error := body.get("error"):
-            code = get_path(error, "code")
-            outcome = ERROR_CODES.get(code if isinstance(code, str) else "", "rejected")
+            outcome = ERROR_CODES.get(str(get_path(error, "code")), "rejected")
             raise endpoint.error_from_message(body, outcome)
         return tuple(
             hit
             for row in endpoint.get_results(body, "query", "search")
             if (title := sanitize_line(row.get("title"), MAX_TITLE))
-            for hit in parse_hit(_article_url(wiki, title), title, row.get("snippet"))
+            for url in [f"{wiki}/wiki/{quote(title.replace(' ', '_'), safe='/:,()!*')}"]
+            for hit in parse_hit(url, title, row.get("snippet"))
         )
 
     def _parameters(self, query: str) -> dict[str, str]:
         parameters = {"action": "query", "list": "search", "format": "json", "srsearch": query}
         return {**parameters, "srlimit": str(self._options.max_results)}
-
-
-def _article_url(wiki: str, title: str) -> str:
-    return f"{wiki}/wiki/{quote(title.replace(' ', '_'), safe='/:,()!*')}"

@@ -5,7 +5,6 @@ A leaf that was not found is null.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -28,9 +27,8 @@ def keep_valid(
     """
     kept = dict(findings)
     warnings: list[str] = []
-    whole = resolve_schema(schema)
     for _ in range(MOST_FAULTS):
-        data = _build_object(whole, "", _slot_values(kept))
+        data = _build_data(schema, kept)
         fault = next(schema_faults(schema, data), None)
         if fault is None:
             return kept, data, warnings
@@ -39,11 +37,12 @@ def keep_valid(
         kept = _drop_finding(kept, root)
         warnings.append(f"{root or 'data'}: {message}: taken as not found.")
     nothing = {name: Finding(slot=name, status="missing") for name in kept if "[" not in name}
-    return nothing, _build_object(whole, "", _slot_values(nothing)), warnings
+    return nothing, _build_data(schema, nothing), warnings
 
 
-def _slot_values(findings: Mapping[str, Finding]) -> dict[str, Scalar | None]:
-    return {name: finding.value for name, finding in findings.items()}
+def _build_data(schema: JsonValue, findings: Mapping[str, Finding]) -> Any:
+    values = {name: finding.value for name, finding in findings.items()}
+    return _build_object(resolve_schema(schema), "", values)
 
 
 def _drop_finding(findings: Mapping[str, Finding], root: str) -> dict[str, Finding]:
@@ -60,9 +59,8 @@ def schema_faults(schema: JsonValue, data: JsonValue) -> Iterator[tuple[str, str
     """The path and the reason of each violation of the schema; null is allowed everywhere."""
     from jsonschema import Draft202012Validator
 
-    validator = validator_class()(
-        resolve_schema(schema), format_checker=Draft202012Validator.FORMAT_CHECKER
-    )
+    formats = Draft202012Validator.FORMAT_CHECKER
+    validator = validator_class()(resolve_schema(schema), format_checker=formats)
     for error in validator.iter_errors(data):
         if error.instance is not None:
             yield _format_path(error.absolute_path), error.message[:200]
@@ -81,14 +79,14 @@ def _build_object(node: JsonValue, path: str, values: Values) -> Any:
     A nullable object without any value is null.
     """
     if node["type"] == "object":
-        below = node["properties"].items()
-        made = {k: _build_object(n, f"{path}.{k}" if path else k, values) for k, n in below}
+        inner = node["properties"].items()
+        made = {k: _build_object(n, f"{path}.{k}" if path else k, values) for k, n in inner}
         empty = all(value is None for _, value in data_leaves(made))
         return None if path and node["nullable"] and empty else made
     if node["type"] != "array":
         return values.get(path)
-    start = re.compile(rf"{re.escape(path)}\[(\d+)\]")
-    count = max((int(m[1]) + 1 for name in values if (m := start.match(name))), default=0)
+    below = (name.removeprefix(f"{path}[") for name in values if name.startswith(f"{path}["))
+    count = max((int(rest.partition("]")[0]) + 1 for rest in below), default=0)
     return [_build_object(node["items"], f"{path}[{i}]", values) for i in range(count)] or None
 
 

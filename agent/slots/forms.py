@@ -8,7 +8,6 @@ from typing import Any
 
 from agent.evidence import content_words, fold
 from agent.evidence.quantities import (
-    complete_dates,
     iso_dates,
     missing_quantities,
     number_values,
@@ -40,20 +39,16 @@ _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 def to_typed(value: Any, slot: Slot) -> Scalar | None:
     """A value converted to the type of a slot; None if it is not unmistakably of that type."""
-    form = slot.form
-    made = _convert(value, slot)
-    if made is None or not _keeps_limits(made, form):
-        return None
-    return made
-
-
-def _convert(value: Any, slot: Slot) -> Scalar | None:
     text = _to_text(value)
-    if not text or len(text) > LONGEST:
-        return None
+    made = _convert(text, slot) if 0 < len(text) <= LONGEST else None
+    return made if made is None or _keeps_limits(made, slot.form) else None
+
+
+def _convert(text: str, slot: Slot) -> Scalar | None:
     form = slot.form
     if form.options:
-        return _match_option(text, form)
+        wanted = fold(text).strip(" .")
+        return next((o for o in form.options if fold(_to_text(o)) == wanted), None)
     if form.type in ("text", "string"):
         return None if fold(text).strip(" .") in _NOTHING else text
     if form.type == "boolean":
@@ -72,11 +67,6 @@ def _to_text(value: Any) -> str:
     return str(value).strip() if isinstance(value, str | int | float) else ""
 
 
-def _match_option(text: str, form: Form) -> Scalar | None:
-    wanted = fold(text).strip(" .")
-    return next((o for o in form.options if fold(_to_text(o)) == wanted), None)
-
-
 def _parse_date_time(text: str) -> str | None:
     """RFC 3339: a time without its zone is none."""
     try:
@@ -92,22 +82,15 @@ def _parse_number(text: str, slot: Slot) -> int | float | None:
         return None
     number, (start, end) = found[0]
     rest = f"{text[:start]} {text[end:]}".casefold()
-    own = {
-        *content_words(_space_words(slot.name)),
-        *content_words(slot.description),
-        "minut",
-        "min",
-    }
-    beside = [part for part in rest.split() if not _BESIDE.match(part)]
-    if any(set(content_words(part)) - own or not content_words(part) for part in beside):
+    own = {*content_words(f"{_space_words(slot.name)} {slot.description}"), "minut", "min"}
+    beside = (content_words(part) for part in rest.split() if not _BESIDE.match(part))
+    if not all(words and own.issuperset(words) for words in beside):
         return None
-    if slot.form.type == "integer":
-        return int(number) if number == int(number) else None
-    return number
+    return None if slot.form.type == "integer" and number != int(number) else number
 
 
 def _space_words(name: str) -> str:
-    return re.sub(r"[_.\[\]]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name))
+    return re.sub(r"[_.\[\]]+|(?<=[a-z])(?=[A-Z])", " ", name)
 
 
 def slot_words(slot: Slot | str) -> str:
@@ -164,17 +147,15 @@ def _has_number(value: float, text: str) -> bool:
 
 def _has_date(day: str, text: str, title: str) -> bool:
     """Whether a text has a date, with day and month in any order."""
-    year = day[:4]
-    completed = complete_dates(text, year) if year in title else ""
-    read = {*iso_dates(text, any_order=True), *iso_dates(completed)}
+    year = int(day[:4]) if day[:4] in title else None
+    read = set(iso_dates(text, any_order=True, year=year))
     return day in read or (not read and not missing_quantities(day, (text,), derived=False))
 
 
 def _has_time(moment: re.Match[str], text: str) -> bool:
     """Whether a text has the time of day, of 24 hours or of 12."""
     hours = {int(moment[2]), int(moment[2]) % 12 or 12}
-    clocks = _CLOCK.findall(text)
-    return any(int(h) in hours and int(m or 0) == int(moment[3]) for h, m in clocks)
+    return any(int(h) in hours and int(m or 0) == int(moment[3]) for h, m in _CLOCK.findall(text))
 
 
 def _has_words(value: str, text: str) -> bool:
@@ -182,20 +163,14 @@ def _has_words(value: str, text: str) -> bool:
 
     Numbers in it are compared as quantities, not as words.
     """
-    if _has_phrase(value, text):
-        return True
-    there = set(content_words(text)) | set(fold(text).split())
-    capitalised = (word for word in re.findall(r"\w+", value) if word[0].isupper())
-    names = {word for name in capitalised for word in content_words(name)}
-    counted = number_words().keys() | scales().keys()
+    phrase = fold(value).strip(" .")
+    if phrase and re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", fold(text)):
+        return True  # it stands there as it is
+    there = {*content_words(text), *fold(text).split()}
     words = re.findall(r"\w+", value)
+    names = set(content_words(" ".join(word for word in words if word[0].isupper())))
+    counted = number_words().keys() | scales().keys()
     parts = content_words(" ".join(w for w in words if not (w.isdigit() or fold(w) in counted)))
     if not parts:
         return bool(read_quantities(value))  # which are there
     return names <= there and sum(part in there for part in parts) >= HELD * len(parts)
-
-
-def _has_phrase(value: str, text: str) -> bool:
-    """Whether a value stands in a text as it is, case and typography aside."""
-    phrase = fold(value).strip(" .")
-    return bool(phrase) and bool(re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", fold(text)))

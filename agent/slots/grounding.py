@@ -53,16 +53,13 @@ def _keep_told(of: str, quote: Quote, source: Source) -> str:
 def _oppose(one: Statement, slot: Slot, sources: Sequence[Source]) -> Iterator[Statement]:
     """What pages say that have the sentence of a statement with another number in its value."""
     for rival in find_rivals((one.quote,), sources):
-        number = next((n for n in (rival.number, _plain(rival.number)) if n in str(one.value)), "")
+        spellings = (rival.number, rival.number.replace(",", ""))
+        number = next((n for n in spellings if n in str(one.value)), "")
         if not number:
             continue  # the number that differs is not of the value
         value = to_typed(str(one.value).replace(number, rival.other_number), slot)
         if value is not None and holds_value(rival.other.text, value):
             yield one.model_copy(update={"value": value, "quote": rival.other, "of": ""})
-
-
-def _plain(number: str) -> str:
-    return number.replace(",", "")
 
 
 def _warn_misfit(row: LeafRow) -> str:

@@ -37,24 +37,21 @@ def _merge_reading(merged: list[Item], reading: Reading, names: Sequence[str]) -
     free = list(range(len(merged)))
     left = dict(reading)
     alike = len(merged) == len(reading)
-    for test in (_all_agree, _first_agrees, _number_agrees):
+    first = names[0]
+    for test in (_all_agree, lambda a, b, _: _leaf_agrees(a, b, first), _number_agrees):
         for place, item in list(left.items()):
             at = next((i for i in free if test(merged[i], item, names)), None)
             if at is not None:
                 merged[at].extend(left.pop(place))
                 free.remove(at)
     for place, item in sorted(left.items()):
-        at = next((i for i in free if _is_same_item(merged[i], item, place, alike)), None)
-        if at is None:
+        at_place = (i for i in free if merged[i][0].item == place)
+        same = (i for i in at_place if alike or all(one.told for one in merged[i] + item))
+        if (at := next(same, None)) is None:
             merged.append(list(item))
         else:
             merged[at].extend(item)
             free.remove(at)
-
-
-def _is_same_item(item: Item, other: Item, place: int, alike: bool) -> bool:
-    numbered = all(one.told for one in (*item, *other))
-    return (alike or numbered) and item[0].item == place
 
 
 def _leaf_agrees(item: Item, other: Item, name: str) -> bool | None:
@@ -67,21 +64,11 @@ def _leaf_agrees(item: Item, other: Item, name: str) -> bool | None:
 
 
 def _all_agree(item: Item, other: Item, names: Sequence[str]) -> bool:
-    shared = [same for name in names if (same := _leaf_agrees(item, other, name)) is not None]
-    return bool(shared) and all(shared) and _leaf_agrees(item, other, names[0]) is True
-
-
-def _first_agrees(item: Item, other: Item, names: Sequence[str]) -> bool:
-    return _leaf_agrees(item, other, names[0]) is True
+    agreeing = [_leaf_agrees(item, other, name) for name in names]
+    return agreeing[0] is True and False not in agreeing
 
 
 def _number_agrees(item: Item, other: Item, names: Sequence[str]) -> bool:
     """Whether a numeric leaf agrees: a minute identifies an item, a team does not."""
-    counted = [
-        n for n in names[1:] if all(_has_number(one) for one in (*item, *other) if one.slot == n)
-    ]
-    return any(_leaf_agrees(item, other, name) for name in counted)
-
-
-def _has_number(one: Statement) -> bool:
-    return isinstance(one.value, int | float) and not isinstance(one.value, bool)
+    words = {one.slot for one in [*item, *other] if isinstance(one.value, str | bool)}
+    return any(_leaf_agrees(item, other, name) for name in names[1:] if name not in words)

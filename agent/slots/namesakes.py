@@ -31,7 +31,6 @@ _SITE = re.compile(r"\s+(?:[-–—|·]|::)\s+(?P<tail>[^|]*)$")
 _QUALIFIED = re.compile(
     r"(?P<name>[^(（,]+?)\s*(?:[(（](?P<inner>[^)）]+)[)）]\s*|,\s(?P<after>[^,]+))$"
 )
-_INITIAL = re.compile(r"[^\W\d_]\.")
 Words = frozenset[str]
 
 
@@ -44,7 +43,6 @@ class Thing(NamedTuple):
     marks: Words = frozenset()  # words of the title that make another thing of a name
     qualifier: Words = frozenset()
     host: str = ""  # of a reference work, where each thing has a page
-    source: int = 0
 
 
 def group_by_thing(
@@ -57,11 +55,8 @@ def group_by_thing(
     asked = frozenset(content_words(topic))
     values = frozenset(word for one in said for word in content_words(str(one.value)))
     read = [_read_thing(one, sources[one.quote.source - 1], asked, values) for one in said]
-    common = (
-        frozenset[str]()
-        .union(*(one.told for one in read))
-        .intersection(*(one.told for one in read if one.told))
-    )
+    told = [one.told for one in read if one.told]
+    common = told[0].intersection(*told) if told else frozenset()
     things = [one._replace(told=one.told - common) for one in read]
     groups: list[list[int]] = []
     for i in sorted(range(len(said)), key=lambda i: not things[i].name):
@@ -72,22 +67,16 @@ def group_by_thing(
             groups.append([i])
         else:
             home.append(i)
-    meant = [g for g in groups if _is_meant(g, groups, things, asked)]
+    counts = [_count_asked(things[group[0]], asked) for group in groups]
+    meant = [g for g, count in zip(groups, counts, strict=True) if count == max(counts)]
     if len(meant) == 1:
         return [("", [said[i] for i in sorted(meant[0])])]
     return [(things[g[0]].label, [said[i] for i in sorted(g)]) for g in meant]
 
 
-def _is_meant(
-    group: Sequence[int], groups: Sequence[Sequence[int]], things: Sequence[Thing], asked: Words
-) -> bool:
-    """Whether the topic has as many words of a group's thing as of any other one."""
-
-    def count_asked(some: Sequence[int]) -> int:
-        one = things[some[0]]
-        return len((one.told | one.marks | one.qualifier) & (asked - one.name))
-
-    return count_asked(group) == max(map(count_asked, groups))
+def _count_asked(one: Thing, asked: Words) -> int:
+    """How many words that tell a thing from others the topic has."""
+    return len((one.told | one.marks | one.qualifier) & (asked - one.name))
 
 
 def drop_told_apart(rivals: Iterable[Rival], findings: Iterable[Finding]) -> list[Rival]:
@@ -100,9 +89,7 @@ def _pairs_apart(finding: Finding) -> Iterator[frozenset[int]]:
     """The pairs of sources of a finding that tell of different things."""
     told = {quote.source: finding.of for quote in finding.quotes}
     told |= {n: other.of for other in finding.alternatives for n in other.citations}
-    yield from (
-        frozenset(pair) for pair in combinations(told, 2) if len({told[n] for n in pair}) > 1
-    )
+    yield from (frozenset((a, b)) for a, b in combinations(told, 2) if told[a] != told[b])
 
 
 def has_other_qualifier(title: str, other: str) -> bool:
@@ -122,15 +109,10 @@ def _read_thing(one: Statement, source: Source, asked: Words, values: Words) -> 
     if not (told or name <= asked):
         return Thing()
     named = page.title if marks else _SITE.sub("", page.title)
-    label = named if qualifier or marks else _find_opening(page.text, title) or page.title
-    return Thing(
-        label=one.of or sanitize_line(label, LONGEST_LABEL),
-        name=name,
-        told=told,
-        marks=marks,
-        qualifier=qualifier - name,
-        host=urlsplit(page.url).netloc if is_reference(page.url) else "",
-    )
+    opening = named if qualifier or marks else _find_opening(page.text, title) or page.title
+    label = one.of or sanitize_line(opening, LONGEST_LABEL)
+    host = urlsplit(page.url).netloc if is_reference(page.url) else ""
+    return Thing(label, name, told, marks, qualifier - name, host)
 
 
 def _read_title(title: str) -> tuple[str, Words, Words]:
@@ -140,10 +122,10 @@ def _read_title(title: str) -> tuple[str, Words, Words]:
     found = _QUALIFIED.fullmatch(bare)
     name = found["name"] if found else bare
     told = (found["inner"] or found["after"] or "") if found else ""
-    qualifier = frozenset(content_words(told)) if re.search(r"[^\W\d_]", told) else frozenset()
+    qualifier = frozenset(content_words(told) if any(map(str.isalpha, told)) else ())
     words = (word for word in re.split(r"(?:['’]s)?\s+", name) if fold(word) not in marks)
-    words = (word for word in words if not _INITIAL.fullmatch(word))
-    return " ".join(words), qualifier, frozenset(marks)
+    name = " ".join(word for word in words if not (len(word) == 2 and word[1] == "."))
+    return name, qualifier, frozenset(marks)
 
 
 def _find_opening(text: str, title: str) -> str:
@@ -163,10 +145,8 @@ def are_namesakes(one: Thing, other: Thing) -> bool:
         return _differ(one.told, other.told)
     if not one.name or one.name != other.name:
         return False
-    if one.marks != other.marks:
-        return True
-    if one.qualifier == other.qualifier:
-        return False
+    if one.marks != other.marks or one.qualifier == other.qualifier:
+        return one.marks != other.marks
     is_one_work = bool(one.host) and one.host == other.host
     both = bool(one.qualifier and other.qualifier)
     return is_one_work or (both and _differ(one.qualifier, other.qualifier))

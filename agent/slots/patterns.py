@@ -55,8 +55,7 @@ def has_match(pattern: str, text: str) -> bool:
 
     A text of more than `LONGEST_TEXT` characters matches nothing.
     """
-    fits = len(text) <= LONGEST_TEXT
-    return fits and _compile(pattern).search(_encodable(text)) is not None
+    return len(text) <= LONGEST_TEXT and _compile(pattern).search(_encodable(text)) is not None
 
 
 @cache

@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from pydantic import Field, field_validator
@@ -112,14 +113,14 @@ class _ListPositions:
 
 def parse_path(name: str) -> list[str | int | None]:
     """A name as a path: `goals[0].minute` is goals, 0, minute; `[]` is an open position."""
-    cut = re.findall(r"\[\s*(\d{0,4}|\*)\s*\]|([^.\[\]/$]+)", name[:300])
-    return [_path_key(place, word.strip()) for place, word in cut if word.strip() or not word]
-
-
-def _path_key(place: str, word: str) -> str | int | None:
-    if word:
-        return int(word) if word.isdecimal() and len(word) < 5 else word.casefold()
-    return int(place) if place.isdecimal() else None
+    keys: list[str | int | None] = []
+    for place, word in re.findall(r"\[\s*(\d{0,4}|\*)\s*\]|([^.\[\]/$]+)", name[:300]):
+        key = (word or place).strip()
+        if key.isdecimal() and len(key) < 5:
+            keys.append(int(key))
+        elif key or not word:
+            keys.append(key.casefold() if word else None)
+    return keys
 
 
 def _open_path(path: Path) -> Path:
@@ -128,12 +129,10 @@ def _open_path(path: Path) -> Path:
 
 def _decode_json(value: str | None) -> Any:
     """The value as JSON where it is an object or a list as JSON; else the text itself."""
-    if value is None or value.strip()[:1] not in ("[", "{") or len(value) > LONGEST_JSON:
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
+    is_json = value is not None and value.strip()[:1] in ("[", "{") and len(value) <= LONGEST_JSON
+    with suppress(ValueError, RecursionError):
+        return json.loads(value or "") if is_json else value
+    return value
 
 
 def _spread_leaves(path: Path, value: Any, slots: Sequence[Slot]) -> Iterator[tuple[Path, str]]:
@@ -180,11 +179,8 @@ _LIST = re.compile(r"(?<!\s)\s*(?:[,;、\n]|\band\b|&)\s*")
 
 def _split_item(path: Path, value: Any, below: Sequence[Slot]) -> Iterator[tuple[Path, str]]:
     """An item in words, `Messi 23'`, as a name and a number."""
-    told = (
-        value
-        if isinstance(value, NamedNumber)
-        else (named_numbers(str(value)) or [NamedNumber("")])[0]
-    )
+    read = [value] if isinstance(value, NamedNumber) else named_numbers(str(value))
+    told = next(iter(read), NamedNumber(""))
     kinds = {slot.form.type: parse_path(slot.name)[-1] for slot in reversed(below)}
     for kind, text in (("string", told.name), ("integer", told.number)):
         if kind in kinds and text:

@@ -43,9 +43,7 @@ def _same_text(short: str, long: str) -> bool:
         return first <= second or second <= first
     if (day := set(iso_dates(short))) and (days := set(iso_dates(long))):
         return day == days
-    if number_values(short) != number_values(long) and (
-        number_values(short) or number_values(long)
-    ):
+    if number_values(short) != number_values(long):
         return False
     return _same_list(a, b) or _is_extended(a, b) or _measure_of(a) == _measure_of(b)
 
@@ -73,8 +71,8 @@ def _names_beside(text: str, wanted: set[tuple[int, int]]) -> list[str]:
 @lru_cache(maxsize=4096)
 def _normalize(text: str) -> str:
     """A text without case, accents, kinds of dash and blanks, and what stands around it."""
-    bare = strip_accents(fold(text))
-    return re.sub(r"^(?:the|a|an) ", "", re.sub(r"\s+", " ", bare).strip(" .,'\""))
+    bare = " ".join(strip_accents(fold(text)).split()).strip(" .,'\"")
+    return re.sub(r"^(?:the|a|an) ", "", bare)
 
 
 def _same_list(a: str, b: str) -> bool:
@@ -105,5 +103,5 @@ def _is_extended(short: str, long: str) -> bool:
 def _measure_of(text: str) -> tuple[frozenset[int | float], frozenset[str]] | str:
     """A number with the words around it, so that `88,966 people` is `88966 people`."""
     found = number_values(text)
-    rest = frozenset(word for word in content_words(text) if not re.search(r"\d", word))
+    rest = frozenset(word for word in content_words(text) if not any(map(str.isdigit, word)))
     return (frozenset(found), rest) if found else text

@@ -8,7 +8,6 @@ null. Whatever else would change what a value may be is refused, naming its plac
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,9 +25,9 @@ GREATEST = 1e300  # of a number in a limit: floats end soon after it
 
 REMEDY = "Give a JSON Schema of an object with scalars, objects and lists of either."
 _ABOUT = frozenset(
-    "$schema $id $defs definitions $comment title default examples deprecated".split()
+    "$schema $id $defs definitions $comment title default examples deprecated description "
+    "readOnly writeOnly type".split()
 )
-_ABOUT |= {"description", "readOnly", "writeOnly"}
 _OF_OBJECT = frozenset({"properties", "required", "additionalProperties"})
 _OF_LIST = frozenset("items minItems maxItems uniqueItems".split())
 LIMITS = frozenset(
@@ -53,9 +52,8 @@ def resolve_schema(schema: Any) -> Json:
             raise _schema_error("#", f"it is not an object of at most {LONGEST:,} characters")
         Draft202012Validator.check_schema(schema, format_checker=None)  # patterns: _check_leaf
     except SchemaError as error:
-        raise _schema_error(
-            _format_place(error.absolute_path), sanitize_line(error.message, 200)
-        ) from None
+        place = "/".join(["#", *map(str, error.absolute_path)])
+        raise _schema_error(place, sanitize_line(error.message, 200)) from None
     except (RecursionError, ValueError, TypeError):
         raise _schema_error("#", "it cannot be read as JSON") from None
     whole = _Resolver(schema).resolve(schema, "#", 0)
@@ -73,8 +71,7 @@ def slots_of(schema: Json) -> tuple[Slot, ...]:
 
 
 def _find_leaves(node: Json, path: str, above: str) -> Iterator[Slot]:
-    own = sanitize_line(node.get("description"), 200)
-    description = " ".join(filter(None, (above, own)))
+    description = " ".join(filter(None, (above, sanitize_line(node.get("description"), 200))))
     if node["type"] == "object":
         for name, child in node["properties"].items():
             yield from _find_leaves(child, f"{path}.{name}" if path else name, description)
@@ -87,14 +84,12 @@ def _find_leaves(node: Json, path: str, above: str) -> Iterator[Slot]:
 def _form_of(node: Json) -> Form:
     options = node.get("enum", (node["const"],) if "const" in node else ())
     kind = node.get("format") if node["type"] == "string" else None
-    limits = {key: node[key] for key in sorted(LIMITS & set(node))}
-    return Form.model_validate(
-        {
-            "type": kind if kind in ("date", "date-time") else node["type"],
-            "options": tuple(option for option in options if option is not None),
-            "limits": limits,
-        }
-    )
+    told = {
+        "type": kind if kind in ("date", "date-time") else node["type"],
+        "options": tuple(option for option in options if option is not None),
+        "limits": {key: node[key] for key in sorted(LIMITS & set(node))},
+    }
+    return Form.model_validate(told)
 
 
 class _Resolver:
@@ -108,19 +103,16 @@ class _Resolver:
         """A node with its references resolved and its type read. Raises UsageError."""
         self._nodes += 1
         if self._nodes > MOST_NODES or depth > DEEPEST:
-            raise _schema_error(
-                place, f"too large or too deep (or it refers to itself): {DEEPEST} deep"
-            )
+            fault = f"too large or too deep (or it refers to itself): {DEEPEST} deep"
+            raise _schema_error(place, fault)
         node, null = self._unwrap(node, place)
         kind = _read_type(node, place)
         null = null or isinstance(node.get("type"), list)
-        known = _ABOUT | _ALIKE.get(kind, _OF_LEAF) | {"type"}
-        if odd := sorted(set(node) - known):
+        if odd := sorted(set(node) - _ABOUT - _ALIKE.get(kind, _OF_LEAF)):
             raise _schema_error(place, f"{', '.join(odd)} is not supported for {kind}")
         if kind == "object":
-            return self._resolve_object(
-                {**node, "type": kind, "nullable": null}, place, depth, listed
-            )
+            node = {**node, "type": kind, "nullable": null}
+            return self._resolve_object(node, place, depth, listed)
         if kind == "array":
             if listed:
                 raise _schema_error(place, "a list within a list is not supported")
@@ -136,7 +128,7 @@ class _Resolver:
             raise _schema_error(place, f"{lost[0][:60]!r} is required and no property")
         children = {}
         for name, child in properties.items():
-            if re.search(r"[.\[\]\x00-\x1f]", name) or not 0 < len(name) <= 60:
+            if not 0 < len(name) <= 60 or any(char in ".[]" or char < " " for char in name):
                 raise _schema_error(place, f"a name may not be {name[:60]!r}: no dot, no bracket")
             children[name] = self.resolve(child, f"{place}/properties/{name}", depth + 1, listed)
         return {**node, "properties": children}
@@ -153,7 +145,7 @@ class _Resolver:
             key = next((key for key in _CHOICES if key in node), None)
             if key is None:
                 return node, null
-            real = [one for one in node[key] if not _is_null(one)]
+            real = [one for one in node[key] if get_path(one, "type") != "null"]
             if len(real) != 1 or not isinstance(real[0], dict):
                 raise _schema_error(place, f"{key} of several types is not supported")
             null = null or len(real) < len(node[key])
@@ -164,9 +156,8 @@ class _Resolver:
         keys = [part.replace("~1", "/").replace("~0", "~") for part in ref.split("/")[1:]]
         found = get_path(self._root, *keys) if ref.startswith("#/") else None
         if not isinstance(found, dict):
-            raise _schema_error(
-                place, f"$ref {ref[:80]!r} is not to an object within this document"
-            )
+            fault = f"$ref {ref[:80]!r} is not to an object within this document"
+            raise _schema_error(place, fault)
         return found
 
 
@@ -201,16 +192,8 @@ def _read_type(node: Json, place: str) -> str:
     return str(named)
 
 
-def _is_null(node: Any) -> bool:
-    return isinstance(node, dict) and node.get("type") == "null"
-
-
 def _without_key(node: Json, key: str) -> Json:
     return {name: value for name, value in node.items() if name != key}
-
-
-def _format_place(path: Any) -> str:
-    return "/".join(["#", *map(str, path)])
 
 
 def _schema_error(place: str, why: str, remedy: str = REMEDY) -> UsageError:

@@ -47,14 +47,12 @@ RIGHT: dict[ValueForm, float] = {"row": 0.95, "words": 0.66, "sentence": 0.51}
 #: supported: it hardly ever says the word itself.
 JUDGED = {"supported": (46 / 55) / (34 / 65), "partial": (9 / 55) / (31 / 65)}
 MOST_FINDINGS = 400
+Said = Sequence[Statement]
 NEAR = 600  # characters on either side of a quote that are compared to recognise copies
 
 
 def make_findings(
-    slots: Sequence[Slot],
-    said: Sequence[Statement],
-    sources: Sequence[Source],
-    topic: str = "",
+    slots: Sequence[Slot], said: Said, sources: Sequence[Source], topic: str = ""
 ) -> tuple[Finding, ...]:
     """A finding for each leaf; for a list, one for each leaf of each item, or one `missing`.
 
@@ -74,24 +72,20 @@ def make_findings(
 
 
 def _list_findings(
-    root: str, slots: Sequence[Slot], said: Sequence[Statement], sources: Sequence[Source]
+    root: str, slots: Sequence[Slot], said: Said, sources: Sequence[Source]
 ) -> list[Finding]:
     names = [slot.name for slot in slots if slot.name.startswith(f"{root}[]")]
     merged = merge_items([one for one in said if one.slot in names], names)
-    if not merged:
-        return [Finding(slot=root, status="missing")]
-    return [
-        weigh_values(
-            name.replace("[]", f"[{at}]", 1), [one for one in item if one.slot == name], sources
-        )
+    leaves = (
+        (name.replace("[]", f"[{at}]", 1), [one for one in item if one.slot == name])
         for at, item in enumerate(merged)
         for name in names
-    ]
+    )
+    found = [weigh_values(name, own, sources) for name, own in leaves]
+    return found or [Finding(slot=root, status="missing")]
 
 
-def _weigh_things(
-    name: str, said: Sequence[Statement], sources: Sequence[Source], topic: str
-) -> Finding:
+def _weigh_things(name: str, said: Said, sources: Sequence[Source], topic: str) -> Finding:
     """The finding of one leaf; where sources tell of several things of one name, of all of them.
 
     Then the value of the heaviest thing comes first, and the others are its alternatives.
@@ -104,15 +98,15 @@ def _weigh_things(
     if len(each) == 1:
         return each[0][1]
     each.sort(key=lambda pair: -pair[1].weight)
-    first = each[0][1]
-    return first.model_copy(
-        update={
-            "of": each[0][0],
-            "status": "filled" if all(one.status == "filled" for _, one in each) else "conflict",
-            "quotes": tuple(dict.fromkeys(quote for _, one in each for quote in one.quotes)),
-            "alternatives": tuple(_as_alternatives(each)),
-        }
-    )
+    of, first = each[0]
+    filled = all(one.status == "filled" for _, one in each)
+    changes = {
+        "of": of,
+        "status": "filled" if filled else "conflict",
+        "quotes": tuple(dict.fromkeys(quote for _, one in each for quote in one.quotes)),
+        "alternatives": tuple(_as_alternatives(each)),
+    }
+    return first.model_copy(update=changes)
 
 
 def _as_alternatives(each: Sequence[tuple[str, Finding]]) -> Iterator[Alternative]:
@@ -120,17 +114,13 @@ def _as_alternatives(each: Sequence[tuple[str, Finding]]) -> Iterator[Alternativ
     for n, (of, finding) in enumerate(each):
         if n and finding.value is not None:
             against = {number for other in finding.alternatives for number in other.citations}
-            cited = {quote.source for quote in finding.quotes} - against
-            yield Alternative(
-                value=finding.value,
-                citations=tuple(sorted(cited)),
-                weight=finding.weight,
-                of=of,
-            )
+            cited = sorted({quote.source for quote in finding.quotes} - against)
+            value, weight = finding.value, finding.weight
+            yield Alternative(value=value, citations=tuple(cited), weight=weight, of=of)
         yield from (other.model_copy(update={"of": of}) for other in finding.alternatives)
 
 
-def weigh_values(name: str, said: Sequence[Statement], sources: Sequence[Source]) -> Finding:
+def weigh_values(name: str, said: Said, sources: Sequence[Source]) -> Finding:
     """The finding of one leaf: the heaviest value, its alternatives, and its status."""
     if not said:
         return Finding(slot=name, status="missing")
@@ -155,14 +145,7 @@ def weigh_values(name: str, said: Sequence[Statement], sources: Sequence[Source]
         status="filled" if settled else "conflict",
         value=_commonest_spelling(group),
         quotes=tuple(dict.fromkeys(one.quote for _, _, some in values for one in some)),
-        alternatives=tuple(
-            Alternative(
-                value=_commonest_spelling(some),
-                citations=_cited_sources(some),
-                weight=round(heavy, 3),
-            )
-            for heavy, _, some in values[1:]
-        ),
+        alternatives=tuple(_make_alternative(some, heavy) for heavy, _, some in values[1:]),
         weight=round(weight, 3),
         confidence=round(sure if settled else min(0.5, share), 3),
     )
@@ -180,11 +163,9 @@ def is_disputed(finding: Finding) -> bool:
 
 def _joint_weight(trust: Iterable[float]) -> float:
     """The weight of independent witnesses, of whom the unknown together have a limit."""
-    known, unknown = 0.0, 0.0
-    for score in trust:
-        known += score if score >= REFERENCE else 0.0
-        unknown += score if score < REFERENCE else 0.0
-    return known + min(unknown, UNKNOWN_TOGETHER)
+    scores = list(trust)
+    unknown = sum(score for score in scores if score < REFERENCE)
+    return sum(score for score in scores if score >= REFERENCE) + min(unknown, UNKNOWN_TOGETHER)
 
 
 def tell_form(value: Scalar, quote: Quote) -> ValueForm:
@@ -203,35 +184,34 @@ def rate_confidence(finding: Finding) -> float:
     return round(odds / (1 + odds), 3)
 
 
-def _group_values(said: Sequence[Statement]) -> list[list[Statement]]:
+def _group_values(said: Said) -> list[list[Statement]]:
     """The statements grouped by value."""
     groups: list[list[Statement]] = []
     for one in said:
-        for group in groups:
-            if any(_say_the_same(one, other) for other in group):
-                group.append(one)
-                break
-        else:
-            groups.append([one])
+        same = (group for group in groups if any(_say_the_same(one, other) for other in group))
+        if (group := next(same, None)) is None:
+            groups.append(group := [])
+        group.append(one)
     return groups
 
 
 def _say_the_same(one: Statement, other: Statement) -> bool:
-    if same_value(one.value, other.value):
-        return True
     a, b = one.value, other.value
+    if same_value(a, b):
+        return True
     both = isinstance(a, str) and isinstance(b, str)
     return both and is_swapped_score(str(a), one.quote.text, str(b), other.quote.text)
 
 
-def _commonest_spelling(group: Sequence[Statement]) -> Scalar:
+def _commonest_spelling(group: Said) -> Scalar:
     """The spelling of a value that most sources use; among equals, the first."""
     said = [one.value for one in group]
     return max(said, key=said.count)
 
 
-def _cited_sources(group: Sequence[Statement]) -> tuple[int, ...]:
-    return tuple(sorted({one.quote.source for one in group}))
+def _make_alternative(group: Said, weight: float) -> Alternative:
+    cited = tuple(sorted({one.quote.source for one in group}))
+    return Alternative(value=_commonest_spelling(group), citations=cited, weight=round(weight, 3))
 
 
 def find_witnesses(quotes: Sequence[Quote], sources: Sequence[Source]) -> dict[int, int]:
@@ -244,7 +224,8 @@ def find_witnesses(quotes: Sequence[Quote], sources: Sequence[Source]) -> dict[i
     for quote in quotes:
         source = sources[quote.source - 1]
         start, end = max(0, quote.start - NEAR), quote.end + NEAR
-        near.setdefault(source.n, _with_page_text(source, source.page.text[start:end]))
+        page = Page(**{**source.page.__dict__, "text": source.page.text[start:end]})
+        near.setdefault(source.n, Source(n=source.n, page=page, hit=source.hit))
     ordered = sorted(near.values(), key=lambda source: source.n)
     witnesses = find_copies(ordered)
     first: dict[str, int] = {}
@@ -252,8 +233,3 @@ def find_witnesses(quotes: Sequence[Quote], sources: Sequence[Source]) -> dict[i
         if owner := host_owner(source.page.url):
             witnesses[source.n] = first.setdefault(owner, witnesses[source.n])
     return witnesses
-
-
-def _with_page_text(source: Source, text: str) -> Source:
-    page = source.page
-    return Source(n=source.n, page=Page(**{**page.__dict__, "text": text}), hit=source.hit)

@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from agent.answer import Answer
 from agent.answer.formats import to_html, to_markdown
 from agent.documents.body_reader import BodyReader
-from agent.documents.body_text import MAX_MARKS, PlacedText, RawBody, normalize_text
+from agent.documents.body_text import MAX_MARKS, Body, PlacedText, normalize_text
 from agent.documents.formats.table import format_rows
 from agent.documents.pdf.ocr import find_tesseract
 from agent.documents.reading import BodyText, UnreadablePage, read_body
-from agent.documents.worker_process import Body
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.search.corpus import Corpus
@@ -340,7 +339,7 @@ def test_damage_is_read_or_named(file: Path, position: int, damage: bytes, remov
 
 @given(st.lists(st.tuples(st.text(max_size=9), st.sampled_from("abc"), st.booleans()), max_size=12))
 def test_the_place_of_each_part_is_where_it_was_put(parts: list[tuple[str, str, bool]]) -> None:
-    text = PlacedText(RawBody(b""))
+    text = PlacedText(Body(b""))
     expected: list[tuple[int, str]] = []
     for n, (part, place, is_line) in enumerate(parts, 5):
         before = text._length
@@ -358,7 +357,7 @@ def test_the_place_of_each_part_is_where_it_was_put(parts: list[tuple[str, str, 
 
 
 def test_places_are_bounded_and_none_is_false_behind_the_last() -> None:
-    text = PlacedText(RawBody(b""))
+    text = PlacedText(Body(b""))
     for n in range(MAX_MARKS + 10):
         text.add("word", f"place {n}")
     found = text.finish()

@@ -20,8 +20,9 @@ from pathlib import Path
 import pytest
 
 from agent.documents.body_reader import BodyReader
+from agent.documents.body_text import Body
 from agent.documents.worker_pool import WorkerPool
-from agent.documents.worker_process import Body, Countdown, ReaderProcess, WorkerEnded
+from agent.documents.worker_process import Countdown, ReaderProcess, WorkerEnded
 from agent.errors import UsageError
 from agent.run.sources import open_corpus, open_sources
 from agent.search.corpus import Corpus

@@ -12,22 +12,23 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
-from itertools import chain
 from typing import IO, Any, NamedTuple
 from urllib.parse import unquote
 
 from agent.documents.body_text import UnreadablePage
+from agent.documents.formats.xml import Element, find_first
 from agent.documents.own_date import read_day
 
-Element = Any  # lxml has no type hints
-
 MAX_PARTS = 20_000  # of an archive
-MAX_PART = (
-    40_000_000  # bytes of a part that is parsed as a whole: its tree takes some ten times that
-)
+MAX_PART = 40_000_000  # bytes of a part that is parsed whole: its tree takes ten times that
 MAX_STREAM = 400_000_000  # bytes of a part that is read in a stream
 MAX_UNPACKED = 400_000_000  # bytes of all parts together
 _MAIN_PARTS = ("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml")
+#: How XML is parsed.
+_SAFELY: Any = {
+    **dict.fromkeys(("resolve_entities", "load_dtd"), False),
+    **dict.fromkeys(("no_network", "remove_comments", "remove_pis"), True),
+}
 BOMB = "it unpacks to more than can be read"
 
 
@@ -65,17 +66,9 @@ class Archive:
         if name not in self.names:
             return
         with _report_damage(), self._open(name) as stream:
-            events = etree.iterparse(
-                _BoundedStream(stream),
-                events=("end",),
-                tag=[f"{{*}}{tag}" for tag in tags],
-                resolve_entities=False,
-                load_dtd=False,
-                no_network=True,
-                remove_comments=True,
-                remove_pis=True,
-            )
-            for _, element in events:
+            named = [f"{{*}}{tag}" for tag in tags]
+            bounded = _BoundedStream(stream)
+            for _, element in etree.iterparse(bounded, events=("end",), tag=named, **_SAFELY):
                 yield element
                 element.clear()
                 parent = element.getparent()
@@ -142,40 +135,8 @@ def parse_xml(data: bytes) -> Element:
     """The root element of an XML document. Entities stay unresolved. Raises UnreadablePage."""
     from lxml import etree
 
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        load_dtd=False,
-        no_network=True,
-        remove_comments=True,
-        remove_pis=True,
-        huge_tree=False,
-    )
     with _report_damage():
-        return etree.fromstring(data, parser)
-
-
-def local_name(element: Element) -> str:
-    """The name of an element without its namespace; "" for what is no element."""
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
-
-
-def attribute(element: Element, name: str) -> str:
-    """The value of an attribute by its local name, whatever its namespace; "" for none."""
-    if name in element.attrib:
-        return str(element.attrib[name])
-    end = f"}}{name}"
-    return next((str(value) for key, value in element.attrib.items() if key.endswith(end)), "")
-
-
-def find_all(element: Element, name: str) -> Iterator[Element]:
-    """The elements below an element with a local name, in any namespace, in document order."""
-    return iter(element.iter(f"{{*}}{name}"))
-
-
-def find_first(element: Element | None, name: str) -> Element | None:
-    """The first element below an element with a local name; None for none."""
-    return None if element is None else next(find_all(element, name), None)
+        return etree.fromstring(data, etree.XMLParser(huge_tree=False, **_SAFELY))
 
 
 def resolve_part(folder: str, target: str) -> str:
@@ -194,25 +155,18 @@ class Properties(NamedTuple):
 
 def core_properties(archive: Archive) -> Properties:
     """Those of a document of Office Open XML."""
-    for kind, part in archive.relations("").values():
-        if kind == "core-properties":
-            return read_properties(archive.read_xml(part), "title", "modified", "created")
-    return Properties()
+    part = dict(archive.relations("").values()).get("core-properties", "")
+    return read_properties(archive.read_xml(part), "title", "modified", "created")
 
 
 def read_properties(root: Element | None, title: str, *dates: str) -> Properties:
     """The properties in elements with these local names; of the dates the first that is one."""
-    texts = [text_of(find_first(root, name)) for name in (title, *dates)]
+    found = (find_first(root, name) for name in (title, *dates))
+    texts = ["" if element is None else element.text or "" for element in found]
     return Properties(texts[0], read_day(*texts[1:]))
-
-
-def text_of(element: Element | None) -> str:
-    """The text of an element; "" for none."""
-    return "" if element is None else element.text or ""
 
 
 def main_part(archive: Archive) -> str:
     """The name of the part with the content of a document of Office Open XML; "" for none."""
-    parts = (part for kind, part in archive.relations("").values() if kind == "officeDocument")
-    usual = (name for name in _MAIN_PARTS if name in archive.names)
-    return next(chain(parts, usual), "")
+    usual = next((name for name in _MAIN_PARTS if name in archive.names), "")
+    return dict(archive.relations("").values()).get("officeDocument", usual)

@@ -9,16 +9,9 @@ from collections.abc import Iterator
 from posixpath import dirname
 
 from agent.documents.blocks import TextBlock
-from agent.documents.body_text import BodyText, PlacedText, RawBody, UnreadablePage
-from agent.documents.formats.archive import (
-    Archive,
-    Element,
-    attribute,
-    find_all,
-    find_first,
-    read_properties,
-    resolve_part,
-)
+from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
+from agent.documents.formats.archive import Archive, read_properties, resolve_part
+from agent.documents.formats.xml import Element, attribute, find_all, find_first
 
 LOWEST_HEADING = 3  # level of a heading that may be that of a chapter
 CONTAINER = "META-INF/container.xml"
@@ -26,13 +19,12 @@ CONTAINER = "META-INF/container.xml"
 _NO_CHAPTERS = frozenset("cover titlepage toc landmarks copyright-page imprint".split())
 
 
-def read_epub(source: RawBody) -> BodyText:
+def read_epub(source: Body) -> BodyText:
     """The text of each page, in its chapter: they are counted from 1, by pages with a heading."""
     archive = Archive(source.data)
     if "META-INF/rights.xml" in archive.names:
         raise UnreadablePage("it is protected against copying", "unsupported")
-    found = find_first(archive.read_xml(CONTAINER), "rootfile")
-    package = attribute(found, "full-path") if found is not None else ""
+    package = attribute(find_first(archive.read_xml(CONTAINER), "rootfile"), "full-path")
     root = archive.read_xml(package)
     if root is None:
         raise UnreadablePage("it is damaged: it has no list of pages", "invalid")
@@ -69,7 +61,8 @@ def _read_page(page: bytes) -> Iterator[tuple[TextBlock, bool]]:
         return
     body = tree.find("body")
     blocks = list(read_blocks(body))
-    is_chapter = not any(_types(element) & _NO_CHAPTERS for element in (body, *body))
+    types = (one.get("epub:type") or one.get("type") or "" for one in (body, *body))
+    is_chapter = _NO_CHAPTERS.isdisjoint(" ".join(types).split())
     levels = (block.level for block in blocks if block.kind == "heading")
     main = min((level for level in levels if level <= LOWEST_HEADING), default=0)
     begun = False
@@ -77,7 +70,3 @@ def _read_page(page: bytes) -> Iterator[tuple[TextBlock, bool]]:
         begins = is_chapter and block.kind == "heading" and block.level == main
         yield block, begins and (main == 1 or not begun)
         begun |= begins
-
-
-def _types(element: Element) -> set[str]:
-    return set((element.get("epub:type") or element.get("type") or "").split())

@@ -8,7 +8,7 @@ from email.message import EmailMessage, Message
 from email.parser import BytesParser
 from email.utils import parsedate_to_datetime
 
-from agent.documents.body_text import BodyText, PlacedText, RawBody, UnreadablePage
+from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.own_date import read_day
 
 HEADERS = ("From", "To", "Cc", "Date", "Subject")
@@ -17,7 +17,7 @@ MAX_ATTACHMENTS = 50
 MAX_DEPTH = 3  # of messages in messages
 
 
-def read_mail(source: RawBody) -> BodyText:
+def read_mail(source: Body) -> BodyText:
     """The message, then each attachment in its own format; those that cannot be read are noted."""
     message = BytesParser(EmailMessage, policy=policy.default).parsebytes(source.data)
     text = PlacedText(source, _header(message, "Subject"), _find_day(message))
@@ -48,9 +48,10 @@ def _find_day(message: EmailMessage) -> str:
         return ""
 
 
-def _add_body(text: PlacedText, source: RawBody, message: EmailMessage) -> None:
+def _add_body(text: PlacedText, source: Body, message: EmailMessage) -> None:
     """The plain text; where there is none, the text of the HTML."""
-    body = message.get_body(("plain", "html")) if not _is_attachment(message) else None
+    is_attached = message.get_content_disposition() == "attachment"
+    body = None if is_attached else message.get_body(("plain", "html"))
     if body is None:
         return
     kind = "text/html" if body.get_content_subtype() == "html" else "text/plain"
@@ -60,11 +61,7 @@ def _add_body(text: PlacedText, source: RawBody, message: EmailMessage) -> None:
         return  # an empty message with attachments
 
 
-def _is_attachment(message: Message) -> bool:
-    return message.get_content_disposition() == "attachment"
-
-
-def _read_part(part: Message, content_type: str, source: RawBody, suffix: str = "") -> BodyText:
+def _read_part(part: Message, content_type: str, source: Body, suffix: str = "") -> BodyText:
     from agent.documents.registry import read_source
 
     charset = part.get_content_charset()
@@ -74,10 +71,10 @@ def _read_part(part: Message, content_type: str, source: RawBody, suffix: str = 
     else:
         payload = part.get_payload(decode=True)
         data = payload if isinstance(payload, bytes) else b""
-    return read_source(RawBody(data, declared, suffix=suffix, depth=source.depth + 1))
+    return read_source(Body(data, declared, suffix=suffix, depth=source.depth + 1))
 
 
-def _add_attachments(text: PlacedText, source: RawBody, message: EmailMessage) -> Iterator[str]:
+def _add_attachments(text: PlacedText, source: Body, message: EmailMessage) -> Iterator[str]:
     """Add the attachments; yields the name of each that is not read, with the reason."""
     for n, part in enumerate(message.iter_attachments(), 1):
         name = " ".join((part.get_filename() or f"attachment {n}").split())

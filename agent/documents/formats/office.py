@@ -12,13 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from agent.documents.blocks import LINE, BlockBuilder, TextBlock
 from agent.documents.body_text import PlacedText, normalize_title
-from agent.documents.formats.archive import (
-    Archive,
-    Element,
-    attribute,
-    find_first,
-    local_name,
-)
+from agent.documents.formats.archive import Archive
+from agent.documents.formats.xml import Element, attribute, find_first, local_name
 
 #: Elements of OpenDocument by the names of their like in Office Open XML.
 _SAME = {
@@ -38,9 +33,7 @@ _SKIPPED = frozenset(
 )
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "s": " ", "noBreakHyphen": "-"}
 #: What may stand between a table and its rows, or a row and its cells.
-_AROUND = frozenset(
-    "sdt sdtContent customXml ins table-header-rows table-rows table-row-group".split()
-)
+_AROUND = "sdt sdtContent customXml ins table-header-rows table-rows table-row-group".split()
 #: Shapes of a slide that repeat what stands elsewhere.
 _REPEATED = frozenset("sldNum dt hdr ftr sldImg".split())
 _NOTES = ("footnoteReference", "endnoteReference", "note", "annotation")
@@ -58,6 +51,13 @@ def add_sections(text: PlacedText, blocks: Iterator[TextBlock]) -> None:
             place = f"section {block.text}"
             text.title = text.title or normalize_title(block.text)
         text.add_block(block, place)
+
+
+def add_slide(text: PlacedText, slide: TextBlock | None, number: int) -> None:
+    """Add a slide; the first line of the first one may be the title."""
+    line = slide.text.partition("\n")[0] if slide else ""
+    text.title = text.title or normalize_title(line[:100])
+    text.add_block(slide, f"slide {number}")
 
 
 class Part:
@@ -81,7 +81,7 @@ class Part:
         self._field = ""  # the address of a field whose result is being read,
         self._field_start = 0  # and where that begins
         self._readers: dict[str, Callable[[Element, BlockBuilder], None]] = {
-            "AlternateContent": self._add_drawing,
+            "AlternateContent": lambda forms, to: self._add_content(_first_form(forms), to),
             "txbxContent": self._add_box,
             "hyperlink": self._add_link,
             **dict.fromkeys(("instrText", "fldChar"), self._read_field),
@@ -90,8 +90,7 @@ class Part:
 
     def read_blocks(self) -> Iterator[TextBlock]:
         """The blocks of the body."""
-        body = find_first(self.root, "body")
-        for element in _blocks(body) if body is not None else ():
+        for element in _blocks(find_first(self.root, "body")):
             is_table = _name_of(element) == "tbl"
             blocks = self._read_table(element) if is_table else [self._read_paragraph(element)]
             yield from filter(None, blocks)
@@ -99,8 +98,7 @@ class Part:
     def read_note(self, parent: Element | None = None) -> TextBlock | None:
         """All that is in an element, or in the part, as one block, a line each."""
         builder = BlockBuilder()
-        parent = self.root if parent is None else parent
-        self._add_blocks(parent if parent is not None else (), builder, "\n")
+        self._add_blocks(self.root if parent is None else parent, builder, "\n")
         return builder.build("note")
 
     def read_cell(self, cell: Element) -> str:
@@ -135,7 +133,7 @@ class Part:
                 builder.next_cell()
             self._add_blocks(cell, builder, LINE)
 
-    def _add_blocks(self, parent: Element, builder: BlockBuilder, mark: str) -> None:
+    def _add_blocks(self, parent: Element | None, builder: BlockBuilder, mark: str) -> None:
         """Paragraphs and rows within a block. A table in a cell is part of that cell."""
         for n, part in enumerate(_parts_of(parent)):
             if n:
@@ -160,10 +158,6 @@ class Part:
         builder.separate("\n")
         self._add_blocks(box, builder, "\n")
         builder.separate("\n")
-
-    def _add_drawing(self, forms: Element, builder: BlockBuilder) -> None:
-        """The first of two forms of one drawing."""
-        self._add_content(next(iter(forms), forms), builder)
 
     def _add_link(self, link: Element, builder: BlockBuilder) -> None:
         start = builder.length
@@ -195,8 +189,8 @@ class Part:
 
 def child_value(element: Element, path: str) -> str:
     """The value of a descendant, by its path; "" for none."""
-    found = element.find("./" + "/".join(f"{{*}}{name}" for name in path.split("/")))
-    return attribute(found, "val") if found is not None else ""
+    names = (f"{{*}}{name}" for name in path.split("/"))
+    return attribute(element.find("./" + "/".join(names)), "val")
 
 
 def _name_of(element: Element) -> str:
@@ -204,19 +198,24 @@ def _name_of(element: Element) -> str:
     return _SAME.get(name, name)
 
 
-def _blocks(parent: Element) -> Iterator[Element]:
+def _blocks(parent: Element | None) -> Iterator[Element]:
     """The paragraphs and tables of a body, out of whatever contains them."""
-    for child in parent:
+    for child in parent if parent is not None else ():
         name = _name_of(child)
         if name in ("p", "tbl"):
             yield child
-        elif name == "AlternateContent":  # one drawing in two forms
-            yield from _blocks(next(iter(child), child))
-        elif name and name not in _SKIPPED and not (name == "sp" and _is_repeated(child)):
+        elif name == "AlternateContent":
+            yield from _blocks(_first_form(child))
+        elif name and name not in _SKIPPED and not _is_repeated(child):
             yield from _blocks(child)
 
 
-def _parts_of(parent: Element) -> Iterator[Element]:
+def _first_form(drawing: Element) -> Element:
+    """The first of two forms of one drawing."""
+    return next(iter(drawing), drawing)
+
+
+def _parts_of(parent: Element | None) -> Iterator[Element]:
     """The paragraphs, and the rows of the tables."""
     for block in _blocks(parent):
         yield from _children(block, "tr") if _name_of(block) == "tbl" else [block]
@@ -232,9 +231,8 @@ def _children(parent: Element, name: str) -> Iterator[Element]:
 
 
 def _is_repeated(shape: Element) -> bool:
-    """Whether a shape is the number, the date or the image of a slide."""
-    holder = shape.find("./{*}nvSpPr/{*}nvPr/{*}ph")
-    return holder is not None and attribute(holder, "type") in _REPEATED
+    """Whether an element is a shape with the number, the date or the image of a slide."""
+    return attribute(shape.find("./{*}nvSpPr/{*}nvPr/{*}ph"), "type") in _REPEATED
 
 
 def _is_hidden(run: Element) -> bool:

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent.documents.body_text import (
-    BodyText,
-    PlacedText,
-    RawBody,
-    UnreadablePage,
-    normalize_title,
-)
-from agent.documents.formats.archive import (
-    Archive,
-    Element,
-    attribute,
-    find_first,
-    local_name,
-    read_properties,
-)
-from agent.documents.formats.office import OPEN_CONTENT, Part, add_sections
-from agent.documents.formats.table import MAX_COLUMNS, Row, format_rows
+from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
+from agent.documents.formats.archive import Archive, read_properties
+from agent.documents.formats.office import OPEN_CONTENT, Part, add_sections, add_slide
+from agent.documents.formats.table import MAX_COLUMNS, Row, Sheet, add_sheets
+from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 
 MAX_REPEATED = 1000  # times that a row or a cell with text may be repeated
 
 
-def read_open_document(source: RawBody) -> BodyText:
-    """Paragraphs by sections, the rows of each sheet, or the text of each slide with its notes."""
+def read_open_document(source: Body) -> BodyText:
+    """Paragraphs by sections and notes, the rows of each sheet, or the text of each slide."""
     archive = Archive(source.data)
     if b"encryption-data" in archive.read("META-INF/manifest.xml"):
         raise UnreadablePage("it needs a password", "unsupported")
@@ -36,52 +24,38 @@ def read_open_document(source: RawBody) -> BodyText:
         raise UnreadablePage("it is damaged: it has no content", "invalid")
     meta = archive.read_xml("meta.xml")
     text = PlacedText(source, *read_properties(meta, "title", "date", "creation-date"))
-    kinds = {"spreadsheet": _add_sheets, "presentation": _add_slides, "drawing": _add_slides}
-    kinds.get(local_name(body[0]), _add_text)(text, part, body[0])
+    kind = local_name(body[0])
+    if kind == "spreadsheet":
+        add_sheets(text, _sheets(part, body[0]))
+    elif kind in ("presentation", "drawing"):
+        _add_slides(text, part, body[0])
+    else:
+        add_sections(text, part.read_blocks())
+        for n, note in enumerate(part.own_notes, 1):
+            text.add_block(note, f"note {n}")
     return text.finish()
-
-
-def _add_text(text: PlacedText, part: Part, _: Element) -> None:
-    """The paragraphs and tables, each in the section of the heading above it; then the notes."""
-    add_sections(text, part.read_blocks())
-    for n, note in enumerate(part.own_notes, 1):
-        text.add_block(note, f"note {n}")
 
 
 # --- sheets --------------------------------------------------------------------------------------
 
 
-def _add_sheets(text: PlacedText, part: Part, body: Element) -> None:
-    """The rows of each sheet that is shown; the hidden ones are noted."""
-    left_out, hidden = [], _hidden_tables(part.root)
-    for sheet in body.iterchildren("{*}table"):
-        name = attribute(sheet, "name")
-        if attribute(sheet, "style-name") in hidden:
-            left_out.append(name)
-            continue
-        text.add(name, f"sheet {name}")
-        for number, line in format_rows(_rows(sheet, part)):
-            text.add_line(line, f"sheet {name}, row", number)
-            if text.is_full:
-                break
-    if left_out:
-        text.note = f"hidden sheets were not read: {', '.join(left_out)}"
-
-
-def _hidden_tables(content: Element) -> frozenset[str]:
-    """The styles of tables that are not displayed."""
-    return frozenset(
+def _sheets(part: Part, body: Element) -> Iterator[Sheet]:
+    """The names and rows of the sheets; no rows where one is hidden by its style."""
+    hidden = {
         attribute(properties.getparent(), "name")
-        for properties in content.iter("{*}table-properties")
+        for properties in find_all(part.root, "table-properties")
         if attribute(properties, "display") == "false"
-    )
+    }
+    for sheet in body.iterchildren("{*}table"):
+        is_hidden = attribute(sheet, "style-name") in hidden
+        yield attribute(sheet, "name"), None if is_hidden else _rows(sheet, part)
 
 
 def _rows(sheet: Element, part: Part) -> Iterator[Row]:
     """The rows that are not empty, with their numbers. Repeated ones are written once."""
     number = 1
     for row in sheet.iter("{*}table-row"):
-        repeated = _count(row, "number-rows-repeated")
+        repeated = max(1, to_int(attribute(row, "number-rows-repeated"), 1))
         cells = _cells(row, part)
         for again in range(min(repeated, MAX_REPEATED) if cells else 0):
             yield number + again, cells
@@ -94,18 +68,12 @@ def _cells(row: Element, part: Part) -> list[str]:
     for cell in row:
         if local_name(cell) not in ("table-cell", "covered-table-cell"):
             continue
-        repeated = _count(cell, "number-columns-repeated")
+        repeated = max(1, to_int(attribute(cell, "number-columns-repeated"), 1))
         if text := part.read_cell(cell) or attribute(cell, "value"):
             times = min(repeated, MAX_REPEATED, max(0, MAX_COLUMNS - column))
             cells += [""] * (column - len(cells)) + [text] * times
         column = min(column + repeated, MAX_COLUMNS)
     return cells
-
-
-def _count(element: Element, name: str) -> int:
-    """How often an element is repeated: 1 where it does not say."""
-    value = attribute(element, name)
-    return max(1, int(value)) if value.isdecimal() and len(value) < 9 else 1
 
 
 # --- slides --------------------------------------------------------------------------------------
@@ -117,10 +85,6 @@ def _add_slides(text: PlacedText, part: Part, body: Element) -> None:
         notes = page.find("./{*}notes")
         if notes is not None:
             page.remove(notes)
-        slide = part.read_note(page)
-        text.title = text.title or normalize_title(
-            slide.text.partition("\n")[0][:100] if slide else ""
-        )
-        text.add_block(slide, f"slide {number}")
+        add_slide(text, part.read_note(page), number)
         if notes is not None:
             text.add_block(part.read_note(notes), f"notes of slide {number}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from agent.documents.body_text import BodyText, PlacedText, RawBody, UnreadablePage
+from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
 
 MAX_GROUPS = 1000  # in groups
 #: A control word with its number, a control symbol, a hexadecimal character, a brace, or text.
@@ -29,6 +29,8 @@ _WORDS = {
     **dict(zip("emdash endash bullet".split(), "—–•", strict=True)),
     **dict(zip("lquote rquote ldblquote rdblquote".split(), "‘’“”", strict=True)),
 }
+#: Words that say how what follows is written.
+_STYLE = frozenset("u uc ansicpg f fcharset v plain".split())
 _ROW_ENDS = frozenset(("row", "sect", "page"))
 _SYMBOLS = {"~": " ", "_": "-", "\n": "\n", "\r": "\n", "\\": "\\", "{": "{", "}": "}"}
 #: Code pages of character sets of fonts: 1.9.1, `\fcharset`.
@@ -59,26 +61,12 @@ class _Reader:
         self.pieces: list[str] = []
         self._bytes = bytearray()  # hexadecimal characters in a row: one letter may take two
         self._group = _Group()
-        self._outer: list[_Group] = []
+        self.outer: list[_Group] = []  # groups that are open
         self._to_skip = 0
         self._fonts: dict[int, str] = {}
         self._font = 0  # the one that is being defined
         self._is_in_row = False  # of a table, where a cell may have several paragraphs
         self._page = "cp1252"
-        self._words: dict[str, Callable[[str | None], None]] = {
-            "u": self._put_unicode,
-            "uc": self._set_after_unicode,
-            "ansicpg": self._set_code_page,
-            "f": self._choose_font,
-            "fcharset": self._define_font,
-            "v": self._hide,
-            "plain": self._show,
-        }
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether the text ended within a group."""
-        return bool(self._outer)
 
     def read(self, text: str) -> None:
         """Read a whole document."""
@@ -102,14 +90,14 @@ class _Reader:
         self._flush()
 
     def _enter(self) -> None:
-        if len(self._outer) >= MAX_GROUPS:
+        if len(self.outer) >= MAX_GROUPS:
             raise UnreadablePage("it is damaged: its groups are too deep", "invalid")
-        self._outer.append(self._group)
+        self.outer.append(self._group)
         self._group = replace(self._group)
         self._to_skip = 0
 
     def _leave(self) -> None:
-        self._group = self._outer.pop() if self._outer else _Group()
+        self._group = self.outer.pop() if self.outer else _Group()
         self._to_skip = 0
 
     def _obey(self, word: str, number: str | None) -> None:
@@ -121,41 +109,35 @@ class _Reader:
         elif word in ("footnote", "annotation", "shptxt", "shpinst", "fldrslt", "nesttableprops"):
             self._group.is_skipped = word == "nesttableprops"
             self._put(" ")
-        elif word in self._words:
-            self._words[word](number)
+        elif word in _STYLE:
+            self._set_style(word, number)
         elif word == "par" and self._is_in_row:
             self._put(" ")
         else:
             self._is_in_row = word == "trowd" or (self._is_in_row and word not in _ROW_ENDS)
             self._put(_WORDS.get(word, ""))
 
-    def _put_unicode(self, number: str | None) -> None:
-        code = int(number or 0) % 0x10000
-        self._put(chr(code))
-        self._to_skip = self._group.after_unicode
-
-    def _set_after_unicode(self, number: str | None) -> None:
-        self._group.after_unicode = min(int(number or 1), 10)
-
-    def _set_code_page(self, number: str | None) -> None:
-        self._page = self._group.encoding = _known_encoding(f"cp{number or 1252}")
-
-    def _choose_font(self, number: str | None) -> None:
-        self._font = int(number or 0)
-        if not self._group.is_font_table:
-            self._group.encoding = self._fonts.get(self._font, self._page)
-
-    def _define_font(self, number: str | None) -> None:
-        charset = int(number or 0)
-        if charset > 1:  # 0 and 1 are the code page of the document
-            self._fonts[self._font] = _known_encoding(_CHARSETS.get(charset, self._page))
-
-    def _hide(self, number: str | None) -> None:
-        self._group.is_hidden = number != "0"
-
-    def _show(self, _: str | None) -> None:
-        self._group.is_hidden = False
-        self._group.encoding = self._page
+    def _set_style(self, word: str, given: str | None) -> None:
+        """Obey a word of `_STYLE`."""
+        group, number = self._group, int(given or 0)
+        match word:
+            case "u":
+                self._put(chr(number % 0x10000))
+                self._to_skip = group.after_unicode
+            case "uc":
+                group.after_unicode = min(int(given or 1), 10)
+            case "ansicpg":
+                self._page = group.encoding = _known_encoding(f"cp{given or 1252}")
+            case "f":
+                self._font = number
+                if not group.is_font_table:
+                    group.encoding = self._fonts.get(number, self._page)
+            case "fcharset" if number > 1:  # 0 and 1 are the code page of the document
+                self._fonts[self._font] = _known_encoding(_CHARSETS.get(number, self._page))
+            case "v":
+                group.is_hidden = given != "0"
+            case "plain":
+                group.is_hidden, group.encoding = False, self._page
 
     def _put_byte(self, code: int) -> None:
         if self._to_skip:
@@ -186,13 +168,13 @@ def _known_encoding(name: str) -> str:
         return "cp1252"
 
 
-def read_rich_text(source: RawBody) -> BodyText:
+def read_rich_text(source: Body) -> BodyText:
     """The text, one line a paragraph or table row."""
     reader = _Reader()
     reader.read(source.data.decode("latin-1"))
     text = PlacedText(source, "".join(reader.title))
     text.add("\n".join(_lines("".join(reader.pieces))))
-    if reader.is_cut:
+    if reader.outer:
         text.note = "its end is missing"
     return text.finish()
 

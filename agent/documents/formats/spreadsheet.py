@@ -8,27 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import reduce
+from string import ascii_uppercase
 from typing import NamedTuple
 
-from agent.documents.body_text import BodyText, PlacedText, RawBody
-from agent.documents.formats.archive import (
-    Archive,
-    Element,
-    attribute,
-    core_properties,
-    find_all,
-    find_first,
-    local_name,
-    main_part,
-)
-from agent.documents.formats.table import MAX_COLUMNS, Row, format_rows
+from agent.documents.body_text import Body, BodyText, PlacedText
+from agent.documents.formats.archive import Archive, core_properties, main_part
+from agent.documents.formats.table import MAX_COLUMNS, Row, Sheet, add_sheets
+from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 
 MAX_SHARED_CHARS = 20_000_000  # of the texts that the cells share
 #: Formats that are built in: ISO/IEC 29500-1, 18.8.30.
-_DATES, _TIMES, _PERCENTS = {14, 15, 16, 17, 22}, {18, 19, 20, 21, 45, 46, 47}, {9: 0, 10: 2}
-_DATE_TIME = 22
+_DATES, _TIMES, _PERCENTS = {14, 15, 16, 17, 22}, {18, 19, 20, 21, 22, 45, 46, 47}, {9: 0, 10: 2}
 _LITERALS = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|_.|\*.')
-_LETTERS = re.compile(r"[A-Z]{1,3}(?=\d)")
+_ALPHABET = {letter: n for n, letter in enumerate(ascii_uppercase, 1)}
 _ERRORS_AND_TEXTS = ("str", "inlineStr", "e", "d")
 
 
@@ -48,38 +41,29 @@ class _Workbook(NamedTuple):
     epoch: datetime
 
 
-def read_spreadsheet(source: RawBody) -> BodyText:
+def read_spreadsheet(source: Body) -> BodyText:
     """The rows of each sheet that is shown; the hidden ones are noted."""
     archive = Archive(source.data)
     part = main_part(archive)
-    root, relations = archive.read_xml(part), archive.relations(part)
     text = PlacedText(source, *core_properties(archive))
-    book = _read_workbook(archive, root, [(kind, name) for kind, name in relations.values()])
-    hidden = []
-    for sheet in find_all(root, "sheet") if root is not None else ():
-        name = attribute(sheet, "name")
-        kind, target = relations.get(attribute(sheet, "id"), ("", ""))
-        if kind != "worksheet":
-            continue
-        if attribute(sheet, "state") in ("hidden", "veryHidden"):
-            hidden.append(name)
-            continue
-        text.add(name, f"sheet {name}")
-        for number, line in format_rows(_rows(archive, target, book)):
-            text.add_line(line, f"sheet {name}, row", number)
-            if text.is_full:
-                break
-    if hidden:
-        text.note = f"hidden sheets were not read: {', '.join(hidden)}"
+    add_sheets(text, _sheets(archive, part, _read_workbook(archive, part)))
     return text.finish()
 
 
-def _read_workbook(
-    archive: Archive, root: Element | None, parts: Sequence[tuple[str, str]]
-) -> _Workbook:
-    names = dict(parts)  # one part of each kind that is looked up
-    settings = find_first(root, "workbookPr")
-    is_1904 = settings is not None and attribute(settings, "date1904") in ("1", "true")
+def _sheets(archive: Archive, part: str, book: _Workbook) -> Iterator[Sheet]:
+    """The names and rows of the sheets; no rows where one is hidden."""
+    relations = archive.relations(part)
+    for sheet in find_all(archive.read_xml(part), "sheet"):
+        kind, target = relations.get(attribute(sheet, "id"), ("", ""))
+        is_hidden = attribute(sheet, "state") in ("hidden", "veryHidden")
+        if kind == "worksheet":
+            yield attribute(sheet, "name"), None if is_hidden else _rows(archive, target, book)
+
+
+def _read_workbook(archive: Archive, part: str) -> _Workbook:
+    names = dict(archive.relations(part).values())  # one part of each kind that is looked up
+    settings = find_first(archive.read_xml(part), "workbookPr")
+    is_1904 = attribute(settings, "date1904") in ("1", "true")
     epoch = datetime(1904, 1, 1) if is_1904 else datetime(1899, 12, 30)
     texts = list(_shared_texts(archive, names.get("sharedStrings", "")))
     return _Workbook(texts, _formats(archive.read_xml(names.get("styles", ""))), epoch)
@@ -87,44 +71,37 @@ def _read_workbook(
 
 def _shared_texts(archive: Archive, part: str) -> Iterator[str]:
     left = MAX_SHARED_CHARS
-    for item in archive.iterate_xml(part, ("si",)):
-        text = _rich_text(item)
+    for text in map(_rich_text, archive.iterate_xml(part, ("si",))):
         left -= len(text)
         yield text if left > 0 else ""
 
 
 def _rich_text(element: Element) -> str:
     """The text of all runs, without the readings above Japanese."""
-    return "".join(
-        text.text or "" for text in find_all(element, "t") if local_name(text.getparent()) != "rPh"
-    )
+    runs = (text for text in find_all(element, "t") if local_name(text.getparent()) != "rPh")
+    return "".join(text.text or "" for text in runs)
 
 
 def _formats(styles: Element | None) -> Sequence[_Format]:
     """The format of each style of cells."""
-    cells = find_first(styles, "cellXfs")
-    if styles is None or cells is None:
-        return ()
-    codes = {
-        attribute(one, "numFmtId"): attribute(one, "formatCode")
-        for one in find_all(styles, "numFmt")
-    }
-    return [_format_of(attribute(one, "numFmtId"), codes) for one in cells]
+    named = find_all(styles, "numFmt")
+    codes = {attribute(one, "numFmtId"): attribute(one, "formatCode") for one in named}
+    formats = find_all(find_first(styles, "cellXfs"), "xf")
+    return [_format_of(attribute(one, "numFmtId"), codes) for one in formats]
 
 
 def _format_of(identifier: str, codes: dict[str, str]) -> _Format:
     if identifier in codes:
         return _parse_code(codes[identifier])
-    number = int(identifier) if identifier.isdecimal() and len(identifier) < 6 else 0
-    is_both = number == _DATE_TIME
-    return _Format(number in _DATES, number in _TIMES or is_both, _PERCENTS.get(number))
+    number = to_int(identifier, 0)
+    return _Format(number in _DATES, number in _TIMES, _PERCENTS.get(number))
 
 
 def _parse_code(code: str) -> _Format:
     """The format that a code such as `yyyy-mm-dd` or `0.0%` stands for."""
     shown = _LITERALS.sub("", code.partition(";")[0]).lower()
     if "%" in shown:
-        return _Format(percent=len(re.sub(r"[^0#?]", "", shown.partition(".")[2])))
+        return _Format(percent=sum(char in "0#?" for char in shown.partition(".")[2]))
     if "general" in shown:
         return _Format()
     has_time = "h" in shown or "s" in shown
@@ -135,8 +112,7 @@ def _rows(archive: Archive, part: str, book: _Workbook) -> Iterator[Row]:
     """The rows that are not empty, with their numbers."""
     number = 0
     for row in archive.iterate_xml(part, ("row",)):
-        given = row.get("r", "")
-        number = int(given) if given.isdecimal() and len(given) < 9 else number + 1
+        number = to_int(row.get("r", ""), number + 1)
         cells: list[str] = []
         column = -1
         for cell in row.iterchildren("{*}c"):
@@ -151,13 +127,10 @@ def _rows(archive: Archive, part: str, book: _Workbook) -> Iterator[Row]:
 
 def _column_of(reference: str, default: int) -> int:
     """The index of a column from a reference such as `B7`."""
-    letters = _LETTERS.match(reference)
-    if not letters:
+    letters = reference.rstrip("0123456789")[:4]
+    if letters == reference or not 0 < len(letters) < 4 or set(letters) - _ALPHABET.keys():
         return default
-    index = 0
-    for letter in letters[0]:
-        index = 26 * index + ord(letter) - ord("A") + 1
-    return index - 1
+    return reduce(lambda index, letter: 26 * index + _ALPHABET[letter], letters, 0) - 1
 
 
 def _cell_text(cell: Element, book: _Workbook) -> str:
@@ -170,18 +143,17 @@ def _cell_text(cell: Element, book: _Workbook) -> str:
         formula = next(cell.iterchildren("{*}f"), None)
         return f"={formula.text}" if formula is not None and formula.text else ""
     if kind == "s":
-        index = int(text) if text.isdecimal() and len(text) < 9 else len(book.texts)
+        index = to_int(text, len(book.texts))
         return book.texts[index] if index < len(book.texts) else ""
     if kind == "b":
         return "TRUE" if text == "1" else "FALSE"
     if kind in _ERRORS_AND_TEXTS:
         return text
-    style = cell.get("s", "0")
-    index = int(style) if style.isdecimal() and len(style) < 7 else 0
-    return _number_text(text, book.formats[index] if index < len(book.formats) else _Format(), book)
+    style = to_int(cell.get("s", ""), 0)
+    return _number_text(text, next(iter(book.formats[style : style + 1]), _Format()), book.epoch)
 
 
-def _number_text(text: str, form: _Format, book: _Workbook) -> str:
+def _number_text(text: str, form: _Format, epoch: datetime) -> str:
     try:
         number = float(text)
     except ValueError:
@@ -189,7 +161,7 @@ def _number_text(text: str, form: _Format, book: _Workbook) -> str:
     if form.percent is not None:
         return f"{100 * number:.{min(form.percent, 15)}f}%"
     if form.has_date or form.has_time:
-        return _date_text(number, form, book.epoch) or text
+        return _date_text(number, form, epoch) or text
     return f"{number:.15g}" if abs(number) < 1e15 else text
 
 

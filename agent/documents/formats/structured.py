@@ -7,13 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agent.characters import strip_controls
-from agent.documents.body_text import (
-    BodyText,
-    PlacedText,
-    RawBody,
-    UnreadablePage,
-    normalize_title,
-)
+from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage, normalize_title
 from agent.documents.files import plain_markdown, read_plain_page
 from agent.documents.sniff import decode, detect_kind
 
@@ -21,7 +15,7 @@ MAX_DEPTH = 50  # of values in values; what is deeper is written as JSON
 MAX_ROW = 500  # characters of a record that is one line
 
 
-def read_json(source: RawBody) -> BodyText:
+def read_json(source: Body) -> BodyText:
     """A line for each record and each value, with its path; an item of a list is a place.
 
     A notebook is read as one. Other JSON of the web is left as a browser shows it, and what is no
@@ -38,11 +32,9 @@ def read_json(source: RawBody) -> BodyText:
         return read_plain_page(source)
     title = value.get("title") or value.get("name") if isinstance(value, dict) else ""
     text = PlacedText(source, title if isinstance(title, str) else "")
-    if isinstance(value, list):
-        for n, item in enumerate(value, 1):
-            text.add("\n".join(_lines(item, "")), f"item {n}")
-    else:
-        text.add("\n".join(_lines(value, "")))
+    is_list = isinstance(value, list)
+    for n, item in enumerate(value if is_list else [value], 1):
+        text.add("\n".join(_lines(item, "")), f"item {n}" if is_list else "")
     return text.finish()
 
 
@@ -70,7 +62,7 @@ def _plain(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _read_notebook(source: RawBody, notebook: dict[str, Any]) -> BodyText:
+def _read_notebook(source: Body, notebook: dict[str, Any]) -> BodyText:
     """The cells and what they wrote. Format: https://nbformat.readthedocs.io."""
     text = PlacedText(source)
     for n, cell in enumerate(notebook["cells"], 1):
@@ -90,13 +82,10 @@ def _read_notebook(source: RawBody, notebook: dict[str, Any]) -> BodyText:
 
 def _output_text(output: Any) -> str:
     """What a cell wrote, as plain text; "" for an image."""
-    if not isinstance(output, dict):
-        return ""
-    data = output.get("data")
+    data = output.get("data") if isinstance(output, dict) else None
     plain = data.get("text/plain") if isinstance(data, dict) else None
-    return (
-        _join_texts(output.get("text")) or _join_texts(plain) or _join_texts(output.get("evalue"))
-    )
+    texts = (output.get("text"), plain, output.get("evalue")) if isinstance(output, dict) else ()
+    return next(filter(None, map(_join_texts, texts)), "")
 
 
 def _join_texts(value: Any) -> str:
@@ -105,7 +94,7 @@ def _join_texts(value: Any) -> str:
     return "".join(line for line in lines if isinstance(line, str))
 
 
-def read_code(source: RawBody) -> BodyText:
+def read_code(source: Body) -> BodyText:
     """The lines as they are, with their numbers."""
     if detect_kind(source.data, source.content_type) == "binary":
         raise UnreadablePage("it is not text", "unsupported")

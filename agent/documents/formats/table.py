@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import count, islice, takewhile, zip_longest
+
+from agent.documents.body_text import PlacedText
 
 Row = tuple[int, Sequence[str]]  # its number in the table, from 1, and its cells
+Sheet = tuple[str, Iterable[Row] | None]  # its name and its rows; none where it is hidden
 
 MAX_COLUMNS = 16_384  # as many as a sheet of Excel has
 MAX_NAME = 60  # characters of the name of a column
@@ -21,22 +24,39 @@ _VALUE = re.compile(r"[-+(]?\s*[$€£¥₹]?\s*[\d.,]*\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
+def add_sheets(text: PlacedText, sheets: Iterable[Sheet]) -> None:
+    """Add the rows of sheets; those that are hidden are noted."""
+    hidden = []
+    for name, rows in sheets:
+        if rows is None:
+            hidden.append(name)
+            continue
+        text.add(name, f"sheet {name}")
+        add_rows(text, rows, f"sheet {name}, row")
+    if hidden:
+        text.note = f"hidden sheets were not read: {', '.join(hidden)}"
+
+
+def add_rows(text: PlacedText, rows: Iterable[Row], place: str) -> None:
+    """Add the rows of a table, each at its number."""
+    for number, line in format_rows(rows):
+        text.add_line(line, place, number)
+        if text.is_full:
+            break
+
+
 def join_cells(cells: Iterable[str]) -> str:
     """The cells of a row on one line, without the empty ones at its end."""
     shown = [" ".join(cell.split()) for cell in cells]
-    while shown and not shown[-1]:
-        shown.pop()
-    return " | ".join(shown)
+    last = max((n for n, cell in enumerate(shown, 1) if cell), default=0)
+    return " | ".join(shown[:last])
 
 
 def name_cells(cells: Sequence[str], names: Sequence[str]) -> str:
     """The cells of a row on one line, each behind the name of its column, without empty ones."""
-    shown = []
-    for n, cell in enumerate(cells):
-        if text := " ".join(cell.split()):
-            name = names[n] if n < len(names) else ""
-            shown.append(f"{name}: {text}" if name else text)
-    return " | ".join(shown)
+    texts = [" ".join(cell.split()) for cell in cells]
+    named = zip_longest(texts, names[: len(texts)], fillvalue="")
+    return " | ".join(f"{name}: {text}" if name else text for text, name in named if text)
 
 
 def format_rows(rows: Iterable[Row]) -> Iterator[tuple[int, str]]:
@@ -48,36 +68,24 @@ def format_rows(rows: Iterable[Row]) -> Iterator[tuple[int, str]]:
     ahead = deque(islice(rest, LOOKED_AT))
     is_first = True
     while ahead:
-        if _is_caption(ahead[0][1]):
-            number, cells = ahead.popleft()
-            yield number, join_cells(cells)
-            ahead.extend(islice(rest, 1))
-            continue
-        names = find_head([cells for _, cells in _until_gap(ahead)], is_first=is_first)
-        is_first = False
-        is_head = True
-        number = ahead[0][0]
+        is_caption = sum(bool(cell.strip()) for cell in ahead[0][1]) < 2
+        names = () if is_caption else find_head(_until_gap(ahead), is_first=is_first)
+        is_first = is_first and is_caption
+        number = start = ahead[0][0]
         while ahead and ahead[0][0] == number:
             _, cells = ahead.popleft()
-            yield number, name_cells(cells, names) if names and not is_head else join_cells(cells)
+            is_named = names and number > start
+            yield number, name_cells(cells, names) if is_named else join_cells(cells)
             ahead.extend(islice(rest, 1))
-            is_head = False
             number += 1
+            if is_caption:
+                break
 
 
-def _is_caption(cells: Sequence[str]) -> bool:
-    """Whether a row has one cell alone, as the line above a table."""
-    return sum(bool(cell.strip()) for cell in cells) < 2
-
-
-def _until_gap(rows: Iterable[Row]) -> Iterator[Row]:
-    """The rows up to the first number that is left out."""
-    expected = None
-    for row in rows:
-        if expected is not None and row[0] != expected:
-            return
-        expected = row[0] + 1
-        yield row
+def _until_gap(rows: Sequence[Row]) -> list[Sequence[str]]:
+    """The cells of the rows up to the first number that is left out."""
+    counted = zip(rows, count(rows[0][0]), strict=False)
+    return [cells for (_, cells), _ in takewhile(lambda one: one[0][0] == one[1], counted)]
 
 
 def find_head(rows: Sequence[Sequence[str]], *, is_first: bool) -> Sequence[str]:
@@ -98,15 +106,12 @@ def find_head(rows: Sequence[Sequence[str]], *, is_first: bool) -> Sequence[str]
     widest = max(len([cell for cell in row if cell.strip()]) for row in body)
     if widest < 2 or widest > len(filled) + 2:
         return ()
-    has_values = any(_holds_values(body, n) for n in filled)
+    columns = ([row[n].strip() for row in body if n < len(row)] for n in filled)
+    told = (list(filter(None, column)) for column in columns)
+    # most of the cells of a column are values
+    has_values = any(2 * sum(map(bool, map(_VALUE.match, one))) > len(one) for one in told)
     return names if has_values or (is_first and len(filled) > 2) else ()
 
 
 def _is_name(text: str) -> bool:
     return len(text) <= MAX_NAME and (not _VALUE.match(text) or bool(_YEAR.fullmatch(text)))
-
-
-def _holds_values(rows: Sequence[Sequence[str]], column: int) -> bool:
-    """Whether most cells of a column that are not empty begin with a number."""
-    cells = [row[column].strip() for row in rows if column < len(row) and row[column].strip()]
-    return bool(cells) and sum(bool(_VALUE.match(cell)) for cell in cells) * 2 > len(cells)

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from posixpath import dirname
 
 from agent.documents.blocks import TextBlock
-from agent.documents.body_text import BodyText, PlacedText, RawBody
-from agent.documents.formats.archive import (
-    Archive,
-    attribute,
-    core_properties,
-    find_all,
-    find_first,
-    main_part,
-    resolve_part,
-)
+from agent.documents.body_text import Body, BodyText, PlacedText
+from agent.documents.formats.archive import Archive, core_properties, main_part, resolve_part
 from agent.documents.formats.office import ROW_LEVEL, Part, add_sections, child_value
+from agent.documents.formats.xml import attribute, find_all, find_first, to_int
 
 #: Kinds of the parts beside the text, and what one entry of them is called.
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
 _MARGINS = ("header", "footer")
 
 
-def read_word(source: RawBody) -> BodyText:
+def read_word(source: Body) -> BodyText:
     """The paragraphs and tables, each in the section of the heading above it; then the notes."""
     archive = Archive(source.data)
     part = main_part(archive)
@@ -32,19 +24,14 @@ def read_word(source: RawBody) -> BodyText:
     notes = {kind: list(_read_notes(archive, part, kind)) for kind in _NOTES}
     named = {(kind, key): block for kind, found in notes.items() for key, block in found}
     add_sections(text, Part(archive, part, _heading_levels(archive, part), named).read_blocks())
-    margins = ((kind, block) for kind in _MARGINS for block in _read_margins(archive, part, kind))
-    for kind, block in {block.text: (kind, block) for kind, block in margins}.values():
+    margins = ((k, name) for k in _MARGINS for name in _related_parts(archive, part, k))
+    blocks = ((Part(archive, name).read_note(), kind) for kind, name in margins)
+    for block, kind in {block and block.text: (block, kind) for block, kind in blocks}.values():
         text.add_block(block, kind)
     for kind, word in _NOTES.items():
         for n, (_, block) in enumerate(notes[kind], 1):
             text.add_block(block, f"{word} {n}")
     return text.finish()
-
-
-def _read_margins(archive: Archive, part: str, kind: str) -> Iterator[TextBlock]:
-    for name in _related_parts(archive, part, kind):
-        margin = Part(archive, name)
-        yield from filter(None, [margin.read_note()])
 
 
 def _read_notes(archive: Archive, part: str, kind: str) -> Iterator[tuple[str, TextBlock]]:
@@ -69,9 +56,8 @@ def _heading_levels(archive: Archive, part: str) -> dict[str, int]:
     for name in _related_parts(archive, part, "styles"):
         for style in find_all(archive.read_xml(name), "style"):
             outline, named = find_first(style, "outlineLvl"), child_value(style, "name").lower()
-            heading = re.fullmatch(r"(?:heading |title)(\d?).*", named)
-            if outline is not None or heading:
-                level = attribute(outline, "val") if outline is not None else ""
-                number = int(level) + 1 if level.isdecimal() else int((heading and heading[1]) or 1)
-                found[attribute(style, "styleId")] = min(number, ROW_LEVEL - 1)
+            if outline is not None or named.startswith(("heading ", "title")):
+                told = to_int(named.removeprefix("heading ")[:1], 1)
+                level = to_int(attribute(outline, "val"), told - 1) + 1
+                found[attribute(style, "styleId")] = min(level, ROW_LEVEL - 1)
     return found

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from agent.documents.blocks import CELL, LINE, BlockBuilder, BlockKind, TextBlock
@@ -20,8 +19,7 @@ _CELL_TAGS = frozenset(("td", "th"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _ROW_LEVEL = 9  # of the head of a table, as a heading
 _MAX_AROUND = 3  # elements around a text, one of which may be the item of a list
-_NUMBER = re.compile(r"[0-9]{1,9}")
-_LINE_BREAKS = re.compile(r"[\n\r]")
+_LINE_BREAKS = str.maketrans("\n\r", "  ")
 
 
 class LinkTarget(NamedTuple):
@@ -49,7 +47,8 @@ def read_blocks(
         if block := reader.enter(node) if is_start else reader.leave(node):
             yield block
         if is_start or node is not root:
-            reader.builder.add(_LINE_BREAKS.sub(" ", (node.text if is_start else node.tail) or ""))
+            text = (node.text if is_start else node.tail) or ""
+            reader.builder.add(text.translate(_LINE_BREAKS))
     if block := reader.builder.build("paragraph"):
         yield block
 
@@ -71,7 +70,7 @@ class _BlockReader:
         self._depth += self._is_cell(node)
         if node.tag == "ol":
             start = node.get("start", "")
-            self._numbers[node] = (int(start) if _NUMBER.fullmatch(start) else 1) - 1
+            self._numbers[node] = (int(start) if start.isdecimal() and len(start) < 10 else 1) - 1
         if node.tag == "li" and node.getparent() in self._numbers:
             self._numbers[node.getparent()] += 1
         if node.tag == "br":
@@ -104,7 +103,8 @@ class _BlockReader:
 
     def _describe(self, container: Element | None) -> tuple[BlockKind, int | None, int]:
         """The kind, number and level of the text in an element."""
-        for element in () if container is None else islice(_lineage(container), _MAX_AROUND):
+        around = () if container is None else chain((container,), container.iterancestors())
+        for element in islice(around, _MAX_AROUND):
             if level := _HEADINGS.get(element.tag):
                 return "heading", None, level
             if element.tag == "tr":
@@ -113,8 +113,3 @@ class _BlockReader:
             if element.tag == "li":
                 return "item", self._numbers.get(element.getparent()), 0
         return "paragraph", None, 0
-
-
-def _lineage(element: Element) -> Iterator[Element]:
-    yield element
-    yield from element.iterancestors()

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Container
 from itertools import islice
-from typing import Any
 
-from agent.documents.html.blocks import BLOCK_TAGS, read_blocks
-
-Element = Any  # lxml has no type hints
+from agent.documents.html.blocks import BLOCK_TAGS, Element, read_blocks
 
 #: Characters of text around the table of a box. A match box of Wikipedia has some 150, and
 #: paragraphs are longer. Found on data/worldcup; run benchmarks/pages.py after changing it.
@@ -45,8 +42,7 @@ _NAVIGATION_CLASSES = frozenset(
 
 def find_boxes(body: Element) -> list[Element]:
     """The boxes below an element, in document order, none inside another."""
-    tables = list(islice(body.iter("table"), MAX_TABLES))
-    nesting_tables = {outer for table in tables for outer in table.iterancestors("table")}
+    tables, nesting_tables = _find_tables(body)
     found: dict[Element, None] = {}
     navigation: dict[Element, bool] = {}
     for element in [*body.xpath(_INFOBOXES)[:MAX_TABLES], *tables]:
@@ -69,9 +65,14 @@ def is_infobox(element: Element) -> bool:
 
 def find_layout_tables(body: Element) -> set[Element]:
     """Tables that only arrange what is in them: other tables, or prose."""
-    tables = list(islice(body.iter("table"), MAX_TABLES))
-    nesting = {outer for table in tables for outer in table.iterancestors("table")}
+    tables, nesting = _find_tables(body)
     return nesting | {table for table in tables if not _holds_data(table)}
+
+
+def _find_tables(body: Element) -> tuple[list[Element], set[Element]]:
+    """The tables that are looked at, and those around others."""
+    tables = list(islice(body.iter("table"), MAX_TABLES))
+    return tables, {outer for table in tables for outer in table.iterancestors("table")}
 
 
 def unwrap_tables(body: Element, tables: Container[Element]) -> None:

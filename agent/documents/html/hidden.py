@@ -8,6 +8,7 @@ those of `stylesheet.py`; what scripts and external stylesheets hide is not know
 from __future__ import annotations
 
 import re
+from string import hexdigits
 from typing import Any
 
 from agent.documents.html.stylesheet import Declarations, Stylesheet, inline_declarations
@@ -38,14 +39,14 @@ _CLIPPED_TO_NOTHING = re.compile(
     r"|circle\(0|polygon\(0(?:px)?[ ]0(?:px)?\s*(?:,\s*0(?:px)?[ ]0(?:px)?\s*)+\)"
 )
 _TRANSFORM = re.compile(
-    r"scale(?:3d|[xy])?\(\s*+0?\.?0*+\s*+[,)]|translate(?:3d|[xy])?\(\s*+(-?[0-9]{1,40})(px|r?em|%|vw)?"
+    r"scale(?:3d|[xy])?\(\s*+0?\.?0*+\s*+[,)]|translate(?:3d|[xy])?\(\s*+(-?[0-9]{1,40}(?:px|r?em|%|vw)?)"
 )
 _RGB = re.compile(
-    r"rgba?\(\s*([0-9]{1,40})[\s,]+([0-9]{1,40})[\s,]+([0-9]{1,40})(?:[\s,/]+([0-9.]{1,40}%?))?\s*\)"
+    r"rgba?\(\s*([0-9]{1,40})[\s,]+([0-9]{1,40})[\s,]+([0-9]{1,40})"
+    r"(?:[\s,/]+([0-9]{0,40}\.?[0-9]{1,40}|[0-9]{1,40}\.)(%?))?\s*\)"
 )
 _HSL_BLACK_OR_WHITE = re.compile(r"hsla?\(\s*[\d.]+(?:deg)?[\s,]+[\d.]+%[\s,]+(0|100)%")
 _SIZE_IN_FONT = re.compile(r"(?:^|\s)(0|[\d.]+(?:px|r?em|pt))(?=[\s/])")
-_ALPHA = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 _NAMED_COLOURS = {"white": "#ffffff", "black": "#000000"}
 
 
@@ -73,19 +74,15 @@ def find_hidden_elements(tree: Element) -> list[Element]:
         colours[element] = _text_colour_of(style) or colours.get(parent, "")
         if not style or element.tag in ("html", "body"):
             continue
-        if not (
-            _is_invisible(style) or _is_camouflaged(colours[element], style, backgrounds[element])
-        ):
+        colour, background = colours[element], backgrounds[element]
+        if not (_is_invisible(style) or _is_camouflaged(colour, style, background)):
             continue
         is_inline = bool(inline) or ":" in element.get("style", "")
-        final = style if is_inline else _without_fade_in(style)
+        lasting = {name: style[name] for name in style.keys() - _FADE_IN_PROPERTIES}
+        final = style if is_inline else lasting
         if _is_invisible(final) or element.xpath("string-length()") < half_of_text:
             hidden[element] = True
     return [element for element, is_outermost in hidden.items() if is_outermost]
-
-
-def _without_fade_in(style: Declarations) -> Declarations:
-    return {name: value for name, value in style.items() if name not in _FADE_IN_PROPERTIES}
 
 
 # --- visibility ----------------------------------------------------------------------------------
@@ -98,7 +95,7 @@ def _is_invisible(style: Declarations) -> bool:
         return True
     if get("content-visibility") == "hidden" or _to_pixels(get("opacity"), 1) < MIN_OPACITY:
         return True
-    if "opacity(0" in get("filter", "") and not re.search(r"opacity\(0?\.\d", get("filter", "")):
+    if _to_pixels(get("filter", "").partition("opacity(")[2], 1) < MIN_OPACITY:
         return True
     size_in_font = _SIZE_IN_FONT.search(get("font", ""))
     if _to_pixels(get("font-size", size_in_font[1] if size_in_font else None), 16) < MIN_SIZE:
@@ -113,24 +110,20 @@ def _is_off_page(style: Declarations) -> bool:
     is_positioned = style.get("position") in ("absolute", "fixed", "relative")
     margins = ("margin-left", "margin-top", "text-indent")
     offsets = ("left", "top", "right", "bottom", "inset", *margins) if is_positioned else margins
-    if any(_to_pixels(style.get(offset), 0) <= OFF_PAGE_LEFT for offset in offsets):
-        return True
-    if is_positioned and _to_pixels(style.get("left"), 0) >= OFF_PAGE_RIGHT:
+    is_beyond = any(_to_pixels(style.get(offset), 0) <= OFF_PAGE_LEFT for offset in offsets)
+    if is_beyond or (is_positioned and _to_pixels(style.get("left"), 0) >= OFF_PAGE_RIGHT):
         return True
     functions = (f"{name}({style[name]})" for name in ("translate", "scale") if name in style)
     match = _TRANSFORM.search(" ".join((style.get("transform", ""), *functions)))
-    if not match:
-        return False
-    distance, unit = match[1], match[2] or ""
-    return distance is None or _to_pixels(f"{distance}{unit}", 0) <= OFF_PAGE_LEFT
+    return match is not None and (not match[1] or _to_pixels(match[1], 0) <= OFF_PAGE_LEFT)
 
 
 def _is_clipped(style: Declarations) -> bool:
     """Whether a box has no room for its text and clips what overflows."""
     sizes = (style.get(name) for name in ("width", "height", "max-width", "max-height"))
-    is_tiny = any(_to_pixels(size, 100) < MIN_SIZE for size in sizes)
     overflows = (style.get(name, "") for name in ("overflow", "overflow-x", "overflow-y"))
-    return is_tiny and any(overflow.startswith(("hidden", "clip")) for overflow in overflows)
+    clips = any(overflow.startswith(("hidden", "clip")) for overflow in overflows)
+    return clips and any(_to_pixels(size, 100) < MIN_SIZE for size in sizes)
 
 
 def _to_pixels(value: str | None, default: float) -> float:
@@ -154,14 +147,9 @@ def _is_camouflaged(colour: str, style: Declarations, background: str) -> bool:
         return False
     if colour == "transparent":
         return "text" not in style.get("background-clip", "")
-    return bool(colour) and (colour == background or _is_similar_colour(colour, background))
-
-
-def _is_similar_colour(one: str, other: str) -> bool:
-    """Whether two colours look the same."""
-    if not (one[:1] == other[:1] == "#"):
-        return False
-    channels = ((int(one[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    if not (colour[:1] == background[:1] == "#"):
+        return bool(colour) and colour == background
+    channels = zip(bytes.fromhex(colour[1:]), bytes.fromhex(background[1:]), strict=True)
     return all(abs(a - b) < MIN_CHANNEL_DIFFERENCE for a, b in channels)
 
 
@@ -182,22 +170,17 @@ def _background_of(style: Declarations) -> str:
 def _normalize_colour(value: str) -> str:
     """A colour as `#rrggbb`, `transparent`, or else its name, so that equal ones are equal."""
     if match := _RGB.match(value):
-        if match[4] and _parse_alpha(match[4]) < MIN_OPACITY:
-            return "transparent"
-        return "#" + "".join(f"{min(int(part), 255):02x}" for part in match.groups()[:3])
+        word = "#" + "".join(f"{min(int(part), 255):02x}" for part in match.groups()[:3])
+        share = float(match[4] or 1) / (100 if match[5] else 1)
+        return word if share >= MIN_OPACITY else "transparent"
     if match := _HSL_BLACK_OR_WHITE.match(value):
         return "#ffffff" if match[1] == "100" else "#000000"
-    word = value.split(" ")[0]
-    if re.fullmatch(r"#[0-9a-f]{3,4}", word):
-        word = "#" + "".join(2 * digit for digit in word[1:])
-    if re.fullmatch(r"#[0-9a-f]{8}", word) and int(word[7:], 16) / 255 < MIN_OPACITY:
+    word = value.partition(" ")[0]
+    word = _NAMED_COLOURS.get(word, word)
+    digits = word[1:]
+    if not word.startswith("#") or not set(hexdigits).issuperset(digits):
+        return word.lstrip("#")
+    digits = "".join(2 * digit for digit in digits) if len(digits) in (3, 4) else digits
+    if len(digits) == 8 and int(digits[6:], 16) / 255 < MIN_OPACITY:
         return "transparent"
-    is_hex = re.fullmatch(r"#[0-9a-f]{6}(?:[0-9a-f]{2})?", word)
-    return word[:7] if is_hex else _NAMED_COLOURS.get(word, word.lstrip("#"))
-
-
-def _parse_alpha(text: str) -> float:
-    """An alpha value, such as `.5` or `50%`, as a number from 0 to 1."""
-    match = _ALPHA.match(text)
-    number = float(match[0]) if match else 0.0
-    return number / 100 if text.endswith("%") else number
+    return f"#{digits[:6]}" if len(digits) in (6, 8) else digits

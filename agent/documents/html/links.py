@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from itertools import chain
 from urllib.parse import unquote, urlsplit
 
-from agent.documents.html.blocks import LinkTarget
-
-Element = Any  # lxml has no type hints
+from agent.documents.html.blocks import Element, LinkTarget
 
 _NOTE = re.compile(r"^[\[(^]*\s*(?:note |nb )?\d{1,4}\s*[\])]*$")
 _INLINE = ("a", "sup", "span", "cite", "b", "i", "em")
@@ -51,22 +48,18 @@ class _Notes:
         found = self._ids.get(unquote(href[1:]))
         while found is not None and found.tag in _INLINE:
             found = found.getparent()
-        if found is None or found.tag in _NO_NOTES or len(_text_of(found)) > LONGEST_NOTE:
-            return None
-        return found
+        is_part = found is None or found.tag in _NO_NOTES or len(_text_of(found)) > LONGEST_NOTE
+        return None if is_part else found
 
     def address(self, note: Element, *, follow: bool = True) -> str:
         """The first address in a note that leads out of the page; by a second note if need be."""
         urls = [link.get("href") for link in note.xpath(".//a[@href]")]
-        outside = [_absolute(url) for url in urls if _is_outside(url)]
-        kept = [url for url in outside if "archive.org" not in url]
-        return next(iter((*kept, *outside, *(self._follow(note, urls) if follow else ()))), "")
-
-    def _follow(self, note: Element, urls: list[str]) -> Iterator[str]:
-        for url in urls:
-            other = self._find(url) if url.startswith("#") else None
-            if other is not None and other is not note:
-                yield from filter(None, [self.address(other, follow=False)])
+        outside = [_absolute(one) for one in urls if _is_outside(one)]
+        outside.sort(key=lambda one: "archive.org" in one)
+        others = (self._find(one) for one in urls if one.startswith("#") and follow)
+        notes = (other for other in others if other is not None and other is not note)
+        further = (self.address(other, follow=False) for other in notes)
+        return next(filter(None, chain(outside, further)), "")
 
 
 def _text_of(element: Element) -> str:

@@ -44,6 +44,7 @@ _DATED_ITEMS = (
 #: https://developers.google.com/search/docs/appearance/structured-data/paywalled-content
 _NOT_FREE = re.compile(r'"isAccessibleForFree"\s*:\s*"?(?:https?://schema\.org/)?false\b', re.I)
 _PAID_PART = re.compile(r'"cssSelector"\s*:\s*"([^"]{1,200})"')
+_PAID_META = (("isaccessibleforfree", "false"), ("article:content_tier", "locked"))
 _CLASS = re.compile(r"[.#]([\w-]{1,100})")
 #: Characters of a part for subscribers from which on it is there, and not only its first lines.
 MIN_PAID_PART = 1000
@@ -116,19 +117,17 @@ class Paywall(NamedTuple):
         """The same, with what the body of the page shows, which is without what is hidden."""
         texts = (text for text in body.itertext() if MIN_NOTICE <= len(text) <= MAX_NOTICE)
         path = "descendant-or-self::*[contains(concat(' ', @class, ' ', @id, ' '), $name)]"
-        parts = (body.xpath(path, name=f" {name} ") for name in self.parts)
-        longest = max((sum(map(_count_text, part[:MAX_ITEMS])) for part in parts), default=0)
-        lacks_parts = bool(self.parts) and longest < MIN_PAID_PART
+        parts = (body.xpath(path, name=f" {name} ")[:MAX_ITEMS] for name in self.parts)
+        lengths = (sum(len(one.text_content()) for one in part) for part in parts)
+        lacks_parts = bool(self.parts) and max(lengths) < MIN_PAID_PART
         return self._replace(lacks_parts=lacks_parts, short_texts=tuple(texts))
 
     def hides_rest(self, text: str) -> bool:
         """Whether the text of the page is only a teaser."""
         if self.parts:
             return self.lacks_parts
-        return len(text) < MAX_TEASER and (self.is_paid or self._has_notice())
-
-    def _has_notice(self) -> bool:
-        return any(_notice().match(text.strip().lower()) for text in self.short_texts)
+        texts = (short.strip().lower() for short in self.short_texts)
+        return (self.is_paid or any(map(_notice().match, texts))) and len(text) < MAX_TEASER
 
 
 def find_paywall(tree: Element) -> Paywall:
@@ -139,18 +138,12 @@ def find_paywall(tree: Element) -> Paywall:
     return Paywall(bool(scripts) or _has_paid_meta(tree), tuple(islice(names, MAX_PAID_PARTS)))
 
 
-def _count_text(element: Element) -> int:
-    return len(element.text_content())
-
-
 def _has_paid_meta(tree: Element) -> bool:
     """Whether microdata or Open Graph says that a page is not free."""
-    for meta in tree.iter("meta"):
-        name = (meta.get("itemprop") or meta.get("property") or "").lower()
-        value = (meta.get("content") or "").lower()
-        if (name, value) in (("isaccessibleforfree", "false"), ("article:content_tier", "locked")):
-            return True
-    return False
+    names = ("itemprop", "property")
+    told = ((meta.get(n), meta.get("content") or "") for meta in tree.iter("meta") for n in names)
+    pairs = {(name.lower(), value.lower()) for name, value in told if name}
+    return not pairs.isdisjoint(_PAID_META)
 
 
 @cache

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from agent.documents import sniff
 from agent.documents.blocks import TextBlock
-from agent.documents.body_text import BodyText, PlacedText, RawBody, UnreadablePage
+from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.cpu_limit import OverCpuLimit, limit_cpu
-from agent.documents.html.blocks import read_blocks
+from agent.documents.html.blocks import Element, read_blocks
 from agent.documents.html.boxes import (
     find_boxes,
     find_layout_tables,
@@ -23,8 +23,6 @@ from agent.documents.html.hidden import find_hidden_elements
 from agent.documents.html.links import read_links
 from agent.documents.html.own_words import TEASER, find_day, find_paywall
 from agent.documents.html.walls import detect_wall
-
-Element = Any  # lxml has no type hints
 
 #: Seconds of processor time for a page. The slowest honest one measured takes 1.3; run
 #: benchmarks/pages.py after changing it.
@@ -75,8 +73,6 @@ _BRACKETS = re.compile("[\u29da\u29db\\s]+")
 #: would take quadratic time.
 _LONG_TAG = re.compile(r"<(\w++)[^<>]{4000,}+>")
 _QUOTED_VALUE = re.compile(r"=\s*+(?:\"[^\"]*+\"?|'[^']*+'?)")
-#: Tables as trafilatura writes them: rows between pipes, and a line of dashes under the header.
-_TABLE_RULE = re.compile(r"^\|?[-| :]+\|?$")
 #: For pages that cannot be parsed: comments and elements without text to read, tags, a tag with
 #: the text after it, and a tag that hides its text.
 _NON_TEXT = re.compile(
@@ -107,12 +103,16 @@ class HtmlPage(NamedTuple):
     is_teaser: bool = False
 
 
-def read_html(source: RawBody) -> BodyText:
+def read_html(source: Body) -> BodyText:
     """The main text of a page. Raises UnreadablePage for one of the web that is a wall."""
     html = sniff.decode(source.data, source.content_type)
     if source.is_report:
         return _read_report(source, html)
-    page = _extract_in_time(html, source.url)
+    try:
+        with limit_cpu(MAX_SECONDS):
+            page = extract_html(html, source.url)
+    except OverCpuLimit:  # it is too slow to understand, and keeps all its words
+        page = HtmlPage("", strip_tags(html[:MAX_CHARS]))
     text = PlacedText(source, page.title, page.date)
     text.note = TEASER if page.is_teaser else ""
     text.add(page.text)
@@ -123,16 +123,7 @@ def read_html(source: RawBody) -> BodyText:
     return found
 
 
-def _extract_in_time(html: str, url: str) -> HtmlPage:
-    """Title and text of a page; one that is too slow to understand keeps all its words."""
-    try:
-        with limit_cpu(MAX_SECONDS):
-            return extract_html(html, url)
-    except OverCpuLimit:
-        return HtmlPage("", strip_tags(html[:MAX_CHARS]))
-
-
-def _read_report(source: RawBody, html: str) -> BodyText:
+def _read_report(source: Body, html: str) -> BodyText:
     """The prose of a page with its links and notes. Menus and code are left out."""
     tree = parse_page(html)
     if tree is None:
@@ -174,8 +165,7 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
 
 def parse_visible(html: str) -> Element | None:
     """The tree of a page, which has a body, without what a browser hides; None for no page."""
-    tree = parse_page(html)
-    if tree is not None:
+    if (tree := parse_page(html)) is not None:
         _remove_hidden(tree)
     return tree
 
@@ -197,14 +187,13 @@ def _limit_size(html: str) -> str:
     html = _NOT_XML.sub("", html[:MAX_CHARS])
     if (tags := html.count("<")) > MAX_TAGS:
         html = html[: len(html) * MAX_TAGS // tags]
-    return _LONG_TAG.sub(
-        lambda tag: f"<{tag[1]}>" if _count_attributes(tag[0]) > MAX_ATTRIBUTES else tag[0], html
-    )
+    return _LONG_TAG.sub(_limit_attributes, html)
 
 
-def _count_attributes(tag: str) -> int:
-    """The number of attributes of a tag, with blanks or slashes between them, or quotes alone."""
-    return len(re.split(r"[\s/]+", _QUOTED_VALUE.sub(" ", tag)))
+def _limit_attributes(tag: re.Match[str]) -> str:
+    """A tag; without its attributes, blanks or slashes between them, if they are too many."""
+    count = len(_QUOTED_VALUE.sub(" ", tag[0]).replace("/", " ").split())
+    return tag[0] if count <= MAX_ATTRIBUTES else f"<{tag[1]}>"
 
 
 def _parse(html: str) -> tuple[Element | None, bool]:
@@ -333,13 +322,9 @@ def _choose_main_text(tree: Element, url: str) -> str:
 
 def _count_prose(body: Element) -> int:
     """Characters of the text that is neither a link nor boilerplate."""
-    total = 0
-    for element in body.iter():
-        if element.tag in _NO_PROSE or not isinstance(element.tag, str):
-            continue
-        if element.text and len(text := element.text.strip()) >= MIN_PROSE:
-            total += len(text)
-    return total
+    shown = (one for one in body.iter() if isinstance(one.tag, str) and one.tag not in _NO_PROSE)
+    lengths = (len(element.text.strip()) for element in shown if element.text)
+    return sum(length for length in lengths if length >= MIN_PROSE)
 
 
 def _extract_main_text(tree: Element, url: str, *, is_fast: bool = True) -> str:
@@ -348,34 +333,27 @@ def _extract_main_text(tree: Element, url: str, *, is_fast: bool = True) -> str:
 
     silence_trafilatura()
     try:
-        document: Any = trafilatura.bare_extraction(
-            tree, url=url or None, fast=is_fast, include_comments=False
-        )
+        options: dict[str, Any] = {"fast": is_fast, "include_comments": False}
+        document: Any = trafilatura.bare_extraction(tree, url=url or None, **options)
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         document = None  # a fault of the library: the page keeps all its words
     text = (document.text or "") if document is not None else ""
     lines = (line.strip() for line in text.split("\n"))
-    return "\n".join(
-        line.strip("| ") if line[:1] == "|" else line for line in lines if not _is_rule(line)
-    )
-
-
-def _is_rule(line: str) -> bool:
-    return line[:1] == "|" and bool(_TABLE_RULE.match(line))
+    kept = (line for line in lines if line[:1] != "|" or line.strip("-| :"))
+    return "\n".join(line.strip("| ") if line[:1] == "|" else line for line in kept)
 
 
 def _prefer_whole_text(body: Element, main_text: str) -> str:
     """All text except boilerplate, if the main text is less than half of it."""
     _remove_elements(body.xpath(_BOILERPLATE))
-    whole_text = render_text(body)
-    return whole_text if len(whole_text) > 2 * len(main_text) else main_text
+    whole = render_text(body)
+    return whole if len(whole) > 2 * len(main_text) else main_text
 
 
 def strip_tags(html: str) -> str:
     """The text between tags, without parsing; the text right after a tag that hides is left out."""
-    visible = _TAG_AND_TEXT.sub(
-        lambda match: "\n" if _HIDING_TAG.search(match[1]) else match[0], _NON_TEXT.sub("\n", html)
-    )
+    html = _NON_TEXT.sub("\n", html)
+    visible = _TAG_AND_TEXT.sub(lambda m: "\n" if _HIDING_TAG.search(m[1]) else m[0], html)
     return sniff.unescape_entities(_TAG.sub("\n", visible))
 
 

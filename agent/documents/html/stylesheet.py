@@ -31,7 +31,6 @@ PROPERTIES = frozenset(
 )
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_BRACE = re.compile(r"[{}]")
 _SELECTOR = re.compile(r"([\w-]*)((?:[.#][\w-]+)*)")
 #: At-rules whose content applies on a screen.
 _SCREEN = re.compile(r"@(?:media\s+(?:only\s+)?(?:screen|all)\s*$|supports|layer)", re.I)
@@ -107,13 +106,12 @@ def inline_declarations(element: Element) -> Declarations:
 
 def _parse_stylesheets(tree: Element) -> Iterator[StyleRule]:
     """The style rules of a page that apply on a screen and have simple selectors."""
-    css = "\n".join(style.text or "" for style in tree.iter("style"))[:MAX_CSS_CHARS]
-    css = _COMMENT.sub(" ", css)
+    css = "\n".join(style.text or "" for style in tree.iter("style"))
+    css = _COMMENT.sub(" ", css[:MAX_CSS_CHARS])
     preludes: list[str] = []  # of the open blocks: at-rules around a style rule, and its selectors
-    position = 0
-    for brace in _BRACE.finditer(css):
-        piece, position = css[position : brace.start()], brace.end()
-        if brace[0] == "{":
+    pieces = re.split(r"([{}])", css)
+    for piece, brace in zip(pieces[::2], pieces[1::2], strict=False):
+        if brace == "{":
             preludes.append(piece.rpartition(";")[2].strip())
         elif preludes:
             selectors = preludes.pop()
@@ -126,7 +124,7 @@ def _split_selectors(selectors: str, declarations: Declarations) -> Iterator[Sty
     for selector in selectors[:MAX_SELECTOR_CHARS].split(","):
         match = _SELECTOR.fullmatch(selector.strip())
         if match and declarations and (match[1] or match[2]):
-            names = frozenset(re.findall(r"[.#][\w-]+", match[2]))
+            names = frozenset(match[2].replace(".", " .").replace("#", " #").split())
             tag = match[1].lower()
             if tag == "a" and not names:  # in a text other selectors give links another colour
                 declarations = {**declarations, "color": ""}

@@ -113,14 +113,9 @@ def _match_notices(title: str, text: str) -> Iterator[tuple[_Language, set[str]]
 
 def _has_content(sentences: Sequence[str], language: _Language) -> bool:
     """Whether enough is said in sentences that are no part of a notice."""
-    content = sum(
-        length
-        for one in sentences
-        if (length := _count_chars(one)) >= MIN_SENTENCE
-        and _SAYS_SOMETHING.search(one)
-        and not language.words.search(one)
-        and not language.notices.match(one)
-    )
+    telling = (one for one in sentences if _SAYS_SOMETHING.search(one))
+    own = (x for x in telling if not (language.words.search(x) or language.notices.match(x)))
+    content = sum(length for length in map(_count_chars, own) if length >= MIN_SENTENCE)
     return content >= max(MIN_CONTENT, MIN_CONTENT_SHARE * sum(map(_count_chars, sentences)))
 
 

@@ -61,7 +61,10 @@ def read_lines(page: Any) -> list[PageLine]:
 
     text = str(page.get_text_range())
     count = page.count_chars()
-    chars = list(text) if len(text) == count else _split_units(text)
+    chars = list(text)
+    if len(chars) != count:  # it counts units of UTF-16
+        units = memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")
+        chars = [chr(unit) for unit in units]
     if len(chars) != count:
         return lines_of_text(text)
     try:
@@ -74,16 +77,12 @@ def _place_lines(page: Any, units: Sequence[str]) -> list[PageLine]:
     chars = [_READ_AS.get(unit, unit) for unit in units]
     for i in range(len(chars) - 1):
         if chars[i] == " ":
-            chars[i] = _blank_at(page, i)
+            gap = _gap_at(page, i) if i else 0.0
+            chars[i] = "\n" if gap < 0 else CELL_BREAK if gap > MIN_GAP else " "
         elif chars[i] in ALEFS and chars[i + 1] == LAM and is_one_glyph(page, i):
             chars[i : i + 2] = LAM, chars[i]
     is_mirrored = len(_RIGHT_TO_LEFT.findall("".join(chars))) > len(chars) / 3
     return [_line_at(page, chars, span, is_mirrored) for span in _spans(chars)]
-
-
-def _split_units(text: str) -> list[str]:
-    """The UTF-16 units of a text, which PDFium counts."""
-    return [chr(unit) for unit in memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")]
 
 
 def lines_of_text(text: str) -> list[PageLine]:
@@ -99,12 +98,6 @@ def lines_of_text(text: str) -> list[PageLine]:
         for n, line in enumerate(lines)
         if line
     ]
-
-
-def _blank_at(page: Any, index: int) -> str:
-    """What the blank at an index is: one between words, between cells, or the end of a line."""
-    gap = _gap_at(page, index) if index else 0.0
-    return "\n" if gap < 0 else CELL_BREAK if gap > MIN_GAP else " "
 
 
 def _gap_at(page: Any, index: int) -> float:
@@ -150,12 +143,14 @@ def _spans(chars: Sequence[str]) -> Iterator[tuple[int, int]]:
 def _line_at(page: Any, chars: Sequence[str], span: tuple[int, int], is_mirrored: bool) -> PageLine:
     start, end = span
     word_end = next((i for i in range(start, end) if chars[i] in (" ", CELL_BREAK)), end)
-    first, word, last = (_edges(page, i) for i in (start, word_end - 1, end - 1))
+    boxes = (page.get_charbox(i, loose=True) for i in (start, word_end - 1, end - 1))
+    first, word, last = ((left, right) for left, _, right, _ in boxes)
     text = "".join(chars[start:end])
     if not text.isascii():
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if CELL_BREAK in text:
-        text = _join_cells(page, chars, span, text)
+    if CELL_BREAK in text:  # wide blanks between words or behind the sign of an item part no cells
+        is_item = bool(LIST_ITEM.match(text.replace(CELL_BREAK, " ")))
+        text = text.replace(CELL_BREAK, " ", -1 if _is_justified(page, chars, span) else is_item)
     left, right = min(first[0], last[0]), max(first[1], last[1])
     width = max(first[1], word[1]) - min(first[0], word[0])
     if is_mirrored:
@@ -163,15 +158,8 @@ def _line_at(page: Any, chars: Sequence[str], span: tuple[int, int], is_mirrored
     has_blank = end < len(chars) and chars[end] == " "
     (baseline, size), (other, other_size) = _type_at(page, start), _type_at(page, end - 1)
     # a sign of a list or of a note is small, and may be raised
-    return PageLine(
-        text, left, right, min(baseline, other), max(size, other_size), width, has_blank
-    )
-
-
-def _edges(page: Any, index: int) -> tuple[float, float]:
-    """The left and right edge of a character."""
-    left, _, right, _ = page.get_charbox(index, loose=True)
-    return left, right
+    baseline, size = min(baseline, other), max(size, other_size)
+    return PageLine(text, left, right, baseline, size, width, has_blank)
 
 
 def _type_at(page: Any, index: int) -> tuple[float, float]:
@@ -185,25 +173,16 @@ def _type_at(page: Any, index: int) -> tuple[float, float]:
     return y.value, size if 0 < size < MAX_SIZE else 1.0
 
 
-def _join_cells(page: Any, chars: Sequence[str], span: tuple[int, int], text: str) -> str:
-    """A line whose wide blanks are between cells only: the sign of an item is no cell."""
-    if _is_justified(page, chars, span):
-        return text.replace(CELL_BREAK, " ")
-    return text.replace(CELL_BREAK, " ", bool(LIST_ITEM.match(text.replace(CELL_BREAK, " "))))
-
-
 def _is_justified(page: Any, chars: Sequence[str], span: tuple[int, int]) -> bool:
     """Whether the blanks of a line of words are equally wide: then it is stretched, not cells."""
     inside = range(span[0] + 1, span[1] - 1)
-    letters = sum(chars[i].isalpha() for i in inside)
-    if letters < MIN_LETTERS * len(inside):
+    if sum(chars[i].isalpha() for i in inside) < MIN_LETTERS * len(inside):
         return False
     blanks = [i for i in inside if chars[i] in (" ", CELL_BREAK)]
-    gaps = [_gap_at(page, i) for i in blanks]
-    stretched = [
-        gap / (2 if chars[i - 1] in ".,;:!?" else 1) for i, gap in zip(blanks, gaps, strict=True)
-    ]
-    return len(gaps) > 1 and max(stretched) <= min(MAX_JUSTIFIED, MAX_STRETCH * min(gaps))
+    gaps = {i: _gap_at(page, i) for i in blanks}
+    stretched = [gap / (2 if chars[i - 1] in ".,;:!?" else 1) for i, gap in gaps.items()]
+    most = min(MAX_JUSTIFIED, MAX_STRETCH * min(gaps.values(), default=0))
+    return len(gaps) > 1 and max(stretched) <= most
 
 
 def order_columns(lines: Sequence[PageLine]) -> Iterator[PageLine]:

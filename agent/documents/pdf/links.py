@@ -48,7 +48,7 @@ def find_links(text: str, links: Sequence[PageLink]) -> list[tuple[int, int, str
     found: list[tuple[int, int, str]] = []
     at = 0
     for words, url in links:
-        pieces = map(re.escape, re.split(rf"[\s{HYPHEN}]+", words))
+        pieces = map(re.escape, words.replace(HYPHEN, " ").split())
         form = re.compile(r"[\s-]*".join(pieces))
         if words and (match := form.search(text, at) or form.search(text)):
             at = match.end()

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 LIBRARIES = ("libtesseract.so.5", "libtesseract.so.4", "libtesseract.5.dylib")
-DATA = (
-    "/usr/share/tesseract-ocr",
-    "/usr/share/tessdata",
-    "/usr/local/share",
-    "/opt/homebrew/share",
-)
+DATA = "/usr/share/tesseract-ocr /usr/share/tessdata /usr/local/share /opt/homebrew/share".split()
 MAX_LANGUAGES = 4  # that are tried at once: each makes it slower
 DPI = 200
 MAX_PIXELS = 20_000_000  # of an image
@@ -41,13 +37,11 @@ def find_tesseract() -> Tesseract | None:
         return None
     os.putenv("OMP_THREAD_LIMIT", "1")  # a worker may start no thread
     for name in LIBRARIES:
-        try:
+        with suppress(OSError):
             library = ctypes.CDLL(name)
-        except OSError:
-            continue
-        library.TessBaseAPICreate.restype = ctypes.c_void_p
-        library.TessBaseAPIGetUTF8Text.restype = ctypes.c_void_p
-        return Tesseract(library, str(files[0].parent), tuple(languages[:MAX_LANGUAGES]))
+            library.TessBaseAPICreate.restype = ctypes.c_void_p
+            library.TessBaseAPIGetUTF8Text.restype = ctypes.c_void_p
+            return Tesseract(library, str(files[0].parent), tuple(languages[:MAX_LANGUAGES]))
     return None
 
 
@@ -65,10 +59,8 @@ class ImageReader:
 
     def read(self, bitmap: Any) -> str:
         """The text of a grey bitmap of PDFium."""
-        size = bitmap.width, bitmap.height
-        self._library.TessBaseAPISetImage(
-            self._handle, ctypes.byref(bitmap.buffer), *size, 1, bitmap.stride
-        )
+        layout = bitmap.width, bitmap.height, 1, bitmap.stride
+        self._library.TessBaseAPISetImage(self._handle, ctypes.byref(bitmap.buffer), *layout)
         self._library.TessBaseAPISetSourceResolution(self._handle, DPI)
         text = ctypes.c_void_p(self._library.TessBaseAPIGetUTF8Text(self._handle))
         if not text:

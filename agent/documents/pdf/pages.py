@@ -65,7 +65,8 @@ class PageJoiner:
         known = _NUMBER.sub(lambda match: f"{int(match[0]) - number:+d}", line.text)
         last = self._margins.get(known, -MAX_APART)
         self._margins[known] = number
-        return number - last > MAX_APART and not _is_number(line, number)
+        bare = re.fullmatch(rf"(?i)(?:page )?{number}(?: ?(?:of|/) ?\d+)?", line.text)
+        return number - last > MAX_APART and not bare  # the number of the page and nothing else
 
     @staticmethod
     def _cut_divided(paragraphs: list[Paragraph]) -> list[PageLine]:
@@ -73,11 +74,8 @@ class PageJoiner:
         if not paragraphs:
             return []
         lines = paragraphs.pop().lines
-        kept = len(lines)
-        while kept and lines[kept - 1].text.endswith(HYPHEN):
-            kept -= 1
-        if kept:
-            paragraphs.append(Paragraph(lines[:kept]))
+        kept = max((n for n, line in enumerate(lines, 1) if line.text[-1] != HYPHEN), default=0)
+        paragraphs += [Paragraph(lines[:kept])] if kept else []
         return list(lines[kept:])
 
     def _begin_with_rest(self, paragraphs: list[Paragraph]) -> str:
@@ -117,22 +115,13 @@ def _body_size(lines: Sequence[PageLine]) -> float:
     counts: Counter[float] = Counter()
     for line in lines:
         counts[line.size] += len(line.text)
-    return max(counts, key=lambda size: counts[size])
-
-
-def _is_number(line: PageLine, number: int) -> bool:
-    """Whether a line is the number of its page, and nothing else."""
-    return bool(re.fullmatch(rf"(?i)(?:page )?{number}(?: ?(?:of|/) ?\d+)?", line.text))
+    return max(counts, key=lambda size: counts[size], default=0.0)
 
 
 def _end_with_open(paragraphs: list[Paragraph]) -> None:
     """Move a last paragraph that may go on overleaf behind the footnotes, which are smaller."""
-    if not paragraphs:
-        return
     body = _body_size([line for one in paragraphs for line in one.lines])
-    n = len(paragraphs) - 1
-    while n and paragraphs[n].size < 0.95 * body:
-        n -= 1
-    last = paragraphs[n]
-    if last.is_open and abs(last.size - body) < 0.05 * body:
-        paragraphs.append(paragraphs.pop(n))
+    large = [n for n, one in enumerate(paragraphs) if one.size >= 0.95 * body]
+    last = paragraphs[large[-1]] if large else None
+    if last and last.is_open and abs(last.size - body) < 0.05 * body:
+        paragraphs.append(paragraphs.pop(large[-1]))

@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from agent.documents.pdf.lines import CELL_BREAK, HYPHEN, LIST_ITEM, PageLine
@@ -62,17 +63,16 @@ def split_paragraphs(lines: Sequence[PageLine]) -> list[Paragraph]:
     spaces = _usual_spaces(lines)
     found: list[list[PageLine]] = []
     for n, line in enumerate(lines):
-        if n and _continues(lines, n, len(found[-1]), spaces):
-            found[-1].append(line)
-        else:
-            found.append([line])
+        if not n or not _continues(lines, n, len(found[-1]), spaces):
+            found.append([])
+        found[-1].append(line)
     return _join_interrupted([Paragraph(one) for one in found])
 
 
 def _usual_spaces(lines: Sequence[PageLine]) -> dict[int, float]:
     """The distance that most neighbouring lines have, by the size of their type."""
     counts: dict[int, Counter[float]] = {}
-    for line, other in zip(lines, lines[1:], strict=False):
+    for line, other in pairwise(lines):
         drop = line.baseline - other.baseline
         if 0 < drop < 3 * line.size and is_same_size(line, other):
             counts.setdefault(round(line.size), Counter())[round(2 * drop) / 2] += 1
@@ -86,9 +86,8 @@ def is_same_size(line: PageLine, other: PageLine) -> bool:
 def _continues(lines: Sequence[PageLine], n: int, count: int, spaces: dict[int, float]) -> bool:
     """Whether a line goes on with the paragraph before it, which has `count` lines so far."""
     before, line = lines[n - 1], lines[n]
-    if before.is_row or line.is_row or LIST_ITEM.match(line.text):
-        return False
-    if not is_same_size(before, line):
+    is_apart = before.is_row or line.is_row or LIST_ITEM.match(line.text)
+    if is_apart or not is_same_size(before, line):
         return False
     drop = before.baseline - line.baseline
     if before.text.endswith(HYPHEN):
@@ -147,11 +146,11 @@ def _join_interrupted(paragraphs: list[Paragraph]) -> list[Paragraph]:
 def _find_rest(paragraphs: Sequence[Paragraph], n: int) -> int | None:
     """The index of the rest of an open paragraph. Only what is in other type may be between."""
     last = paragraphs[n].lines[-1]
-    for i in range(n + 1, min(n + 1 + LOOKED_AHEAD, len(paragraphs))):
-        if paragraphs[n].is_continued_by(paragraphs[i]):
+    for i, other in enumerate(paragraphs[n + 1 :][:LOOKED_AHEAD], n + 1):
+        if paragraphs[n].is_continued_by(other):
             return i
-        if is_same_size(last, paragraphs[i].lines[0]):
-            return None
+        if is_same_size(last, other.lines[0]):
+            break
     return None
 
 
@@ -171,16 +170,13 @@ class TextJoiner:
 
     def join(self, paragraph: Paragraph) -> str:
         """The text of a paragraph on one line."""
-        text, before = "", None
-        for line in paragraph.lines:
-            if before is None:
-                text = line.text
-            elif text.endswith(HYPHEN):
+        text = paragraph.lines[0].text
+        for before, line in pairwise(paragraph.lines):
+            if text.endswith(HYPHEN):
                 keeps = self._keeps_hyphen(text, line.text)
                 text = text[:-1] + ("-" if keeps else "") + line.text
             else:
                 text += find_joint(before, line) + line.text
-            before = line
         return text.replace(HYPHEN, "-").replace(CELL_BREAK, " | ")
 
     def _keeps_hyphen(self, left: str, right: str) -> bool:

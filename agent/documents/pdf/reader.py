@@ -7,14 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from agent.documents.blocks import BlockBuilder
-from agent.documents.body_text import (
-    MAX_RAW_TITLE,
-    BodyText,
-    PlacedText,
-    RawBody,
-    UnreadablePage,
-    normalize_title,
-)
+from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage, normalize_title
 from agent.documents.own_date import read_day
 from agent.documents.pdf.lines import PageLine, lines_of_text, read_lines
 from agent.documents.pdf.links import PageLink, find_links, read_links
@@ -32,12 +25,15 @@ _GENERATED_TITLE = re.compile(
 )
 
 
+Links = Sequence[PageLink]
+
+
 class _Page(NamedTuple):
     lines: Sequence[PageLine] = ()
-    links: Sequence[PageLink] = ()
+    links: Links = ()
 
 
-def read_pdf(source: RawBody) -> BodyText:
+def read_pdf(source: Body) -> BodyText:
     """The pages, each with its number, with the lines of each paragraph joined.
 
     Invisible text is kept, since it is the only text of a scan with OCR. Takes 5 ms a page. Each
@@ -52,7 +48,8 @@ def read_pdf(source: RawBody) -> BodyText:
         fault = "needs a password" if "assword" in str(error) else "is broken"
         raise UnreadablePage(f"it is a PDF that {fault}", "invalid") from None
     properties = document.get_metadata_dict(skip_empty=True)
-    text = PlacedText(source, _choose_title(str(properties.get("Title", ""))[:MAX_RAW_TITLE]))
+    title = " ".join(str(properties.get("Title", "")).split())
+    text = PlacedText(source, "" if _GENERATED_TITLE.match(title) else title)
     text.date = read_day(properties.get("ModDate"), properties.get("CreationDate"))
     images = _ImagePages()
     joiner = PageJoiner(min(MAX_PAGES, len(document)))
@@ -86,9 +83,7 @@ def _read_pages(document: Any, images: _ImagePages, *, has_links: bool) -> Itera
             yield _Page()
 
 
-def _add_page(
-    text: PlacedText, page: str, links: Sequence[PageLink], place: str, joint: str
-) -> None:
+def _add_page(text: PlacedText, page: str, links: Links, place: str, joint: str) -> None:
     """Add the lines of a page, each a block with the links that begin in it."""
     found = find_links(page, links)
     at = 0
@@ -118,25 +113,14 @@ class _ImagePages:
         if not any(True for _ in page.get_objects(filter=IMAGE, max_depth=2)):
             return ""
         try:
-            self._reader = self._reader or self._open()
+            if not self._reader and (tesseract := find_tesseract()):
+                self._reader = ImageReader(tesseract)
         except OSError:
             self.remedy = "tesseract does not start"
-        if self._reader is None:
-            self.unread += 1
-            return ""
-        return self._reader.read(render_page(page))
-
-    def _open(self) -> ImageReader | None:
-        tesseract = find_tesseract()
-        return ImageReader(tesseract) if tesseract else None
-
-
-def _choose_title(metadata_title: str) -> str:
-    """The title in the metadata, unless a program filled it in."""
-    title = " ".join(metadata_title.split())
-    return "" if _GENERATED_TITLE.match(title) else title
+        self.unread += self._reader is None
+        return self._reader.read(render_page(page)) if self._reader else ""
 
 
 def _first_line(text: str) -> str:
-    first = next((line.strip() for line in text.split("\n") if len(line.strip()) > 3), "")
+    first = next((line for line in map(str.strip, text.split("\n")) if len(line) > 3), "")
     return first if len(first) <= 200 else first[:199] + "…"

@@ -44,9 +44,8 @@ def _make(
     spans: Iterable[CitedSpan] = (),
 ) -> BodyText:
     report = parse_markdown(text, form)
-    return report._replace(
-        title=title or report.title, listed=(*report.listed, *listed), spans=tuple(spans)
-    )
+    title, listed = title or report.title, (*report.listed, *listed)
+    return report._replace(title=title, listed=listed, spans=tuple(spans))
 
 
 def _dicts(value: object) -> list[Json]:
@@ -120,15 +119,11 @@ def _list_sources(value: Json) -> Iterator[ListedSource]:
     """The sources that `[1]` counts: addresses, or objects with one."""
     lists = (value.get(name) for name in LISTS)
     found = next((one for one in lists if isinstance(one, list) and one), [])
-    titles = {
-        one.get("url"): _text(one.get("title")) for one in _dicts(value.get("search_results"))
-    }
+    titles = {one.get("url"): one.get("title") for one in _dicts(value.get("search_results"))}
     for n, one in enumerate(found, 1):
-        url = _get(one, "url", "link", "uri", "href") if isinstance(one, dict) else one
-        if isinstance(url, str):
-            title = _text(one.get("title")) if isinstance(one, dict) else titles.get(url, "")
-            label = one.get("id", one.get("index", n)) if isinstance(one, dict) else n
-            yield str(label), url, title[:300]
+        told = one if isinstance(one, dict) else {"url": one, "title": titles.get(str(one))}
+        if isinstance(url := _get(told, "url", "link", "uri", "href"), str):
+            yield str(told.get("id", told.get("index", n))), url, _text(told.get("title"))[:300]
 
 
 # --- Gemini --------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from string import digits
 from typing import NamedTuple
 
 from agent.documents.blocks import CitedSpan, TextBlock
@@ -34,8 +36,8 @@ _MARKER = re.compile(
     r"[\[【［]\s*(?P<names>\^?[\w-]{1,30}(?:\s*[,;–-]\s*\^?[\w-]{1,30}){0,30})"
     r"(?:†[^\]】]{0,80}|:\d+)?\s*[\]】］]"
 )
-_SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
-_SUPERSCRIPT_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_SUPERSCRIPT, _LOWERED = re.compile(f"[{_RAISED}]+"), str.maketrans(_RAISED, digits)
 #: What a link shows that only names its source: a number, an address, a host, a word for it.
 _NAME_ONLY = re.compile(
     r"\W*(?:\^[\w-]{1,30}|\d{1,4}"
@@ -83,11 +85,10 @@ def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
     references = References(parsed.listed)
     for block in entries:
         references.add_block(block)
-    sentences = [
-        one for block in prose if block.kind != "heading" for one in _read_block(block, references)
-    ]
-    sentences = _add_spans(sentences, parsed.spans)
-    sentences = [one for one in sentences if one.cited or len(one.text.split()) >= FEWEST_WORDS]
+    texts = (block for block in prose if block.kind != "heading")
+    read = [one for block in texts for one in _read_block(block, references)]
+    told = _add_spans(read, parsed.spans)
+    sentences = [one for one in told if one.cited or len(one.text.split()) >= FEWEST_WORDS]
     return _number(sentences, parsed, name)
 
 
@@ -139,9 +140,7 @@ def _read_block(block: TextBlock, references: References) -> Iterator[_Sentence]
 def _to_report(block: TextBlock, at: int) -> int:
     """The offset in the report's text of an offset in a block."""
     n = bisect_right([piece for piece, _ in block.origin], at) - 1
-    if n < 0:
-        return at
-    piece, origin = block.origin[n]
+    piece, origin = block.origin[n] if n >= 0 else (0, 0)
     return origin + at - piece
 
 
@@ -171,11 +170,9 @@ def _find_cuts(block: TextBlock, references: References) -> list[_Cut]:
     if sign := _BULLET.match(block.text):
         cuts.append(_Cut(0, sign.end(), ()))
     taken = [(cut.start, cut.end) for cut in (*links, *cuts)]
-    for cut in (
-        *_cut_authors(block.text, references),
-        *_cut_markers(block.text, references),
-        *_cut_addresses(block.text),
-    ):
+    text = block.text
+    named = chain(_cut_authors(text, references), _cut_markers(text, references))
+    for cut in chain(named, _cut_addresses(text)):
         if all(cut.end <= start or end <= cut.start for start, end in taken):
             cuts.append(cut)
             taken.append((cut.start, cut.end))
@@ -202,10 +199,9 @@ def _cut_links(text: str, links: Sequence[_Cut]) -> Iterator[_Cut]:
     """The links, those in a row together: in brackets of their own they are cut with these."""
     rows: list[list[_Cut]] = []
     for link in links:
-        if rows and _GLUE.fullmatch(text[rows[-1][-1].end : link.start]):
-            rows[-1].append(link)
-        else:
-            rows.append([link])
+        if not rows or not _GLUE.fullmatch(text[rows[-1][-1].end : link.start]):
+            rows.append([])
+        rows[-1].append(link)
     for row in rows:
         before, after = text[: row[0].start].rstrip(), text[row[-1].end :].lstrip()
         if before[-1:] in _OPENING and after[:1] in _CLOSING and before and after:
@@ -221,36 +217,37 @@ def _cut_markers(text: str, references: References) -> Iterator[_Cut]:
         cited = [references.find(label) for label in labels]
         is_numbered = all(label.isdecimal() and 0 < int(label) < 1000 for label in labels)
         if all(cited) or (is_numbered and references):
-            given = (
-                a or CitedAddress.of(f"#{x}", f"[{x}]") for a, x in zip(cited, labels, strict=True)
-            )
+            known = zip(cited, labels, strict=True)
+            given = (found or CitedAddress.of(f"#{x}", f"[{x}]") for found, x in known)
             yield _Cut(*marker.span(), tuple(given))
     for marker in _SUPERSCRIPT.finditer(text):
-        if address := references.find(marker[0].translate(_SUPERSCRIPT_DIGITS)):
+        if address := references.find(marker[0].translate(_LOWERED)):
             yield _Cut(*marker.span(), (address,))
 
 
 def _read_labels(names: str) -> Iterator[str]:
     """The labels that a marker names; of a range all between its ends."""
-    for part in re.split(r"\s*[,;]\s*", names):
-        ends = re.fullmatch(r"(\d{1,4})\s*[–-]\s*(\d{1,4})", part)
-        if ends and 0 < int(ends[2]) - int(ends[1]) < MOST_RANGED:
-            yield from map(str, range(int(ends[1]), int(ends[2]) + 1))
+    for part in names.replace(";", ",").split(","):
+        first, _, last = (end.strip() for end in part.replace("–", "-").partition("-"))
+        is_range = (first + last).isdecimal() and bool(first and last)
+        if is_range and 0 < int(last) - int(first) < MOST_RANGED:
+            yield from map(str, range(int(first), int(last) + 1))
         else:
-            yield part.lstrip("^").strip()
+            yield part.strip().lstrip("^").strip()
 
 
 def _cut_authors(text: str, references: References) -> Iterator[_Cut]:
     """`(Smith, 2020; Jones et al., 2021)`, and `Smith (2020)`, of which the name stays."""
-    for brackets in _IN_BRACKETS.finditer(text) if references else ():
-        named = [_BY_AUTHOR.fullmatch(part) for part in brackets[1].split(";")]
-        cited = [m and references.find_by_author(m["author"], m["year"]) for m in named]
-        if any(cited):
-            yield _Cut(*brackets.span(), tuple(filter(None, cited)))
-    for named_author in _NAMED_AUTHOR.finditer(text) if references else ():
-        address = references.find_by_author(named_author["author"], named_author["year"])
-        if address:
-            yield _Cut(named_author.end("author"), named_author.end(), (address,))
+    if not references:
+        return
+    for brackets in _IN_BRACKETS.finditer(text):
+        named = filter(None, (_BY_AUTHOR.fullmatch(part) for part in brackets[1].split(";")))
+        cited = (references.find_by_author(one["author"], one["year"]) for one in named)
+        if found := tuple(filter(None, cited)):
+            yield _Cut(*brackets.span(), found)
+    for one in _NAMED_AUTHOR.finditer(text):
+        if address := references.find_by_author(one["author"], one["year"]):
+            yield _Cut(one.end("author"), one.end(), (address,))
 
 
 def _cut_addresses(text: str) -> Iterator[_Cut]:
@@ -258,8 +255,8 @@ def _cut_addresses(text: str) -> Iterator[_Cut]:
     for match in (*_URL.finditer(text), *DOI.finditer(text)):
         if url := find_address(match[0]):
             start = match.start()
-            end = start + len(url) if match.re is _URL else match.end()
-            end = start + len(text[start:end].rstrip("."))
+            stated = url if match.re is _URL else match[0]
+            end = start + len(stated.rstrip("."))
             in_brackets = text[start - 1 : start] + text[end : end + 1] in ("()", "<>", "[]")
             yield _Cut(start - in_brackets, end + in_brackets, (CitedAddress.of(url),))
 
@@ -269,13 +266,12 @@ def _cut_addresses(text: str) -> Iterator[_Cut]:
 
 def _add_spans(sentences: list[_Sentence], spans: Iterable[CitedSpan]) -> list[_Sentence]:
     """The sentences with what spans of the text cite: those in it, else the one before it."""
-    cited: list[list[CitedAddress]] = [list(one.cited) for one in sentences]
+    cited = [{one.key: one for one in sentence.cited} for sentence in sentences]
     for span in spans:
-        inside = [n for n, s in enumerate(sentences) if s.start < span.end and span.start < s.end]
         before = [n for n, s in enumerate(sentences) if s.start < span.end]
+        inside = [n for n in before if span.start < sentences[n].end]
+        address = CitedAddress.of(span.url, span.title)
         for n in inside or before[-1:]:
-            cited[n].append(CitedAddress.of(span.url, span.title))
-    return [
-        one._replace(cited=tuple({a.key: a for a in addresses}.values()))
-        for one, addresses in zip(sentences, cited, strict=True)
-    ]
+            cited[n][address.key] = address
+    told = zip(sentences, cited, strict=True)
+    return [one._replace(cited=tuple(addresses.values())) for one, addresses in told]

@@ -27,13 +27,11 @@ def parse_markdown(text: str, form: str = "markdown") -> BodyText:
     env: dict[str, dict[str, dict[str, str]]] = {}
     tokens = MarkdownIt("commonmark").enable("table").parse(body, env)
     blocks = tuple(filter(None, _Reader(body, tokens).read()))
-    references = env.get("references", {})
-    listed = tuple(
-        (label.strip("^").casefold(), found["href"], found.get("title", ""))
-        for label, found in references.items()
-    )
+    references = env.get("references", {}).items()
+    named = ((name.strip("^").casefold(), x["href"], x.get("title", "")) for name, x in references)
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
-    return BodyText(fields.get("title") or heading, text, form=form, blocks=blocks, listed=listed)
+    title = fields.get("title") or heading
+    return BodyText(title, text, form=form, blocks=blocks, listed=tuple(named))
 
 
 class _Reader:
@@ -92,16 +90,13 @@ class _Reader:
         if token.map:
             self._cursor = max(self._cursor, self._lines[token.map[0]])
             self._end = self._lines[min(token.map[1], len(self._lines) - 1)]
-        if self._row:
-            if self._row.length:
-                self._row.add(" | ", self._cursor)
-            self._add_children(token, self._row)
-            return
-        builder = BlockBuilder()
+        builder = self._row or BlockBuilder()
+        if builder.length:
+            builder.add(" | ", self._cursor)
         self._add_children(token, builder)
-        if self._open and self._open[-1] == "heading_open":
+        if self._open[-1:] == ["heading_open"]:
             yield builder.build("heading", level=self._level)
-        else:
+        elif not self._row:
             number = self._numbers[-1] if self._numbers else None
             yield builder.build("item" if self._numbers else "paragraph", number)
 
@@ -126,11 +121,7 @@ class _Reader:
 
     def _locate(self, piece: str) -> int:
         """Where a piece stands in the text, from where the last one ended."""
-        at = self._text.find(piece, self._cursor, self._end)
-        if at >= 0:
-            self._cursor = at + len(piece)
-            return at
-        at = self._text.find(piece[:PROBE], self._cursor, self._end)
-        at = at if at >= 0 else self._cursor
+        found = (self._text.find(p, self._cursor, self._end) for p in (piece, piece[:PROBE]))
+        at = next((at for at in found if at >= 0), self._cursor)
         self._cursor = min(at + len(piece), self._end)
         return at

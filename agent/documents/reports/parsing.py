@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import cast
 
 from agent.documents import sniff
-from agent.documents.body_text import BodyText, RawBody, UnreadablePage
+from agent.documents.body_text import Body, BodyText, UnreadablePage
 from agent.documents.files import decode_text
 from agent.documents.registry import find_format
 
@@ -21,24 +22,18 @@ PARSERS = {
     "bibtex": "bibtex:parse_bibtex",
 }
 #: Suffixes that name a form; of any other name it is told by the content.
-SUFFIXES = {
-    suffix: form
-    for form, suffixes in {
-        "markdown": ".md .markdown .mdx",
-        "html": ".html .htm .xhtml",
-        "docx": ".docx",
-        "pdf": ".pdf",
-        "json": ".json",
-        "bibtex": ".bib",
-        "wikitext": ".wiki .wikitext .mediawiki",
-    }.items()
-    for suffix in suffixes.split()
+_FORMS = "html docx pdf json wikitext markdown".split()
+SUFFIXES = {f".{form}": form for form in _FORMS} | {
+    **dict.fromkeys((".md", ".mdx"), "markdown"),
+    **dict.fromkeys((".htm", ".xhtml"), "html"),
+    **dict.fromkeys((".wiki", ".mediawiki"), "wikitext"),
+    ".bib": "bibtex",
 }
 _WIKITEXT = re.compile(r"<ref[\s>]|\{\{\s*(?:cite|sfn|short description)\b", re.I)
 _BIBTEX = re.compile(r"\s*(?:%[^\n]*\n\s*)*@\w+\s*\{[^,{}]*,", re.I)
 
 
-def parse_report(source: RawBody) -> BodyText:
+def parse_report(source: Body) -> BodyText:
     """The blocks of a report, with its form. Raises UnreadablePage."""
     form = detect_form(source.data, source.suffix)
     if form in PARSERS:
@@ -70,18 +65,13 @@ def detect_form(body: bytes, suffix: str = "") -> str:
     if named := SUFFIXES.get(suffix.lower()):
         return named
     kind = sniff.detect_kind(body)
-    if kind == "html" or (kind == "json" and _is_json(body)):
+    if kind == "json":
+        with suppress(ValueError, RecursionError):  # Markdown may begin with a bracket too
+            json.loads(decode_text(body))
+            return kind
+    if kind == "html":
         return kind
     text = sniff.decode(body[:200_000])
     if _BIBTEX.match(text):
         return "bibtex"
     return "wikitext" if _WIKITEXT.search(text) else "markdown"
-
-
-def _is_json(body: bytes) -> bool:
-    """Whether a text is JSON: Markdown and wikitext may begin with a bracket too."""
-    try:
-        json.loads(decode_text(body))
-    except (ValueError, RecursionError):
-        return False
-    return True

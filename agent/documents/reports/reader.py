@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from agent.documents.body_reader import BodyReader
+from agent.documents.body_text import Body
 from agent.documents.reading import UnreadablePage
 from agent.documents.reports.citations import cite_sentences
-from agent.documents.worker_process import Body
 from agent.errors import ReadFailed, UsageError
 from agent.state import CitedReport
 

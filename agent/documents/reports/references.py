@@ -84,12 +84,10 @@ class References:
         label = _LABEL.match(text)
         named = (label["marked"] or label["bare"]) if label else None
         body = text[label.end() :] if label else text
-        end = start + len(text)
-        linked = [link.url for link in block.links if start <= link.start < end and link.url]
+        linked = (x.url for x in block.links if start <= x.start < start + len(text))
         url = next(filter(is_web_url, linked), "") or find_address(body)
-        title = " ".join(re.sub(r"\(?https?://\S+", "", body).split())[:LONGEST_TITLE].strip(
-            " :-–—"
-        )
+        words = (word for word in body.split() if "://" not in word)
+        title = " ".join(words)[:LONGEST_TITLE].strip(" :-–—(")
         self._entries.append(_Entry(CitedAddress.of(url or f"#{named or body[:80]}", title), body))
         name = named or str(number or len(self._entries))
         self._by_label.setdefault(name.casefold(), self._entries[-1].address)
@@ -118,10 +116,9 @@ def find_address(text: str) -> str:
 
 def _split_entries(block: TextBlock) -> Iterator[tuple[int | None, str, int]]:
     """The entries of a block, with the number of its item and their offsets in it."""
-    starts = [0, *(m.end() for m in re.finditer(r"\n", block.text))]
-    starts += [m.start(1) for m in re.finditer(r"\s(\[\^?\d{1,4}\]:?\s)", block.text)]
-    starts = sorted(set(starts))
-    if len(starts) > 1 and sum(1 for s in starts if _LABEL.match(block.text[s:])) < len(starts) / 2:
+    begins = re.finditer(r"\n|\s(?=\[\^?\d{1,4}\]:?\s)", block.text)
+    starts = [0, *(begin.end() for begin in begins)]
+    if sum(bool(_LABEL.match(block.text, start)) for start in starts) < len(starts) / 2:
         starts = [0]  # one entry on several lines
     for start, end in zip(starts, [*starts[1:], len(block.text)], strict=True):
         if block.text[start:end].strip():
@@ -156,6 +153,5 @@ def _is_definition(block: TextBlock) -> bool:
     label = _DEFINITION.match(block.text)
     if not label or block.kind == "heading":
         return False
-    return block.text[label.end() - 2 : label.end()].strip() == ":" or bool(
-        find_address(block.text) or any(is_web_url(link.url) for link in block.links)
-    )
+    has_link = any(is_web_url(link.url) for link in block.links)
+    return bool(label[0].rstrip().endswith(":") or find_address(block.text) or has_link)

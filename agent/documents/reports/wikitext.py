@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from agent.documents.blocks import BlockBuilder, TextBlock
 from agent.documents.body_text import MAX_REPORT, BodyText
+from agent.documents.reports.references import find_address
 
 _REF = re.compile(
     r"<ref(?P<attributes>\s[^<>]*?)?(?:/>|>(?P<body>.*?)</ref\s*>)", re.DOTALL | re.IGNORECASE
 )
 _NAME = re.compile(r"name\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s/>]+))", re.I)
-_URL = re.compile(r"https?://[^\s|\]<>}\"]+")
-_DOI = re.compile(r"\bdoi\s*[=|]\s*(10\.\d{4,9}/[^\s|}<>]+)", re.I)
+_MARKS = str.maketrans(dict.fromkeys("[]{}|'<>\"", " "))
 _TITLE = re.compile(r"\|\s*title\s*=\s*([^|}]+)")
 #: What is left out, in one pass from left to right; nested templates by counting.
 _TOKEN = re.compile(
@@ -36,9 +36,7 @@ _NOT_PROSE = re.compile(r"(?:file|image|category|datei|bild|kategorie|fichier|ca
 def parse_wikitext(text: str) -> BodyText:
     """The lines of an article in wikitext, at their offsets in it."""
     text = text[:MAX_REPORT]
-    reader = _Reader(text)
-    blocks = tuple(filter(None, reader.read()))
-    return BodyText("", text, form="wikitext", blocks=blocks)
+    return BodyText("", text, form="wikitext", blocks=tuple(filter(None, _Reader(text).read())))
 
 
 class _Reader:
@@ -49,11 +47,9 @@ class _Reader:
 
     def _index_named(self) -> dict[str, tuple[str, str]]:
         """Address and title of each reference that has a name."""
-        found: dict[str, tuple[str, str]] = {}
-        for ref in _REF.finditer(self._text):
-            if (name := _name_of(ref)) and ref["body"]:
-                found.setdefault(name, _read_note(ref["body"]))
-        return found
+        notes = ((_name_of(ref), ref["body"]) for ref in _REF.finditer(self._text))
+        first = dict(reversed([(name, body) for name, body in notes if name and body]))
+        return {name: _read_note(body) for name, body in first.items()}
 
     def read(self) -> Iterator[TextBlock | None]:
         at = 0
@@ -71,9 +67,8 @@ class _Reader:
         if token["ref"] and (ref := _REF.match(self._text, token.start())):
             name = _name_of(ref)
             url, title = _read_note(ref["body"]) if ref["body"] else self._named.get(name, ("", ""))
-            self._builder.link(
-                self._builder.length, url or f"#{name or ref.start()}", title, is_note=True
-            )
+            url = url or f"#{name or ref.start()}"
+            self._builder.link(self._builder.length, url, title, is_note=True)
             return ref.end()
         if token["open"]:
             return self._take_template(token.start())
@@ -83,7 +78,8 @@ class _Reader:
             self._builder.link(start, token["url"])
         elif token["inner"] and not _NOT_PROSE.match(token["target"]):
             group = "shown" if token["shown"] is not None else "target"
-            self._builder.add(re.sub("'{2,5}", "", token[group]), token.start(group))
+            shown = token[group].replace("'''", "").replace("''", "")  # neither bold nor italic
+            self._builder.add(shown, token.start(group))
         return token.end()
 
     def _take_template(self, start: int) -> int:
@@ -110,11 +106,9 @@ class _Reader:
             return None
         if heading := _HEADING.match(block.text.strip()):
             return TextBlock("heading", heading[2], level=len(heading[1]))
-        marks = re.match(r"[*#:;]+\s*", block.text)
-        if marks:
-            blanked = " " * marks.end() + block.text[marks.end() :]
-            return block._replace(kind="item", text=blanked)
-        return block
+        words = block.text.lstrip("*#:;")
+        is_item = len(words) < len(block.text)
+        return block._replace(kind="item", text=words.rjust(len(block.text))) if is_item else block
 
 
 def _name_of(ref: re.Match[str]) -> str:
@@ -124,10 +118,10 @@ def _name_of(ref: re.Match[str]) -> str:
 
 def _read_note(body: str) -> tuple[str, str]:
     """The address and the title that a note states."""
-    url, doi, title = _URL.search(body), _DOI.search(body), _TITLE.search(body)
-    address = url[0] if url else f"https://doi.org/{doi[1]}" if doi else ""
-    words = title[1] if title else re.sub(r"[\[\]{}|']+|https?://\S+", " ", body)
-    return address, " ".join(words.split())[:300]
+    title = _TITLE.search(body)
+    plain = body.translate(_MARKS)
+    words = title[1].split() if title else [word for word in plain.split() if "://" not in word]
+    return find_address(plain), " ".join(words)[:300]
 
 
 def _end_of_template(text: str, start: int) -> int:

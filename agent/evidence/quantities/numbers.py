@@ -91,9 +91,9 @@ def chinese_value(run: str) -> float:
 
 
 def digit_readings(text: str) -> list[float]:
-    """What digits with full stops and commas may mean."""
-    bare = float(re.sub("[.,]", "", text))
-    *whole, last = re.split("[.,]", text)
+    """What digits with separators may mean; infinity where they are too many."""
+    *whole, last = text.replace(" ", "").replace("'", "").replace(",", ".").split(".")
+    bare = float("".join((*whole, last)))
     if not whole or (len(whole) > 1 and len(last) == 3):
         return [bare]
     decimal = float("".join(whole) + "." + last)
@@ -133,9 +133,8 @@ def read_numbers(text: str) -> Iterator[tuple[int | float, tuple[int, int]]]:
 def number_values(text: str) -> set[int | float]:
     """The values of the numbers in a text, in digits or in English words."""
     folded = text.casefold()
-    found = {number for number, _ in read_numbers(folded)}
-    words = (word for word in re.findall(r"[a-z]+", folded) if word in cardinals())
-    return found | {int(cardinals()[word]) for word in words}
+    words = cardinals().keys() & re.findall(r"[a-z]+", folded)
+    return {n for n, _ in read_numbers(folded)} | {int(cardinals()[word]) for word in words}
 
 
 # --- numbers as they stand ---------------------------------------------------------------------
@@ -175,12 +174,9 @@ def find_numbers(text: str) -> list[str]:
     """The numbers in a sentence with the unit that follows; none of a date or a score."""
     text = text[:LONGEST_SENTENCE]
     taken = {at for span in date_spans(text) + score_spans(text) for at in range(*span)}
-    found = []
-    for match in _quantity_pattern().finditer(text):
-        if match.start() not in taken:
-            unit = _UNIT.match(text, match.end())
-            found.append(text[match.start() : unit.end() if unit else match.end()].rstrip(".,"))
-    return found
+    spans = (match.span() for match in _quantity_pattern().finditer(text))
+    found = ((start, _UNIT.match(text, end), end) for start, end in spans if start not in taken)
+    return [text[start : unit.end() if unit else end].rstrip(".,") for start, unit, end in found]
 
 
 def find_amounts(text: str) -> list[str]:

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import chain, combinations
 from typing import NamedTuple
 
 from agent.evidence.lists import find_lists, list_lengths
 from agent.evidence.markers import strip_markers
-from agent.evidence.quantities.reading import (
-    Day,
-    Number,
-    Quantity,
-    QuantityReader,
-    Score,
-    years_unit,
-)
-from agent.evidence.words import strip_accents
+from agent.evidence.quantities.reading import Day, Number, Quantity, Reader, Score, years_unit
+from agent.evidence.words import PLAIN_WORD, strip_accents
 
 LONGEST_CLAIM = 10_000  # characters of a claim, or of a value, whose quantities are read
 LONGEST_QUOTES = 50_000  # characters of a quote
@@ -29,14 +21,12 @@ MOST_ADDED = 60  # numbers of the quotes that sums and differences are made of
 MOST_ITEMS = 50  # of a list that is counted
 PRECISION = 1e-14  # of what is the same number: that of arithmetic with floats
 NEAR = 0.1  # the most that a number after "about" may differ from its quote's, as a share of it
-_WORD = re.compile(r"[^\W_]+")
+Texts = Sequence[str]
 
 # --- what is asked ------------------------------------------------------------------------------
 
 
-def missing_quantities(
-    claim: str, quotes: Sequence[str], *, derived: bool = True
-) -> tuple[str, ...]:
+def missing_quantities(claim: str, quotes: Texts, *, derived: bool = True) -> tuple[str, ...]:
     """The numbers, dates and scores of a claim that its quotes neither hold nor give, as written.
 
     A quote gives the count of a list, the sum or difference of two numbers, a span of years and,
@@ -45,20 +35,17 @@ def missing_quantities(
     return tuple(quantity.text for quantity in find_missing(claim, quotes, derived=derived))
 
 
-def find_missing(
-    claim: str, quotes: Sequence[str], *, derived: bool = True
-) -> tuple[Quantity, ...]:
+def find_missing(claim: str, quotes: Texts, *, derived: bool = True) -> tuple[Quantity, ...]:
     """As `missing_quantities`, the quantities themselves."""
     wanted = read_quantities(claim)
     if not wanted:
         return ()
     given = _read_evidence(tuple(quotes), LONGEST_QUOTES)
-    return tuple(
-        quantity
-        for n, quantity in enumerate(wanted)
-        if n >= MOST_WANTED
-        or not (_stands(quantity, given) or (derived and _follows(quantity, given, claim)))
-    )
+
+    def is_given(one: Quantity) -> bool:
+        return _stands(one, given) or (derived and _follows(one, given, claim))
+
+    return tuple(one for n, one in enumerate(wanted) if n >= MOST_WANTED or not is_given(one))
 
 
 def stands_on_page(quantity: Quantity, text: str) -> bool:
@@ -69,7 +56,7 @@ def stands_on_page(quantity: Quantity, text: str) -> bool:
 
 def read_quantities(claim: str) -> tuple[Quantity, ...]:
     """The quantities that a claim states, each once, in order of their kind."""
-    return tuple(dict.fromkeys(QuantityReader(strip_markers(claim[:LONGEST_CLAIM])).quantities))
+    return tuple(dict.fromkeys(Reader(strip_markers(claim[:LONGEST_CLAIM])).quantities))
 
 
 # --- what quotes hold ---------------------------------------------------------------------------
@@ -88,17 +75,14 @@ class _Evidence(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _read_evidence(texts: tuple[str, ...], most: int) -> _Evidence:
-    read = [QuantityReader(text[:most], is_evidence=True) for text in texts]
+    read = [Reader(text[:most], is_evidence=True) for text in texts]
     found = [quantity for reading in read for quantity in reading.quantities]
     days = tuple(q for q in found if isinstance(q, Day))
     scores = tuple(q for q in found if isinstance(q, Score))
-    loose = {float(part) for day in days for part in day.parts}
-    loose |= {float(end) for score in scores for end in score.ends}
-    loose |= {value for reading in read for value in reading.loose}
+    parts = [*(day.parts for day in days), *(score.ends for score in scores)]
+    loose = frozenset(chain(*parts, *(one.loose for one in read)))
     numbers = tuple(q for q in found if isinstance(q, Number))
-    return _Evidence(
-        texts, numbers, days, scores, frozenset(loose), any(one.is_cut for one in read)
-    )
+    return _Evidence(texts, numbers, days, scores, loose, any(one.is_cut for one in read))
 
 
 def _stands(quantity: Quantity, given: _Evidence) -> bool:
@@ -106,31 +90,22 @@ def _stands(quantity: Quantity, given: _Evidence) -> bool:
     if isinstance(quantity, Day):
         return any(_is_day(quantity.year, *part, given) for part in quantity.months)
     if isinstance(quantity, Score):
-        return _holds_score(quantity, given)
-    if any(_is_same(quantity, other) for other in given.numbers):
-        return True
-    return any(value in given.loose for value in quantity.values)
+        if given.scores:
+            return any(sorted(quantity.ends) == sorted(other.ends) for other in given.scores)
+        return _all_values(given).issuperset(quantity.ends)  # where quotes hold no score at all
+    is_read = any(_is_same(quantity, other) for other in given.numbers)
+    return is_read or not given.loose.isdisjoint(quantity.values)
 
 
 def _is_same(wanted: Number, other: Number) -> bool:
     """Whether two numbers are one. A unit counts where both have one that is known."""
     if wanted.exact or other.exact:
         return wanted.exact == other.exact
-    if wanted.unit and other.unit:
-        if wanted.unit.dimension != other.unit.dimension:
-            return False
-        pairs = [
-            (a * wanted.unit.size, b * other.unit.size) for a in wanted.values for b in other.values
-        ]
-    else:
-        pairs = [(a, b) for a in wanted.values for b in other.values]
+    if not _have_one_dimension(wanted, other):
+        return False
+    size = _size(other, wanted)
+    pairs = ((a, b * size) for a in wanted.values for b in other.values)
     return any(math.isclose(a, b, rel_tol=PRECISION) for a, b in pairs)
-
-
-def _is_in_span(wanted: Number, year: int) -> bool:
-    if wanted.span == "century":
-        return (year - 1) // 100 + 1 == wanted.values[0]
-    return year // 10 * 10 == wanted.values[0]
 
 
 def _years_of(given: _Evidence) -> set[int]:
@@ -145,21 +120,17 @@ def _is_day(year: int | None, month: int, day: int | None, given: _Evidence) -> 
     Where quotes name no month that is known, as in another language, day and year suffice.
     """
     known = [(other.year, *part) for other in given.days for part in other.months]
-    values = given.loose | {value for number in given.numbers for value in number.values}
+    values = _all_values(given)
     if not known:
-        return all(float(part) in values for part in (year, day) if part)
+        return all(part in values for part in (year, day) if part)
     return any(
         month == m and day in (None, d) and (year in (None, y) or (y is None and year in values))
         for y, m, d in known
     )
 
 
-def _holds_score(wanted: Score, given: _Evidence) -> bool:
-    """Whether quotes hold a score; its two numbers suffice where they hold no score at all."""
-    if given.scores:
-        return any(sorted(wanted.ends) == sorted(other.ends) for other in given.scores)
-    values = given.loose | {value for number in given.numbers for value in number.values}
-    return all(float(end) in values for end in wanted.ends)
+def _all_values(given: _Evidence) -> frozenset[float]:
+    return given.loose | {value for number in given.numbers for value in number.values}
 
 
 # --- what follows from quotes -------------------------------------------------------------------
@@ -170,52 +141,42 @@ def _follows(quantity: Quantity, given: _Evidence, claim: str) -> bool:
     if not isinstance(quantity, Number) or quantity.exact:
         return False
     if quantity.span:
-        return any(_is_in_span(quantity, year) for year in _years_of(given))
+        century = quantity.span == "century"
+        spans = {(y - 1) // 100 + 1 if century else y // 10 * 10 for y in _years_of(given)}
+        return quantity.values[0] in spans
     if quantity.is_year:
         return _is_years_away(quantity, given)
-    return (
-        _is_rounded(quantity, given)
-        or _is_sum(quantity, given)
-        or _is_span_of_years(quantity, given)
-        or _is_count(quantity, given, claim)
-    )
+    rules = (_is_rounded, _is_sum, _is_span_of_years)
+    return any(rule(quantity, given) for rule in rules) or _is_count(quantity, given, claim)
 
 
 def _is_years_away(wanted: Number, given: _Evidence) -> bool:
     """Whether a year is so many years before or after another: "two years later"."""
     spans = [n.values[0] for n in given.numbers if n.unit == years_unit()]
-    return any(wanted.values[0] in (y + s, y - s) for y in _years_of(given) for s in spans)
+    return any(abs(wanted.values[0] - year) in spans for year in _years_of(given))
 
 
 def _is_rounded(wanted: Number, given: _Evidence) -> bool:
     """Whether a number after "about" or "more than" is one of the quotes, rounded."""
     if not wanted.rough:
         return False
-    spans = [
-        Number("", (b - a,), years_unit()) for a, b in combinations(sorted(_years_of(given)), 2)
-    ]
-    compared = [n for n in (*given.numbers, *spans) if not n.is_year]
+    years = combinations(sorted(_years_of(given)), 2)
+    spans = [Number("", (b - a,), years_unit()) for a, b in years]
+    compared = (n for n in (*given.numbers, *spans) if not n.is_year)
     return any(
-        _is_rounding(a * size_a, b * size_b, step * size_a, wanted.rough)
+        _is_rounding(rounded, value * _size(number, wanted), wanted.rough)
         for number in compared
-        if not (wanted.unit and number.unit) or wanted.unit.dimension == number.unit.dimension
-        for size_a, size_b in [_sizes(wanted, number)]
-        for a in wanted.values
-        for step in [_last_digit(a)]
-        for b in number.values
+        if _have_one_dimension(wanted, number)
+        for rounded in wanted.values
+        for value in number.values
     )
 
 
-def _sizes(one: Number, other: Number) -> tuple[float, float]:
-    if one.unit and other.unit:
-        return one.unit.size, other.unit.size
-    return 1.0, 1.0
-
-
-def _is_rounding(rounded: float, exact: float, step: float, rough: str) -> bool:
+def _is_rounding(rounded: float, exact: float, rough: str) -> bool:
+    off, step = exact - rounded, _last_digit(rounded)
     if rough == "over":
-        return 0 <= exact - rounded < step
-    return abs(exact - rounded) < step and abs(exact - rounded) <= NEAR * abs(exact)
+        return 0 <= off < step
+    return abs(off) < step and abs(off) <= NEAR * abs(exact)
 
 
 def _last_digit(value: float) -> float:
@@ -230,21 +191,20 @@ def _last_digit(value: float) -> float:
 def _is_sum(wanted: Number, given: _Evidence) -> bool:
     """Whether a number is the sum or the difference of two numbers, or of a score's."""
     added = [n for n in given.numbers if not n.is_year and not n.span][:MOST_ADDED]
-    pairs = [pair for pair in combinations(added, 2) if _may_add(wanted, *pair)]
+    pairs = [pair for pair in combinations(added, 2) if _have_one_dimension(wanted, *pair)]
     values = [(a.values[0] * _size(a, wanted), b.values[0] * _size(b, wanted)) for a, b in pairs]
     values += [(float(a), float(b)) for a, b in (score.ends for score in given.scores)]
-    made = {total for a, b in values for total in (a + b, abs(a - b))}
-    return any(
-        math.isclose(value, other, rel_tol=PRECISION) for value in wanted.values for other in made
-    )
+    made = (total for a, b in values for total in (a + b, abs(a - b)))
+    return any(math.isclose(a, b, rel_tol=PRECISION) for b in made for a in wanted.values)
 
 
-def _may_add(wanted: Number, *added: Number) -> bool:
-    known = {number.unit.dimension for number in (wanted, *added) if number.unit}
-    return len(known) <= 1
+def _have_one_dimension(*numbers: Number) -> bool:
+    """Whether those of some numbers that have a known unit count things of one kind."""
+    return len({number.unit.dimension for number in numbers if number.unit}) <= 1
 
 
 def _size(number: Number, wanted: Number) -> float:
+    """How many of the unit of a wanted number that of another one is."""
     return number.unit.size / wanted.unit.size if number.unit and wanted.unit else 1.0
 
 
@@ -252,9 +212,9 @@ def _is_span_of_years(wanted: Number, given: _Evidence) -> bool:
     """Whether a number is that of the years between two of the quotes, or an age by them."""
     if wanted.unit and wanted.unit.dimension != years_unit().dimension:
         return False
-    years = sorted(_years_of(given))
     size = wanted.unit.size / years_unit().size if wanted.unit else 1.0
-    spans = {float(b - a - less) for a, b in combinations(years, 2) for less in (0, 1)}
+    pairs = combinations(sorted(_years_of(given)), 2)
+    spans = {float(b - a - less) for a, b in pairs for less in (0, 1)}
     return any(value * size in spans for value in wanted.values)
 
 
@@ -268,9 +228,10 @@ def _is_count(wanted: Number, given: _Evidence, claim: str) -> bool:
         return False
     if any(number in list_lengths(text) for text in given.texts):
         return True
-    there = {strip_accents(word) for text in given.texts for word in _WORD.findall(text)}
-    return any(
-        number == len(items)
-        and all({strip_accents(word) for word in _WORD.findall(item)} & there for item in items)
-        for items in find_lists(claim[:LONGEST_CLAIM])
-    )
+    there = _words_of(" ".join(given.texts))
+    listed = (items for items in find_lists(claim[:LONGEST_CLAIM]) if number == len(items))
+    return any(all(_words_of(item) & there for item in items) for items in listed)
+
+
+def _words_of(text: str) -> set[str]:
+    return {strip_accents(word) for word in PLAIN_WORD.findall(text)}

@@ -11,26 +11,22 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import date
 from functools import cache
 from itertools import islice
+from string import capwords
 from typing import NamedTuple
 
 from agent.evidence.language import LANGUAGES, load_language, month_names
+from agent.evidence.quantities import numbers
 from agent.evidence.quantities.dates import months
-from agent.evidence.quantities.numbers import (
-    CHINESE_DIGITS,
-    chinese_value,
-    digit_readings,
-    number_words,
-    read_number_words,
-    scales,
-)
-from agent.evidence.words import CJK, normalize, strip_accents, word_lists
+from agent.evidence.quantities.numbers import CHINESE_DIGITS, number_words, scales
+from agent.evidence.words import UNSPACED, normalize, strip_accents, word_lists
 
 YEARS = range(1000, 2101)
 MOST_DIGITS = 12  # of a number that is compared by its value
-UNSPACED = f"{CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # scripts without blanks
 MOST_NUMBERS = 20_000  # of a text: many times more than a page of prose has; the rest is cut off
 
 
@@ -81,6 +77,7 @@ class Score(NamedTuple):
 
 
 Quantity = Number | Day | Score
+_Found = Sequence[Quantity] | None
 
 
 _DIGITS = {
@@ -105,12 +102,6 @@ def _plain(text: str) -> str:
     return _NUMERALS.sub(_to_digits, _without_marks(apart))
 
 
-def _cut(text: str) -> tuple[str, bool]:
-    """As much of a text as holds `MOST_NUMBERS` numbers, and whether that is not all."""
-    last = next(islice(re.finditer(r"\d+", text), MOST_NUMBERS, None), None)
-    return (text[: last.start()], True) if last else (text, False)
-
-
 def _without_marks(text: str) -> str:
     """A decomposed text without accents and vowel signs."""
     if text.isascii():
@@ -130,26 +121,28 @@ def _to_digits(found: re.Match[str]) -> str:
     before = found.string[max(0, found.start() - 1) : found.start()]
     if before.isdigit():  # the scale of digits: 420万
         return found[0]
-    value = chinese_value(found[0])
+    value = numbers.chinese_value(found[0])
     return f"{value:.0f}" if value < 1e15 else found[0]
 
 
-class QuantityReader:
+class Reader:
     """The quantities of one text. Each kind is read from what the ones before it left."""
 
     def __init__(self, text: str, *, is_evidence: bool = False) -> None:
         self.quantities: list[Quantity] = []
         self.loose: set[float] = set()
         self._is_evidence = is_evidence
-        self._text, self.is_cut = _cut(_plain(text))
+        plain = _plain(text)
+        last = next(islice(re.finditer(r"\d+", plain), MOST_NUMBERS, None), None)
+        self._text, self.is_cut = plain[: last.start() if last else None], bool(last)
         for pattern, read in (
             (_numeric_dates(), self._read_numeric_date),
-            (_day_month(), self._read_day_month),
-            (_month_day(), self._read_month_day),
-            (_month_year(), self._read_month_year),
+            (_day_month(), self._read_days),
+            (_month_day(), self._read_days),
+            (_month_year(), self._read_days),
             (_east_asian_dates(), self._read_east_asian_date),
             (_SEASON, self._read_season),
-            (_FRACTION, self._read_fraction),
+            (_FRACTION, lambda _: None if is_evidence else []),
             (_SCORE, self._read_score),
             (_SPAN, self._read_span),
             (_number_pattern(), self._read_number),
@@ -157,9 +150,7 @@ class QuantityReader:
         ):
             self._take(pattern, read)
 
-    def _take(
-        self, pattern: re.Pattern[str], read: Callable[[re.Match[str]], Sequence[Quantity] | None]
-    ) -> None:
+    def _take(self, pattern: re.Pattern[str], read: Callable[[re.Match[str]], _Found]) -> None:
         """Read all matches of a pattern; `read` gives None for what it leaves as it is."""
 
         def replace(match: re.Match[str]) -> str:
@@ -171,68 +162,50 @@ class QuantityReader:
 
     # --- dates ---
 
-    def _read_numeric_date(self, match: re.Match[str]) -> Sequence[Quantity] | None:
+    def _read_numeric_date(self, match: re.Match[str]) -> _Found:
         if match["year"]:
             year, pairs = match["year"], [(match["m"], match["d"])]
         else:
-            year, pairs = match["last"], [(match["b"], match["a"]), (match["a"], match["b"])]
+            pairs = [(match["b"], match["a"]), (match["a"], match["b"])]
+            year, pairs = match["last"], pairs[: 1 if match["by2"] == "." else 2]
         fitting = tuple((int(m), int(d)) for m, d in pairs if 0 < int(m) < 13 and 0 < int(d) < 32)
         return [Day(match[0], int(year), fitting)] if fitting else None
 
-    def _read_day_month(self, match: re.Match[str]) -> Sequence[Quantity] | None:
-        days = [day for day in (match["first"], match["day"]) if day]
-        return self._make_days(match, days)
-
-    def _read_month_day(self, match: re.Match[str]) -> Sequence[Quantity] | None:
-        return self._make_days(match, [day for day in (match["day"], match["last"]) if day])
-
-    def _make_days(self, match: re.Match[str], days: Sequence[str]) -> Sequence[Quantity] | None:
-        month, year = _month_number(match["month"]), match["year"]
-        if not all(0 < int(day) < 32 for day in days):
+    def _read_days(self, match: re.Match[str]) -> _Found:
+        """A day, or the first and the last of several; a month with its year, or alone."""
+        groups = match.groupdict()
+        month = _month_number(groups["month"] or match["alone"])
+        days = [int(day) for day in map(groups.get, ("first", "day", "last")) if day]
+        if not all(0 < day < 32 for day in days):
             return None
-        return [Day(match[0], int(year) if year else None, ((month, int(d)),)) for d in days]
+        return [Day(match[0], _int(groups["year"]), ((month, day),)) for day in days or (None,)]
 
-    def _read_month_year(self, match: re.Match[str]) -> Sequence[Quantity]:
-        year = match["year"]
-        month = _month_number(match["month"] or match["alone"])
-        return [Day(match[0], int(year) if year else None, ((month, None),))]
+    def _read_east_asian_date(self, match: re.Match[str]) -> _Found:
+        month, day = int(match["m"] or match["m2"]), _int(match["d"] or match["d2"])
+        return [Day(match[0], _int(match["y"]), ((month, day),))] if 0 < month < 13 else None
 
-    def _read_east_asian_date(self, match: re.Match[str]) -> Sequence[Quantity] | None:
-        year, month, day = match["y"], match["m"] or match["m2"], match["d"] or match["d2"]
-        if not 0 < int(month) < 13:
-            return None
-        return [
-            Day(match[0], int(year) if year else None, ((int(month), int(day) if day else None),))
-        ]
-
-    def _read_season(self, match: re.Match[str]) -> Sequence[Quantity] | None:
+    def _read_season(self, match: re.Match[str]) -> _Found:
         first, last = match[1], match[1][:2] + match[2]
         return [Number(year, (float(year),)) for year in (first, last)] if last > first else None
 
-    def _read_fraction(self, match: re.Match[str]) -> Sequence[Quantity] | None:
-        return None if self._is_evidence else []
-
     # --- scores, spans and numbers ---
 
-    def _read_score(self, match: re.Match[str]) -> Sequence[Quantity] | None:
+    def _read_score(self, match: re.Match[str]) -> _Found:
         if _unit_pattern().match(match.string, match.end()) and match["by"] != ":":
             return None  # a range: 10-15 years
         return [Score(match[0], (int(match["a"]), int(match["b"])))]
 
-    def _read_span(self, match: re.Match[str]) -> Sequence[Quantity] | None:
+    def _read_span(self, match: re.Match[str]) -> _Found:
         if match["decade"]:
             return [Number(match[0], (float(match["decade"]),), span="decade")]
         spelled = strip_accents(match["spelled"] or "")
         value = float(match["century"] or number_words().get(spelled.replace(" ", "-"), 0))
         return [Number(match[0], (value,), span="century")] if value else None
 
-    def _read_number(self, match: re.Match[str]) -> Sequence[Quantity] | None:
+    def _read_number(self, match: re.Match[str]) -> _Found:
         digits, scale, money = match["digits"], match["scale"] or "", match["money"] or ""
-        if (
-            match["name"]
-            and not self._is_evidence
-            and not (len(digits) == 4 and int(digits) in YEARS)
-        ):
+        is_year = len(digits) == 4 and digits.isdecimal() and int(digits) in YEARS
+        if match["name"] and not self._is_evidence and not is_year:
             return []
         unit = _units().get(money[-1:]) or _units().get(strip_accents(match["unit"] or ""))
         found = _scale_pattern().findall(scale)
@@ -245,7 +218,7 @@ class QuantityReader:
         if self._is_evidence and " " in digits:
             self.loose |= {float(part) for part in digits.split() if part.isdecimal()}
         text = match[0].removeprefix(match["name"] or "").strip()
-        values = tuple(value * times for value in _values_of(digits))
+        values = tuple(value * times for value in numbers.digit_readings(digits))
         plain = re.sub(r"\D", "", digits)
         exact = plain if len(plain) > MOST_DIGITS and not found else ""
         return [Number(text, values, unit, self._rough(match.start()), exact=exact)]
@@ -268,7 +241,7 @@ class QuantityReader:
             self.loose |= {value for word in words for value in _loose_values().get(word, ())}
         at = 0
         while at < len(words):
-            used, value = read_number_words(words[at : at + 8])
+            used, value = numbers.read_number_words(words[at : at + 8])
             if used and (used > 1 or not words[at].endswith("s")):
                 text = match[0] if used == len(words) else " ".join(words[at : at + used])
                 found.append(self._make_number(match, text, value))
@@ -276,16 +249,39 @@ class QuantityReader:
         return found
 
     def _make_number(self, match: re.Match[str], text: str, value: float) -> Number:
-        unit = _unit_pattern().match(match.string, match.end())
-        rough = self._rough(match.start())
-        return Number(
-            text, (value,), _units()[strip_accents(unit["unit"])] if unit else None, rough
-        )
+        found = _unit_pattern().match(match.string, match.end())
+        unit = _units()[strip_accents(found["unit"])] if found else None
+        return Number(text, (value,), unit, self._rough(match.start()))
 
 
-def _values_of(digits: str) -> tuple[float, ...]:
-    """What digits with separators may mean; infinity where they are too many."""
-    return tuple(digit_readings(re.sub(r"[ ']", "", digits)))
+def _int(digits: str | None) -> int | None:
+    return int(digits) if digits else None
+
+
+# --- dates and scores alone ---------------------------------------------------------------------
+
+
+def iso_dates(text: str, *, any_order: bool = False, year: int | None = None) -> Iterator[str]:
+    """The full dates in a text, as ISO 8601; those without a year are of the given one.
+
+    Of `3/4/2020` it is not known which number is the month: it gives no date, or with `any_order`
+    both. `3.4.2020` is the third of April.
+    """
+    for day in Reader(capwords(text)).quantities:  # `3 april 2020` too
+        if isinstance(day, Day) and (any_order or len(set(day.months)) == 1):
+            for month, number in day.months:
+                with suppress(ValueError):  # 31 February; no year; a month alone
+                    yield date(day.year or year or 0, month, number or 0).isoformat()
+
+
+def parse_date(text: str) -> date | None:
+    """The first full date in a text."""
+    return next(map(date.fromisoformat, iso_dates(text)), None)
+
+
+def read_scores(text: str) -> set[tuple[int, int]]:
+    """The scores in a text as pairs: `4–2` is (4, 2)."""
+    return {one.ends for one in Reader(text).quantities if isinstance(one, Score)}
 
 
 # --- patterns and tables, made at first use -----------------------------------------------------
@@ -303,18 +299,16 @@ def _month() -> str:
     capital += [name.upper() for name in capital if len(name) > 3]
     others = [tag for tag in LANGUAGES if tag not in ("en", "de")]
     spellings = [names for tag in others for names in load_language(tag).months]
-    told = {name for names in spellings for name in names if not _is_short_form(name, names)}
-    in_case, in_any = ("|".join(_longest_first(map(_bare, names))) for names in (capital, told))
+    # of three letters, the beginning of another name may be a word (`set`)
+    told = {
+        one
+        for names in spellings
+        for one in names
+        if len(one) > 3 or not any(x != one and x.startswith(one) for x in names)
+    }
+    bare = ([_without_marks(normalize("NFKD", x)) for x in names] for names in (capital, told))
+    in_case, in_any = ("|".join(_longest_first(names)) for names in bare)
     return rf"(?:(?:{in_case})|(?i:{in_any}))\.?(?!\w)"
-
-
-def _is_short_form(name: str, spellings: Sequence[str]) -> bool:
-    """Whether a name of three letters only begins another one; many are words too (`set`)."""
-    return len(name) < 4 and any(one != name and one.startswith(name) for one in spellings)
-
-
-def _bare(name: str) -> str:
-    return _without_marks(normalize("NFKD", name))
 
 
 def _longest_first(names: Iterable[str]) -> list[str]:
@@ -407,8 +401,7 @@ def _scales() -> dict[str, float]:
 
 @cache
 def _scale_pattern() -> re.Pattern[str]:
-    names = set(_scales()) - {"m"}
-    return re.compile(rf"(?:{_names_in_text(names)}|M(?![^\W_]))\.?")
+    return re.compile(rf"(?:{_names_in_text(_scales().keys() - {'m'})}|M(?![^\W_]))\.?")
 
 
 def _names_in_text(names: Iterable[str]) -> str:
@@ -457,9 +450,8 @@ def _rough_pattern(kind: str) -> re.Pattern[str]:
 def _loose_values() -> dict[str, tuple[float, ...]]:
     """The numbers that words of many languages may stand for."""
     found: dict[str, tuple[float, ...]] = {}
-    for value, *names in _table("loose"):
-        for name in names:
-            found[name] = (*found.get(name, ()), float(value))
+    for value, name in ((value, name) for value, *names in _table("loose") for name in names):
+        found[name] = (*found.get(name, ()), float(value))
     return found
 
 
@@ -468,7 +460,6 @@ def _word_pattern(is_evidence: bool) -> re.Pattern[str]:
     """Runs of number words: of English and German, in evidence of more languages."""
     known = {*number_words(), *scales()} - {"acht", "elf"}  # an eight, an eleven: English words
     known |= set(_loose_values()) | {"acht", "elf"} if is_evidence else set()
-    word = rf"(?:{'|'.join(sorted(known, key=len, reverse=True))})"
-    return re.compile(
-        rf"(?<![^\W_])(?:(?:an?|one)[ ])?{word}(?:[ -](?:and )?{word})*(?![^\W_])", re.I
-    )
+    word = rf"(?:{'|'.join(_longest_first(known))})"
+    run = rf"(?:(?:an?|one)[ ])?{word}(?:[ -](?:and )?{word})*"
+    return re.compile(rf"(?<![^\W_]){run}(?![^\W_])", re.I)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 
-from agent.evidence.words import fold
-
 _ENDED = r"(?:\s(?:on penalties|after extra time|after an? \d{1,3}[-–]\d{1,3} draw|in extra time))*"
 _SCORE = re.compile(
     rf"(?<![\d–-])(\d{{1,3}})\s?[-–:]\s?(\d{{1,3}})\b(?!\s?[-–:/]\d){_ENDED}|\d{{1,2}}比\d{{1,2}}"
 )
-_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 #: A cell of a table that holds a score alone, what follows in brackets aside.
 _CELL = re.compile(r"\d{1,2}\s?[-–:]\s?\d{1,2}(?:\s?\([^)]{1,20}\))?$")
 
@@ -23,12 +20,6 @@ def score_spans(text: str) -> list[tuple[int, int]]:
 def find_scores(text: str) -> list[str]:
     """The scores in a text as they stand there, with how the match ended."""
     return [text[start:end] for start, end in score_spans(text)]
-
-
-def read_scores(text: str) -> set[tuple[int, int]]:
-    """The scores in a text as pairs: `4–2` is (4, 2)."""
-    found = _SCORE.findall(_ISO_DATE.sub(" ", fold(text)))
-    return {(int(first), int(second)) for first, second in found if first}
 
 
 def is_score(cell: str) -> bool:
