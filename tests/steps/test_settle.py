@@ -126,9 +126,7 @@ def test_a_side_that_opens_with_a_pronoun_has_the_sentence_before_it() -> None:
     texts = ("Ida Morn is a singer. She was born in 1931.", "Ida Morn, a singer, was born in 1935.")
     research = read(*texts, slots=(Slot(name="born"),))
     reflect(
-        research,
-        row("1931", 1, "She was born in 1931.", "born"),
-        row("1935", 2, texts[1], "born"),
+        research, row("1931", 1, "She was born in 1931.", "born"), row("1935", 2, texts[1], "born")
     )
     draft = Claim(text="She was born in 1931.", citations=(1,), verdict="supported", by="m")
     answer = end(

@@ -429,12 +429,7 @@ def test_a_reader_that_cites_nothing_and_wants_more_gets_more(
 
 
 @pytest.mark.parametrize(
-    ("needed", "need_more", "rounds"),
-    [
-        (False, False, 1),
-        (False, True, 2),
-        (True, False, 2),
-    ],
+    ("needed", "need_more", "rounds"), [(False, False, 1), (False, True, 2), (True, False, 2)]
 )
 def test_a_draft_that_stands_waits_for_what_is_needed_alone(
     needed: bool, need_more: bool, rounds: int, world: Services, settings: Settings

@@ -11,14 +11,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from agent.settings import DEPTHS, Settings
-from agent.state import (
-    Answered,
-    Cited,
-    Hit,
-    Page,
-    PageRead,
-    Research,
-)
+from agent.state import Answered, Cited, Hit, Page, PageRead, Research
 from agent.strategies.report.draft import DraftSentence, ReportDraft, Theme, build_report
 from tests.support.report_runs import (
     TOPIC,

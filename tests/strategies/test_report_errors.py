@@ -11,11 +11,7 @@ import pytest
 from agent.cli import run_cli
 from agent.run import research
 from agent.settings import Settings
-from agent.state import (
-    Blocked,
-    Failed,
-    Searched,
-)
+from agent.state import Blocked, Failed, Searched
 from agent.strategies.report.strategy import TURNS_USED_UP
 from tests.support.report_runs import (
     BORN,

@@ -9,12 +9,7 @@ from random import Random
 import pytest
 
 from agent.settings import Settings
-from agent.state import (
-    Blocked,
-    PageRead,
-    Searched,
-    Warned,
-)
+from agent.state import Blocked, PageRead, Searched, Warned
 from tests.support.report_runs import (
     BORN,
     FIRM,

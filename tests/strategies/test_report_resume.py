@@ -9,10 +9,7 @@ import pytest
 
 from agent.run import research
 from agent.settings import Settings, parse_settings
-from agent.state import (
-    Halted,
-    PageRead,
-)
+from agent.state import Halted, PageRead
 from tests.support.report_runs import (
     FIRM,
     STAGES,

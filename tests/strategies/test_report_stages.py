@@ -7,11 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from agent.settings import Settings
-from agent.state import (
-    Doubted,
-    Planned,
-    Queried,
-)
+from agent.state import Doubted, Planned, Queried
 from agent.trace.__main__ import format_lines, load_trace
 from agent.trace.lines import list_parts
 from tests.support.report_runs import (
