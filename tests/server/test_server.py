@@ -166,9 +166,6 @@ def test_settings_pass_through_and_caps_are_the_servers(world: Services, tmp_pat
     assert header["settings"]["max_words"] == 20
 
 
-# --- runs ----------------------------------------------------------------------------------------
-
-
 def test_a_run_is_found_again_and_its_frames_from_where_they_were_left(web: Web) -> None:
     told = web.ask()
     path = f"/api/runs/{told.headers['x-run-id']}"
@@ -402,9 +399,6 @@ def test_a_token_that_no_header_carries_is_refused() -> None:
     for token in ("sésame", "two words"):
         with pytest.raises(UsageError, match="AGENT_API_TOKEN"):
             make_policy(token, "127.0.0.1", ())
-
-
-# --- who may ask ---------------------------------------------------------------------------------
 
 
 def test_a_token_is_asked_for_wherever_it_is_set(tmp_path: Path) -> None:

@@ -50,9 +50,6 @@ def send_raw(web: Web, request: bytes) -> bytes:
         return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 
-# --- requests that another server could read differently ------------------------------------------
-
-
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("coding", ["chunked", "Chunked", "identity", "gzip, chunked"])
 def test_a_body_with_two_lengths_is_refused_and_nothing_after_it_is_read(
@@ -95,9 +92,6 @@ def test_only_our_own_names_are_answered(web: Web, host: str) -> None:
     assert web.client.get("/api/runs", headers={"Host": host}).status_code == status
 
 
-# --- bodies --------------------------------------------------------------------------------------
-
-
 def nest(depth: int, opened: str = '{"a":', closed: str = "}") -> str:
     return opened * depth + "1" + closed * depth
 
@@ -134,8 +128,6 @@ def test_a_setting_of_hundreds_of_digits_is_refused(web: Web, name: str, number:
     assert told.status_code == 422 and "too large or too long" in told.text
 
 
-# --- others go on being answered -----------------------------------------------------------------
-
 HOSTILE = [".*" * 12 + "X", "(a+)+$", "(a|a)*b", "(?:x?){60}x{60}", r"(\w+\s?)*!", "[a-z]*" * 30]
 
 
@@ -161,9 +153,6 @@ def test_a_crowd_is_answered_or_refused_while_a_probe_is_answered(base: str) -> 
         while not all(one.done() for one in streams):
             assert client.get("/api/health", timeout=15).status_code == 200
     assert [one.result()["topic"] for one in streams] == questions
-
-
-# --- turns at computing --------------------------------------------------------------------------
 
 
 def test_of_threads_that_compute_one_goes_at_a_time() -> None:

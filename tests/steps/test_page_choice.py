@@ -41,9 +41,6 @@ def research_with(*events: Event) -> Research:
     return research
 
 
-# --- the hits of one search --------------------------------------------------------------------
-
-
 def test_one_page_of_each_owner_comes_before_a_second_one() -> None:
     found = hits_of("a.news.com/1", "b.news.com/2", "news.com/3", "one.co.uk/a", "two.co.uk/b")
     assert names(best_hits(found, 3)) == ["a.news.com/1", "one.co.uk/a", "two.co.uk/b"]
@@ -125,9 +122,6 @@ def test_a_page_that_the_topic_names_comes_first(title: str, topic: str) -> None
 def test_a_title_of_other_words_changes_no_order(title: str) -> None:
     found = [*hits_of("a.com/"), Hit(url="https://other.com/", title=title)]
     assert best_hits(found, 2, "Where was Adam Lunden born in?") == found
-
-
-# --- the pages of a round ----------------------------------------------------------------------
 
 
 def test_overlapping_queries_add_no_page_in_the_first_round_and_further_ones_later() -> None:

@@ -175,9 +175,6 @@ def test_the_quotes_of_the_slots_are_the_answer_where_no_draft_is_left() -> None
     assert settle(nothing, read("It rained.")).claims == ()
 
 
-# --- the status ----------------------------------------------------------------------------------
-
-
 def supported(research: Research, **changed: Any) -> Answer:
     return end(research, STAFF[0], **changed)
 
@@ -223,9 +220,6 @@ def test_what_the_user_chose_does_not_degrade() -> None:
     assert supported(research).degraded  # a model was asked for, and the engine stood in
 
 
-# --- the numbers ---------------------------------------------------------------------------------
-
-
 @given(st.lists(st.lists(st.integers(1, 6), max_size=3, unique=True), max_size=6))
 def test_sources_are_numbered_by_first_use(cited: list[list[int]]) -> None:
     research = read(*(f"Page {'abcdef'[n]} says what it says of pumps." for n in range(6)))
@@ -254,9 +248,6 @@ def test_events_show_no_numbers_of_sources() -> None:
     for event in (*research.events, written):
         shown = format_event_line(event) + format_event_json(event)
         assert "[1]" not in shown and '"source"' not in shown and '"citations"' not in shown
-
-
-# --- values --------------------------------------------------------------------------------------
 
 
 def test_a_value_stands_in_its_own_quote() -> None:

@@ -159,22 +159,6 @@ def test_http_429(world: Services, settings: Settings) -> None:
     assert answer.status == "complete" and answer.slots["winner"].value == "Argentina"
 
 
-def test_http_429_for_good_is_one_clear_error(world: Services, settings: Settings) -> None:
-    world.hits = lambda query: Raw(429, "{}", {"Retry-After": "3600"})
-    _, answer = ended(settings)
-    assert answer.status == "error" and answer.error and "serpapi" in answer.error.message.lower()
-    assert world.tasks() == ["generate_queries"]  # no money for an answer from nothing
-
-
-def test_http_429_of_the_model_is_retried(world: Services, settings: Settings) -> None:
-    think, refusals = world.think, iter([Raw(429, "{}"), Raw(503, "busy")])
-    world.think = lambda asked: next(refusals, None) or think(asked)
-    _, answer = ended(settings)
-    assert answer.status == "complete" and not answer.degraded
-    outcomes = [a.outcome for a in answer.attempts if a.what == "llm"]
-    assert outcomes == ["rate_limited", "unavailable", "ok", "ok", "ok"]
-
-
 def test_timeout(world: Services, settings: Settings) -> None:
     """A query and a page that hang are given up; the answer comes from the rest."""
     world.think = Thinker([WON], ["2022 final score", "hangs", "other words"])
@@ -387,17 +371,6 @@ def test_unusable_replies_still_end_in_an_answer(
     assert answer.status in ("complete", "partial", "insufficient") and answer.degraded
     assert any("extractive" in warning for warning in answer.warnings) or not world.page_requests
     assert world.search_queries == ["Who won the cup in the final?"] or answer.usage.rounds == 2
-
-
-def test_an_unusable_reply_is_asked_again_once_saying_why(
-    world: Services, settings: Settings
-) -> None:
-    honest, bad = world.think, iter(["no json here"])
-    world.think = lambda asked: next(bad, None) or honest(asked)
-    _, answer = ended(settings)
-    assert answer.status == "complete" and not answer.degraded
-    assert "no JSON object" in world.model_requests[1].prompt
-    assert answer.usage.llm_calls == 4
 
 
 def test_fenced_replies_are_read(world: Services, settings: Settings) -> None:

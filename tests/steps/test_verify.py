@@ -317,8 +317,6 @@ def test_a_judge_that_fails_leaves_open_what_is_open(error: AgentError) -> None:
     assert not any(event.type == "halted" for event in events)
 
 
-# --- lists and tables ----------------------------------------------------------------------------
-
 SCORED = "1 goal: The goals were scored by Ann Lee, Bo Kim and Cy Ray. Di Poe missed a penalty."
 TABLE = "| Player | Goals |\n| --- | --- |\n| Ann Lee | 1 [1] |"
 
@@ -353,9 +351,6 @@ def test_items_and_rows_are_judged_below_their_intro_each_by_itself(
     found, _ = verified(ask, draft(written, (1, SCORED)), SCORED)
     assert shown in ask.asked[0].prompt() and found.text == text
     assert len(found.dropped) == len(says) - 1
-
-
-# --- slots ---------------------------------------------------------------------------------------
 
 
 def filled(world: Research, *rows: tuple[str, int, str]) -> None:
@@ -456,8 +451,6 @@ def test_a_list_has_twelve_items_unless_more_was_asked_for(
     found, told = compose_answer(made, research().sources, max_words=max_words)
     assert len(found.claims) == items and bool(told) == (items < 20)
 
-
-# --- models that lie in every way ----------------------------------------------------------------
 
 quotes = st.one_of(
     st.sampled_from([NOKIA, TAMPERE, NOKIA[:40], NOKIA[20:60], TAMPERE[-8:], "1865", "坦佩雷", ""]),

@@ -85,9 +85,6 @@ def test_a_strategy_that_was_named_needs_no_reason(tmp_path: Path) -> None:
     assert answer.run and (answer.run.strategy, answer.run.reason) == ("slots", "")
 
 
-# --- depth ---------------------------------------------------------------------------------------
-
-
 def test_a_depth_sets_what_is_not_given() -> None:
     quick, normal, deep = (Settings(depth=d) for d in ("quick", "normal", "deep"))
     sizes = "max_steps max_words pages_per_query pages_per_step report_tokens evidence_tokens"
@@ -143,9 +140,6 @@ def test_an_estimate_counts_the_judge_at_least_once(strategy: str) -> None:
     }
     assert least["model"].calls.min == least["rules"].calls.min + 1
     assert least["model"].tokens.min > least["rules"].tokens.min
-
-
-# --- from Python -------------------------------------------------------------------------------
 
 
 def test_the_function_is_the_packages_own() -> None:

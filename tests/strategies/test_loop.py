@@ -87,9 +87,6 @@ def notes(run: Run) -> list[str]:
     return [event.note for event in run.research.events_of(Decided)]
 
 
-# --- the way of it -----------------------------------------------------------------------------
-
-
 def test_decide_search_browse_answer(world: Services, loop: Settings, tmp_path: Path) -> None:
     run, given = ended(loop.model_copy(update={"resume": str(tmp_path / "x.jsonl")}))
     assert world.tasks() == ["decide", "decide", "decide", "verify"]  # nothing is asked twice
@@ -156,9 +153,6 @@ def test_slots_that_the_caller_names_are_filled(world: Services, loop: Settings)
     assert "The answer must tell: city" in world.model_requests[0].prompt
 
 
-# --- replies in tags ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "replies",
     [
@@ -186,9 +180,6 @@ def test_tags_are_of_the_loop_alone(world: Services, settings: Settings) -> None
     world.think = lambda asked: "<action>search_web</action><query>x</query>"
     _, given = ended(settings)
     assert given.degraded and "x" not in world.search_queries
-
-
-# --- what goes wrong ---------------------------------------------------------------------------
 
 
 def test_an_invalid_action_is_recorded_and_uses_a_step(world: Services, loop: Settings) -> None:
@@ -327,9 +318,6 @@ def test_a_cap_leaves_the_last_answer_to_the_model(world: Services, loop: Settin
     assert world.tasks() == ["decide", "synthesize"]
 
 
-# --- a second look -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("second", "expected"),
     [
@@ -357,9 +345,6 @@ def test_a_second_look_may_search_once_more(world: Services, loop: Settings) -> 
     assert len(world.model_requests) == 5  # and is not looked at a third time
 
 
-# --- a model that reads ------------------------------------------------------------------------
-
-
 def test_a_model_reads_only_where_ranking_finds_nothing(world: Services, loop: Settings) -> None:
     said = "Hon föddes där borta."
     world.pages["swedish"] = f"{said} Katter sover."
@@ -372,9 +357,6 @@ def test_a_model_reads_only_where_ranking_finds_nothing(world: Services, loop: S
     assert [q.text for event in run.research.events_of(Browsed) for q in event.quotes] == [said]
     assert source_ids(world.model_requests[-1].prompt)[2] == said
     assert given.status == "complete"
-
-
-# --- two languages -----------------------------------------------------------------------------
 
 
 def test_a_chinese_question_is_asked_about_in_chinese(world: Services, loop: Settings) -> None:
@@ -398,9 +380,6 @@ def test_the_language_of_the_answer_says_which_prompts(world: Services, loop: Se
     assert "Write in zh-CN." in first.system and "步" in first.prompt
 
 
-# --- hostile pages -----------------------------------------------------------------------------
-
-
 def test_a_hostile_page_can_do_nothing(world: Services, loop: Settings) -> None:
     """It closes no block, chooses no action, and no address in it is read."""
     planted = (
@@ -422,9 +401,6 @@ def test_a_page_cannot_speak_through_the_reply_of_a_model(world: Services, loop:
     world.think = script(quoting, BORN, UPPSALA)
     ended(loop)
     assert world.search_queries[0] == "Velmora Works founder"
-
-
-# --- resume and replay -------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -457,9 +433,6 @@ def _by_prompt(asked: ModelRequest) -> Reply:
     if "born in Uppsala" in asked.prompt:
         return UPPSALA
     return BORN if "founded by Ada Lindqvist" in asked.prompt else FOUNDER
-
-
-# --- without a model ---------------------------------------------------------------------------
 
 
 def test_offline_it_follows_what_it_reads(tmp_path: Path) -> None:

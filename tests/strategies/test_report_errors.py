@@ -196,9 +196,6 @@ def test_row_cancel(world: Services, settings: Settings) -> None:
     assert world.tasks() == ["plan", "gather"] and not world.page_requests
 
 
-# --- the report with each provider of models -----------------------------------------------------
-
-
 ANSWER = "The founder is Ada Lindqvist [1]. The city is Uppsala [2]."
 
 
@@ -300,9 +297,6 @@ def test_thoughts_that_claude_does_not_take_back_are_told_as_text(
     _, answer = run_checked_report(TOPIC, claude)
     assert answer.answer == ANSWER
     assert sum(bool(asked.results) for asked in world.model_requests) == 1
-
-
-# --- a report that is resumed, replayed, capped or stopped ---------------------------------------
 
 
 @pytest.mark.slow

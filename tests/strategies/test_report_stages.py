@@ -153,9 +153,6 @@ def test_slots_that_the_caller_names_are_filled_once_before_the_draft(
     assert "reflect" not in [asked.task for asked in world.model_requests[: tasks.index("gaps")]]
 
 
-# --- the gathering stage -------------------------------------------------------------------------
-
-
 def test_a_search_shows_five_results(world: Services, settings: Settings) -> None:
     world.hits = lambda query: [f"{FIRM}-{n}" for n in range(9)]
     run, _ = run_checked_report(TOPIC, settings)

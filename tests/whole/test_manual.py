@@ -55,9 +55,6 @@ def blocks(name: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGES[name], re.M | re.S)
 
 
-# --- links and names ------------------------------------------------------------------------------
-
-
 def anchors(text: str) -> set[str]:
     """The anchors of a page's headings."""
     headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
@@ -151,9 +148,6 @@ def test_every_key_of_the_settings_is_told_in_install() -> None:
     assert len(keys) > 7 and not [key for key in keys if key not in PAGES["docs/install.md"]]
 
 
-# --- what is typed --------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     if shutil.which("jq") is None:
@@ -228,9 +222,6 @@ def test_the_example_of_a_provider_runs() -> None:
     assert done.returncode == 0
 
 
-# --- what is said ---------------------------------------------------------------------------------
-
-
 def test_the_answer_of_the_readme_is_what_it_answers(shell: Shell) -> None:
     block = " ".join(blocks("README.md", "text")[0].split())
     answer = json.loads(shell.run('research-agent --offline "Who won the 2022 FIFA World Cup?"'))
@@ -300,9 +291,6 @@ def test_the_api_is_told_as_it_is() -> None:
     assert {"question", "detach", *REQUEST_FIELDS} <= words
     told = text.split("**A stream** tells")[1].split("each as")[0]
     assert set(re.findall(r"[a-z]+", told)) >= set(get_args(FrameType))
-
-
-# --- the project ----------------------------------------------------------------------------------
 
 
 def test_the_top_of_the_changelog_is_this_version() -> None:
