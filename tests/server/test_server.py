@@ -447,7 +447,7 @@ def test_who_keeps_still_is_not_waited_for(tmp_path: Path) -> None:
     """No request, half of a head, answers that are not read: each is cut."""
     environment = {"RUNS_DIR": f"{tmp_path}/runs", "CACHE_DIR": f"{tmp_path}/cache"}
     head = b"POST /api/research HTTP/1.1\r\nHost: localhost\r\n"
-    with Web(configure_from(environment, offline=True), patience=0.3) as web:
+    with Web(configure_from(environment, offline=True), patience=2.0) as web:
         for sent in (b"", head):
             with socket.create_connection(("127.0.0.1", web.port)) as connection:
                 connection.sendall(sent)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -190,19 +189,6 @@ def test_the_second_round_reads_on_and_never_a_page_that_it_does_not_use(
     assert titles == ["a", "b", "c", "d", "e", "f", "founder"]
     assert sorted(world.page_requests) == sorted(titles)
     assert answer.answer.startswith("The city is Uppsala")
-
-
-@pytest.mark.slow
-def test_which_pages_are_read_does_not_depend_on_who_answers_first(
-    world: Services, settings: Settings
-) -> None:
-    seen = []
-    for seed in range(3):
-        chance = Random(seed)
-        world.latency = lambda chance=chance: chance.random() / 20
-        run, _ = run_to_end(TOPIC, settings.model_copy(update={"cache": False}))
-        seen.append([event for event in comparable_events(run) if event["type"] != "asked"])
-    assert seen[0] == seen[1] == seen[2]
 
 
 def test_reading_begins_without_the_page_that_hangs_and_a_replay_does_too(

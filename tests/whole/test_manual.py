@@ -36,13 +36,8 @@ MANUAL = [
 README = PAGES["README.md"]
 COMMAND = re.compile(r"(?:python -m (agent\.\w+)|(research-agent))(?![\w.-])([^`\n|#<>]*)")
 #: Names in capitals that the pages have and that are no settings.
-OTHER_NAMES = {
-    "HTTPS_PROXY",
-    "MODEL_PROVIDERS",
-    "NO_COLOR",
-    "OLLAMA_CONTEXT_LENGTH",
-    "RESEARCH_AGENT_TRUST_ENV",
-}
+OTHER_NAMES = {"HTTPS_PROXY", "MODEL_PROVIDERS", "NO_COLOR", "OLLAMA_CONTEXT_LENGTH"}
+OTHER_NAMES |= {"RESEARCH_AGENT_TRUST_ENV"}
 #: Lines that need a key, a network, an engine of containers, or do not end by themselves.
 ELSEWHERE = re.compile(
     r"^(pip|pipx|ollama|docker|export GEMINI)|agent\.server|agent\.mcp_server|research-agent (serve|mcp|chat)\b|--fetch|s3://"
@@ -155,24 +150,17 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["README", *(f"docs/{n}" for n in ("answers", "batch", "costs"))])
+TYPED = "README docs/answers docs/batch docs/costs docs/install docs/runs docs/strategies".split()
+
+
+@pytest.mark.parametrize("name", TYPED)
 def test_what_is_told_to_type_runs(shell: Shell, name: str) -> None:
-    run_lines(shell, f"{name}.md")
-
-
-@pytest.mark.parametrize("name", ["install", "runs", "strategies"])
-def test_more_that_is_told_to_type_runs(shell: Shell, name: str) -> None:
-    run_lines(shell, f"docs/{name}.md")
-
-
-def run_lines(shell: Shell, name: str) -> None:
-    """Run the lines of a page's shell blocks, one after another in one folder, but for those that
-    need what a test does not have. Progress may be told on standard error."""
-    lines = [line for block in blocks(name, "sh") for line in block.splitlines()]
+    """Line by line in one folder, but for those that need what a test does not have."""
+    lines = [line for block in blocks(f"{name}.md", "sh") for line in block.splitlines()]
     typed = [line for line in lines if not ELSEWHERE.search(re.sub(r"\s+#.*", "", line))]
     assert typed
     for line in typed:
-        shell.run(f"{{ {line}\n}} 2> said")
+        shell.run(f"{{ {line}\n}} 2> said")  # progress may be told on standard error
         told = (shell.home / "said").read_text()
         assert not re.search(r"^(Error|Usage|Traceback|jq)", told, re.M), f"{line}: {told}"
 
