@@ -211,6 +211,12 @@ def test_nothing_is_called_missing_while_it_is_looked_for(
     assert page.text(".facts").split("\n") == ["Facts", "Winner", "Looking", "Score", "Looking"]
     assert "Argentina won the cup." in page.text(".found")
     assert page.tab.run("document.querySelectorAll('.run .check, .run .ok').length") == 0
+    # motion is left out where it is not wanted
+    moving = "document.getAnimations().filter(a => a.playState === 'running').length"
+    assert page.there(".live .turn") and page.tab.run(moving) > 0
+    page.tab.set_viewport(1280, 900, motion=False)
+    page.tab.settle()
+    assert page.tab.run(moving) == 0
     gate.set()
     assert page.tab.wait(ENDED) == "Answered"
 
@@ -665,17 +671,3 @@ def test_axe_finds_no_fault(page: Page, axe: str, gate: threading.Event) -> None
     assert page.tab.wait("document.querySelector('.state .bad') !== null")
     look("error")
     assert found == dict.fromkeys(found, [])
-
-
-@pytest.mark.slow
-def test_motion_is_left_out_where_it_is_not_wanted(page: Page, gate: threading.Event) -> None:
-    world = one_hop()
-    held(world.set_up(page.services), gate)
-    page.home()
-    page.ask(world.topic)
-    assert page.there(".live .turn")
-    moving = "document.getAnimations().filter(a => a.playState === 'running').length"
-    assert page.tab.run(moving) > 0
-    page.tab.set_viewport(1280, 900, motion=False)
-    page.tab.settle()
-    assert page.tab.run(moving) == 0
