@@ -111,7 +111,7 @@ def held(services: Services, gate: threading.Event, task: str = "verify") -> thr
     def slow(asked: ModelRequest) -> Reply:
         if asked.task == task:
             reached.set()
-            gate.wait(20)
+            gate.wait(60)
         return think(asked)
 
     services.think = slow
@@ -178,7 +178,7 @@ def test_a_run_is_watched_then_found_again_after_a_reload(
     reached = held(world.set_up(page.services), gate)
     page.home()
     page.ask(world.topic)
-    assert reached.wait(10) and page.tab.wait(
+    assert reached.wait(60) and page.tab.wait(
         "document.querySelectorAll('.pages .read').length > 3"
     )
     assert not page.shown("#home") and page.text("h1") != page.text("h2")
@@ -207,10 +207,16 @@ def test_nothing_is_called_missing_while_it_is_looked_for(
     reached = held(world.set_up(page.services), gate, "reflect")
     page.home()
     page.ask(world.topic)
-    assert reached.wait(10) and page.tab.wait("document.querySelector('.facts') !== null")
+    assert reached.wait(60) and page.tab.wait("document.querySelector('.facts') !== null")
     assert page.text(".facts").split("\n") == ["Facts", "Winner", "Looking", "Score", "Looking"]
     assert "Argentina won the cup." in page.text(".found")
     assert page.tab.run("document.querySelectorAll('.run .check, .run .ok').length") == 0
+    # motion is left out where it is not wanted
+    moving = "document.getAnimations().filter(a => a.playState === 'running').length"
+    assert page.there(".live .turn") and page.tab.run(moving) > 0
+    page.tab.set_viewport(1280, 900, motion=False)
+    page.tab.settle()
+    assert page.tab.run(moving) == 0
     gate.set()
     assert page.tab.wait(ENDED) == "Answered"
 
@@ -221,7 +227,7 @@ def test_cancel_stops_the_run_and_says_what_is_kept(page: Page, gate: threading.
     reached = held(world.set_up(page.services), gate, "reflect")
     page.home()
     page.ask(world.topic)
-    assert reached.wait(10) and page.there(".cancel")
+    assert reached.wait(60) and page.there(".cancel")
     page.tab.click(".cancel")
     assert page.tab.wait("document.querySelector('.live').textContent.startsWith('Cancelling')")
     live = page.web.runs.list_newest(1)[0]
@@ -258,11 +264,7 @@ def test_the_first_quote_stands_beside_its_sentence(page: Page) -> None:
     link = "document.querySelector('.quote .there')"
     assert page.tab.run(f"{link}.href").startswith(page.services.url("final") + "#:~:text=")
     assert page.tab.run(f"[{link}.rel, {link}.target]") == ["noopener noreferrer", "_blank"]
-
-
-@pytest.mark.slow
-def test_quotes_are_walked_through_by_keys(page: Page) -> None:
-    page.finish(one_hop())
+    # quotes are walked through by keys
     second = "document.querySelectorAll('.marker')[1]"
     page.press_key("n")
     assert page.tab.wait(f"{second}.getAttribute('aria-expanded') === 'true'")
@@ -313,7 +315,7 @@ def test_a_long_question_leaves_room_for_its_answer(page: Page) -> None:
     assert page.tab.run("document.querySelector('.run h1').tabIndex") == 0
 
 
-def test_sources_are_told_in_words(page: Page) -> None:
+def test_sources_are_told_in_words_and_on_paper(page: Page) -> None:
     page.finish(one_hop())
     assert "1 cited, 1 read and not cited" in page.text(".sources")
     assert "Not rated: a general site" in page.text(".tiles")
@@ -324,6 +326,11 @@ def test_sources_are_told_in_words(page: Page) -> None:
     checked = page.text(".checked")
     assert "2 quotes stand on their pages, letter by letter." in checked
     assert "Sources were not compared" not in checked and "nothing to compare it with" in checked
+    page.tab.call("Emulation.setEmulatedMedia", media="print")
+    assert page.services.url("final") in page.text(".printed")
+    assert "Argentina won the cup." in page.text(".printed")
+    for gone in (".bar", ".tools", ".margin", ".tiles"):
+        assert not page.shown(gone), gone
 
 
 @pytest.mark.slow
@@ -331,9 +338,7 @@ def test_sources_that_disagree_come_before_the_answer_and_fit_a_phone(page: Page
     assert page.finish(conflict()) == "Sources disagree"
     sides = page.text(".dispute").split("\n")
     assert sides[0] == "Winner: sources give two values"
-    assert [sides.index("Argentina"), sides.index("France")] == sorted(
-        [sides.index("Argentina"), sides.index("France")]
-    )
+    assert sides.index("Argentina") < sides.index("France")
     sizes = page.tab.run(
         "[...document.querySelectorAll('.side')].map(e => getComputedStyle(e).fontSize)"
     )
@@ -429,16 +434,6 @@ def test_an_answer_is_taken_along(page: Page, tmp_path: Path) -> None:
         assert not page.tab.run("document.querySelector('.menu').open")
     saved = [file.read_text("utf-8") for file in tmp_path.iterdir()]
     assert len(saved) == 3 and not any("/runs/" in text for text in saved)
-
-
-def test_on_paper_there_are_the_answer_and_its_quotes(page: Page) -> None:
-    page.finish(one_hop())
-    page.tab.call("Emulation.setEmulatedMedia", media="print")
-    assert page.services.url("final") in page.text(".printed")
-    assert "Argentina won the cup." in page.text(".printed")
-    for gone in (".bar", ".tools", ".margin", ".tiles"):
-        assert not page.shown(gone), gone
-    page.tab.call("Emulation.setEmulatedMedia", media="")
 
 
 # --- earlier questions ---------------------------------------------------------------------------
@@ -659,7 +654,7 @@ def test_axe_finds_no_fault(page: Page, axe: str, gate: threading.Event) -> None
     world = report_world()
     reached = held(world.set_up(page.services), gate, "draft")
     page.ask(world.topic, "report")
-    assert reached.wait(10) and page.there(".pages li")
+    assert reached.wait(60) and page.there(".pages li")
     look("running")
     gate.set()
     assert page.tab.wait(ENDED) == "Answered"
@@ -676,17 +671,3 @@ def test_axe_finds_no_fault(page: Page, axe: str, gate: threading.Event) -> None
     assert page.tab.wait("document.querySelector('.state .bad') !== null")
     look("error")
     assert found == dict.fromkeys(found, [])
-
-
-@pytest.mark.slow
-def test_motion_is_left_out_where_it_is_not_wanted(page: Page, gate: threading.Event) -> None:
-    world = one_hop()
-    held(world.set_up(page.services), gate)
-    page.home()
-    page.ask(world.topic)
-    assert page.there(".live .turn")
-    moving = "document.getAnimations().filter(a => a.playState === 'running').length"
-    assert page.tab.run(moving) > 0
-    page.tab.set_viewport(1280, 900, motion=False)
-    page.tab.settle()
-    assert page.tab.run(moving) == 0

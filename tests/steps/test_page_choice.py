@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from random import Random
 
 import pytest
 
 from agent.settings import Settings
 from agent.state import Event, Hit, Page, PageRead, Queried, Research, Searched, SearchResults
 from agent.steps.page_choice import best_hits, choose_pages
-from tests.support.services import Raw, Services, as_html
+from tests.support.services import HANGS, Services
 from tests.support.thinker import Fact, Thinker
 from tests.support.worlds import comparable_events, run_to_end
 
@@ -39,9 +38,6 @@ def research_with(*events: Event) -> Research:
     for event in events:
         research.grow(event)
     return research
-
-
-# --- the hits of one search --------------------------------------------------------------------
 
 
 def test_one_page_of_each_owner_comes_before_a_second_one() -> None:
@@ -103,14 +99,8 @@ def test_pages_that_say_the_same_give_way_to_reference_works() -> None:
 
 
 def test_five_planted_pages_leave_a_place_for_the_reference_work() -> None:
-    planted = hits_of(*(f"lies{n}.com/" for n in range(5)))
-    honest = hits_of("en.wikipedia.org/wiki/It")
-    assert names(best_hits(planted + honest, 3)) == [
-        "lies0.com/",
-        "lies1.com/",
-        "en.wikipedia.org/wiki/It",
-    ]
-    assert names(best_hits(planted + honest, 1)) == ["lies0.com/"]
+    found = [*hits_of(*(f"lies{n}.com/" for n in range(5))), *hits_of("en.wikipedia.org/wiki/It")]
+    assert best_hits(found, 3) == [*found[:2], found[5]] and best_hits(found, 1) == found[:1]
 
 
 @pytest.mark.parametrize(
@@ -133,30 +123,25 @@ def test_a_title_of_other_words_changes_no_order(title: str) -> None:
     assert best_hits(found, 2, "Where was Adam Lunden born in?") == found
 
 
-# --- the pages of a round ----------------------------------------------------------------------
-
-
 def test_overlapping_queries_add_no_page_in_the_first_round_and_further_ones_later() -> None:
     found = hits_of(*(f"{name}.com/" for name in "abcdefghijklm"))
-    first = research_with(
+    run = research_with(
         Queried(round=1, queries=("one", "two")),
-        searched(1, "one", found),
-        searched(1, "two", found),
+        *(searched(1, query, found) for query in ("one", "two")),
     )
-    assert choose_pages(first, 2) == list(found[:2])
-    for hit in found[:2]:
-        first.grow(read(hit))
+    assert choose_pages(run, 2) == list(found[:2])
     for event in (
+        *map(read, found[:2]),
         Queried(round=2, queries=("three", "four")),
-        searched(2, "three", found),
-        searched(2, "four", found),
+        *(searched(2, query, found) for query in ("three", "four")),
     ):
-        first.grow(event)
-    assert choose_pages(first, 2) == list(found[2:10]), "one for each query, and six more"
-    first.grow(read(found[2]))
-    assert choose_pages(first, 2) == list(found[3:10]), (
-        "what a round reads stays the same while it reads"
-    )
+        run.grow(event)
+    assert choose_pages(run, 2) == list(found[2:10]), "one for each query, and six more"
+    run.grow(read(found[2]))
+    assert choose_pages(run, 2) == list(found[3:10]), "a round reads on what it began with"
+
+
+NO_USE = Queried(round=2, queries=("nothing of use",)), searched(2, "nothing of use", ())
 
 
 def test_a_later_round_tops_up_with_what_fits_the_topic_and_what_is_missing() -> None:
@@ -167,11 +152,9 @@ def test_a_later_round_tops_up_with_what_fits_the_topic_and_what_is_missing() ->
         Queried(round=1, queries=(TOPIC,)),
         searched(1, TOPIC, (*found, cats, person)),
         *map(read, found),
-        Queried(round=2, queries=("nothing of use",)),
-        searched(2, "nothing of use", ()),
+        *NO_USE,
     )
-    assert choose_pages(research, 3) == [person]
-    assert choose_pages(research, 0) == []
+    assert choose_pages(research, 3) == [person] and choose_pages(research, 0) == []
 
 
 def test_what_several_searches_found_comes_before_what_one_found_further_below() -> None:
@@ -181,19 +164,16 @@ def test_what_several_searches_found_comes_before_what_one_found_further_below()
         Queried(round=1, queries=("one", "two")),
         searched(1, "one", (once, often)),
         searched(1, "two", (often,)),
-        Queried(round=2, queries=("nothing of use",)),
-        searched(2, "nothing of use", ()),
+        *NO_USE,
     )
     assert choose_pages(research, 1) == [often, once]
-
-
-WORLD = {name: f"{name} tells nothing of the matter." for name in "abcdefgh"}
 
 
 @pytest.fixture
 def world(services: Services) -> Services:
     """Pages of which none answers; queries of the second round overlap with those of the first."""
-    services.pages = {**WORLD, "founder": "Ada Lindqvist was born in Uppsala."}
+    services.pages = {name: f"{name} tells nothing of the matter." for name in "abcdefgh"}
+    services.pages["founder"] = "Ada Lindqvist was born in Uppsala."
     first, later = ["a", "b", "c", "d", "founder"], ["a", "b", "e", "f"]
     services.hits = {TOPIC: first, "Velmora": first[::-1][1:], "Ada born": later, "Ada": later}
     facts = [Fact("city", "Uppsala", "Ada Lindqvist was born")]
@@ -211,23 +191,10 @@ def test_the_second_round_reads_on_and_never_a_page_that_it_does_not_use(
     assert answer.answer.startswith("The city is Uppsala")
 
 
-@pytest.mark.slow
-def test_which_pages_are_read_does_not_depend_on_who_answers_first(
-    world: Services, settings: Settings
-) -> None:
-    seen = []
-    for seed in range(3):
-        chance = Random(seed)
-        world.latency = lambda chance=chance: chance.random() / 20
-        run, _ = run_to_end(TOPIC, settings.model_copy(update={"cache": False}))
-        seen.append([event for event in comparable_events(run) if event["type"] != "asked"])
-    assert seen[0] == seen[1] == seen[2]
-
-
 def test_reading_begins_without_the_page_that_hangs_and_a_replay_does_too(
     world: Services, settings: Settings
 ) -> None:
-    world.pages["c"] = Raw(200, as_html("c", "late"), {"Content-Type": "text/html"}, delay=3)
+    world.pages["c"] = HANGS
     eager = settings.model_copy(update={"patience": 0.2, "max_rounds": 1})
     run, answer = run_to_end(TOPIC, eager)
     failed = [(e.subject, e.outcome) for e in run.research.events if e.type == "failed"]

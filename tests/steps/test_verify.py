@@ -32,7 +32,6 @@ from agent.state import (
     Research,
     Section,
     Slot,
-    Source,
     Statement,
     Verified,
     Warned,
@@ -111,48 +110,6 @@ class FailingJudge:
         return iter([self._error] * len(tasks))
 
 
-BOTH = "Idestam founded the mill. It stands in Tampere to this day."
-
-
-@pytest.mark.parametrize(
-    ("answer", "cited", "text"),
-    [
-        ("He did [1].", [(1, "It stands in Tampere to this day.")], "He did [2]."),
-        ("He did [1]. So [9].", [(9, "It stands in Tampere to this day.")], "He did. So [2]."),
-        (
-            "He did [1].",
-            [(1, "The weather was fine that year."), (1, "It stands in Tampere to this day.")],
-            "He did [1][2].",
-        ),
-        ("He did [1].", [(1, "in Tampere")], "He did."),
-        ("He did [1].", [(1, "It stands in Turku to this day.")], "He did."),
-        (
-            "A [1]. B [2].",
-            [(1, "It stands in Tampere to this day."), (2, "The weather was fine that year.")],
-            "A [2]. B [1].",
-        ),
-    ],
-)
-def test_a_quote_of_another_page_is_taken_from_the_page_where_it_stands(
-    answer: str, cited: list[tuple[int, str]], text: str
-) -> None:
-    """Word for word, and long enough to tell that page."""
-    sources = [
-        Source(n=n, page=page, hit=Hit(url=page.url))
-        for n, page in enumerate(
-            (
-                Page.from_text("https://a.org/", "a", "The weather was fine that year.", ""),
-                Page.from_text("https://b.org/", "b", BOTH, ""),
-            ),
-            1,
-        )
-    ]
-    made = Draft(answer=answer, citations=tuple(Cited(source=n, quote=q) for n, q in cited))
-    found, _ = compose_answer(made, sources)
-    assert found.text == text
-    assert all(q.text == sources[q.source - 1].page.text[q.start : q.end] for q in found.quotes)
-
-
 def draft(answer: str, *cited: tuple[int, str]) -> Draft:
     return Draft(answer=answer, citations=[Cited(source=n, quote=quote) for n, quote in cited])
 
@@ -167,10 +124,42 @@ def verified(
     return events[-1], events
 
 
+def verdicts(found: Verified) -> list[tuple[str, str]]:
+    return [(claim.verdict, claim.by) for claim in found.claims]
+
+
+RAIN, HERE = "The weather was fine that year.", "It stands in Tampere to this day."
+
+
+@pytest.mark.parametrize(
+    ("answer", "cited", "text"),
+    [
+        ("He did [1].", [(1, HERE)], "He did [2]."),
+        ("He did [1]. So [9].", [(9, HERE)], "He did. So [2]."),
+        ("He did [1].", [(1, RAIN), (1, HERE)], "He did [1][2]."),
+        ("He did [1].", [(1, "in Tampere")], "He did."),
+        ("He did [1].", [(1, "It stands in Turku to this day.")], "He did."),
+        ("A [1]. B [2].", [(1, HERE), (2, RAIN)], "A [2]. B [1]."),
+    ],
+)
+def test_a_quote_of_another_page_is_taken_from_the_page_where_it_stands(
+    answer: str, cited: list[tuple[int, str]], text: str
+) -> None:
+    """Word for word, and long enough to tell that page."""
+    sources = research(RAIN, f"Idestam founded the mill. {HERE}").sources
+    found, _ = compose_answer(draft(answer, *cited), sources)
+    assert found.text == text
+    assert all(q.text == sources[q.source - 1].page.text[q.start : q.end] for q in found.quotes)
+
+
 def test_a_sentence_of_a_page_needs_no_model() -> None:
     ask = Judge("unsupported")
     found, _ = verified(ask, draft(f"{FOUNDER[:-1]} [1].", (1, FOUNDER)))
-    assert [(c.verdict, c.by) for c in found.claims] == [("supported", "rule")] and not ask.asked
+    assert verdicts(found) == [("supported", "rule")] and not ask.asked
+    # nor where its quote was lost: it is found again, word for word
+    made = draft(f"{FOUNDER[:-1]} [1]. More is known [2].", (1, "invented"), (2, TAMPERE[:33]))
+    found, _ = verified(ask, made)
+    assert found.text == f"{FOUNDER[:-1]} [1]." and found.claims[0].by == "rule"
 
 
 def test_all_that_is_open_is_put_to_a_judge_with_question_and_surroundings() -> None:
@@ -186,8 +175,9 @@ def test_all_that_is_open_is_put_to_a_judge_with_question_and_surroundings() -> 
     assert "<topic>Who founded Nokia?</topic>" in shown
     assert 'site="example.org" date="2024-05-01">' in shown
     assert "He built a pulp mill" in shown and "Tampere lies" not in shown  # what is cited
-    verdicts = [("supported", "scripted"), ("partial", "scripted")]
-    assert [(c.verdict, c.by) for c in found.claims] == verdicts
+    assert verdicts(found) == [("supported", "scripted"), ("partial", "scripted")]
+    found, _ = verified(Judge({"Rubber boots were made for all.": "partial"}), made)
+    assert verdicts(found)[0][0] == "unchecked"  # which the judge left out
 
 
 @pytest.mark.parametrize(("batch", "calls"), [(1, 5), (2, 3), (8, 1)])
@@ -206,28 +196,30 @@ def test_so_many_claims_go_into_a_call_and_events_are_in_their_order(
 
 @pytest.mark.parametrize("says", ["supported", "partial"])
 @pytest.mark.parametrize(
-    ("claim", "quote"),
+    ("n", "claim", "quote"),
     [
-        ("A mill was built in Tampere in 1866.", MILL),
-        ("Tampere had 6,000 people in 1865.", "In 1865 it had 5,000 people."),
-        ("Tampere had 5,000 mills in 1865, and 12 lakes.", "In 1865 it had 5,000 people."),
+        (1, "A mill was built in Tampere in 1866", MILL),
+        (2, "Tampere had 6,000 people in 1865", "In 1865 it had 5,000 people."),
+        (2, "Tampere had 5,000 mills in 1865, and 12 lakes", "In 1865 it had 5,000 people."),
     ],
 )
-def test_no_judge_makes_a_wrong_number_supported(claim: str, quote: str, says: str) -> None:
-    n = 1 if quote == MILL else 2
-    made = draft(f"{claim[:-1]} [{n}].", (n, quote))
+def test_no_judge_makes_a_wrong_number_supported(n: int, claim: str, quote: str, says: str) -> None:
+    made = draft(f"{claim} [{n}].", (n, quote))
     found, _ = verified(Judge(says), made)
-    assert [(c.verdict, c.by) for c in found.claims] == [("partial", "scripted")]
+    assert verdicts(found) == [("partial", "scripted")]
     found, _ = verified(Judge(), made, mode="rules")
     assert not found.claims and [c.verdict for c in found.dropped] == ["unsupported"]
 
 
 def test_without_a_judge_nothing_open_is_supported_and_nothing_true_is_lost() -> None:
+    ask = Judge()
     made = draft(
         "The founder of Nokia was Fredrik Idestam [1]. The mill dates from 1865 [1].", (1, MILL)
     )
-    found, _ = verified(Judge(), made, mode="rules")
-    assert [(c.verdict, c.by) for c in found.claims] == [("unchecked", "")] * 2
+    found, _ = verified(ask, made, mode="rules")
+    assert verdicts(found) == [("unchecked", "")] * 2
+    verified(ask, draft("The founder had a mill [1]. It was 1920 [1].", (1, MILL)), mode="rules")
+    assert not ask.asked
 
 
 def test_a_better_sentence_is_cited_if_the_judge_names_it() -> None:
@@ -242,12 +234,6 @@ def test_a_better_sentence_is_cited_if_the_judge_names_it() -> None:
     assert found.text == "Fredrik Idestam founded Nokia [2]."
     found, _ = verified(Judge("contradicted", names=1), made)
     assert not found.claims and [c.verdict for c in found.dropped] == ["contradicted"]
-
-
-def test_a_quote_that_was_lost_is_found_again_word_for_word() -> None:
-    made = draft(f"{FOUNDER[:-1]} [1]. More is known [2].", (1, "invented"), (2, TAMPERE[:33]))
-    found, _ = verified(Judge({"": "unsupported"}), made)
-    assert found.text == f"{FOUNDER[:-1]} [1]." and found.claims[0].by == "rule"
 
 
 def test_a_number_is_never_taken_from_a_page_about_something_else() -> None:
@@ -269,7 +255,7 @@ def test_a_sentence_that_names_its_page_is_cited_from_there() -> None:
     ask = Judge("unsupported")
     found, _ = verified(ask, made, elm, oak, titles=("Elm Tower", "Oak Hall"))
     assert found.text == "The Elm Tower was built in 1912 [1]." and not ask.asked
-    assert [(c.verdict, c.by) for c in found.claims] == [("supported", "rule")]
+    assert verdicts(found) == [("supported", "rule")]
     rival = "Elm Tower was finished in 1915. It is closed."
     made = draft("The Elm Tower was built in 1912 [2].", (2, "Elm Tower was finished in 1915."))
     found, _ = verified(ask, made, elm, rival, titles=("Elm Tower", "Towers"))
@@ -283,13 +269,12 @@ def test_a_supported_claim_has_a_quote() -> None:
     assert [claim.text for claim in found.dropped] == ["Bananas are rich in potassium."]
 
 
-REFUSALS = ["The sources do not say.", "Die Quellen sagen nichts dazu.", "来源没有说明。"]
-
-
-@pytest.mark.parametrize("refusal", REFUSALS)
+@pytest.mark.parametrize(
+    "refusal", ["The sources do not say", "Die Quellen sagen nichts dazu", "来源没有说明"]
+)
 def test_a_refusal_in_any_words_gets_no_repair_call(refusal: str) -> None:
     ask = Judge("unsupported")
-    found, _ = verified(ask, draft(f"{refusal[:-1]} [1].", (1, "The firm made rubber boots.")))
+    found, _ = verified(ask, draft(f"{refusal} [1].", (1, "The firm made rubber boots.")))
     assert ask.tasks == ["verify"]
     assert not found.claims and not found.quotes and "do not answer" in found.text
 
@@ -319,65 +304,53 @@ def test_flagged_instead_of_dropped() -> None:
     assert any("1920" in event.message for event in events if isinstance(event, Warned))
 
 
-def test_by_rules_alone_no_model_is_asked() -> None:
-    ask = Judge()
-    made = draft("The founder had a mill [1]. It was 1920 [1].", (1, "The firm made rubber boots."))
-    verified(ask, made, mode="rules")
-    assert not ask.asked
-
-
 @pytest.mark.parametrize(
     "error", [ModelFailed("down", "", outcome="unavailable"), Exhausted("up", "")]
 )
 def test_a_judge_that_fails_leaves_open_what_is_open(error: AgentError) -> None:
-    ask = FailingJudge(error)
-    made = draft(
-        " ".join(f"The mill number {n} was in Tampere [1]." for n in range(20)),
-        (1, ", ".join(map(str, range(20)))),
-    )
-    found, events = verified(ask, made, f"{NOKIA} {', '.join(map(str, range(20)))}", batch=1)
+    ask, numbers = FailingJudge(error), ", ".join(map(str, range(20)))
+    text = " ".join(f"The mill number {n} was in Tampere [1]." for n in range(20))
+    found, events = verified(ask, draft(text, (1, numbers)), f"{NOKIA} {numbers}", batch=1)
     assert {claim.verdict for claim in found.claims} == {"unchecked"} and ask.count == 8
     (told,) = [e for e in events if isinstance(e, Failed | Warned)]
     assert isinstance(told, Warned) or told.stand_in == "the rules"
     assert not any(event.type == "halted" for event in events)
 
 
-def test_a_claim_that_the_judge_leaves_out_is_unchecked() -> None:
-    made = draft(
-        "Rubber boots were made [1]. Boots were made [1].", (1, "The firm made rubber boots.")
-    )
-    found, _ = verified(Judge({"Boots were made.": "partial"}), made)
-    assert [claim.verdict for claim in found.claims] == ["unchecked", "partial"]
+SCORED = "1 goal: The goals were scored by Ann Lee, Bo Kim and Cy Ray. Di Poe missed a penalty."
+TABLE = "| Player | Goals |\n| --- | --- |\n| Ann Lee | 1 [1] |"
 
 
-# --- lists and tables ----------------------------------------------------------------------------
-
-SCORED = "The goals were scored by Ann Lee, Bo Kim and Cy Ray. Di Poe missed a penalty."
-
-
-def test_items_are_judged_below_their_intro_each_by_itself() -> None:
-    ask = Judge({"Three players scored: Di Poe": "contradicted", "": "supported"})
-    made = draft("Three players scored:\n- Ann Lee [1]\n- Bo Kim [1]\n- Di Poe [1]", (1, SCORED))
-    found, _ = verified(ask, made, SCORED)
-    assert ">Three players scored: Ann Lee</claim>" in ask.asked[0].prompt()
-    assert found.text == "Three players scored:\n- Ann Lee [1]\n- Bo Kim [1]"
-    assert [claim.text for claim in found.dropped] == ["Di Poe"]
-
-
-def test_an_intro_with_a_number_of_nowhere_is_left_out() -> None:
-    made = draft("In 1999 these scored:\n- Ann Lee [1]\n- Bo Kim [1]", (1, SCORED))
-    found, _ = verified(Judge(), made, SCORED)
-    assert found.text == "- Ann Lee [1]\n- Bo Kim [1]"
-
-
-def test_a_table_keeps_its_head() -> None:
-    table = "| Player | Goals |\n| --- | --- |\n| Ann Lee | 1 [1] |\n| Bo Kim | 7 [1] |"
-    ask = Judge({"| Player | Goals | | Bo Kim | 7 |": "contradicted", "": "supported"})
-    found, _ = verified(ask, draft(table, (1, f"1 goal: {SCORED}")), f"1 goal: {SCORED}")
-    assert found.text == "| Player | Goals |\n| --- | --- |\n| Ann Lee | 1 [1] |"
-
-
-# --- slots ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("written", "says", "shown", "text"),
+    [
+        (
+            "Three players scored:\n- Ann Lee [1]\n- Bo Kim [1]\n- Di Poe [1]",
+            {"Three players scored: Di Poe": "contradicted", "": "supported"},
+            ">Three players scored: Ann Lee</claim>",
+            "Three players scored:\n- Ann Lee [1]\n- Bo Kim [1]",
+        ),
+        (  # an intro with a number of nowhere is left out
+            "In 1999 these scored:\n- Ann Lee [1]\n- Bo Kim [1]",
+            {"": "supported"},
+            "Ann Lee</claim>",
+            "- Ann Lee [1]\n- Bo Kim [1]",
+        ),
+        (
+            f"{TABLE}\n| Bo Kim | 7 [1] |",
+            {"| Player | Goals | | Bo Kim | 7 |": "contradicted", "": "supported"},
+            "| Bo Kim | 7 |</claim>",
+            TABLE,
+        ),
+    ],
+)
+def test_items_and_rows_are_judged_below_their_intro_each_by_itself(
+    written: str, says: dict[str, str], shown: str, text: str
+) -> None:
+    ask = Judge(says)
+    found, _ = verified(ask, draft(written, (1, SCORED)), SCORED)
+    assert shown in ask.asked[0].prompt() and found.text == text
+    assert len(found.dropped) == len(says) - 1
 
 
 def filled(world: Research, *rows: tuple[str, int, str]) -> None:
@@ -392,52 +365,51 @@ def filled(world: Research, *rows: tuple[str, int, str]) -> None:
     world.grow(Reflected(round=1, findings=findings, said=tuple(said), need_more=False))
 
 
+def checked(world: Research, ask: Judge, **how: Any) -> Verified:
+    *_, found = Verify(ask, 1000, **how)(world)
+    assert isinstance(found, Verified)
+    return found
+
+
+LAKES = ("Tampere", 2, "Tampere lies between two lakes.")
+
+
 def test_values_of_slots_are_judged_in_the_same_call() -> None:
-    world = research()
+    world, ask = research(), Judge()
     filled(world, ("Fredrik Idestam", 1, FOUNDER))
     world.grow(compose_answer(draft("Idestam founded it [1].", (1, FOUNDER)), world.sources)[0])
-    ask = Judge()
-    *_, found = Verify(ask, 1000)(world)
-    assert isinstance(found, Verified) and ask.tasks == ["verify"]
+    (finding,) = checked(world, ask).findings
+    assert ask.tasks == ["verify"]
     assert ">founder: Fredrik Idestam</claim>" in ask.asked[0].prompt()
-    (finding,) = found.findings
     assert (finding.status, finding.verdict, finding.by) == ("filled", "supported", "scripted")
 
 
 def test_a_value_that_fails_is_missing_or_gives_way_to_another() -> None:
-    world = research()
-    filled(world, ("Tampere", 2, "Tampere lies between two lakes."))
+    world, judge = research(), Judge({"founder: Tampere": "unsupported", "": "supported"})
+    filled(world, LAKES)
     world.grow(compose_answer(draft("Idestam founded it [1].", (1, FOUNDER)), world.sources)[0])
-    says = {"founder: Tampere": "unsupported", "": "supported"}
-    *_, found = Verify(Judge(says), 1000)(world)
-    assert isinstance(found, Verified)
-    assert [(f.status, f.value) for f in found.findings] == [("missing", None)]
-    *_, found = Verify(Judge(says), 1000, mode="rules")(world)
-    assert isinstance(found, Verified)
-    assert [(f.status, f.verdict) for f in found.findings] == [("filled", "unchecked")]
-    filled(world, ("Tampere", 2, "Tampere lies between two lakes."), ("Idestam", 1, FOUNDER))
+    (finding,) = checked(world, judge).findings
+    assert (finding.status, finding.value) == ("missing", None)
+    (finding,) = checked(world, judge, mode="rules").findings
+    assert (finding.status, finding.verdict) == ("filled", "unchecked")
+    filled(world, LAKES, ("Idestam", 1, FOUNDER))
     assert world.findings["founder"].status == "conflict"
-    *_, found = Verify(Judge(says), 1000)(world)
-    assert isinstance(found, Verified)
-    (finding,) = found.findings
+    (finding,) = checked(world, judge).findings
     assert (finding.status, finding.value, finding.verdict) == ("filled", "Idestam", "supported")
     assert [quote.source for quote in finding.quotes] == [1] and not finding.alternatives
 
 
 def test_a_report_is_checked_like_an_answer() -> None:
-    world = research()
-    answered, _ = compose_answer(
-        draft("Nokia was founded by Fredrik Idestam [1].", (1, FOUNDER)), world.sources
-    )
+    world, made = research(), draft(f"{FOUNDER[:-1]} [1].", (1, FOUNDER))
+    answered, _ = compose_answer(made, world.sources)
     true, lie = answered.claims[0], Claim(text="It was founded in 1920.", citations=(1,))
     themes = (Section(heading="Lies", claims=(lie,)), Section(heading="Truth", claims=(true, lie)))
     report = Report(title="Nokia", themes=themes, conflicts=(lie,), confidence="Low")
     world.grow(answered.model_copy(update={"report": report, "claims": (lie,)}))
-    *_, found = Verify(Judge({"": "unsupported"}), 1000)(world)
-    assert isinstance(found, Verified) and found.report
-    assert [theme.heading for theme in found.report.themes] == ["Truth"]
+    found = checked(world, Judge("unsupported"))
+    assert found.report and [theme.heading for theme in found.report.themes] == ["Truth"]
     assert not found.report.conflicts and [c.text for c in found.dropped] == [lie.text]
-    assert found.text == "Nokia was founded by Fredrik Idestam [1]."  # no empty summary
+    assert found.text == f"{FOUNDER[:-1]} [1]."  # no empty summary
 
 
 @pytest.mark.parametrize(
@@ -480,25 +452,13 @@ def test_a_list_has_twelve_items_unless_more_was_asked_for(
     assert len(found.claims) == items and bool(told) == (items < 20)
 
 
-# --- models that lie in every way ----------------------------------------------------------------
-
 quotes = st.one_of(
     st.sampled_from([NOKIA, TAMPERE, NOKIA[:40], NOKIA[20:60], TAMPERE[-8:], "1865", "坦佩雷", ""]),
     st.tuples(st.integers(0, 120), st.integers(0, 60)).map(lambda p: NOKIA[p[0] : p[0] + p[1]]),
     st.text(max_size=30),
 )
-sentences = st.one_of(
-    st.sampled_from(
-        [
-            "Nokia was founded by Ada",
-            "Er baute 1920 eine Mühle",
-            "坦佩雷有三个湖",
-            "القمر جبن",
-            NOKIA[:-1],
-        ]
-    ),
-    st.text(max_size=60),
-)
+known = ["Nokia was founded by Ada", "Er baute 1920 eine Mühle", "坦佩雷有三个湖", "القمر جبن"]
+sentences = st.sampled_from([*known, NOKIA[:-1]]) | st.text(max_size=60)
 lies = st.builds(
     lambda parts, cited: Draft(
         answer=" ".join(f"{text} {''.join(f'[{n}]' for n in ns)}." for text, ns in parts),

@@ -14,7 +14,7 @@ from agent.state import Started
 from agent.strategies.choice import strategy_for_topic
 from tests.support.worlds import read_journal_lines
 
-ALL = ("slots", "loop", "report")
+ALL, KEY = ("slots", "loop", "report"), {"GEMINI_API_KEY": "x"}
 ASKED = {
     "Who won the 2022 FIFA World Cup?": "slots",
     "When was LEGO founded?": "slots",
@@ -41,25 +41,20 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize(("topic", "expected"), ASKED.items())
-def test_the_kind_of_question_chooses(topic: str, expected: str) -> None:
-    chosen = strategy_for_topic(topic, ALL)
-    assert chosen.strategy == expected and chosen.reason
-
-
-def test_only_what_there_is_is_chosen() -> None:
-    assert {strategy_for_topic(topic, ("slots", "loop")).strategy for topic in ASKED} == {
-        "slots",
-        "loop",
-    }
-
-
-def test_named_slots_are_for_the_slot_pipeline() -> None:
+def test_the_kind_of_question_chooses() -> None:
+    chosen = {topic: strategy_for_topic(topic, ALL) for topic in ASKED}
+    assert {topic: choice.strategy for topic, choice in chosen.items()} == ASKED
+    assert all(choice.reason for choice in chosen.values())
     assert strategy_for_topic("Compare HPA and KEDA", ALL, slots=True).strategy == "slots"
+    some = ("slots", "loop")  # only what there is
+    assert {strategy_for_topic(topic, some).strategy for topic in ASKED} == set(some)
 
 
 def test_auto_says_what_it_chose_and_why(tmp_path: Path) -> None:
     """In the first event, in the answer and in the journal; a resumed run keeps its strategy."""
+    plain = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path)
+    named = research("Who founded LEGO?", plain).answer().run
+    assert named and (named.strategy, named.reason) == ("slots", "")  # it needs no reason
     topic = "Where is the headquarters of the company of the founder of LEGO?"
     settings = Settings(offline=True, strategy="auto", runs_dir=tmp_path, cache_dir=tmp_path)
     settings = settings.model_copy(update={"resume": "named"})
@@ -77,15 +72,6 @@ def test_auto_says_what_it_chose_and_why(tmp_path: Path) -> None:
         told = research("", again).answer()
         assert told.run and (told.run.strategy, told.run.reason) == ("loop", reason)
         assert told.answer == answer.answer
-
-
-def test_a_strategy_that_was_named_needs_no_reason(tmp_path: Path) -> None:
-    settings = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path)
-    answer = research("Who founded LEGO?", settings).answer()
-    assert answer.run and (answer.run.strategy, answer.run.reason) == ("slots", "")
-
-
-# --- depth ---------------------------------------------------------------------------------------
 
 
 def test_a_depth_sets_what_is_not_given() -> None:
@@ -122,7 +108,7 @@ def test_a_resumed_run_is_as_deep_as_it_was_begun(tmp_path: Path) -> None:
 
 def test_an_estimate_knows_strategy_and_depth() -> None:
     def calls(strategy: str, depth: str) -> float:
-        given = parse_settings({"GEMINI_API_KEY": "x"}, strategy=strategy, depth=depth)
+        given = parse_settings(KEY, strategy=strategy, depth=depth)
         made = estimate("Who founded LEGO?", given)
         assert made.calls.min < made.calls.max and made.tokens.min < made.tokens.max
         return made.calls.max
@@ -134,18 +120,11 @@ def test_an_estimate_knows_strategy_and_depth() -> None:
 
 @pytest.mark.parametrize("strategy", ALL)
 def test_an_estimate_counts_the_judge_at_least_once(strategy: str) -> None:
-    least = {
-        how: estimate(
-            "Who founded LEGO?",
-            parse_settings({"GEMINI_API_KEY": "x"}, strategy=strategy, verify=how),
-        )
+    rules, model = (
+        estimate("Who founded LEGO?", parse_settings(KEY, strategy=strategy, verify=how))
         for how in ("rules", "model")
-    }
-    assert least["model"].calls.min == least["rules"].calls.min + 1
-    assert least["model"].tokens.min > least["rules"].tokens.min
-
-
-# --- from Python -------------------------------------------------------------------------------
+    )
+    assert model.calls.min == rules.calls.min + 1 and model.tokens.min > rules.tokens.min
 
 
 def test_the_function_is_the_packages_own() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.answer import Answer, to_json
-from agent.run import Run, research
+from agent.run import Run
 from agent.settings import Settings
 from agent.state import Asked as AskedEvent
 from agent.state import Browsed, Decided, Failed, Started
@@ -20,6 +19,7 @@ from tests.support.worlds import (
     comparable_events,
     count_requests,
     read_journal_lines,
+    run_to_end,
     without_times,
 )
 
@@ -43,6 +43,7 @@ FOUNDER, BORN = search("Velmora Works founder"), search("Ada Lindqvist born")
 
 
 NONE: Reply = {"answer": "", "citations": []}
+FINAL = {"answer": "Uppsala [3].", "citations": [{"source": 3, "quote": "born in Uppsala"}]}
 
 
 def script(*replies: Reply, final: Reply = NONE) -> Callable[[ModelRequest], Reply]:
@@ -75,8 +76,7 @@ def loop(settings: Settings) -> Settings:
 
 
 def ended(settings: Settings, topic: str = TOPIC) -> tuple[Run, Answer]:
-    run = research(topic, settings)
-    given = run.answer()
+    run, given = run_to_end(topic, settings)
     to_json(given)
     pages = {source.page.sha256: source.page for source in run.research.sources}
     assert all(pages[c.page_sha256].text[c.start : c.end] == c.quote for c in given.citations)
@@ -87,28 +87,31 @@ def notes(run: Run) -> list[str]:
     return [event.note for event in run.research.events_of(Decided)]
 
 
-# --- the way of it -----------------------------------------------------------------------------
-
-
-def test_decide_search_browse_answer(world: Services, loop: Settings) -> None:
-    run, given = ended(loop)
-    assert world.tasks() == ["decide", "decide", "decide", "verify"]
+def test_decide_search_browse_answer(world: Services, loop: Settings, tmp_path: Path) -> None:
+    run, given = ended(loop.model_copy(update={"resume": str(tmp_path / "x.jsonl")}))
+    assert world.tasks() == ["decide", "decide", "decide", "verify"]  # nothing is asked twice
     assert world.search_queries == ["Velmora Works founder", "Ada Lindqvist born"]
-    assert sorted(world.page_requests) == [
-        "firm",
-        "noise",
-        "person",
-    ]  # each once, though two searches named one
+    assert sorted(world.page_requests) == ["firm", "noise", "person"]  # once each
     assert given.status == "complete" and not given.degraded and given.answer == "Uppsala [1]."
     actions = [event.action for event in run.research.events_of(Decided)]
     assert actions == ["search_web", "search_web", "return_answer"]
     assert given.run and given.run.strategy == "loop" and given.usage.rounds == 2
+    header = read_journal_lines(tmp_path / "x.jsonl")[0]
+    assert header["strategy"] == "loop" and header["settings"]["max_steps"] == 5
+    # sources keep their number in every prompt; in the answer itself they begin at 1
+    (cited,) = given.citations
+    numbers = {source.page.url: source.n for source in run.research.sources}
+    assert cited.quote in source_ids(world.model_requests[2].prompt)[numbers[cited.url]]
+    assert cited.url == world.url("person") and (numbers[cited.url], cited.id) == (3, 1)
 
 
 def test_the_trajectory_has_the_form_of_its_document(world: Services, loop: Settings) -> None:
     ended(loop)
     first, second, third, _ = (asked.prompt for asked in world.model_requests)
     assert "[Agent" not in first and TOPIC in first and "Steps left: 5" in first
+    day = datetime.now(UTC).date()
+    for prompt in (first, second, third):
+        assert prompt.endswith(f'<topic today="{day}">{TOPIC}</topic>')
     marks = (
         "[Agent Performs Web Searching]",
         'Search Queries: ["Velmora Works founder"]',
@@ -126,15 +129,6 @@ def test_the_trajectory_has_the_form_of_its_document(world: Services, loop: Sett
     assert third.count("[Agent Performs Web Searching]") == 2
     assert third.count(f"<URL>{world.url('firm')}</URL>") == 1  # listed once, not by each search
     assert set(source_ids(third)) == {1, 3}  # cats are no useful contents
-
-
-def test_sources_keep_their_number_in_every_prompt(world: Services, loop: Settings) -> None:
-    """In the answer itself they begin at 1."""
-    run, given = ended(loop)
-    (cited,) = given.citations
-    numbers = {source.page.url: source.n for source in run.research.sources}
-    assert cited.quote in source_ids(world.model_requests[2].prompt)[numbers[cited.url]]
-    assert cited.url == world.url("person") and (numbers[cited.url], cited.id) == (3, 1)
 
 
 def test_the_best_pages_of_each_query_are_read_first(world: Services, loop: Settings) -> None:
@@ -157,9 +151,6 @@ def test_slots_that_the_caller_names_are_filled(world: Services, loop: Settings)
     assert given.slots["city"].value == "Uppsala" and given.answer == "Uppsala [1]."
     assert world.tasks() == ["decide", "decide", "decide", "reflect", "verify"]
     assert "The answer must tell: city" in world.model_requests[0].prompt
-
-
-# --- replies in tags ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -191,9 +182,6 @@ def test_tags_are_of_the_loop_alone(world: Services, settings: Settings) -> None
     assert given.degraded and "x" not in world.search_queries
 
 
-# --- what goes wrong ---------------------------------------------------------------------------
-
-
 def test_an_invalid_action_is_recorded_and_uses_a_step(world: Services, loop: Settings) -> None:
     world.think = script({"action": "dance <b>"}, FOUNDER, BORN, UPPSALA)
     run, _ = ended(loop.model_copy(update={"max_steps": 3}))
@@ -220,42 +208,28 @@ def test_queries_are_not_searched_twice(world: Services, loop: Settings) -> None
     assert len(world.search_queries) == 1 and notes(run)[1] == "These queries were searched before"
 
 
-def test_a_query_may_be_made_anew_as_long_as_nothing_was_read(
-    world: Services, loop: Settings
-) -> None:
-    world.think = script(search("nobody"), search("Nobody"), FOUNDER, BORN, UPPSALA)
-    _, given = ended(loop)
-    assert given.status == "complete" and len(world.search_queries) == 3
-
-
-def test_the_question_stands_last_and_says_the_day(world: Services, loop: Settings) -> None:
-    ended(loop)
-    day = datetime.now(UTC).date()
-    for asked in world.model_requests[:3]:
-        assert asked.prompt.endswith(f'<topic today="{day}">{TOPIC}</topic>')
-
-
 def test_no_results_and_nothing_useful_are_told_in_plain_words(
     world: Services, loop: Settings
 ) -> None:
+    """Where nothing was read yet, a query that is made anew does not end the search."""
     world.hits = {"cats": ["noise"], "Velmora": ["firm"], "Lindqvist": ["person"]}
     world.pages["noise"] = "Nothing."
-    world.think = script(search("nobody"), search("cats"), search("Velmora"), UPPSALA)
-    ended(loop)
+    queries = "nobody", "Nobody", "cats", "Velmora", "Lindqvist"
+    world.think = script(*map(search, queries), UPPSALA)
+    _, given = ended(loop.model_copy(update={"max_steps": 6}))
     assert "No search results found" in world.model_requests[1].prompt
-    assert "No useful contents found" in world.model_requests[2].prompt
-    assert "<Useful Contents>" not in world.model_requests[2].prompt
+    assert "No useful contents found" in world.model_requests[3].prompt
+    assert "<Useful Contents>" not in world.model_requests[3].prompt
+    assert given.status == "complete" and len(world.search_queries) == 4
 
 
 def test_a_search_that_fails_is_told(world: Services, loop: Settings) -> None:
-    honest = world.hits
-    assert isinstance(honest, dict)
+    honest: Any = world.hits
     world.hits = lambda query: Raw(500, "down") if query == "broken" else honest.get(query, [])
     world.think = script(search("Velmora Works founder", "broken"), BORN, UPPSALA)
     _, given = ended(loop)
-    assert (
-        "The search failed: broken" in world.model_requests[1].prompt and given.status == "complete"
-    )
+    assert "The search failed: broken" in world.model_requests[1].prompt
+    assert given.status == "complete"
 
 
 def test_an_answer_before_any_source_searches_the_question(world: Services, loop: Settings) -> None:
@@ -265,42 +239,34 @@ def test_an_answer_before_any_source_searches_the_question(world: Services, loop
     assert notes(run)[0].startswith("An answer needs sources")
 
 
-def test_after_the_last_step_the_answer_is_forced(world: Services, loop: Settings) -> None:
-    final = {"answer": "Uppsala [3].", "citations": [{"source": 3, "quote": "born in Uppsala"}]}
-    world.think = script(FOUNDER, BORN, final=final)
+@pytest.mark.parametrize("in_tags", [False, True])
+def test_after_the_last_step_the_answer_is_forced(
+    in_tags: bool, world: Services, loop: Settings
+) -> None:
+    world.think = script(FOUNDER, BORN, final="<answer>Uppsala</answer>" if in_tags else FINAL)
     _, given = ended(loop.model_copy(update={"max_steps": 2}))
     assert world.tasks() == ["decide", "decide", "synthesize", "verify"]
     assert "[Agent Performs Web Browsing]" in world.model_requests[2].prompt
     assert "No steps are left" in world.model_requests[2].prompt
-    assert given.status == "complete" and given.answer == "Uppsala [1]."
-
-
-def test_the_forced_answer_may_come_in_tags(world: Services, loop: Settings) -> None:
-    world.think = script(FOUNDER, BORN, final="<answer>Uppsala</answer>")
-    _, given = ended(loop.model_copy(update={"max_steps": 2}))
-    assert given.answer.startswith("Uppsala [1]") and given.status == "complete"
+    assert given.status == "complete" and given.answer.startswith("Uppsala [1]")
 
 
 def test_none_is_found(world: Services, loop: Settings) -> None:
+    """Without any source no answer is paid for."""
     world.think = script(FOUNDER, BORN)
     _, given = ended(loop.model_copy(update={"max_steps": 2}))
     assert given.status == "insufficient" and given.answer.startswith("Unable to find the answer")
     assert "Ada Lindqvist born" in given.answer and not given.citations
-
-
-def test_without_any_source_no_answer_is_paid_for(world: Services, loop: Settings) -> None:
-    world.hits = {}
-    world.think = script(search("a"), search("b"))
+    world.hits, world.think = {}, script(search("a"), search("b"))
+    world.model_requests.clear()
     _, given = ended(loop.model_copy(update={"max_steps": 2}))
     assert world.tasks() == ["decide", "decide"] and given.status == "insufficient"
-    assert "Unable to find the answer" in given.answer
 
 
 def test_an_answer_that_no_source_says_is_written_from_the_sources(
     world: Services, loop: Settings
 ) -> None:
-    final = {"answer": "Uppsala [3].", "citations": [{"source": 3, "quote": "born in Uppsala"}]}
-    world.think = script(FOUNDER, BORN, answer("Gothenburg [1].", (1, "invented")), final=final)
+    world.think = script(FOUNDER, BORN, answer("Gothenburg [1].", (1, "invented")), final=FINAL)
     run, given = ended(loop)
     assert notes(run)[-1].startswith("The answer came without a quote")
     assert "Gothenburg" not in given.answer and given.answer == "Uppsala [1]."
@@ -334,11 +300,8 @@ def test_an_unusable_reply_is_stood_in_for(reply: str, world: Services, loop: Se
     world.think = lambda asked: reply
     run, given = ended(loop)
     assert given.degraded and given.status in ("complete", "insufficient") and world.search_queries
-    assert all(
-        event.stand_in == "extractive"
-        for event in run.research.events_of(Failed)
-        if event.what == "llm"
-    )
+    failed = [event.stand_in for event in run.research.events_of(Failed) if event.what == "llm"]
+    assert set(failed) <= {"extractive"}
 
 
 def test_a_refused_key_is_an_error(world: Services, loop: Settings) -> None:
@@ -355,24 +318,10 @@ def test_a_cap_leaves_the_last_answer_to_the_model(world: Services, loop: Settin
     assert world.tasks() == ["decide", "synthesize"]
 
 
-# --- a second look -----------------------------------------------------------------------------
-
-TWICE = {"double_check": True}
-GOOD = UPPSALA
-
-
-def test_without_it_nothing_is_asked_twice(world: Services, loop: Settings) -> None:
-    world.think = script(FOUNDER, BORN, GOOD)
-    ended(loop)
-    assert len(world.model_requests) == 4 and not any(
-        "Proposed" in a.prompt for a in world.model_requests
-    )
-
-
 @pytest.mark.parametrize(
     ("second", "expected"),
     [
-        (GOOD, "Uppsala [1]."),
+        (UPPSALA, "Uppsala [1]."),
         (answer("Born in Uppsala [3].", (3, "born in Uppsala")), "Born in Uppsala [1]."),
         (answer("Gothenburg", (3, "invented")), "Uppsala [1]."),
         ({"action": "dance"}, "Uppsala [1]."),
@@ -382,47 +331,32 @@ def test_without_it_nothing_is_asked_twice(world: Services, loop: Settings) -> N
     ids=["stands", "corrected", "unfounded", "invalid", "nothing new", "refused"],
 )
 def test_a_second_look(second: Reply, expected: str, world: Services, loop: Settings) -> None:
-    world.think = script(FOUNDER, BORN, GOOD, second)
-    _, given = ended(loop.model_copy(update=TWICE))
+    world.think = script(FOUNDER, BORN, UPPSALA, second)
+    _, given = ended(loop.model_copy(update={"double_check": True}))
     assert given.answer == expected and given.status == "complete"
-    assert (
-        "Proposed answer: Uppsala [3]." in world.model_requests[3].prompt
-        and len(world.model_requests) >= 4
-    )
+    assert "Proposed answer: Uppsala [3]." in world.model_requests[3].prompt
 
 
 def test_a_second_look_may_search_once_more(world: Services, loop: Settings) -> None:
-    better = answer("Uppsala [3].", (3, "born in Uppsala"))
     first = answer("Ada [1].", (1, "founded by Ada Lindqvist"))
-    world.think = script(FOUNDER, first, BORN, better)
-    _, given = ended(loop.model_copy(update=TWICE))
+    world.think = script(FOUNDER, first, BORN, UPPSALA)
+    _, given = ended(loop.model_copy(update={"double_check": True}))
     assert world.search_queries[-1] == "Ada Lindqvist born" and given.answer == "Uppsala [1]."
     assert len(world.model_requests) == 5  # and is not looked at a third time
 
 
-# --- a model that reads ------------------------------------------------------------------------
-
-
 def test_a_model_reads_only_where_ranking_finds_nothing(world: Services, loop: Settings) -> None:
-    world.pages["swedish"] = "Hon föddes där borta. Katter sover."
+    said = "Hon föddes där borta."
+    world.pages["swedish"] = f"{said} Katter sover."
     world.hits = {"Velmora Works founder": ["firm"], "hometown": ["swedish"]}
-    decide = script(
-        FOUNDER,
-        search("hometown"),
-        answer("Hon föddes där borta [2].", (2, "Hon föddes där borta.")),
-    )
-    rows = [{"source": 2, "quote": "Hon föddes där borta."}, {"source": 2, "quote": "invented"}]
-    world.think = lambda asked: {"useful": rows} if asked.task == "browse" else decide(asked)
+    decide = script(FOUNDER, search("hometown"), answer(f"{said[:-1]} [2].", (2, said)))
+    useful = {"useful": [{"source": 2, "quote": said}, {"source": 2, "quote": "invented"}]}
+    world.think = lambda asked: useful if asked.task == "browse" else decide(asked)
     run, given = ended(loop.model_copy(update={"browse_with_model": True}))
     assert world.tasks() == ["decide", "decide", "browse", "decide"]  # word for word
-    assert [q.text for event in run.research.events_of(Browsed) for q in event.quotes] == [
-        rows[0]["quote"]
-    ]
-    assert source_ids(world.model_requests[-1].prompt)[2] == rows[0]["quote"]
+    assert [q.text for event in run.research.events_of(Browsed) for q in event.quotes] == [said]
+    assert source_ids(world.model_requests[-1].prompt)[2] == said
     assert given.status == "complete"
-
-
-# --- two languages -----------------------------------------------------------------------------
 
 
 def test_a_chinese_question_is_asked_about_in_chinese(world: Services, loop: Settings) -> None:
@@ -434,23 +368,16 @@ def test_a_chinese_question_is_asked_about_in_chinese(world: Services, loop: Set
         "<action>return_answer</action><answer>林奎斯特出生在乌普萨拉</answer>",
     )
     _, given = ended(loop, topic)
-    assert (
-        "你在网上逐步研究一个问题" in world.model_requests[0].system
-        and "剩余步数" in world.model_requests[0].prompt
-    )
+    first = world.model_requests[0]
+    assert "你在网上逐步研究一个问题" in first.system and "剩余步数" in first.prompt
     assert "[Agent Performs Web Browsing]" in world.model_requests[1].prompt
     assert given.status == "complete" and "乌普萨拉" in given.answer and given.citations
 
 
 def test_the_language_of_the_answer_says_which_prompts(world: Services, loop: Settings) -> None:
     ended(loop.model_copy(update={"lang": "zh-CN"}))
-    assert (
-        "Write in zh-CN." in world.model_requests[0].system
-        and "步" in world.model_requests[0].prompt
-    )
-
-
-# --- hostile pages -----------------------------------------------------------------------------
+    first = world.model_requests[0]
+    assert "Write in zh-CN." in first.system and "步" in first.prompt
 
 
 def test_a_hostile_page_can_do_nothing(world: Services, loop: Settings) -> None:
@@ -476,36 +403,27 @@ def test_a_page_cannot_speak_through_the_reply_of_a_model(world: Services, loop:
     assert world.search_queries[0] == "Velmora Works founder"
 
 
-# --- resume and replay -------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_cut_after_each_call_and_replayed(world: Services, loop: Settings, tmp_path: Path) -> None:
     """Wherever it ended, it goes on, asks for nothing again, and ends alike."""
-    think = world.think = _by_prompt
+    world.think = _by_prompt
     whole, given = ended(loop.model_copy(update={"resume": str(tmp_path / "whole.jsonl")}))
     assert given.status == "complete"
-    kept, all_asked = (tmp_path / "whole.jsonl").read_bytes(), count_requests(world)
-    written = kept.splitlines(keepends=True)
+    cited, asked = given.model_dump(mode="json")["citations"], count_requests(world).total()
+    written = (tmp_path / "whole.jsonl").read_bytes().splitlines(keepends=True)
     for cut in range(1, len(written) + 1):
         path = tmp_path / f"{cut}.jsonl"
         path.write_bytes(b"".join(written[:cut]))
-        for seen in (world.model_requests, world.search_queries, world.page_requests):
-            seen.clear()
-        world.think = think
+        before = count_requests(world).total()
         run, again = ended(loop.model_copy(update={"resume": str(path)}), "")
         assert comparable_events(run) == comparable_events(whole), cut
-        assert without_times(again.model_dump(mode="json")["citations"]) == without_times(
-            given.model_dump(mode="json")["citations"]
-        )
-        assert sum(count_requests(world).values()) == sum(all_asked.values()) - (cut - 1)
-    before = len(world.model_requests)
+        now = again.model_dump(mode="json")["citations"]
+        assert without_times(now) == without_times(cited)
+        assert count_requests(world).total() - before == asked - (cut - 1)
+    before = count_requests(world).total()
     run, again = ended(Settings(replay=tmp_path / "whole.jsonl"), "")
-    assert (
-        comparable_events(run) == comparable_events(whole)
-        and again.answer == given.answer
-        and len(world.model_requests) == before
-    )
+    assert comparable_events(run) == comparable_events(whole) and again.answer == given.answer
+    assert count_requests(world).total() == before
 
 
 def _by_prompt(asked: ModelRequest) -> Reply:
@@ -513,11 +431,8 @@ def _by_prompt(asked: ModelRequest) -> Reply:
     if asked.task == "verify":
         return judge_by_names(asked)
     if "born in Uppsala" in asked.prompt:
-        return GOOD
+        return UPPSALA
     return BORN if "founded by Ada Lindqvist" in asked.prompt else FOUNDER
-
-
-# --- without a model ---------------------------------------------------------------------------
 
 
 def test_offline_it_follows_what_it_reads(tmp_path: Path) -> None:
@@ -541,10 +456,3 @@ def test_offline_with_the_demo_corpus(tmp_path: Path) -> None:
     assert run.research.events_of(Started)[0].strategy == "loop"
     _, given = ended(settings, "Who discovered the shoe size of Napoleon's horse?")
     assert given.status == "insufficient" and "Unable to find the answer" in given.answer
-
-
-def test_the_journal_tells_the_strategy(world: Services, loop: Settings, tmp_path: Path) -> None:
-    ended(loop.model_copy(update={"resume": str(tmp_path / "x.jsonl")}))
-    header: dict[str, Any] = read_journal_lines(tmp_path / "x.jsonl")[0]
-    assert header["strategy"] == "loop" and header["settings"]["max_steps"] == 5
-    json.dumps(header)

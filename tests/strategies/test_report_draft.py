@@ -11,14 +11,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from agent.settings import DEPTHS, Settings
-from agent.state import (
-    Answered,
-    Cited,
-    Hit,
-    Page,
-    PageRead,
-    Research,
-)
+from agent.state import Answered, Cited, Hit, Page, PageRead, Research
 from agent.strategies.report.draft import DraftSentence, ReportDraft, Theme, build_report
 from tests.support.report_runs import (
     TOPIC,
@@ -39,10 +32,7 @@ TEXT = "Argentina won the cup. The score was 4-2. France had won it in 2018."
 
 
 def research_of_one_page(topic: str = "Who won?") -> Research:
-    page = Page(
-        url="https://a.example/", title="Cup", text=TEXT, sha256="0", retrieved_at="2026-01-01"
-    )
-    grown = Research(topic)
+    page, grown = Page.from_text("https://a.example/", "Cup", TEXT, "2026-01-01"), Research(topic)
     grown.grow(PageRead(page=page, hit=Hit(url=page.url)))
     return grown
 
@@ -99,17 +89,11 @@ def test_sentences_of_a_report_are_checked_like_any_other(
     assert report.confidence == "High" and any("Brazil" in warning for warning in answer.warnings)
 
 
-def test_each_sentence_of_a_text_is_a_claim_of_its_own() -> None:
-    """So that what is true of one does not speak for the next."""
-    two = draft_sentence("Argentina won the cup [1]. It is made of gold.", (1, WON))
-    answer, _ = build_report(ReportDraft(title="x", summary=[two] * 4), research_of_one_page())
-    assert [claim.text for claim in answer.claims[:2]] == [WON, "It is made of gold."]
-    assert len(answer.claims) == 5
-
-
 def test_the_summary_has_five_sentences_at_most_and_is_never_missing() -> None:
-    draft = ReportDraft(title="", summary=[GOOD] * 9, themes=[])
-    answer, _ = build_report(draft, research_of_one_page())
+    """Each is a claim of its own, so that what is true of one does not speak for the next."""
+    two = draft_sentence("Argentina won the cup [1]. It is made of gold.", (1, WON))
+    answer, _ = build_report(ReportDraft(title="", summary=[two] * 4), research_of_one_page())
+    assert [claim.text for claim in answer.claims[:2]] == [WON, "It is made of gold."]
     assert len(answer.claims) == 5 and answer.report and answer.report.title == "Who won?"
     themes = [Theme(heading="a", sentences=[GOOD])]
     answer, _ = build_report(ReportDraft(title="x", themes=themes), research_of_one_page())
@@ -169,9 +153,8 @@ def test_offline_a_small_report_of_quotes(tmp_path: Path) -> None:
     sentences = [claim.text for claim in claims_of_body(report)]
     assert len(sentences) == len(set(sentences))
     deep = settings.model_copy(update=DEPTHS["deep"])
-    _, lego = run_checked_report(
-        "Who founded LEGO?", deep
-    )  # a query of it, "LEGO people", fits Mount Everest
+    # a query of it, "LEGO people", fits Mount Everest
+    _, lego = run_checked_report("Who founded LEGO?", deep)
     assert {citation.title for citation in lego.citations} == {"The LEGO Group"}
     _, none = run_checked_report("What is the best pizza in Lyon?", settings)
     assert none.status == "insufficient" and not none.citations

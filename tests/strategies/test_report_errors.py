@@ -1,8 +1,9 @@
-"""The report's table of errors, row by row: what fails, and how the run goes on."""
+"""The report where something fails, row by row; with each provider of models; cut and capped."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,8 @@ import pytest
 
 from agent.cli import run_cli
 from agent.run import research
-from agent.settings import Settings
-from agent.state import (
-    Blocked,
-    Failed,
-    Searched,
-)
+from agent.settings import Settings, parse_settings
+from agent.state import Blocked, Failed, Halted, PageRead, Searched
 from agent.strategies.report.strategy import TURNS_USED_UP
 from tests.support.report_runs import (
     BORN,
@@ -28,7 +25,17 @@ from tests.support.report_runs import (
     serve_report_world,
 )
 from tests.support.reporter import fetch_calls, search_calls
-from tests.support.services import ModelRequest, Raw, Reply, Services
+from tests.support.services import (
+    ANTHROPIC_KEY,
+    HANGS,
+    OPENAI_KEY,
+    ModelRequest,
+    Raw,
+    Reply,
+    Services,
+    anthropic_error,
+)
+from tests.support.worlds import call_subject, comparable_events, count_requests, report_world
 
 world = pytest.fixture(serve_report_world)
 settings = pytest.fixture(report_settings)
@@ -85,9 +92,8 @@ def test_row_search_failure(world: Services, settings: Settings) -> None:
     world.hits = lambda query: Raw(500, "down") if query == "a query that fails" else honest(query)
     run, answer = run_checked_report(TOPIC, settings)
     assert answer.status == "complete" and world.tasks() == STAGES
-    assert [e.subject for e in run.research.events_of(Failed) if e.what == "search"] == [
-        "a query that fails"
-    ]
+    subjects = [e.subject for e in run.research.events_of(Failed) if e.what == "search"]
+    assert subjects == ["a query that fails"]
     failed = json.loads(world.model_requests[2].results[0][1])
     assert failed["error"].startswith("no results: ")
 
@@ -99,84 +105,68 @@ def test_row_every_search_fails(world: Services, settings: Settings) -> None:
     assert "draft" not in world.tasks()
 
 
-def test_row_fetch_timeout(world: Services, settings: Settings) -> None:
-    world.pages[FIRM] = Raw(200, "late", delay=3)
+def assert_page_is_left_out(page: Raw, outcome: str, world: Services, settings: Settings) -> None:
+    world.pages[FIRM] = page
     world.hits = lambda query: [FIRM, BORN]
-    quick = settings.model_copy(update={"page_timeout": 0.5})
-    run, answer = run_checked_report(TOPIC, quick)
-    assert [e.outcome for e in run.research.events_of(Failed)] == ["timeout"]
+    run, answer = run_checked_report(TOPIC, settings.model_copy(update={"page_timeout": 4.0}))
+    assert [e.outcome for e in run.research.events_of(Failed)] == [outcome]
     assert "cannot be read" in json.loads(world.model_requests[3].results[1][0])["error"]
     assert [source.page.title for source in run.research.sources] == [BORN]
-    assert answer.answer == "The city is Uppsala [1]."
+    assert answer.answer == "The city is Uppsala [1]." and answer.sources.failed == 1
+
+
+def test_row_fetch_timeout(world: Services, settings: Settings) -> None:
+    assert_page_is_left_out(HANGS, "timeout", world, settings)
 
 
 def test_row_not_html(world: Services, settings: Settings) -> None:
     """A binary is skipped. (A PDF is read here: more than the row asks for.)"""
-    world.pages[FIRM] = Raw(200, "\x00\x01\x02" * 500, {"Content-Type": "application/octet-stream"})
-    world.hits = lambda query: [FIRM, BORN]
-    run, answer = run_checked_report(TOPIC, settings)
-    assert [e.outcome for e in run.research.events_of(Failed)] == ["unsupported"]
-    assert answer.answer == "The city is Uppsala [1]." and answer.sources.failed == 1
+    binary = Raw(200, "\0\1\2" * 500, {"Content-Type": "application/octet-stream"})
+    assert_page_is_left_out(binary, "unsupported", world, settings)
 
 
-def test_row_credibility_block(
-    world: Services, settings: Settings, capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_row_credibility_block(world: Services, settings: Settings) -> None:
     run, answer = run_checked_report(TOPIC, settings)
     assert [event.score for event in run.research.events_of(Blocked)] == [0.16]
-    assert json.loads(world.model_requests[3].results[1][1])["error"].startswith(
-        "blocked: its credibility"
-    )
+    told = json.loads(world.model_requests[3].results[1][1])["error"]
+    assert told.startswith("blocked: its credibility")
     assert "noise" not in world.page_requests and answer.sources.blocked == 1
     run, answer = run_checked_report(TOPIC, settings.model_copy(update={"min_credibility": 0.1}))
     assert not run.research.events_of(Blocked) and "noise" in world.page_requests
 
 
-BAD_CALLS: dict[str, tuple[dict[str, Any], str]] = {
-    "unknown tool": ({"name": "run_shell", "arguments": {"query": "rm"}}, "there is no tool"),
-    "no argument": ({"name": "search_web", "arguments": {}}, "needs the argument 'query'"),
-    "wrong argument": ({"name": "fetch_page", "arguments": {"page": "x"}}, "needs the argument"),
-    "wrong type": ({"name": "search_web", "arguments": {"query": ["a"]}}, "needs the argument"),
-    "blank": ({"name": "search_web", "arguments": {"query": " \n "}}, "needs the argument"),
-    "unnamed url": (
-        {"name": "fetch_page", "arguments": {"url": "http://x.example/"}},
-        "only pages",
-    ),
-    "no url": ({"name": "fetch_page", "arguments": {"url": "http://[::bad"}}, "only pages"),
-    "private": ({"name": "fetch_page", "arguments": {"url": "file:///etc/passwd"}}, "only pages"),
-}
-
-
-@pytest.mark.parametrize("kind", BAD_CALLS)
-def test_row_tool_error(kind: str, world: Services, settings: Settings) -> None:
+@pytest.mark.parametrize(
+    ("tool", "arguments", "fault"),
+    [
+        ("run_shell", {"query": "rm"}, "there is no tool"),
+        ("search_web", {}, "needs the argument 'query'"),
+        ("fetch_page", {"page": "x"}, "needs the argument"),
+        ("search_web", {"query": ["a"]}, "needs the argument"),
+        ("search_web", {"query": " \n "}, "needs the argument"),
+        ("fetch_page", {"url": "http://x.example/"}, "only pages"),
+        ("fetch_page", {"url": "http://[::bad"}, "only pages"),
+        ("fetch_page", {"url": "file:///etc/passwd"}, "only pages"),
+    ],
+)
+def test_row_tool_error(
+    tool: str, arguments: dict[str, Any], fault: str, world: Services, settings: Settings
+) -> None:
     """The model is told, as JSON; nothing goes outside, no turn is used, research continues."""
-    call, fault = BAD_CALLS[kind]
+    call = {"name": tool, "arguments": arguments}
     script_replies(world, [call, *search_calls("founder of Velmora Works")], [call])
     run, answer = run_checked_report(TOPIC, settings)
-    told = json.loads(world.model_requests[2].results[0][0])
-    assert fault in told["error"]
+    assert fault in json.loads(world.model_requests[2].results[0][0])["error"]
     assert answer.status == "complete" and not answer.degraded
     assert set(world.page_requests) <= set(world.pages) | {"velmora-works-founder-born-gone"}
-    assert all("passwd" not in name and "x.example" not in name for name in world.page_requests)
 
 
 def test_row_max_iterations(
     world: Services, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: Any
 ) -> None:
     """A report from what there is, a warning on stderr, status partial."""
-    honest = world.think
-
-    def endless(asked: ModelRequest) -> Reply:
-        if asked.task != "gather":
-            return honest(asked)
-        return {
-            "calls": [
-                *search_calls(f"founder {len(world.model_requests)}"),
-                *fetch_calls(world.url(FIRM)),
-            ]
-        }
-
-    world.think, world.hits = endless, lambda query: [FIRM, BORN]
+    calls = [search_calls(f"founder {n}") + fetch_calls(world.url(FIRM)) for n in range(99)]
+    script_replies(world, *calls)
+    world.hits = lambda query: [FIRM, BORN]
     for name, value in world.environment(tmp_path, CACHE_TTL="0").items():
         monkeypatch.setenv(name, value)
     assert run_cli(["--strategy", "report", TOPIC]) == 0
@@ -204,3 +194,157 @@ def test_row_cancel(world: Services, settings: Settings) -> None:
             break
     events.close()  # type: ignore[attr-defined]
     assert world.tasks() == ["plan", "gather"] and not world.page_requests
+
+
+ANSWER = "The founder is Ada Lindqvist [1]. The city is Uppsala [2]."
+
+
+@pytest.fixture
+def openai(world: Services, tmp_path: Path) -> Settings:
+    more = {"LLM": "openai", "OPENAI_API_KEY": OPENAI_KEY, "OPENAI_MODEL": "some-model"}
+    more |= {"OPENAI_BASE_URL": f"{world.base}/openai/v1", "CACHE_TTL": "0"}
+    return parse_settings(world.environment(tmp_path, **more), strategy="report")
+
+
+def see_turns_in_prompt(asked: ModelRequest) -> ModelRequest:
+    """A request as a model takes it that sees the turns in its prompt alone."""
+    shown = re.findall(r"<result>\n(.*?)\n</result>", asked.prompt, re.S)
+    turns = [[told for told in shown if "<hit" in told], ["read"] * ("<source" in str(shown))]
+    return asked._replace(results=tuple(tuple(turn) for turn in turns if turn))
+
+
+def test_a_server_without_tools_is_asked_for_calls_as_json(
+    world: Services, openai: Settings
+) -> None:
+    world.openai_takes_tools = False
+    honest = world.think
+    world.think = lambda asked: honest(see_turns_in_prompt(asked))
+    _, answer = run_checked_report(TOPIC, openai)
+    assert answer.answer == ANSWER
+    assert world.forms.count("tools") == 1  # refused once, given up for the run
+    prompt = world.model_requests[2].prompt
+    assert "fetch_page" in prompt and "JSON Schema" not in prompt
+
+
+def test_an_openai_server_with_tools_and_the_temperature_of_the_draft(
+    world: Services, openai: Settings
+) -> None:
+    """0.3 as its design has it; a server that refuses it is asked without, for the whole run."""
+    _, answer = run_checked_report(TOPIC, openai)
+    assert answer.answer == ANSWER
+    stages = [*STAGES, "verify"]  # a server of one's own is shown one claim in a call
+    heats = [body.get("temperature") for body in world.bodies]
+    assert world.tasks() == stages and heats == [0.3 if s == "draft" else None for s in stages]
+    assert world.forms == ["tools" if task == "gather" else "json_schema" for task in stages]
+    script_replies(
+        world, Raw(400, json.dumps({"error": {"message": "temperature: only 1"}})), task="draft"
+    )
+    world.model_requests.clear(), world.bodies.clear()
+    _, answer = run_checked_report(TOPIC, openai)
+    asked = zip(world.tasks(), world.bodies, strict=True)
+    assert [body.get("temperature") for task, body in asked if task == "draft"] == [0.3, None]
+    assert answer.status == "complete"
+    assert world.forms[-1] == "json_schema"  # the form of the reply was not given up for it
+
+
+def test_broken_arguments_are_told_to_the_model(world: Services, openai: Settings) -> None:
+    broken = {"name": "search_web", "arguments": '{"query": "founder of Ve'}
+    script_replies(world, [broken, *search_calls("founder of Velmora Works")])
+    _, answer = run_checked_report(TOPIC, openai)
+    assert "not a JSON object" in world.model_requests[2].results[0][0]
+    assert answer.status == "complete" and not answer.degraded
+
+
+def test_a_malformed_call_of_gemini_is_asked_for_again(world: Services, settings: Settings) -> None:
+    body = {"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "index": 0}]}
+    script_replies(world, Raw(200, json.dumps(body)))
+    _, answer = run_checked_report(TOPIC, settings)
+    assert answer.status == "complete" and not answer.degraded
+    assert "the call of a tool was malformed" in world.model_requests[2].prompt
+
+
+@pytest.fixture
+def claude(world: Services, tmp_path: Path) -> Settings:
+    more = {"LLM": "anthropic", "ANTHROPIC_API_KEY": ANTHROPIC_KEY, "CACHE_TTL": "0"}
+    more["ANTHROPIC_BASE_URL"] = f"{world.base}/anthropic"
+    return parse_settings(world.environment(tmp_path, **more), strategy="report")
+
+
+def test_claude_with_tools(world: Services, claude: Settings) -> None:
+    _, answer = run_checked_report(TOPIC, claude)
+    assert answer.answer == ANSWER and world.tasks() == STAGES
+    assert world.forms == ["tools" if task == "gather" else "format" for task in STAGES]
+    gathered = [body for body in world.bodies if "tools" in body]
+    last = gathered[-1]["messages"][-1]["content"]
+    assert last[0]["type"] == "tool_result" and "cache_control" in last[-1]
+    thought = gathered[-1]["messages"][1]["content"][0]
+    assert thought["type"] == "thinking" and thought["signature"], "a turn goes back as it came"
+
+
+def test_thoughts_that_claude_does_not_take_back_are_told_as_text(
+    world: Services, claude: Settings
+) -> None:
+    """As after a correction, which is not part of the conversation that follows."""
+    honest = world.think
+
+    def think(asked: ModelRequest) -> Reply:
+        if asked.task == "gather" and asked.results:
+            said = "messages.1.content.0: `thinking` block is bound to another conversation"
+            return anthropic_error(400, "invalid_request_error", said)
+        return honest(see_turns_in_prompt(asked) if asked.task == "gather" else asked)
+
+    world.think = think
+    _, answer = run_checked_report(TOPIC, claude)
+    assert answer.answer == ANSWER
+    assert sum(bool(asked.results) for asked in world.model_requests) == 1
+
+
+@pytest.mark.slow
+def test_resume_after_each_call_and_replay(services: Services, tmp_path: Path) -> None:
+    """Nothing is paid twice, and the events are the same, whichever turn the run ended before."""
+    world = report_world()
+    environment = world.set_up(services).environment(tmp_path, CACHE_TTL="0")
+    settings = parse_settings(environment, strategy="report", resume="whole")
+    run, answer = run_checked_report(world.topic, settings)
+    asked, events = count_requests(services), comparable_events(run)
+    assert answer.run and answer.run.journal
+    written = Path(answer.run.journal).read_bytes().splitlines(keepends=True)
+    cuts = [n for n, line in enumerate(written) if b'"call": "ask"' in line[:40]]
+    assert len(cuts) == len(STAGES)
+    for kept in [n - 1 for n in cuts] + [len(written) - 1]:
+        path = tmp_path / f"{kept}.jsonl"
+        path.write_bytes(b"".join(written[: kept + 1]))
+        world.set_up(services)
+        again, resumed = run_checked_report("", settings.model_copy(update={"resume": str(path)}))
+        known = {call_subject(json.loads(line)) for line in written[1 : kept + 1]}
+        missing = {what: times for what, times in asked.items() if what not in known}
+        assert count_requests(services) == missing and comparable_events(again) == events
+        assert resumed.answer == answer.answer
+    world.set_up(services)
+    repeated, replayed = run_checked_report("", Settings(replay=Path(answer.run.journal)))
+    assert comparable_events(repeated) == events and not count_requests(services)
+    assert replayed.model_dump()["citations"] == answer.model_dump()["citations"]
+
+
+@pytest.mark.parametrize("cap", [{"max_calls": 5}, {"max_calls": 9}, {"max_tokens": 14_000}])
+def test_a_budget_ends_in_a_report_from_what_there_is(
+    cap: dict[str, int], world: Services, settings: Settings
+) -> None:
+    run, answer = run_checked_report(TOPIC, settings.model_copy(update=cap))
+    assert answer.status == ("partial" if answer.citations else "insufficient")
+    assert run.research.events_of(Halted)
+    assert {"draft", "verify"} & set(world.tasks()[-2:]) or answer.degraded
+    made = answer.usage.llm_calls + answer.usage.searches + len(world.page_requests)
+    assert made <= cap.get("max_calls", made)
+    if FIRM in world.page_requests:
+        assert answer.answer.startswith("The founder is Ada Lindqvist")
+
+
+def test_stopped_in_the_first_round(world: Services, settings: Settings) -> None:
+    run = research(TOPIC, settings)
+    for event in run:
+        if isinstance(event, PageRead):
+            run.stop()
+    answer = run.answer()
+    assert answer.status == "partial" and answer.citations
+    assert world.tasks() == ["plan", "gather", "gather"]

@@ -43,7 +43,7 @@ FLAGS = (
     # a host that is not served on loopback cannot be resolved
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
-TIMEOUT = 20.0  # seconds for one command, or for a page to load
+TIMEOUT = 60.0  # seconds for one command, or for a page to load
 LOCAL_SCHEMES = ("blob", "data", "about", "chrome-error")  # without a request to a server
 
 
@@ -189,7 +189,7 @@ class Tab:
             raise RuntimeError(fault.get("exception", fault).get("description", fault["text"]))
         return done["result"].get("value")
 
-    def wait(self, script: str, seconds: float = 10.0) -> Any:
+    def wait(self, script: str, seconds: float = 30.0) -> Any:
         """The value of an expression, as soon as it is true; else its last value."""
         end = time.monotonic() + seconds
         while not (value := self.run(script)) and time.monotonic() < end:

@@ -29,12 +29,7 @@ FACTS = {
     "founded": Fact("founded", "1931", "opened its gates in 1931"),
     "city": Fact("city", "Uppsala", "Ada Lindqvist was born"),
 }
-ASKED = {
-    PARENT: ["founder"],
-    FOLLOW_UP: ["founded"],
-    OPEN: ["city"],
-    BOTH: ["founded", "city"],
-}
+ASKED = {PARENT: ["founder"], FOLLOW_UP: ["founded"], OPEN: ["city"], BOTH: ["founded", "city"]}
 
 
 def shown_earlier(prompt: str) -> list[tuple[str, str]]:

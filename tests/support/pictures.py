@@ -29,60 +29,34 @@ ALMANAC, CITIES = "https://worldalmanac.example/games", "https://olympic-studies
 TOKYO, ANGELES = "https://museumofsport.example/tokyo", "https://laledger.example/2028"
 COMPANY, COURIER = "https://northwind.example/report-2024", "https://harbourcourier.example/staff"
 FERRY, COUNCIL = "https://ferryproject.example/final", "https://islandcouncil.example/minutes"
-LOGIN = "https://statport.example/games"
+LOGIN, TRIVIA = "https://statport.example/games", "https://sporttrivia.example/numbers"
 PAGES = {
-    ALMANAC: (
-        "2024-09-02",
-        "Host cities of the Games, 1896 to 2024",
-        "Most hosts were chosen once. London (1908, 1948, 2012) and Paris (1900, 1924, 2024) have "
-        "staged the Games three times each. No other city has passed two.",
-    ),
-    CITIES: (
-        "2024-08-14",
-        "One city, many Games",
-        "The list of the faithful is short. Athens, Los Angeles and Tokyo have each been hosts "
-        "twice. Paris returned a century after 1924.",
-    ),
-    TOKYO: (
-        "2022-02-01",
-        "The Games that came a year late",
-        "The stands were empty. Tokyo held its second Games in 2021. The torch had waited a year.",
-    ),
-    ANGELES: (
-        "2025-05-11",
-        "Los Angeles prepares for 2028",
-        "The stadium is old. Los Angeles is to host the Games of 2028. It will be the third city "
-        "with three.",
-    ),
-    "https://sporttrivia.example/numbers": (
-        "2023-01-01",
-        "The Games by numbers",
-        "More than ten thousand athletes take part. They eat sixty thousand meals a day.",
-    ),
-    COMPANY: (
-        "2025-03-12",
-        "Northwind Energy, annual report 2024",
-        "It was a year of change. At 31 December 2024 the Group had 4,200 employees, including "
-        "those on fixed-term contracts. A year before there were more.",
-    ),
-    COURIER: (
-        "2025-02-03",
-        "The Harbour Courier",
-        "The port is quiet. Permanent staff at Northwind Energy stood at 3,850 at the end of 2024, "
-        "the lowest since 2019. The unions complain.",
-    ),
-    FERRY: (
-        "2020-06-30",
-        "Final report of the ferry project",
-        "The ferry Ellen sails between two islands. The whole project, with ship, charging station "
-        "and two years of trials, cost 21.3 million euros.",
-    ),
-    COUNCIL: (
-        "2021-01-09",
-        "Minutes of the council",
-        "The council spoke of the ferry Ellen. The sum for its new batteries is not public.",
-    ),
-}
+    ALMANAC: ("2024-09-02", "Host cities of the Games, 1896 to 2024",
+              "Most hosts were chosen once. London (1908, 1948, 2012) and Paris (1900, 1924, 2024) "
+              "have staged the Games three times each. No other city has passed two."),
+    CITIES: ("2024-08-14", "One city, many Games",
+             "The list of the faithful is short. Athens, Los Angeles and Tokyo have each been "
+             "hosts twice. Paris returned a century after 1924."),
+    TOKYO: ("2022-02-01", "The Games that came a year late",
+            "The stands were empty. Tokyo held its second Games in 2021. The torch had waited a "
+            "year."),
+    ANGELES: ("2025-05-11", "Los Angeles prepares for 2028",
+              "The stadium is old. Los Angeles is to host the Games of 2028. It will be the third "
+              "city with three."),
+    TRIVIA: ("2023-01-01", "The Games by numbers",
+             "More than ten thousand athletes take part. They eat sixty thousand meals a day."),
+    COMPANY: ("2025-03-12", "Northwind Energy, annual report 2024",
+              "It was a year of change. At 31 December 2024 the Group had 4,200 employees, "
+              "including those on fixed-term contracts. A year before there were more."),
+    COURIER: ("2025-02-03", "The Harbour Courier",
+              "The port is quiet. Permanent staff at Northwind Energy stood at 3,850 at the end of "
+              "2024, the lowest since 2019. The unions complain."),
+    FERRY: ("2020-06-30", "Final report of the ferry project",
+            "The ferry Ellen sails between two islands. The whole project, with ship, charging "
+            "station and two years of trials, cost 21.3 million euros."),
+    COUNCIL: ("2021-01-09", "Minutes of the council",
+              "The council spoke of the ferry Ellen. The sum for its new batteries is not public."),
+}  # fmt: skip
 
 
 class Script(NamedTuple):
@@ -145,7 +119,7 @@ GAMES = Script(
     {
         GAMES_QUESTION: [ALMANAC, CITIES, LOGIN],
         "summer olympics host cities list": [ALMANAC, CITIES],
-        "olympic games moved or cancelled": [TOKYO, ANGELES, "https://sporttrivia.example/numbers"],
+        "olympic games moved or cancelled": [TOKYO, ANGELES, TRIVIA],
     },
     {
         "three_times": [("London, Paris", 1, said(ALMANAC, "London"))],
@@ -153,11 +127,7 @@ GAMES = Script(
         "next_to_host_again": [("Los Angeles", 4, said(ANGELES, "is to host"))],
     },
     [
-        (
-            1,
-            "London and Paris have each hosted the Summer Olympics three times.",
-            said(ALMANAC, "London"),
-        ),
+        (1, "London and Paris have each hosted the Games three times.", said(ALMANAC, "London")),
         (2, "Athens, Los Angeles and Tokyo have each been hosts twice.", said(CITIES, "Athens")),
         (3, "Tokyo held its second Games in 2021.", said(TOKYO, "2021")),
         (4, "Los Angeles is to host the Games of 2028.", said(ANGELES, "is to host")),
@@ -169,11 +139,7 @@ STAFF = Script(
     {STAFF_QUESTION: [COMPANY, COURIER], "Northwind Energy employees 2024": [COMPANY, COURIER]},
     {"employees": [("4,200", 1, said(COMPANY, "4,200")), ("3,850", 2, said(COURIER, "3,850"))]},
     [
-        (
-            1,
-            "Northwind Energy’s annual report gives 4,200 employees at the end of 2024.",
-            said(COMPANY, "4,200"),
-        ),
+        (1, "Northwind Energy’s report gives 4,200 employees in 2024.", said(COMPANY, "4,200")),
         (2, "The Harbour Courier counted 3,850 permanent staff.", said(COURIER, "3,850")),
     ],
 )

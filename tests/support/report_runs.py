@@ -58,45 +58,22 @@ def script_replies(world: Services, *replies: Reply | Calls, task: str = "gather
     world.think = think
 
 
-# --- what every report owes its reader ----------------------------------------------------------
-
-
 def run_checked_report(topic: str, settings: Settings) -> tuple[Run, Answer]:
-    """Run to the end, check what holds for every report, and return the run and its answer."""
+    """Run to the end, check what every report owes its reader; return the run and its answer."""
     run, answer = run_to_end(topic, settings)
-    assert_fits_the_schema(answer)
-    assert_quotes_stand_in_their_pages(run, answer)
-    assert_claims_of_body_cite_listed_sources(run, answer)
-    assert_markers_name_listed_sources(answer)
-    return run, answer
-
-
-def assert_fits_the_schema(answer: Answer) -> None:
-    """The answer is valid JSON by the answer's own schema: `to_json` raises where it is not."""
-    to_json(answer)
-
-
-def assert_quotes_stand_in_their_pages(run: Run, answer: Answer) -> None:
-    """Each citation's span of the stored page is its quote, and its page was read."""
+    to_json(answer)  # raises where the answer is not of its own schema
     pages = {source.page.sha256: source.page for source in run.research.sources}
-    for citation in answer.citations:
+    for citation in answer.citations:  # its span of the stored page is its quote
         page = pages[citation.page_sha256]
         assert page.text[citation.start : citation.end] == citation.quote
-
-
-def assert_claims_of_body_cite_listed_sources(run: Run, answer: Answer) -> None:
-    """Claims of themes and conflicts cite only sources that the answer lists."""
     listed = {citation.page_sha256 for citation in answer.citations}
-    pages = {source.n: source.page.sha256 for source in run.research.sources}
+    numbers = {source.n: source.page.sha256 for source in run.research.sources}
     if (composed := run.research.answer) and composed.report:
         for claim in claims_of_body(composed.report):
-            assert {pages[n] for n in claim.citations} <= listed
-
-
-def assert_markers_name_listed_sources(answer: Answer) -> None:
-    """Each `[n]` in the text is a source that the answer lists."""
-    listed = {citation.id for citation in answer.citations}
-    assert {int(n) for n in re.findall(r"\[(\d+)\]", answer.answer)} <= listed
+            assert {numbers[n] for n in claim.citations} <= listed
+    ids = {citation.id for citation in answer.citations}
+    assert {int(n) for n in re.findall(r"\[(\d+)\]", answer.answer)} <= ids
+    return run, answer
 
 
 def claims_of_body(report: Report) -> Iterator[Any]:

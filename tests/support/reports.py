@@ -48,10 +48,8 @@ class ReadPage:
 
     def event(self) -> PageRead:
         sha256 = hashlib.sha256(self.text.encode("utf-8", "replace")).hexdigest()
-        page = Page(
-            url=self.url, title=self.title, text=self.text, sha256=sha256, retrieved_at=AT,
-            via=self.via,
-        )  # fmt: skip
+        told = {"url": self.url, "title": self.title, "text": self.text, "via": self.via}
+        page = Page.model_validate({**told, "sha256": sha256, "retrieved_at": AT})
         return PageRead(page=page, hit=Hit(url=self.url, title=self.title, snippet=self.text[:80]))
 
 
@@ -147,32 +145,31 @@ ARABIC = ReadPage(
 TOPIC = "Who won the 2022 FIFA World Cup, and why is the final remembered?"
 
 
+def cited(text: str, *sources: int) -> CitedSentence:
+    """A sentence that its sources have word for word."""
+    return CitedSentence(text, [(n, text) for n in sources])
+
+
 def world_cup_answer(topic: str = TOPIC) -> Answer:
     """Build an answer with every part: themes in three scripts, verdicts, conflicts, slots."""
     pages = [FINAL, NEWS, SNIPPET, UNCITED, CHINESE, ARABIC]
     quoted = AnswerBuilder(topic, pages)
-    crowd = quoted.quote(1, "The attendance was 88,966.")
-    count = quoted.quote(2, "Officials counted 89,000 people in the stadium.")
+    crowd = (1, "The attendance was 88,966.")
+    count = (2, "Officials counted 89,000 people in the stadium.")
+    beat = "Argentina beat France 4-2 on penalties after a 3-3 draw."
+    other = Alternative(value="89,000", citations=(2,), weight=0.4)
+    both = (quoted.quote(*crowd), quoted.quote(*count))
+    won = {"value": "Argentina", "quotes": (quoted.quote(1, beat),)}
     slots = [
+        Finding(slot="winner", status="filled", **won),
         Finding(
-            slot="winner",
-            status="filled",
-            value="Argentina",
-            quotes=(quoted.quote(1, "Argentina beat France 4-2 on penalties after a 3-3 draw."),),
-        ),
-        Finding(
-            slot="attendance",
-            status="conflict",
-            value="88,966",
-            quotes=(crowd, count),
-            alternatives=(Alternative(value="89,000", citations=(2,), weight=0.4),),
+            slot="attendance", status="conflict", value="88,966", quotes=both, alternatives=(other,)
         ),
         Finding(slot="man_of_the_match", status="missing"),
     ]
     run = AnswerBuilder(topic, pages, slots)
-    beat = (1, "Argentina beat France 4-2 on penalties after a 3-3 draw.")
     summary = [
-        CitedSentence("Argentina beat France 4-2 on penalties after a 3-3 draw.", [beat]),
+        cited(beat, 1),
         CitedSentence(
             "The match was played at Lusail Stadium on 18 December 2022.",
             [(1, "The 2022 final was played at Lusail Stadium on 18 December 2022.")],
@@ -181,31 +178,24 @@ def world_cup_answer(topic: str = TOPIC) -> Answer:
             "Many call it the greatest final.", [(2, "It was called the greatest final of all.")]
         ),
     ]
+    hat_trick = "Kylian Mbappé scored a hat-trick"
     match = [
-        CitedSentence("Lionel Messi scored twice.", [(1, "Lionel Messi scored twice.")]),
-        CitedSentence(
-            "Kylian Mbappé scored a hat-trick, the second in a final.",
-            [(1, "Kylian Mbappé scored a hat-trick.")],
-        ),
-        CitedSentence("The final had 6 goals.", [(3, "The final had 6 goals.")]),
+        cited("Lionel Messi scored twice.", 1),
+        CitedSentence(f"{hat_trick}, the second in a final.", [(1, f"{hat_trick}.")]),
+        cited("The final had 6 goals.", 3),
         CitedSentence("Nobody slept that night."),
     ]
-    chinese = [
-        CitedSentence(one, [(5, one)])
-        for one in ("阿根廷队击败法国队，夺得冠军。", "梅西攻入两球。")
-    ]
+    chinese = [cited("阿根廷队击败法国队，夺得冠军。", 5), cited("梅西攻入两球。", 5)]
     beaten, where = "فازت الأرجنتين على فرنسا بركلات الترجيح.", "أقيمت المباراة في استاد لوسيل."
-    arabic = [CitedSentence(one, [(6, one)]) for one in (beaten, where)]
     conflict = CitedSentence(
-        "One source says that the attendance was 88,966, another 89,000.",
-        [(1, "The attendance was 88,966."), (2, "Officials counted 89,000 people in the stadium.")],
+        "One source says that the attendance was 88,966, another 89,000.", [crowd, count]
     )
     report = Report(
         title="The 2022 FIFA World Cup final",
         themes=(
             Section(heading="The match", claims=run.claims(match)),
             Section(heading="中文报道", claims=run.claims(chinese)),
-            Section(heading="بالعربية", claims=run.claims(arabic)),
+            Section(heading="بالعربية", claims=run.claims([cited(beaten, 6), cited(where, 6)])),
         ),
         conflicts=run.claims([conflict]),
         confidence="High",

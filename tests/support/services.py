@@ -9,7 +9,6 @@ import html
 import json
 import re
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,7 +25,10 @@ ANTHROPIC_KEY = "anthropic-secret-key"
 
 
 class Raw(NamedTuple):
-    """An HTTP response as it is sent; `status` 0 closes the connection without one."""
+    """An HTTP response as it is sent; `status` 0 closes the connection without one.
+
+    `delay`: seconds before it, but none once the test is over.
+    """
 
     status: int
     body: str
@@ -45,6 +47,8 @@ class ModelRequest(NamedTuple):
     fields: tuple[str, ...] = ()  # of the answer, in the order of its schema
 
 
+#: What never comes while the test runs.
+HANGS = Raw(200, "{}", delay=600.0)
 #: A reply: an answer object, text as it stands, or raw bytes.
 Reply = dict[str, Any] | str | Raw
 Think = Callable[[ModelRequest], Reply]
@@ -107,6 +111,7 @@ class Services:
         self.posted_paths: list[str] = []  # the paths of model requests
         self.search_queries: list[str] = []
         self.page_requests: list[str] = []
+        self.is_over = threading.Event()
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -117,6 +122,7 @@ class Services:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.is_over.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -516,7 +522,7 @@ def _handler(services: Services) -> type[BaseHTTPRequestHandler]:
 
         def _answer(self, raw: Raw) -> None:
             raw = services.fault() or raw
-            time.sleep(raw.delay)
+            services.is_over.wait(raw.delay)
             self.close_connection = True
             if not raw.status:
                 return

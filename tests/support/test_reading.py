@@ -47,54 +47,23 @@ BOTH = [{"source": 1, "quote": "It was founded by Ada Lindqvist in 1901."}]
 BOTH += [{"source": 2, "quote": "She was born in Uppsala and died in Graz."}]
 
 
-class SlotsAlone(Frozen):
-    """What a `reflect` without an answer asks for."""
-
-    answerable: bool
-    slots: list[dict[str, Any]]
-    need_more: bool
-    new_queries: list[str]
-
-
 class SlotsAndAnswer(Frozen):
-    """What a `reflect` with an answer asks for."""
-
     answerable: bool
     answer: str
     citations: list[dict[str, Any]]
     slots: list[dict[str, Any]]
     need_more: bool
     new_queries: list[str]
-
-
-def system_prompt(_: Task[Any]) -> str:
-    return "Read."
-
-
-def prompt(task: Task[Any]) -> str:
-    return render_sources(task.evidence)
-
-
-class AnswerAlone(Frozen):
-    """What a `synthesize` asks for."""
-
-    answer: str
-    citations: list[dict[str, Any]]
-
-
-class LookAt(Task[SlotsAlone]):
-    name = "reflect"
-    system_prompt, prompt = system_prompt, prompt
 
 
 class ReadOnce(Task[SlotsAndAnswer]):
     name = "reflect"
-    system_prompt, prompt = system_prompt, prompt
 
+    def system_prompt(self) -> str:
+        return "Read."
 
-class WriteAlone(Task[AnswerAlone]):
-    name = "synthesize"
-    system_prompt, prompt = system_prompt, prompt
+    def prompt(self) -> str:
+        return render_sources(self.evidence)
 
 
 def reader(with_steps: bool = False) -> HonestReader:
@@ -102,58 +71,41 @@ def reader(with_steps: bool = False) -> HonestReader:
     return HonestReader(QUESTION["question"], make_key(QUESTION, PASSAGES), steps)
 
 
-def ask(model: HonestReader, task: type[Task[Any]], *names: str, text: str = "") -> dict[str, Any]:
-    evidence = [
-        Excerpt(
-            source=n,
-            title=PASSAGES[name]["title"],
-            url=name,
-            passages=(text or PASSAGES[name]["text"],),
-        )
-        for n, name in enumerate(names, 1)
-    ]
-    asked = task(topic=QUESTION["question"], evidence=tuple(evidence))
-    reply: dict[str, Any] = json.loads(model.generate(asked, "").text)
-    return reply
+def ask(model: HonestReader, *names: str, text: str = "") -> dict[str, Any]:
+    known = [(PASSAGES[name]["title"], name, text or PASSAGES[name]["text"]) for name in names]
+    evidence = tuple(
+        Excerpt(source=n, title=title, url=url, passages=(said,))
+        for n, (title, url, said) in enumerate(known, 1)
+    )
+    asked = ReadOnce(topic=QUESTION["question"], evidence=evidence)
+    return dict(json.loads(model.generate(asked, "").text))
 
 
 def test_a_reading_is_answered_in_the_order_of_its_fields() -> None:
-    reply = ask(reader(), ReadOnce, "firm", "person")
+    reply = ask(reader(), "firm", "person")
     assert list(reply) == list(SlotsAndAnswer.model_fields)
     assert (reply["answer"], reply["citations"]) == ("Uppsala [1][2].", BOTH)
     assert reply["answerable"] and not reply["need_more"] and reply["new_queries"] == []
     assert reply["slots"][0]["value"] == "Uppsala" and reply["slots"][0]["source"] == 2
 
 
-def test_slots_alone_are_told_where_no_answer_is_asked_for() -> None:
-    reply = ask(reader(), LookAt, "firm", "person")
-    assert list(reply) == list(SlotsAlone.model_fields) and not reply["need_more"]
-
-
 def test_without_one_of_the_passages_it_answers_nothing_and_wants_more() -> None:
     """The answer's word on a page that does not tell is no answer."""
-    reply = ask(reader(), ReadOnce, "firm", "city")
+    reply = ask(reader(), "firm", "city")
     assert (reply["answer"], reply["citations"]) == ("", [])
     assert reply["need_more"] and not reply["answerable"]
     assert reply["slots"][0]["value"] is None
-    assert ask(reader(), WriteAlone, "firm", "city") == {"answer": "", "citations": []}
-
-
-def test_a_passage_of_which_the_wrong_part_is_shown_is_not_understood() -> None:
-    model = reader()
-    assert ask(model, ReadOnce, "firm", "person", text="Velmora Works makes pumps.")["need_more"]
+    model = reader()  # nor does it understand a passage of which the wrong part is shown
+    assert ask(model, "firm", "person", text="Velmora Works makes pumps.")["need_more"]
     assert not model.has_answered
 
 
-def test_it_searches_for_names_that_it_read() -> None:
-    assert "Ada Lindqvist" in ask(reader(), ReadOnce, "firm")["new_queries"]
-    assert "Ada Lindqvist" not in ask(reader(), ReadOnce, "city")["new_queries"]
-
-
-def test_a_sub_question_is_asked_when_its_names_are_read() -> None:
+def test_it_searches_for_names_that_it_read_and_asks_the_sub_question_of_them() -> None:
+    assert "Ada Lindqvist" in ask(reader(), "firm")["new_queries"]
+    assert "Ada Lindqvist" not in ask(reader(), "city")["new_queries"]
     asked = "Where was Ada Lindqvist born?"
-    assert ask(reader(with_steps=True), ReadOnce, "firm")["new_queries"][0] == asked
-    assert asked not in ask(reader(with_steps=True), ReadOnce, "city")["new_queries"]
+    assert ask(reader(with_steps=True), "firm")["new_queries"][0] == asked
+    assert asked not in ask(reader(with_steps=True), "city")["new_queries"]
 
 
 def test_sub_questions_of_triples_wait_for_their_subjects() -> None:

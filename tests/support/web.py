@@ -54,7 +54,7 @@ class Web:
         self._thread.start()
         while not self._server.started:
             time.sleep(0.005)
-        self.client = httpx2.Client(base_url=self.base, timeout=20, trust_env=False)
+        self.client = httpx2.Client(base_url=self.base, timeout=60, trust_env=False)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -95,7 +95,7 @@ def parse_frames(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
             yield {"id": int(event_id), **json.loads(line.removeprefix("data: "))}
 
 
-def wait_until(condition: Any, seconds: float = 10.0) -> None:
+def wait_until(condition: Any, seconds: float = 60.0) -> None:
     """Wait until a condition is true; fail after so many seconds."""
     end = time.monotonic() + seconds
     while not condition():

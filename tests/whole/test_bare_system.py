@@ -8,14 +8,15 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.test_people import environment_for
-from tests.support.services import Raw, Services
+from tests.support.services import HANGS, Services
 from tests.support.thinker import Fact, Thinker
+from tests.support.web import wait_until
 
 TOPIC = "Who won the 2022 FIFA World Cup?"
 ABSENT = """
@@ -36,23 +37,18 @@ builtins.__import__ = bare_import
 """
 
 
-def run(*arguments: str, home: Path, module: str = "agent.cli", **more: str) -> list[str]:
+def command(*arguments: str, module: str = "agent.cli") -> list[str]:
     code = f"{ABSENT}\nimport runpy; sys.argv = ['x', *sys.argv[1:]]\n"
     code += f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
     return [sys.executable, "-c", code, *arguments]
 
 
 def finish(*arguments: str, home: Path, module: str = "agent.cli", **more: str) -> str:
-    done = subprocess.run(
-        run(*arguments, home=home, module=module),
-        cwd=home,
-        env=environment_for(home, more),
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
+    how: dict[str, Any] = {"cwd": home, "env": environment_for(home, more), "text": True}
+    line = command(*arguments, module=module)
+    done = subprocess.run(line, **how, capture_output=True, timeout=100)
     assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
-    return done.stdout
+    return str(done.stdout)
 
 
 @pytest.mark.parametrize(
@@ -82,13 +78,17 @@ def test_a_question_is_answered_from_files_of_every_kind(tmp_path: Path) -> None
     assert json.loads(finish("a.json", home=tmp_path, module="agent.audit"))["ok"] is True
 
 
+def serve_final(services: Services) -> None:
+    services.pages = {"final": "Argentina won the cup. The score was 4-2."}
+    services.default_hits = ["final"]
+    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
+
+
 @pytest.mark.slow
 def test_a_run_over_the_wire_with_limits_and_its_journal(
     services: Services, tmp_path: Path
 ) -> None:
-    services.pages = {"final": "Argentina won the cup. The score was 4-2."}
-    services.default_hits = ["final"]
-    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
+    serve_final(services)
     environment = services.environment(tmp_path, RATE_LIMITS="gemini=300,serpapi=300")
     first = finish(TOPIC, "--resume", "monday", home=tmp_path, **environment)
     assert json.loads(first)["status"] == "complete"
@@ -103,32 +103,21 @@ def test_a_run_over_the_wire_with_limits_and_its_journal(
 @pytest.mark.slow
 def test_one_process_writes_a_journal(services: Services, tmp_path: Path) -> None:
     """A second one is told; after the first was killed it goes on."""
-    services.think = lambda asked: Raw(200, "{}", delay=60)
+    services.think = lambda asked: HANGS
     environment = services.environment(tmp_path)
-    held = subprocess.Popen(
-        run(TOPIC, "--resume", "busy", home=tmp_path),
-        cwd=tmp_path,
-        env=environment_for(tmp_path, environment),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    how: dict[str, Any] = {"cwd": tmp_path, "env": environment_for(tmp_path, environment)}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    held = subprocess.Popen(command(TOPIC, "--resume", "busy"), **how, **quiet)
     try:
         wait_until(lambda: bool(services.model_requests))
         assert list(tmp_path.rglob("busy.jsonl.lock")), "not locked as where fcntl is absent"
-        second = subprocess.run(
-            run("--resume", "busy", home=tmp_path),
-            cwd=tmp_path,
-            env=environment_for(tmp_path, environment),
-            capture_output=True,
-            timeout=100,
-        )
+        again = command("--resume", "busy")
+        second = subprocess.run(again, **how, capture_output=True, timeout=100)
         assert "another run" in json.loads(second.stdout)["error"]["message"]
     finally:
         held.send_signal(signal.SIGKILL)
         held.wait()
-    services.think = Thinker([Fact("winner", "Argentina", "Argentina won")], ["cup winner"])
-    services.pages = {"final": "Argentina won the cup. The score was 4-2."}
-    services.default_hits = ["final"]
+    serve_final(services)
     resumed = finish("--resume", "busy", home=tmp_path, **environment)
     assert json.loads(resumed)["error"] is None
 
@@ -140,10 +129,3 @@ def test_a_batch_goes_on(tmp_path: Path) -> None:
         out = finish("t.txt", "--out", "o.jsonl", "--offline", home=tmp_path, module="agent.batch")
         assert json.loads(out)["failed"] == 0
     assert len((tmp_path / "o.jsonl").read_text().splitlines()) == 2
-
-
-def wait_until(condition: object) -> None:
-    end = time.monotonic() + 60
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)

@@ -66,27 +66,22 @@ def test_what_is_no_json_of_ours_is_one_error(text: str | bytes) -> None:
     assert 0 < len(str(caught.value)) < 200
 
 
+plain = st.none() | st.booleans() | st.integers() | st.text(max_size=20)
 json_values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=20),
-    lambda children: (
-        st.lists(children, max_size=4) | st.dictionaries(st.text(max_size=8), children, max_size=4)
+    plain | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
     ),
     max_leaves=20,
 )
 
 
-@given(json_values)
-def test_other_json_is_as_json_has_it(value: Any) -> None:
+@given(json_values, st.text() | st.binary())
+def test_other_json_is_as_json_has_it_and_any_text_a_value_or_one_error(
+    value: Any, text: str | bytes
+) -> None:
     assert parse_json(json.dumps(value)) == value
     assert parse_json(f'{{"a": 1, "a": {json.dumps(value)}}}') == {"a": value}
-
-
-@given(st.text() | st.binary())
-def test_any_text_is_a_value_or_one_error(text: str | bytes) -> None:
     with suppress(InvalidJson):
         parse_json(text)
 
@@ -101,18 +96,9 @@ def odd_paths() -> Iterator[list[str]]:
         os.mkfifo(f"{folder}/pipe")
         listener.bind(f"{folder}/socket")
         Path(folder, "link").symlink_to("/dev/zero")
-        yield [
-            "/dev/zero",
-            "/dev/stdin",
-            "/proc/self/fd/0",
-            "/proc/self/mem",
-            "/proc/self/environ",
-            folder,
-            *(f"{folder}/{name}" for name in ("pipe", "socket", "link", "missing", "pipe/x")),
-            "a\0b",
-            "a\ud800b",
-            "x" * 5000,
-        ]
+        system = "/dev/zero /dev/stdin /proc/self/fd/0 /proc/self/mem /proc/self/environ".split()
+        made = [f"{folder}/{name}" for name in ("pipe", "socket", "link", "missing", "pipe/x")]
+        yield [*system, folder, *made, "a\0b", "a\ud800b", "x" * 5000]
 
 
 def test_only_regular_files_are_read(odd_paths: list[str]) -> None:
@@ -141,18 +127,12 @@ def test_a_file_is_read_within_its_limits(tmp_path: Path) -> None:
         file.seek(0)
         with pytest.raises(OSError, match="line of more than 49"):
             list(read_lines(file, 49))
-
-
-def test_what_is_appended_meanwhile_is_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"a\n")
-    with open_regular(path) as file, path.open("ab") as other:
+    path.write_bytes(b"a\n")  # what is appended meanwhile is not read
+    with open_regular(path) as file, path.open("ab", buffering=0) as other:
         lines = read_lines(file)
         other.write(b"b\n")
-        other.flush()
         read = [next(lines)]
         other.write(b"c\n" * 10_000)
-        other.flush()
         assert len(read + list(lines)) <= 2
 
 
@@ -257,24 +237,21 @@ def put(line: int, place: str, text: str) -> list[str]:
 
 
 ODD = [DEEP, LONG, "NaN", "[]", "[[1]]", "7", "-1", "null", '"\\ud800"', '"http://["', "true", "{}"]
-PLACES = ["settings", "topic", "at", "run", "strategy", "reason", "version", "journal", "request"]
-PLACES += ["settings.slots_schema", "settings.depth", "settings.max_rounds", "settings.slots"]
+HEADER = "settings topic at run strategy reason version journal request settings.slots_schema"
+HEADER += " settings.depth settings.max_rounds settings.slots"
+CALL = "began seconds call key request response error late halt"
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_odd_values_in_the_header(place: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        *((0, place) for place in HEADER.split()),
+        *(pytest.param(2, place, marks=pytest.mark.slow) for place in CALL.split()),
+    ],
+)
+def test_odd_values_in_the_header_and_in_a_call(line: int, place: str) -> None:
     for text in ODD:
-        assert_doors_hold(as_journal(put(0, place, text)))
-
-
-CALL_PLACES = ["began", "seconds", "call", "key", "request", "response", "error", "late", "halt"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", CALL_PLACES)
-def test_odd_values_in_a_call(place: str) -> None:
-    for text in ODD:
-        assert_doors_hold(as_journal(put(2, place, text)))
+        assert_doors_hold(as_journal(put(line, place, text)))
 
 
 def paths_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -286,20 +263,9 @@ def paths_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
         yield from paths_of(child, (*path, key))
 
 
-odd_values = json_values | st.sampled_from(
-    [
-        -1,
-        2**70,
-        10**300,
-        1e308,
-        "http://[",
-        "\ud800",
-        "\x1b]0;x\x07",
-        "9" * 400,
-        [[]] * 50,
-        "x" * 9999,
-    ]
-)
+numbers = [-1, 2**70, 10**300, 1e308]
+texts = ["http://[", "\ud800", "\x1b]0;x\x07", "9" * 400, "x" * 9999]
+odd_values = json_values | st.sampled_from([*numbers, *texts, [[]] * 50])
 
 
 def replace(value: Any, path: tuple[Any, ...], new: Any) -> Any:
@@ -310,6 +276,14 @@ def replace(value: Any, path: tuple[Any, ...], new: Any) -> Any:
         node = node[key]
     node[path[-1]] = new
     return value
+
+
+def damage(content: bytes, draw: Callable[[st.SearchStrategy[Any]], Any]) -> bytes:
+    """Some bytes changed, or none."""
+    damaged = bytearray(content)
+    for _ in range(draw(st.sampled_from([0, 0, 1, 5]))):
+        damaged[draw(st.integers(0, len(damaged) - 1))] = draw(st.integers(0, 255))
+    return bytes(damaged)
 
 
 @st.composite
@@ -329,10 +303,7 @@ def mutated_journals(draw: st.DrawFn) -> bytes:
             value = json.loads(lines[n])
             path = draw(st.sampled_from(list(paths_of(value))))
             lines[n] = json.dumps(replace(value, path, draw(odd_values)))
-    content = bytearray(as_journal(lines))
-    for _ in range(draw(st.sampled_from([0, 0, 1, 5]))):
-        content[draw(st.integers(0, len(content) - 1))] = draw(st.integers(0, 255))
-    return bytes(content)
+    return damage(as_journal(lines), draw)
 
 
 @settings(max_examples=EXAMPLES)
@@ -365,9 +336,7 @@ def test_a_mutated_answer_never_breaks_the_audit(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 3))):
         path = data.draw(st.sampled_from(list(paths_of(value))))
         value = replace(value, path, copy.deepcopy(data.draw(odd_values)))
-    content = bytearray(json.dumps(value).encode())
-    for _ in range(data.draw(st.sampled_from([0, 0, 1, 5]))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    content = damage(json.dumps(value).encode(), data.draw)
     with tempfile.TemporaryDirectory() as folder:
         file, whole = Path(folder) / "answer.json", Path(folder) / "whole.json"
         file.write_bytes(content)
@@ -431,23 +400,17 @@ def test_an_answer_that_came_as_an_object_has_the_same_limits(tmp_path: Path) ->
 ROW: Json = {"id": "a", "topic": "t", "status": "complete", "usage": {"llm_calls": 1, "usd": 0.5}}
 
 
-@pytest.mark.parametrize(
-    "place", ["id", "topic", "status", "usage", "usage.llm_calls", "usage.usd"]
-)
+@pytest.mark.parametrize("place", "id topic status usage usage.llm_calls usage.usd".split())
 def test_a_row_of_another_shape_is_named(place: str, tmp_path: Path) -> None:
-    *parents, last = place.split(".")
     for n, odd in enumerate(([], {"a": []}, 1.5, 10**300, -1, True, "\x1b")):
-        path = tmp_path / f"{n}.jsonl"
-        row = json.loads(json.dumps(ROW))
-        node = row[parents[0]] if parents else row
-        node[last] = odd
-        path.write_text(f"{json.dumps(ROW)}\n{json.dumps(row)}\n")
-        before = path.read_bytes()
+        path, row = tmp_path / f"{n}.jsonl", copy.deepcopy(ROW)
+        before = f"{json.dumps(ROW)}\n{json.dumps(replace(row, tuple(place.split('.')), odd))}\n"
+        path.write_text(before)
         try:
             OutputFile(path).close()
         except UsageError as error:
             assert "line 2" in error.message
-        assert path.read_bytes() == before
+        assert path.read_text() == before
 
 
 @pytest.mark.parametrize("line", [DEEP, LONG, "NaN", '{"id": NaN}', "[]", '"x"', "\0", "{}"])
@@ -503,12 +466,11 @@ def test_a_schema_of_slots_from_an_odd_file(odd_paths: list[str], tmp_path: Path
 # --- characters that command ----------------------------------------------------------------------
 
 COMMANDS = "".join(
-    map(
-        chr,
-        [*range(9), 11, 12, *range(14, 32), *range(127, 160), *range(0x202A, 0x202F)]
-        + [*range(0x2066, 0x206A), 0xFEFF, 0xAD, 0x2060, 0xDFFF, 0xD800, 0xE0001, 0xE0041],
-    )
-)
+    chr(code)
+    for codes in (range(9), (11, 12), range(14, 32), range(127, 160), range(0x202A, 0x202F),
+                  range(0x2066, 0x206A), (0xFEFF, 0xAD, 0x2060, 0xDFFF, 0xD800, 0xE0001, 0xE0041))
+    for code in codes
+)  # fmt: skip
 NEEDED = [
     "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",  # Persian, with a non-joiner
     "\u0915\u094d\u200d\u0937",  # Devanagari, with a joiner
@@ -530,13 +492,11 @@ def test_no_character_that_commands_stays(text: str) -> None:
         assert not set(clean) & set("\u200b\u200c\u200d\u200e\u200f\u061c")
 
 
-@pytest.mark.parametrize("text", NEEDED)
-def test_what_a_script_needs_stays(text: str) -> None:
-    assert strip_controls(text) == text
-
-
-def test_line_breaks_become_line_feeds() -> None:
+def test_what_a_script_needs_stays_and_line_breaks_become_line_feeds() -> None:
+    assert list(map(strip_controls, NEEDED)) == NEEDED
     assert strip_controls("a\r\nb\rc\x85d\u2028e\x0bf") == "a\nb\nc\nd\ne\nf"
+    error = UsageError("No \x1b[2J\u202efile.", "Do\x9b this.")
+    assert (error.message, error.remedy, str(error)) == ("No [2Jfile.", "Do this.", "No [2Jfile.")
 
 
 def test_a_reply_loses_them_wherever_they_stand() -> None:
@@ -547,13 +507,9 @@ def test_a_reply_loses_them_wherever_they_stand() -> None:
 
 def test_a_turn_loses_them_in_calls_and_keeps_what_goes_back_verbatim() -> None:
     verbatim = {"signature": "\u202ex", "text": "\x1b"}
-    turn = {
-        "calls": [
-            {"name": "search\x1b", "arguments": {"query\x9b": "a\u202eb", "n": [1, "\x07c"]}}
-        ],
-        "text": "\x1b[31mdone",
-        "verbatim": verbatim,
-    }
+    asked = {"query\x9b": "a\u202eb", "n": [1, "\x07c"]}
+    calls = [{"name": "search\x1b", "arguments": asked}]
+    turn = {"calls": calls, "text": "\x1b[31mdone", "verbatim": verbatim}
     reply = parse_reply(Generation(text=json.dumps(turn)), Explore(topic="x"))
     [call] = reply.calls
     assert call.name == "search" and call.arguments == {"query": "ab", "n": [1, "c"]}
@@ -575,8 +531,3 @@ def test_an_answer_from_any_journal_commands_nothing(command: str) -> None:
     with stored(as_journal(lines)) as path:
         shown = to_json(research("", Settings(replay=path)).answer())
     assert not set(json.dumps(json.loads(shown), ensure_ascii=False)) & set(COMMANDS)
-
-
-def test_errors_command_nothing() -> None:
-    error = UsageError("No \x1b[2J\u202efile.", "Do\x9b this.")
-    assert (error.message, error.remedy, str(error)) == ("No [2Jfile.", "Do this.", "No [2Jfile.")

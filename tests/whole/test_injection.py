@@ -46,9 +46,6 @@ def test_there_are_more_than_thirty_attacks_each_with_a_name() -> None:
     assert {attack.place for attack in load_attacks()} >= {"pdf-title", "snippet", "alt", "table"}
 
 
-# --- whole runs --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("arm", [*ARMS])
 @pytest.mark.parametrize("name", ["prompt into a query", "fake result and call"])
 def test_no_promise_is_broken(name: str, arm: str, scene: Scene) -> None:
@@ -83,9 +80,6 @@ def test_a_query_that_was_not_sent_is_told(scene: Scene) -> None:
     assert any("was not sent" in result for result in results)
 
 
-# --- what the checks see -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "sent",
     [
@@ -111,9 +105,6 @@ def test_an_unfounded_claim_and_a_live_link_are_seen(scene: Scene) -> None:
     away = cited.model_copy(update={"link": "http://127.0.0.1:9/x"})
     assert not list(live_links(answer))
     assert list(live_links(answer.model_copy(update={"citations": (away,)})))
-
-
-# --- the guard of queries ------------------------------------------------------------------------
 
 
 def make_guard(text: str = NOTES, topic: str = TOPIC) -> QueryGuard:
@@ -194,9 +185,6 @@ def test_a_run_of_a_pages_text_is_found_wherever_it_begins(
     said = between.join(letters[start : start + MAX_TEXT_LETTERS + longer])
     with pytest.raises(SearchFailed):
         make_guard(NOTES * 2).check(f"Orbita tower {said}")
-
-
-# --- the limit of a reply ------------------------------------------------------------------------
 
 
 def test_a_server_that_knows_the_other_name_of_the_limit(

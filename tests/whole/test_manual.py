@@ -36,13 +36,8 @@ MANUAL = [
 README = PAGES["README.md"]
 COMMAND = re.compile(r"(?:python -m (agent\.\w+)|(research-agent))(?![\w.-])([^`\n|#<>]*)")
 #: Names in capitals that the pages have and that are no settings.
-OTHER_NAMES = {
-    "HTTPS_PROXY",
-    "MODEL_PROVIDERS",
-    "NO_COLOR",
-    "OLLAMA_CONTEXT_LENGTH",
-    "RESEARCH_AGENT_TRUST_ENV",
-}
+OTHER_NAMES = {"HTTPS_PROXY", "MODEL_PROVIDERS", "NO_COLOR", "OLLAMA_CONTEXT_LENGTH"}
+OTHER_NAMES |= {"RESEARCH_AGENT_TRUST_ENV"}
 #: Lines that need a key, a network, an engine of containers, or do not end by themselves.
 ELSEWHERE = re.compile(
     r"^(pip|pipx|ollama|docker|export GEMINI)|agent\.server|agent\.mcp_server|research-agent (serve|mcp|chat)\b|--fetch|s3://"
@@ -53,9 +48,6 @@ ELSEWHERE = re.compile(
 def blocks(name: str, language: str) -> list[str]:
     """The code blocks of a page in a language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGES[name], re.M | re.S)
-
-
-# --- links and names ------------------------------------------------------------------------------
 
 
 def anchors(text: str) -> set[str]:
@@ -151,9 +143,6 @@ def test_every_key_of_the_settings_is_told_in_install() -> None:
     assert len(keys) > 7 and not [key for key in keys if key not in PAGES["docs/install.md"]]
 
 
-# --- what is typed --------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     if shutil.which("jq") is None:
@@ -161,24 +150,17 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["README", *(f"docs/{n}" for n in ("answers", "batch", "costs"))])
+TYPED = "README docs/answers docs/batch docs/costs docs/install docs/runs docs/strategies".split()
+
+
+@pytest.mark.parametrize("name", TYPED)
 def test_what_is_told_to_type_runs(shell: Shell, name: str) -> None:
-    run_lines(shell, f"{name}.md")
-
-
-@pytest.mark.parametrize("name", ["install", "runs", "strategies"])
-def test_more_that_is_told_to_type_runs(shell: Shell, name: str) -> None:
-    run_lines(shell, f"docs/{name}.md")
-
-
-def run_lines(shell: Shell, name: str) -> None:
-    """Run the lines of a page's shell blocks, one after another in one folder, but for those that
-    need what a test does not have. Progress may be told on standard error."""
-    lines = [line for block in blocks(name, "sh") for line in block.splitlines()]
+    """Line by line in one folder, but for those that need what a test does not have."""
+    lines = [line for block in blocks(f"{name}.md", "sh") for line in block.splitlines()]
     typed = [line for line in lines if not ELSEWHERE.search(re.sub(r"\s+#.*", "", line))]
     assert typed
     for line in typed:
-        shell.run(f"{{ {line}\n}} 2> said")
+        shell.run(f"{{ {line}\n}} 2> said")  # progress may be told on standard error
         told = (shell.home / "said").read_text()
         assert not re.search(r"^(Error|Usage|Traceback|jq)", told, re.M), f"{line}: {told}"
 
@@ -226,9 +208,6 @@ def test_the_example_of_a_provider_runs() -> None:
     [code] = blocks("docs/extending.md", "python")
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=ROOT)
     assert done.returncode == 0
-
-
-# --- what is said ---------------------------------------------------------------------------------
 
 
 def test_the_answer_of_the_readme_is_what_it_answers(shell: Shell) -> None:
@@ -300,9 +279,6 @@ def test_the_api_is_told_as_it_is() -> None:
     assert {"question", "detach", *REQUEST_FIELDS} <= words
     told = text.split("**A stream** tells")[1].split("each as")[0]
     assert set(re.findall(r"[a-z]+", told)) >= set(get_args(FrameType))
-
-
-# --- the project ----------------------------------------------------------------------------------
 
 
 def test_the_top_of_the_changelog_is_this_version() -> None:

@@ -75,9 +75,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     return found
 
 
-# --- elsewhere ----------------------------------------------------------------------------------
-
-
 def elsewhere(path: Path, machine: dict[str, str], home: Path) -> subprocess.CompletedProcess[str]:
     """Replay in a process that knows nothing of the first: no key, another place and language."""
     folder = home / "nowhere"
@@ -188,8 +185,6 @@ def test_a_line_that_cannot_be_used_is_named(
     assert f"cannot be used: {kind} " in answer.error.message
 
 
-# --- a journal is a set of calls ------------------------------------------------------------------
-
 foreign = st.builds(
     lambda key, kind, query: {
         "call": kind,
@@ -245,9 +240,6 @@ def test_a_long_journal_is_not_held_in_memory(tmp_path: Path) -> None:
     journal.close()
 
 
-# --- halted ---------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def late(services: Services, tmp_path: Path) -> Settings:
     """A world whose pages are slower than its searches, and whose last answer is slower yet."""
@@ -301,9 +293,6 @@ def test_a_run_that_was_stopped_and_goes_on(late: Settings, services: Services) 
         assert proof(replayed(path)) == proof(stopped)
     _, answer = run_to_end("", late)
     assert answer.status == "complete" and proof(replayed(path)) == proof(answer)
-
-
-# --- golden ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)

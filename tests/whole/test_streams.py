@@ -14,7 +14,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from fcntl import F_SETPIPE_SZ, fcntl
 from pathlib import Path
@@ -28,8 +27,9 @@ from agent.batch.output import OutputFile
 from agent.errors import OutputFailed, UsageError
 from agent.shell import require_writable, write_all, write_file
 from tests.support.processes import interpreter_command, start_command
-from tests.support.services import Raw, Services
+from tests.support.services import HANGS, Services
 from tests.support.thinker import Fact, Thinker
+from tests.support.web import wait_until
 
 ROOT = Path(__file__).parents[2]
 TOPIC = "Who won the 2022 FIFA World Cup?"
@@ -116,6 +116,12 @@ DOORS: dict[str, tuple[str, ...]] = {
 }
 
 
+def arguments_of(door: str, name: str) -> tuple[str, ...]:
+    """The arguments of a door; the file that it writes, if any, has a name of its own."""
+    *first, last = DOORS[door]
+    return (*first, f"{last}.{name}" if door in ("batch", "evaluate") else last)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("door", [door for door in DOORS if door not in ("batch", "evaluate")])
 def test_output_that_is_cut_short_is_an_error_of_one_line(door: str, folder: Path) -> None:
@@ -130,26 +136,26 @@ def test_output_that_is_cut_short_is_an_error_of_one_line(door: str, folder: Pat
     assert len([line for line in done.lines() if "put could not be written: " in line]) == 1
 
 
-@pytest.mark.slow
-@needs_full
-@pytest.mark.parametrize("door", ["batch", "evaluate"])
-def test_figures_on_a_full_disk_are_an_error_of_one_line(door: str, folder: Path) -> None:
-    arguments = [*DOORS[door]]
-    arguments[-1] += ".full"
-    done = run(folder, arguments, environment={"PYTHONUNBUFFERED": "1"}, shut=">/dev/full")
-    assert done.returncode == 1
-    assert len([line for line in done.lines() if "put could not be written: " in line]) == 1
+FULL_OUT = (">/dev/full", {"PYTHONUNBUFFERED": "1"}, "put could not be written: ")
+CLOSED = (">&-", {}, "standard output is closed")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("door", DOORS)
-def test_closed_standard_output_is_an_error_of_one_line(door: str, folder: Path) -> None:
-    arguments = [*DOORS[door]]
-    if door in ("batch", "evaluate"):
-        arguments[-1] += ".closed"
-    done = run(folder, arguments, shut=">&-")
+@pytest.mark.parametrize(
+    ("door", "how"),
+    [
+        *(pytest.param(door, FULL_OUT, marks=needs_full) for door in ("batch", "evaluate")),
+        *((door, CLOSED) for door in DOORS),
+    ],
+)
+def test_output_that_is_full_or_closed_is_an_error_of_one_line(
+    door: str, how: tuple[str, dict[str, str], str], folder: Path
+) -> None:
+    shut, environment, said = how
+    name = "closed" if how is CLOSED else "full"
+    done = run(folder, arguments_of(door, name), environment=environment, shut=shut)
     assert done.returncode not in (0, 130)
-    assert len([line for line in done.lines() if "standard output is closed" in line]) == 1
+    assert len([line for line in done.lines() if said in line]) == 1
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -184,9 +190,8 @@ def test_a_reader_that_is_slow_and_a_stream_that_never_waits_get_every_byte(fold
     assert process.returncode == 0 and not err
 
 
+@needs_full
 def test_what_could_not_be_printed_is_printed_again_from_the_journal(folder: Path) -> None:
-    if not FULL.exists():
-        pytest.skip("no /dev/full on this system")
     with FULL.open("wb") as full:
         done = run(folder, ASKED, stdout=full)
     assert done.returncode == 1
@@ -210,9 +215,7 @@ def test_a_broken_standard_error_costs_no_answer(flag: str, shut: str, folder: P
 @needs_full
 @pytest.mark.parametrize("door", ["batch", "evaluate"])
 def test_progress_to_a_full_disk_costs_no_result(door: str, folder: Path) -> None:
-    arguments = [*DOORS[door]]
-    arguments[-1] += ".told"
-    done = run(folder, arguments, shut="2>/dev/full")
+    done = run(folder, arguments_of(door, "told"), shut="2>/dev/full")
     assert done.returncode == 0 and isinstance(json.loads(done.stdout), dict)
 
 
@@ -240,17 +243,19 @@ def test_no_other_file_gets_the_number_of_a_closed_stream(shut: str, folder: Pat
     assert bool(done.returncode) == (">&- 2" in shut) and not done.stderr
 
 
-def test_a_question_from_closed_standard_input_is_wrong_usage(folder: Path) -> None:
-    done = run(folder, ("cli", "--offline", "-"), shut="<&-")
-    assert done.returncode == 2
-    assert "Standard input is closed" in json.loads(done.stdout)["error"]["message"]
-
-
-@pytest.mark.parametrize("shut, status", [("<&-", 2), (">&-", 1)])
-def test_a_tool_server_without_its_streams_says_so(shut: str, status: int, folder: Path) -> None:
-    pytest.importorskip("mcp")
-    done = run(folder, ("mcp_server", "--offline"), shut=shut)
-    assert done.returncode == status and "is closed" in done.lines()[0]
+@pytest.mark.parametrize(
+    ("door", "shut", "status"),
+    [("cli", "<&-", 2), ("mcp_server", "<&-", 2), ("mcp_server", ">&-", 1)],
+)
+def test_closed_standard_input_is_wrong_usage(
+    door: str, shut: str, status: int, folder: Path
+) -> None:
+    if door == "mcp_server":
+        pytest.importorskip("mcp")
+    done = run(folder, (door, "--offline", *("-",) * (door == "cli")), shut=shut)
+    assert done.returncode == status
+    said = done.lines()[0] if door != "cli" else json.loads(done.stdout)["error"]["message"]
+    assert "is closed" in said
 
 
 @pytest.mark.parametrize("what", ["SIGINT", "SIGTERM", "reader"])
@@ -269,7 +274,7 @@ def test_a_tool_server_ends_while_its_client_says_nothing(what: str, folder: Pat
         process.stdout.close()
     else:
         process.send_signal(signal.Signals[what])
-    assert process.wait(20) == (1 if what == "reader" else 130)
+    assert process.wait(60) == (1 if what == "reader" else 130)
     assert b"Traceback" not in process.stderr.read()
     for stream in (process.stdin, process.stdout, process.stderr):
         stream.close()
@@ -295,9 +300,6 @@ def test_every_byte_is_written_however_few_a_stream_takes(
 
     write_all(write, data)
     assert bytes(got) == data
-
-
-def test_a_stream_that_takes_nothing_is_an_error() -> None:
     with pytest.raises(OSError):
         write_all(lambda _: 0, b"x")
 
@@ -320,8 +322,8 @@ def test_a_file_that_finds_no_room_stays_as_it_was(
         assert done.stdout.endswith((b"}\n", b"</html>\n"))
 
 
-def test_a_file_keeps_its_mode_and_a_link_stays_one(tmp_path: Path) -> None:
-    file, link = tmp_path / "file", tmp_path / "link"
+def test_a_file_keeps_its_mode_and_a_link_and_a_pipe_stay_such(tmp_path: Path) -> None:
+    file, link, fifo = (tmp_path / name for name in ("file", "link", "pipe"))
     write_file(file, "new \ud800")
     mask = os.umask(0)
     os.umask(mask)
@@ -331,26 +333,19 @@ def test_a_file_keeps_its_mode_and_a_link_stays_one(tmp_path: Path) -> None:
     write_file(link, "again")
     assert link.is_symlink() and file.read_text() == "again"
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
-
-
-def test_a_pipe_is_written_as_it_is(tmp_path: Path) -> None:
-    fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     write_file(fifo, "through")
     assert os.read(reader, 100) == b"through" and stat.S_ISFIFO(fifo.stat().st_mode)
     os.close(reader)
-
-
-def test_a_path_that_cannot_be_a_file_is_refused_before_the_work(tmp_path: Path) -> None:
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "pipe"]
     for path in (tmp_path, tmp_path / "none" / "file"):
         with pytest.raises(UsageError, match="cannot be written"):
             require_writable(path)
         with pytest.raises(OutputFailed, match="could not be written"):
             write_file(path, "x")
     require_writable(None)
-    require_writable(tmp_path / "file")
+    require_writable(file)
 
 
 # --- a disk with 4 kB left ------------------------------------------------------------------------
@@ -438,23 +433,15 @@ def test_rows_that_find_no_room_for_a_new_order_stay(small_disk: Path) -> None:
 # --- interrupts -----------------------------------------------------------------------------------
 
 
-def wait_for(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-
-
 def hang(world: Services, what: str) -> Callable[[], object]:
     """Let one service hang until the test ends; returns what tells that it was asked."""
-    slow = Raw(200, "{}", delay=50)
     if what == "model":
-        world.think = lambda _: slow
+        world.think = lambda _: HANGS
         return lambda: world.model_requests
     if what == "search":
-        world.hits = lambda _: slow
+        world.hits = lambda _: HANGS
         return lambda: world.search_queries
-    world.pages = {"final": slow}
+    world.pages = {"final": HANGS}
     return lambda: world.page_requests
 
 
@@ -470,9 +457,9 @@ def test_the_first_interrupt_works_while_a_service_hangs(
     process = begin(
         tmp_path, ("cli", TOPIC), environment=services.environment(tmp_path), start_new_session=True
     )
-    wait_for(is_asked)
+    wait_until(is_asked, 60)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     answer = json.loads(out)
     assert process.returncode in (0, 3) and b"Stopping" in err and b"Traceback" not in err
     assert "stopped" in " ".join(answer["warnings"]) or answer["status"] != "complete"
@@ -504,9 +491,9 @@ def test_the_first_interrupt_works_while_an_index_is_waited_for(
     arguments = ASKED if door == "cli" else (*BATCH, f"late-{number}.jsonl")
     process = begin(folder, (*arguments, "--corpus", "corpus"), environment=BUSY)
     files = Path(f"/proc/{process.pid}/fd")
-    wait_for(lambda: any(_target(file) == str(busy_index) for file in files.iterdir()))
+    wait_until(lambda: any(_target(file) == str(busy_index) for file in files.iterdir()), 60)
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and b"Traceback" not in err
     assert json.loads(out)["error"]["kind"] == "stopped"
 

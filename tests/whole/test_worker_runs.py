@@ -97,7 +97,7 @@ def count_unread(worker: int) -> int:
 
 def finish(process: subprocess.Popen[bytes]) -> dict[str, Any]:
     """The answer of a run that ends by itself."""
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert b"Traceback" not in err, err
     answer = json.loads(out)
     assert isinstance(answer, dict)
@@ -128,7 +128,7 @@ def test_a_page_that_hangs_its_worker_costs_no_other_page(
     services: Services, released: threading.Event, tmp_path: Path
 ) -> None:
     """Nor the time that it has itself: a run ends without a page that is late."""
-    options = ("--max-seconds", "5")
+    options = ("--max-seconds", "12")
     with run_with_stuck_worker(services, released, tmp_path, *options) as (process, _):
         answer = finish(process)
     assert answer["sources"]["read"] == 2 and answer["citations"]
