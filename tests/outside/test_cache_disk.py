@@ -7,7 +7,6 @@ import pickle
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -118,9 +117,9 @@ def test_a_damaged_file_is_begun_anew(folder: Path, start: int) -> None:
 
 def test_what_has_expired_leaves_the_disk(folder: Path) -> None:
     store = DiskStore(folder)
-    store.set("old", "text", 0.05)
+    store.set("old", "text", DAY)
     assert store.get("old") == "text"
-    time.sleep(0.1)
+    tamper(folder, expire_time=1)  # as if a day had gone by
     assert store.get("old") is None
     store.set("new", "text", 9)
     assert [key for key, _ in read_rows(folder)] == ["new"]

@@ -33,87 +33,59 @@ from tests.support.search_wire import (
 # --- what is asked, exactly --------------------------------------------------------------------
 
 
-def test_serpapi_asks() -> None:
-    with wire("serpapi", json=SERVICES["serpapi"].good) as asked:
-        service("serpapi").search("谁赢了")
-    assert parameters(only_request(asked)) == {
-        "engine": "google", "q": "谁赢了", "hl": "zh-cn", "gl": "cn", "api_key": KEY,
-        "output": "json", "source": "python",
-    }  # fmt: skip
+OPERATORS = "q (site:a.org OR site:b.org) -site:c.org"
+GOOGLE = {"engine": "google", "api_key": KEY, "output": "json", "source": "python"}
+TEXTS = {"highlights": True, "text": {"maxCharacters": 1000}}
+DOMAINS = (["a.org", "b.org"], ["c.org"])
+#: The provider, the query, and all that it sends.
+PLAIN: list[tuple[str, str, dict[str, Any]]] = [
+    ("serpapi", "谁赢了", GOOGLE | {"q": "谁赢了", "hl": "zh-cn", "gl": "cn"}),
+    ("exa", "who won", {"query": "who won", "numResults": 10, "type": "auto", "contents": TEXTS}),
+    ("tavily", "who won", {"query": "who won", "max_results": 10, "search_depth": "basic"}),
+    ("serper", "who won", {"q": "who won", "hl": "en", "gl": "us", "num": 10}),
+    ("serper", "谁赢了世界杯", {"q": "谁赢了世界杯", "hl": "zh-cn", "gl": "cn", "num": 10}),
+    ("wikipedia", "who won", {"action": "query", "list": "search", "format": "json",
+                              "srsearch": "who won", "srlimit": "10"}),
+    ("searxng", "who won", {"q": "who won", "format": "json", "language": "en"}),
+]  # fmt: skip
+#: The provider, and what it sends of `STRICT`.
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("serpapi", {"q": OPERATORS, "hl": "de", "gl": "de", "tbs": "cdr:1,cd_min:06/10/2026"}),
+    ("exa", {"query": "q", "startPublishedDate": "2026-06-10T00:00:00.000Z",
+             "includeDomains": DOMAINS[0], "excludeDomains": DOMAINS[1]}),
+    ("tavily", {"start_date": "2026-06-10", "include_domains": DOMAINS[0],
+                "exclude_domains": DOMAINS[1]}),
+    ("serper", {"q": OPERATORS, "tbs": "cdr:1,cd_min:06/10/2026"}),
+    ("searxng", {"q": OPERATORS, "time_range": "week", "language": "de"}),
+]  # fmt: skip
+#: Where a key is sent, and how a request without one says who asks.
+HEADERS = {
+    "exa": ("x-api-key", KEY),
+    "tavily": ("Authorization", f"Bearer {KEY}"),
+    "serper": ("X-API-KEY", KEY),
+    "wikipedia": ("User-Agent", "llm-research-agent/"),
+}
 
 
-def test_serpapi_passes_options_on() -> None:
-    with wire("serpapi", json=SERVICES["serpapi"].good) as asked:
-        service("serpapi", options=STRICT).search("q")
-    told = parameters(only_request(asked))
-    assert told["q"] == "q (site:a.org OR site:b.org) -site:c.org"
-    assert (told["hl"], told["gl"], told["tbs"]) == ("de", "de", "cdr:1,cd_min:06/10/2026")
-    assert "num" not in told
+def sent(name: str, query: str, options: SearchOptions) -> dict[str, Any]:
+    """All that a provider sends, once; its key where it belongs."""
+    with wire(name, json=SERVICES[name].good) as asked:
+        service(name, options=options).search(query)
+    request = only_request(asked)
+    header, value = HEADERS.get(name, ("Accept", ""))
+    assert str(request.headers.get(header)).startswith(value)
+    return dict(parameters(request)) if request.method == "GET" else json_body(request)
 
 
-def test_exa_asks() -> None:
-    with wire("exa", json=SERVICES["exa"].good) as asked:
-        service("exa").search("who won")
-    assert only_request(asked).headers["x-api-key"] == KEY
-    assert json_body(only_request(asked)) == {
-        "query": "who won", "numResults": 10, "type": "auto",
-        "contents": {"highlights": True, "text": {"maxCharacters": 1000}},
-    }  # fmt: skip
+@pytest.mark.parametrize(("name", "query", "all_sent"), PLAIN)
+def test_what_a_provider_is_asked(name: str, query: str, all_sent: dict[str, Any]) -> None:
+    assert sent(name, query, SearchOptions()) == all_sent
 
 
-def test_exa_passes_options_on() -> None:
-    with wire("exa", json=SERVICES["exa"].good) as asked:
-        service("exa", options=STRICT).search("q")
-    told = json_body(only_request(asked))
-    assert told["query"] == "q" and told["startPublishedDate"] == "2026-06-10T00:00:00.000Z"
-    assert told["includeDomains"] == ["a.org", "b.org"] and told["excludeDomains"] == ["c.org"]
-
-
-def test_tavily_asks() -> None:
-    with wire("tavily", json=SERVICES["tavily"].good) as asked:
-        service("tavily", options=SearchOptions(max_results=20)).search("who won")
-    assert only_request(asked).headers["Authorization"] == f"Bearer {KEY}"
-    assert json_body(only_request(asked)) == {
-        "query": "who won",
-        "max_results": 20,
-        "search_depth": "basic",
-    }
-
-
-def test_tavily_passes_options_on() -> None:
-    with wire("tavily", json=SERVICES["tavily"].good) as asked:
-        service("tavily", options=STRICT).search("q")
-    told = json_body(only_request(asked))
-    assert told["start_date"] == "2026-06-10"
-    assert told["include_domains"] == ["a.org", "b.org"] and told["exclude_domains"] == ["c.org"]
-
-
-@pytest.mark.parametrize(
-    ("query", "hl", "gl"), [("who won", "en", "us"), ("谁赢了世界杯", "zh-cn", "cn")]
-)
-def test_serper_asks(query: str, hl: str, gl: str) -> None:
-    with wire("serper", json=SERVICES["serper"].good) as asked:
-        service("serper").search(query)
-    assert only_request(asked).headers["X-API-KEY"] == KEY
-    assert json_body(only_request(asked)) == {"q": query, "hl": hl, "gl": gl, "num": 10}
-
-
-def test_serper_passes_options_on() -> None:
-    with wire("serper", json=SERVICES["serper"].good) as asked:
-        service("serper", options=STRICT).search("q")
-    told = json_body(only_request(asked))
-    assert told["q"] == "q (site:a.org OR site:b.org) -site:c.org"
-    assert told["tbs"] == "cdr:1,cd_min:06/10/2026"
-
-
-def test_wikipedia_asks() -> None:
-    with wire("wikipedia", json=SERVICES["wikipedia"].good) as asked:
-        service("wikipedia").search("who won")
-    assert parameters(only_request(asked)) == {
-        "action": "query", "list": "search", "format": "json", "srsearch": "who won",
-        "srlimit": "10",
-    }  # fmt: skip
-    assert only_request(asked).headers["User-Agent"].startswith("llm-research-agent/")
+@pytest.mark.parametrize(("name", "more"), OPTIONS)
+def test_options_are_passed_on(name: str, more: dict[str, Any]) -> None:
+    told = sent(name, "q", STRICT)
+    assert told | more == told and (name != "serpapi" or "num" not in told)
 
 
 @pytest.mark.parametrize(
@@ -128,26 +100,9 @@ def test_wikipedia_asks_in_the_language_of_the_query(query: str, host: str) -> N
     assert hit.url == f"{wiki}/wiki/AC/DC_(a_b)%3F" and hit.title == "AC/DC (a b)?"
 
 
-def test_searxng_asks() -> None:
-    with wire("searxng", json=SERVICES["searxng"].good) as asked:
-        service("searxng").search("who won")
-    assert parameters(only_request(asked)) == {"q": "who won", "format": "json", "language": "en"}
-
-
-def test_searxng_passes_options_on() -> None:
-    with wire("searxng", json=SERVICES["searxng"].good) as asked:
-        service("searxng", options=STRICT).search("q")
-    told = parameters(only_request(asked))
-    assert told["time_range"] == "week" and told["language"] == "de"
-    assert told["q"] == "q (site:a.org OR site:b.org) -site:c.org"
-
-
 @pytest.mark.parametrize("name", [name for name in SERVICES if name != "wikipedia"])
 def test_a_day_in_the_query_is_sent_as_the_option_of_the_service(name: str) -> None:
-    with wire(name, json=SERVICES[name].good) as asked:
-        service(name).search("q after:2026-06-10")
-    request = only_request(asked)
-    told = parameters(request) if request.method == "GET" else json_body(request)
+    told = sent(name, "q after:2026-06-10", SearchOptions())
     assert "q" in (told.get("q"), told.get("query"))
     assert {"cdr:1,cd_min:06/10/2026", "2026-06-10T00:00:00.000Z", "2026-06-10", "week"} & {
         value for value in told.values() if isinstance(value, str)
@@ -155,9 +110,7 @@ def test_a_day_in_the_query_is_sent_as_the_option_of_the_service(name: str) -> N
 
 
 def test_wikipedia_which_has_no_days_is_asked_without() -> None:
-    with wire("wikipedia", json=SERVICES["wikipedia"].good) as asked:
-        service("wikipedia").search("q after:2026-06-10")
-    assert parameters(only_request(asked))["srsearch"] == "q"
+    assert sent("wikipedia", "q after:2026-06-10", SearchOptions())["srsearch"] == "q"
 
 
 def test_the_chain_leaves_out_older_hits() -> None:
