@@ -42,7 +42,7 @@ def answer(services: Services, settings: Settings) -> Json:
         return reply
 
     services.think = think
-    _, made = ended(TOPIC, settings)
+    _, made = ended(settings)
     value = json.loads(to_json(made))
     assert [claim["verdict"] for claim in value["claims"]] == ["supported", "supported"]
     assert {citation["via"] for citation in value["citations"]} == {"page", "snippet"}

@@ -158,7 +158,7 @@ def test_the_date_of_a_page_is_told_if_search_has_none(world: Services, settings
 
     world.think = think
     world.pages = {"final": page(json_ld(datePublished="2022-12-19"))}
-    _, answer = ended(TOPIC, settings)
+    _, answer = ended(settings)
     (citation,) = answer.citations
     assert citation.date == "2022-12-19"
     for shown in (to_markdown(answer), to_html(answer)):
@@ -176,7 +176,7 @@ def test_since_leaves_out_pages_of_an_older_date(world: Services, settings: Sett
         "old": page(json_ld(datePublished="2019-01-01")),
     }
     since = parse_settings({}, since="2023-01-01").since
-    _, answer = ended(TOPIC, settings.model_copy(update={"since": since}))
+    _, answer = ended(settings.model_copy(update={"since": since}))
     assert {citation.url for citation in answer.citations} == {world.url("final")}
     assert answer.sources.read == 1 and answer.sources.failed == 1
     (warning,) = [text for text in answer.warnings if "2019-01-01" in text]
@@ -191,7 +191,7 @@ def test_a_corpus_is_not_filtered_by_since_and_tells_dates(tmp_path: Path) -> No
     fields: dict[str, Any] = {"runs_dir": tmp_path, "cache_dir": tmp_path, "corpus": folder}
     both = Settings(search=("corpus",), llm=("extractive",), since=date(2023, 1, 1), **fields)
     for settings in (Settings(offline=True, **fields), both):
-        _, answer = ended(ASKED, settings)
+        _, answer = ended(settings, ASKED)
         assert {citation.date for citation in answer.citations} == {"2019-01-02"}
 
 
@@ -264,7 +264,7 @@ def test_of_real_articles_only_teasers_are_told_as_such(data: Path) -> None:
 
 def test_a_teaser_is_used_and_told_as_partial_text(world: Services, settings: Settings) -> None:
     world.pages = {"final": page(json_ld(**PAID))}
-    _, answer = ended(TOPIC, settings)
+    _, answer = ended(settings)
     (citation,) = answer.citations
     assert citation.via == "page" and citation.partial_text == TEASER
     assert f"{world.url('final')}: partial text: {TEASER}." in answer.warnings
@@ -279,7 +279,7 @@ def test_a_teaser_is_used_and_told_as_partial_text(world: Services, settings: Se
 def test_a_page_longer_than_is_read_is_told_as_partial(world: Services, settings: Settings) -> None:
     world.pages = {"final": page("", f"<p>{WORDS * 3000}</p>")}
     limited = settings.model_copy(update={"page_max_bytes": 100_000})
-    _, answer = ended(TOPIC, limited)
+    _, answer = ended(limited)
     assert answer.citations[0].partial_text == "only its first 100,000 bytes were read"
 
 
@@ -293,7 +293,7 @@ def test_what_a_document_says_of_what_was_not_read_is_bounded_and_plain(tmp_path
     (tmp_path / "firm.eml").write_bytes(bytes(message))
     settings = Settings(offline=True, corpus=tmp_path, runs_dir=tmp_path, cache_dir=tmp_path)
     for _ in range(2):  # read from the file, and from the index
-        _, answer = ended(ASKED, settings)
+        _, answer = ended(settings, ASKED)
         (note,) = {citation.partial_text for citation in answer.citations}
         assert note.startswith("not read: 0-") and len(note) <= 500 and note.isprintable()
         assert any("partial text: not read: 0-" in text for text in answer.warnings)

@@ -22,7 +22,7 @@ from agent.settings import Settings, parse_settings
 from agent.state import Outcome
 from agent.state.clock import utc_today
 from agent.steps.generate_queries import MakeQueries
-from tests.steps.test_slots import TOPIC, ended
+from tests.steps.test_slots import ended
 from tests.support.catcher import Catcher
 from tests.support.services import ANTHROPIC_KEY, Raw, Services, anthropic_error, anthropic_reply
 
@@ -57,7 +57,7 @@ def settings(world: Services, tmp_path: Path) -> Settings:
 
 
 def test_a_run_with_claude(world: Services, settings: Settings) -> None:
-    _, answer = ended(TOPIC, settings)
+    _, answer = ended(settings)
     assert answer.answer == "The winner is Argentina [1]." and not answer.degraded
     assert world.tasks() == ["generate_queries", "reflect", "verify"]
     assert set(world.forms) == {"format"}
@@ -219,7 +219,7 @@ def test_the_next_provider_is_asked_when_claude_is_overloaded(
     busy = anthropic_error(529, "overloaded_error", "Overloaded")
     world.think = lambda asked: busy if asked.model == MODEL else honest(asked)
     both = {"llm": (f"anthropic:{MODEL}", "anthropic")}
-    _, answer = ended(TOPIC, settings.model_copy(update=both))
+    _, answer = ended(settings.model_copy(update=both))
     models = [asked.model for asked in world.model_requests]
     assert models == [MODEL] * 4 + ["claude-sonnet-5-5"] * 3
     assert answer.status == "complete" and answer.degraded

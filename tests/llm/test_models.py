@@ -16,7 +16,7 @@ from agent.run.estimate import estimate
 from agent.run.models import make_models, order_models
 from agent.settings import Settings, parse_settings
 from agent.steps.generate_queries import MakeQueries
-from tests.steps.test_slots import TOPIC, ended
+from tests.steps.test_slots import ended
 from tests.support.catcher import Catcher
 from tests.support.services import Raw, Services
 
@@ -75,7 +75,7 @@ def asked_models(world: Services) -> dict[str, set[str]]:
 
 
 def test_each_task_goes_to_the_model_of_its_kind(world: Services, two: Settings) -> None:
-    _, answer = ended(TOPIC, two)
+    _, answer = ended(two)
     assert answer.status == "complete" and len(make_models(two)) == 2
     assert asked_models(world) == {"generate_queries": {"s"}, "reflect": {"s"}, "verify": {"t"}}
     used = {name: (row.provider, row.calls) for name, row in answer.usage.by_model.items()}
@@ -85,10 +85,10 @@ def test_each_task_goes_to_the_model_of_its_kind(world: Services, two: Settings)
 def test_a_judge_that_is_down_is_replaced_by_others(world: Services, two: Settings) -> None:
     think = world.think
     world.think = lambda asked: Raw(500, "down") if asked.model == "t" else think(asked)
-    _, answer = ended(TOPIC, two)
+    _, answer = ended(two)
     assert answer.status == "complete"
     assert asked_models(world)["verify"] == {"s", "t"}
-    _, answer = ended(TOPIC, two.model_copy(update={"llm_judge": ("strong:s",)}))
+    _, answer = ended(two.model_copy(update={"llm_judge": ("strong:s",)}))
     assert list(answer.usage.by_model) == ["small:s", "strong:s"], "two servers, one name"
 
 
@@ -96,7 +96,7 @@ def test_a_resumed_run_omits_a_failed_model(world: Services, two: Settings, tmp_
     think = world.think
     world.think = lambda asked: Raw(401, "{}") if asked.model == "s" else think(asked)
     settings = two.model_copy(update={"llm": ("small:s", "strong:t"), "llm_judge": ()})
-    _, answer = ended(TOPIC, settings)
+    _, answer = ended(settings)
     assert answer.run and answer.run.journal and world.model_requests[0].model == "s"
     lines = Path(answer.run.journal).read_text().splitlines(keepends=True)
     first_reply = next(n for n, line in enumerate(lines) if "small:s" in line)

@@ -28,7 +28,7 @@ def openai(world: Services, tmp_path: Path) -> Settings:
 
 
 def test_a_run_with_an_openai_server(world: Services, openai: Settings) -> None:
-    _, answer = ended(TOPIC, openai)
+    _, answer = ended(openai)
     assert answer.answer == "The winner is Argentina [1]." and not answer.degraded
     tasks = ["generate_queries", "reflect", "verify", "verify"]
     assert world.tasks() == tasks  # of a server of one's own: a claim and a value, one by one
@@ -48,7 +48,7 @@ def test_forms_are_given_up(
     takes: set[str], forms: list[str], world: Services, openai: Settings
 ) -> None:
     world.openai_forms = takes
-    _, answer = ended(TOPIC, openai)
+    _, answer = ended(openai)
     assert answer.status == "complete" and world.forms == forms
     assert all("JSON Schema" in asked.prompt for asked in world.model_requests[-4:])
 
@@ -56,21 +56,21 @@ def test_forms_are_given_up(
 def test_a_server_that_ignores_the_schema_gets_words(world: Services, openai: Settings) -> None:
     honest = world.think
     world.think = lambda asked: honest(asked) if "JSON Schema" in asked.prompt else "Sure! Hm."
-    _, answer = ended(TOPIC, openai)
+    _, answer = ended(openai)
     assert answer.status == "complete" and not answer.degraded
     assert world.forms == ["json_schema"] + ["json_object"] * 4
 
 
 def test_a_refused_key_is_told_without_the_key(world: Services, openai: Settings) -> None:
     wrong = openai.model_copy(update={"openai_api_key": type(openai.openai_api_key)("sk-wrong")})
-    _, answer = ended(TOPIC, wrong)
+    _, answer = ended(wrong)
     assert answer.status == "error" and answer.error and "OPENAI_API_KEY" in answer.error.remedy
     assert "sk-wrong" not in to_json(answer)
 
 
 def test_a_refused_key_moves_on_to_another_provider(world: Services, openai: Settings) -> None:
     other = {"llm": ("gemini", "openai"), "gemini_api_key": type(openai.gemini_api_key)("no")}
-    _, answer = ended(TOPIC, openai.model_copy(update=other))
+    _, answer = ended(openai.model_copy(update=other))
     models = [a.model for a in world.model_requests]
     assert models == ["gemini-3.8-flash"] + ["some-model"] * 3
     assert answer.status == "complete"
@@ -135,7 +135,7 @@ def test_prices_of_ones_own(world: Services, openai: Settings, tmp_path: Path) -
     own = tmp_path / "prices.json"
     row = {"from": "2020-01-01", "input": 1.0, "output": 0.0}
     own.write_text(json.dumps({"some-model": [row]}))
-    _, answer = ended(TOPIC, openai.model_copy(update={"prices_file": own}))
+    _, answer = ended(openai.model_copy(update={"prices_file": own}))
     assert answer.usage.usd == pytest.approx(400 / 1e6)
     own.write_text('{"some-model": [{"from": "yesterday"}]}')
     with pytest.raises(UsageError, match="PRICES_FILE"):

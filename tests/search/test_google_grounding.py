@@ -305,7 +305,7 @@ def test_what_empty_and_failed_searches_cost_is_kept(services: Services, google:
 def test_a_run_with_geminis_key_alone(
     world: Services, google: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    events, answer = ended(TOPIC, google)
+    events, answer = ended(google)
     assert answer.status == "complete" and not answer.degraded
     assert [citation.url for citation in answer.citations] == [world.url("final")]
     assert answer.run and answer.run.providers == ("google",)
@@ -342,7 +342,7 @@ def test_a_run_that_goes_on_does_not_begin_to_count_anew(google: Settings) -> No
 
 def test_what_the_journal_answers_is_counted(world: Services, google: Settings) -> None:
     named = google.model_copy(update={"resume": "one"})
-    _, answer = ended(TOPIC, named)
+    _, answer = ended(named)
     told: list[SearchResults] = []
     again = research(TOPIC, named, wrap_sources=lambda s: s._replace(count_earlier=told.append))
     assert again.answer().usage.usd == answer.usage.usd
@@ -351,7 +351,7 @@ def test_what_the_journal_answers_is_counted(world: Services, google: Settings) 
 
 def test_a_cap_in_dollars_leaves_no_paid_search(world: Services, google: Settings) -> None:
     capped = google.model_copy(update={"max_usd": 0.03, "search": ("google", "searxng")})
-    _, answer = ended(TOPIC, capped)
+    _, answer = ended(capped)
     assert world.grounded_queries == [] and (answer.usage.usd or 0) <= 0.03
     assert any("budget leaves too little" in attempt.detail for attempt in answer.attempts)
 
@@ -383,7 +383,7 @@ def test_what_gemini_writes_is_no_source(world: Services, google: Settings) -> N
         ],
         "webSearchQueries": [query],
     }
-    _, answer = ended(TOPIC, google)
+    _, answer = ended(google)
     assert answer.status == "insufficient" and not answer.citations
     assert "Argentina" not in answer.answer
     assert world.page_requests, "the page was asked for"
