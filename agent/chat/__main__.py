@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from agent import shell
+
+if TYPE_CHECKING:
+    from agent.chat.conversation import Conversation
 
 EPILOG = """\b
 While it runs:
@@ -48,12 +51,16 @@ def command(as_json: bool, **options: Any) -> int:
 
     signal.signal(signal.SIGTERM, lambda *_: shell.exit_now(shell.INTERRUPTED))
     conversation = Conversation(options, as_json)
-    is_terminal = sys.stdin.isatty()
-    for line in _read_lines(is_terminal):
+    if sys.stdin.isatty():
+        _talk(conversation)
+        return 0
+    for raw in shell.require_stdin():
+        line = raw.decode("utf-8", "replace").strip()
         if line == ":quit":
             break
-        conversation.reply(line)
-    return 1 if conversation.has_failed and not is_terminal else 0
+        if line:
+            conversation.reply(line)
+    return int(conversation.has_failed)
 
 
 def _require_settings(options: dict[str, Any]) -> None:
@@ -67,26 +74,22 @@ def _require_settings(options: dict[str, Any]) -> None:
     describe_followed(settings)
 
 
-def _read_lines(is_terminal: bool) -> Iterator[str]:
-    """The lines of standard input that are not blank, to its end."""
-    if not is_terminal:
-        for raw in shell.require_stdin():
-            if line := raw.decode("utf-8", "replace").strip():
-                yield line
-        return
+def _talk(conversation: Conversation) -> None:
+    """Reply to what is typed until it ends; an interrupt ends nothing, whenever it comes."""
     import readline  # noqa: F401 - gives `input` its editing and its history
 
     while True:
         try:
             line = _prompt().strip()
+            if line == ":quit":
+                return
+            if line:
+                conversation.reply(line)
         except KeyboardInterrupt:
             click.echo("\n:quit or Ctrl-D ends the chat.", err=True)
-            continue
         except EOFError:
             click.echo(err=True)
             return
-        if line:
-            yield line
 
 
 def _prompt() -> str:

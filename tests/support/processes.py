@@ -92,6 +92,11 @@ class ForkedCommand(subprocess.Popen[Any]):
         self._link.close()
         return self.pid, status
 
+    def __exit__(self, kind: Any, *error: Any) -> None:
+        if kind is not None:
+            self.kill()  # else what failed waits for a command that nobody ends
+        super().__exit__(kind, *error)
+
     def _internal_poll(self, *_: Any, **__: Any) -> int | None:
         if self.returncode is None and self._child_created:
             pid, status = self._try_wait(os.WNOHANG)
