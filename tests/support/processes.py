@@ -381,6 +381,7 @@ def become_command(
     for number, fd in enumerate(streams):
         os.dup2(fd, number)
     os.closerange(3, 256)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     open_text_streams()
     os.chdir(cwd)
     os.environ.clear()
