@@ -105,8 +105,8 @@ def test_a_cancelled_task_stops_the_run(services: Services, settings: Settings) 
         return await asyncio.to_thread(run.answer)
 
     answer = asyncio.run(main())
-    assert answer.status in ("partial", "insufficient") and answer.warnings
-    assert not services.page_requests or answer.citations
+    assert answer.status in ("partial", "insufficient")
+    assert "stopped" in " ".join(answer.warnings) and answer.usage.rounds <= 1
 
 
 def test_leaving_the_block_stops_the_run_and_a_break_does_not(settings: Settings) -> None:

@@ -145,7 +145,7 @@ def test_a_refused_key_is_not_told(services: Services, google: Settings) -> None
 
 def test_a_service_that_hangs_is_left_at_its_deadline(services: Services, google: Settings) -> None:
     services.ground = lambda _: Raw(200, "{}", delay=3)
-    with pytest.raises(SearchFailed, match="no answer within"):
+    with pytest.raises(SearchFailed, match="no answer within|timed out"):  # whoever is first
         search(google.model_copy(update={"search_timeout": 0.3}))
 
 
