@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import Field, TypeAdapter, field_validator
+from pydantic import Field, TypeAdapter
 
 from agent.answer import Answer
 from agent.errors import ModelFailed, UsageError
@@ -38,11 +38,6 @@ class Ruling(Frozen):  # its docstring is in the schema that the judge gets
 
     reasoning: str = Field(default="", description="one sentence")
     ruling: Label
-
-    @field_validator("ruling", mode="before")
-    @classmethod
-    def _normalize_ruling(cls, value: Any) -> Any:
-        return value.strip().casefold() if isinstance(value, str) else value
 
 
 class JudgeAnswer(Task[Ruling]):

@@ -142,13 +142,13 @@ class ModelChain:
             if generation.is_cut_off:
                 self._thinking.add(model_label(model))  # it may have thought: it gets more room
             try:
-                answer = parse_reply(generation, attempts.task)
+                answer, mended = parse_reply(generation, attempts.task)
             except ValueError as error:
                 correction = str(error)
                 attempts.record(model, "invalid", correction)
             else:
                 attempts.record(model, "ok")
-                return attempts.build_reply(model, answer)
+                return attempts.build_reply(model, answer, mended)
         raise ModelFailed(
             f"{model.name} gave no usable reply: {correction}",
             "Try again, or another model with --llm.",
@@ -320,10 +320,11 @@ class _TaskAttempts(Generic[AnswerT]):
             usd=math.fsum(prices) if len(prices) == len(self._paid) else None,
         )
 
-    def build_reply(self, model: Model, answer: AnswerT) -> Reply[AnswerT]:
+    def build_reply(self, model: Model, answer: AnswerT, mended: tuple[str, ...]) -> Reply[AnswerT]:
         return Reply[AnswerT](
             answer=answer,
             model=model.name,
+            mended=mended,
             attempts=tuple(self.recorded),
             costs=self.costs,
             **self.total_cost._asdict(),

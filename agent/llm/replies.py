@@ -7,32 +7,46 @@ out of what a model says.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from agent.characters import strip_controls
 from agent.llm.model import Generation
+from agent.llm.shapes import Shape
 from agent.outside import AnswerT, Task
-from agent.state.json_data import InvalidJson, map_texts, parse_first_json
+from agent.state.json_data import InvalidJson, map_texts, parse_first_json, parse_json
 
 MAX_REPLY_CHARS = 200_000  # a longer reply is no answer to any of our tasks
 _CODE_FENCE = re.compile(r"^\s*```[a-zA-Z]*\s*\n?|\n?\s*```\s*$")
 
 
-def parse_reply(generation: Generation, task: Task[AnswerT]) -> AnswerT:
+def parse_reply(generation: Generation, task: Task[AnswerT]) -> tuple[AnswerT, tuple[str, ...]]:
     """Parse a reply to a task: JSON, or tagged text where the task takes it. Raises ValueError.
 
-    The message of the error is written for the model, which is asked again with it. Code fences,
-    and prose around one JSON object, are accepted, since models add both.
+    Returns the answer, and the parts of it that had another shape than the schema's. The message
+    of the error is written for the model, which is asked again with it. Code fences, and prose
+    around one JSON object, are accepted, since models add both.
     """
     if generation.problem:
         raise ValueError(generation.problem)
     if len(generation.text) > MAX_REPLY_CHARS:
         raise ValueError(f"the reply is longer than {MAX_REPLY_CHARS} characters")
     text = _CODE_FENCE.sub("", generation.text)
-    value = task.parse_tagged_reply(strip_controls(text))
-    return _validate(_clean(_parse_json(text) if value is None else value), task.answer_type)
+    tagged = task.parse_tagged_reply(strip_controls(text))
+    value = _clean(_parse_json(text) if tagged is None else tagged)
+    if task.tools:  # its turns are put together by us
+        return _validate(value, task.answer_type), ()
+    shape = Shape(_schema_of(task.answer_type))
+    return _validate(shape.fit(value), task.answer_type), tuple(dict.fromkeys(shape.mended))
+
+
+@cache
+def _schema_of(answer_type: type[BaseModel]) -> dict[str, Any]:
+    schema: dict[str, Any] = answer_type.model_json_schema()
+    return schema
 
 
 def _clean(value: Any) -> Any:
@@ -46,7 +60,10 @@ def _clean(value: Any) -> Any:
 
 
 def _parse_json(text: str) -> Any:
-    """The first JSON object of a text."""
+    """The list that a text is, or the first JSON object in it."""
+    if text.lstrip().startswith("["):
+        with suppress(InvalidJson):
+            return parse_json(text)
     begin = text.find("{")
     if begin < 0:
         raise ValueError("the reply holds no JSON object")

@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from pydantic import Field
+
 from agent.errors import Exhausted
 from agent.outside.recording import is_of_parent
 from agent.state import Frozen
@@ -27,7 +29,8 @@ class ModelUsage(Frozen):
 class CallUsage(Frozen):
     """Usage of outside calls. Tokens and `usd` are of models, and of searches that cost money.
 
-    `usd` is None if a price is not known.
+    `usd` is None if a price is not known. `mended`: replies of models in another shape than was
+    asked for, which were read as they are meant.
     """
 
     llm_calls: int = 0
@@ -36,6 +39,7 @@ class CallUsage(Frozen):
     usd: float | None = 0.0
     searches: int = 0
     pages: int = 0
+    mended: int = Field(default=0, exclude_if=lambda n: not n)
     by_model: dict[str, ModelUsage] = {}
 
 
@@ -203,6 +207,7 @@ def sum_usage(calls: Iterable[Json]) -> CallUsage:
         usd=None if None in prices else math.fsum(prices),
         searches=len(by_kind["search"]),
         pages=sum("response" in call for call in by_kind["read"]),
+        mended=sum(bool(call.get("response", {}).get("mended")) for call in by_kind["ask"]),
         by_model=sum_by_model(_costs_of(by_kind["ask"])),
     )
 

@@ -164,10 +164,14 @@ class Task(Frozen, Generic[AnswerT]):
 
 
 class Reply(Frozen, Generic[AnswerT]):
-    """A model's valid answer, and its usage. `usd` is None if the price is not known."""
+    """A model's valid answer, and its usage. `usd` is None if the price is not known.
+
+    `mended` names the parts of it that came in another shape than the schema's.
+    """
 
     answer: AnswerT
     model: str
+    mended: tuple[str, ...] = Field(default=(), exclude_if=lambda parts: not parts)
     input_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
     output_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
     usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)

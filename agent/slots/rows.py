@@ -35,11 +35,6 @@ class SlotValue(Frozen):
     quote: str = Field(default="", description="the words of that source that say it, verbatim")
     of: str = Field(default="", description="which thing, if several have the name; else empty")
 
-    @field_validator("name", "quote", "of", mode="before")
-    @classmethod
-    def _clean_text(cls, value: Any) -> Any:
-        return value if isinstance(value, str) else ""
-
     @field_validator("value", mode="before")
     @classmethod
     def _value_as_text(cls, value: Any) -> Any:
@@ -47,12 +42,6 @@ class SlotValue(Frozen):
         if value is None or isinstance(value, str):
             return value
         return json.dumps(value, ensure_ascii=False)
-
-    @field_validator("source", mode="before")
-    @classmethod
-    def _one_source(cls, value: Any) -> Any:
-        number = re.search(r"\d{1,6}", str(value))
-        return int(number[0]) if number else None
 
 
 class LeafRow(NamedTuple):

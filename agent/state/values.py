@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import Any, Literal, TypedDict, Unpack
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from agent.state.places import Place
 
@@ -205,14 +204,8 @@ class Quote(Frozen):
 class Cited(Frozen):
     """The words of a source that a sentence stands on."""
 
-    source: int = Field(description="id of the source")
-    quote: str = Field(description="the words of that source, copied exactly")
-
-    @field_validator("source", mode="before")
-    @classmethod
-    def _read_number(cls, value: Any) -> Any:
-        number = re.search(r"\d{1,6}", str(value))
-        return int(number[0]) if number else 0
+    source: int = Field(default=0, description="id of the source")
+    quote: str = Field(default="", description="the words of that source, copied exactly")
 
 
 class Draft(Frozen):

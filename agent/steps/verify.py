@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from agent.checking.bench import Bench, shown_text
 from agent.checking.rules import FAILING, Assessment
@@ -32,20 +32,9 @@ class Judgement(Frozen):
 
     claim: int
     verdict: Literal["supported", "partial", "unsupported", "contradicted"]
-    source: int | None = Field(description="id of the source that decides; null if none does")
-
-    @field_validator("verdict", mode="before")
-    @classmethod
-    def _normalize_case(cls, value: Any) -> Any:
-        return value.strip(" .").casefold() if isinstance(value, str) else value
-
-    @field_validator("source", mode="before")
-    @classmethod
-    def _read_number(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            number = re.search(r"\d{1,6}", value)
-            return int(number[0]) if number else None
-        return value
+    source: int | None = Field(
+        default=None, description="id of the source that decides; null if none does"
+    )
 
 
 class Judgements(Frozen):

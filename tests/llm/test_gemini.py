@@ -147,7 +147,7 @@ def test_thoughts_are_paid_for_and_not_read(services: Services) -> None:
         (Raw(200, json.dumps({"candidates": []})), "empty"),
         (Raw(200, ""), "empty"),
         (reply([{"text": '{"queries": 7}'}]), "does not fit"),
-        (reply([{"text": '["a"]'}]), "no JSON object"),
+        (reply([{"text": "queries: a"}]), "no JSON object"),
     ],
 )
 def test_a_reply_that_is_no_answer_is_asked_for_again_saying_why(

@@ -44,7 +44,7 @@ def test_any_text_is_read(text: str, name: str) -> None:
 def test_any_reply_is_a_decision_or_a_refusal(pieces: list[str]) -> None:
     text = "".join(pieces)
     try:
-        decision = parse_reply(Generation(text=text), ChooseAction(topic="x"))
+        decision, _ = parse_reply(Generation(text=text), ChooseAction(topic="x"))
     except ValueError:
         assert not tags.starts_with_tag(text)
     else:

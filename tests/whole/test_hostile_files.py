@@ -501,7 +501,7 @@ def test_what_a_script_needs_stays_and_line_breaks_become_line_feeds() -> None:
 
 def test_a_reply_loses_them_wherever_they_stand() -> None:
     said = {"answer": f"Built{COMMANDS} in 1904 [1].", "citations": []}
-    reply = parse_reply(Generation(text=json.dumps(said)), WriteAnswer(topic="x"))
+    reply, _ = parse_reply(Generation(text=json.dumps(said)), WriteAnswer(topic="x"))
     assert reply.answer == f"Built{6 * chr(10)} in 1904 [1]."
 
 
@@ -510,7 +510,7 @@ def test_a_turn_loses_them_in_calls_and_keeps_what_goes_back_verbatim() -> None:
     asked = {"query\x9b": "a\u202eb", "n": [1, "\x07c"]}
     calls = [{"name": "search\x1b", "arguments": asked}]
     turn = {"calls": calls, "text": "\x1b[31mdone", "verbatim": verbatim}
-    reply = parse_reply(Generation(text=json.dumps(turn)), Explore(topic="x"))
+    reply, _ = parse_reply(Generation(text=json.dumps(turn)), Explore(topic="x"))
     [call] = reply.calls
     assert call.name == "search" and call.arguments == {"query": "ab", "n": [1, "c"]}
     assert reply.text == "[31mdone" and reply.verbatim == verbatim

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -151,11 +150,14 @@ class Decide:
             return
         yield reply_event(task, reply)
         decision = reply.answer
-        action = _normalize_action(decision.action)
         has_step_left = _step_count(research) < self.limits.max_steps
-        if action == "search_web" and has_step_left and _new_queries(decision.queries, research):
+        if (
+            decision.action == "search_web"
+            and has_step_left
+            and _new_queries(decision.queries, research)
+        ):
             yield from self._search(decision.queries, research)
-        elif action == "return_answer":
+        elif decision.action == "return_answer":
             yield from self._answer(decision, research)
 
     def _build_task(self, research: Research, proposed: str = "") -> ChooseAction:
@@ -173,7 +175,7 @@ class Decide:
         )
 
     def _carry_out(self, decision: Decision, research: Research) -> Iterator[Event]:
-        action = _normalize_action(decision.action)
+        action = decision.action
         if action == "search_web":
             yield from self._search(decision.queries, research)
         elif action == "return_answer" and research.sources:
@@ -232,8 +234,3 @@ def _step_count(research: Research) -> int:
 
 def _no_action(research: Research, note: str) -> Decided:
     return Decided(step=_step_count(research) + 1, action="none", note=note)
-
-
-def _normalize_action(text: str) -> str:
-    """An action's name whatever its case, blanks, dashes and quotes: ` Search-Web.` too."""
-    return re.sub(r"[\s-]+", "_", text.strip(" \t\n\"'`.").casefold())

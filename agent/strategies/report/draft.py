@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from agent.evidence import render_sources, select_passages, split_sentences
 from agent.evidence.citing import (
@@ -73,11 +73,6 @@ class ReportDraft(Frozen):
     rationale: str = Field(
         default="", description="why, by the sources' number, quality and agreement"
     )
-
-    @field_validator("confidence", mode="before")
-    @classmethod
-    def _normalize_case(cls, value: Any) -> Any:
-        return value.strip().capitalize() if isinstance(value, str) else value
 
 
 class WriteReport(Task[ReportDraft]):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from agent.evidence import fold
 from agent.outside import Ask, Task, TaskKind
@@ -29,11 +29,6 @@ class PlannedQuery(Frozen):
     priority: Priority = "Medium"
     reasoning: str = ""
 
-    @field_validator("priority", mode="before")
-    @classmethod
-    def _normalize_priority(cls, value: Any) -> Any:
-        return _match_word(value, get_args(Priority), "Medium")
-
 
 class ReportPlan(Frozen):
     """How to research a question for a report."""
@@ -46,16 +41,6 @@ class ReportPlan(Frozen):
         description="3 to 6 web search queries that together cover the question"
     )
     since: str = Field(default="", description=SINCE)
-
-    @field_validator("question_type", mode="before")
-    @classmethod
-    def _normalize_question_type(cls, value: Any) -> Any:
-        return _match_word(value, get_args(QuestionType), "exploratory")
-
-
-def _match_word(value: Any, words: Sequence[str], default: str) -> str:
-    """The word that a value is, whatever its case; the default for any other value."""
-    return next((word for word in words if word.casefold() == str(value).casefold()), default)
 
 
 class MakePlan(Task[ReportPlan]):
