@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -12,13 +13,17 @@ from agent.doctor.results import Check, Job, Result, make_error_result
 from agent.errors import AgentError
 from agent.llm import Generation, Model, model_label
 from agent.outside import spawn
+from agent.outside.budget import sum_usage
 from agent.outside.cache import open_cache
+from agent.outside.recording import read_journal
 from agent.run.models import make_models
 from agent.search import Provider, build_search_chain
 from agent.search.corpus import Corpus
 from agent.settings import Settings, user_folder
 from agent.state import SearchResults
 
+LAST_RUNS = 20  # whose replies are counted
+MANY_MENDED = 0.2  # of the replies
 SEARCH_ROW = "search of a run"
 PROBE_QUERY = "Wikipedia"  # every search engine has hits for it
 
@@ -37,7 +42,8 @@ def service_checks(settings: Settings) -> dict[str, Job]:
     if settings.cache_url:
         jobs["cache server"] = lambda: _check_cache_server(settings, cache)
     judge = {"judge": partial(_describe_judge, settings)}
-    return {**jobs, **_model_checks(settings), **judge, **_search_checks(settings)}
+    replies = {"replies": partial(_describe_replies, runs)}
+    return {**jobs, **_model_checks(settings), **replies, **judge, **_search_checks(settings)}
 
 
 def _check_writable(folder: Path, variable: str) -> Result:
@@ -99,6 +105,20 @@ def _describe_price(model: Model) -> str:
     if read is None or both is None:
         return "its price is not known: PRICES_FILE can tell it"
     return f"${read:g} for a million tokens in, ${both - read:g} out"
+
+
+def _describe_replies(runs: Path) -> Result:
+    """How many replies of models in the last runs had another shape than was asked for."""
+    newest = sorted(runs.glob("*.jsonl"), key=lambda path: path.name, reverse=True)[:LAST_RUNS]
+    asked = mended = 0
+    for path in newest:
+        with suppress(AgentError):  # no journal, or one of another version
+            usage = sum_usage(read_journal(path).calls.values())
+            asked, mended = asked + usage.llm_calls, mended + usage.mended
+    if mended > MANY_MENDED * asked:
+        remedy = "They were read as they are meant; a larger model keeps to the form."
+        return Result("warn", f"{mended} of the last {asked} had another shape", remedy)
+    return Result("ok", f"{mended} of the last {asked} had another shape, and were mended")
 
 
 def _describe_judge(settings: Settings) -> Result:

@@ -7,8 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from agent.evidence.markdown import Piece, add_to_last_cell, read_pieces
-from agent.evidence.markers import MARKER, join_markers, normalize_markers
-from agent.evidence.quoting import anchor_quote, find_verbatim, nearest_passage
+from agent.evidence.markers import MARKER, cited_numbers, join_markers, normalize_markers
+from agent.evidence.quoting import (
+    anchor_quote,
+    find_verbatim,
+    locate_quote,
+    nearest_passage,
+    nearest_quote,
+)
 from agent.evidence.words import count_words
 from agent.state import Answered, Cited, Claim, Draft, Quote, Source
 
@@ -32,15 +38,19 @@ def compose_answer(
 ) -> tuple[Answered, tuple[str, ...]]:
     """A draft as an answer that keeps only markers with a quote on the page of their source.
 
-    Returns the answer, its claims not yet judged, and a warning for each citation whose quote is
-    not on its page and for each sentence beyond `max_words`.
+    A marker without one has what its source says of its sentence. Returns the answer, its claims
+    not yet judged, and a warning for each citation whose quote is not on its page and for each
+    sentence beyond `max_words`.
     """
-    anchored = [quote_of_citation(cited, sources) for cited in draft.citations]
-    quotes = order_quotes(quote for quote in anchored if quote)
-    places = [(c.source, q.source) for c, q in zip(draft.citations, anchored, strict=True) if q]
+    citing = _citing_sentences(draft.answer[:LONGEST_DRAFT])
+    quoted = {cited.source for cited in draft.citations}
+    citations = [*draft.citations, *(Cited(source=n) for n in citing if n not in quoted)]
+    found = [(c, locate_citation(c, sources, citing.get(c.source, ""))) for c in citations]
+    quotes = order_quotes(quote for _, located in found for quote in located)
+    places = [(cited.source, quote.source) for cited, located in found for quote in located]
     text = _cite_where_found(_place_markers(draft.answer[:LONGEST_DRAFT]), places)
     claims, over = _cut_claims(_make_claims(text, quotes), max_words)
-    lost = [c for c, quote in zip(draft.citations, anchored, strict=True) if quote is None]
+    lost = [cited for cited, located in found if not located and cited in draft.citations]
     warnings = (*explain_lost_citations(lost, sources), *_explain_omitted(over))
     return make_answered(claims, quotes), warnings
 
@@ -55,7 +65,9 @@ def _cite_where_found(text: str, places: Iterable[tuple[int, int]]) -> str:
 
 def has_citation(draft: Draft, sources: Sequence[Source]) -> bool:
     """Whether a sentence of a draft has a citation whose quote is on its page."""
-    return bool(compose_answer(draft, sources)[0].quotes)
+    cited = cited_numbers(normalize_markers(draft.answer))
+    used = (one for one in draft.citations if not cited or one.source in cited)
+    return any(locate_citation(one, sources) for one in used)
 
 
 def _cut_claims(claims: Sequence[Claim], max_words: int | None) -> tuple[list[Claim], list[Claim]]:
@@ -97,17 +109,34 @@ def order_quotes(quotes: Iterable[Quote]) -> tuple[Quote, ...]:
     return tuple(sorted(set(quotes), key=lambda q: (q.source, q.start, q.end, q.match)))
 
 
-def quote_of_citation(cited: Cited, sources: Sequence[Source]) -> Quote | None:
-    """The quote of a citation, located on its page; None if it is not there.
+def locate_citation(cited: Cited, sources: Sequence[Source], claim: str = "") -> tuple[Quote, ...]:
+    """The quotes of a citation, located on its page; () if they are not there.
 
-    One of several words that stands word for word on another page was taken from that one.
+    One of several words that stands word for word on another page was taken from that one. One that
+    stands nowhere is the sentence nearest to it; one that was left out, that nearest to the `claim`
+    which cites it.
     """
     source = next((source for source in sources if source.n == cited.source), None)
     if source and (quote := anchor_quote(cited.quote, source)):
-        return quote
-    if count_words(cited.quote) < LEAST_MOVED:
-        return None
-    return next(filter(None, (find_verbatim(cited.quote, other) for other in sources)), None)
+        return (quote,)
+    if count_words(cited.quote) >= LEAST_MOVED:
+        elsewhere = filter(None, (find_verbatim(cited.quote, other) for other in sources))
+        if quote := next(elsewhere, None):
+            return (quote,)
+    if source is None:
+        return ()
+    near = nearest_quote(cited.quote or claim, source) if claim else None
+    return locate_quote(cited.quote, source) or ((near,) if near else ())
+
+
+def _citing_sentences(text: str) -> dict[int, str]:
+    """The sentences of a draft that cite a source, by its number."""
+    texts: dict[int, str] = {}
+    for piece in read_pieces(_place_markers(text)):
+        bare = MARKER.sub("", piece.text)
+        for n in cited_numbers(piece.text):
+            texts[n] = f"{texts.get(n, '')} {bare}".strip()
+    return texts
 
 
 def explain_lost_citations(citations: Sequence[Cited], sources: Sequence[Source]) -> Iterator[str]:

@@ -8,13 +8,21 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
+from agent.evidence.names import find_names
 from agent.evidence.ranking import rank_texts, ranked_length, ranked_spans
 from agent.evidence.sentences import PASSAGE, Span, split_passages, split_sentences
-from agent.evidence.words import UNSPACED, fold, fold_with_offsets
+from agent.evidence.words import UNSPACED, content_words, count_words, fold, fold_with_offsets
 from agent.state import Quote, Source
 
 _Place = tuple[Source, Span]
 _Match = Literal["exact", "normalized"]
+LEAST_WORDS = 4  # of a part of a quote that tell where it is from
+MOST_GLUED = 12  # words of a heading
+LONGEST_PART = 300  # words
+NEAREST = 5  # sentences that may be the one that was meant
+_GAP = re.compile(r"\s*(?:[\[(]\s*(?:…|\.{3})\s*[\])]|…|\.{3,}|\n)\s*")
+_DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
+_TOKEN = re.compile(rf"{_DIGITS.pattern}|[^\W_]+")
 MOST_COMPARED = 20_000_000  # characters of a text beside a piece that is looked for in it
 
 
@@ -45,6 +53,50 @@ def find_verbatim(quote: str, source: Source) -> Quote | None:
         if given and (start := _find_at_words(source.page.text, given)) is not None:
             return _make_quote(source, start, start + len(given), "exact")
     return None
+
+
+def locate_quote(quote: str, source: Source) -> tuple[Quote, ...]:
+    """Where the words of a quote stand in a source, whatever its reader did to them; () if nowhere.
+
+    As `anchor_quote`. Else word by word, with other signs between the words; in parts, where it was
+    copied across a gap or a line's end; without words in front of it, such as a heading's.
+    """
+    if whole := anchor_quote(quote, source):
+        return (whole,)
+    parts = [part for part in _GAP.split(quote) if count_words(part) >= LEAST_WORDS]
+    found = [place for part in parts if (place := _find_words(part, source))]
+    if 2 * sum(count_words(one.text) for one in found) >= count_words(quote) > 0:
+        return tuple(dict.fromkeys(found))
+    return ()
+
+
+def nearest_quote(wanted: str, source: Source) -> Quote | None:
+    """The sentence nearest to some words, if it has their numbers, names and most of the others."""
+    near = closest_sentences(wanted, [source], NEAREST)
+    return next((one for one in near if _says_as_much(one.text, wanted)), None)
+
+
+def _find_words(part: str, source: Source) -> Quote | None:
+    """Where the words of a part stand in a row; without those of a heading, if need be."""
+    folded, origin = fold_with_offsets(source.page.text)
+    words = _TOKEN.findall(fold(html.unescape(part)))[:LONGEST_PART]
+    least = max(LEAST_WORDS, len(words) // 2)
+    glued = range(1, min(MOST_GLUED, len(words) - least) + 1)
+    bare = (words[n:] for n in glued if not _DIGITS.search(" ".join(words[:n])))
+    for run in filter(None, (words, *bare)):
+        for match in re.finditer(r"[\W_]+".join(map(re.escape, run)), folded):
+            if _is_word_border(folded, match.start()) and _is_word_border(folded, match.end()):
+                end = origin[match.end() - 1] + 1
+                return _make_quote(source, origin[match.start()], end, "normalized")
+    return None
+
+
+def _says_as_much(sentence: str, wanted: str) -> bool:
+    """Whether a sentence has all numbers and names of a text, and most of its words."""
+    values = {*_DIGITS.findall(fold(wanted)), *map(fold, find_names(wanted))}
+    words = set(content_words(wanted))
+    shared = words.intersection(content_words(sentence))
+    return all(one in fold(sentence) for one in values) and 2 * len(shared) > len(words)
 
 
 def nearest_passage(quote: str, source: Source) -> str:

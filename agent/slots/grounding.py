@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from agent.evidence import content_words
 from agent.evidence.copies import find_rivals
-from agent.evidence.quoting import anchor_quote, quoted_sentences
-from agent.slots.forms import holds_value, is_echo, to_typed
+from agent.evidence.quoting import anchor_quote, locate_quote, nearest_quote, quoted_sentences
+from agent.slots.forms import holds_value, is_echo, slot_words, to_typed
 from agent.slots.rows import LeafRow, SlotValue, leaf_rows
 from agent.state import Quote, Scalar, Slot, Source, Statement
 from agent.state.sanitizing import sanitize_line
@@ -73,13 +73,21 @@ def _find_quote(value: Scalar, row: LeafRow, sources: Sequence[Source]) -> Quote
     """The row's own quote if it holds the value, or else the whole sentence that does.
 
     It must stand on the page of the source that the row names, or on one other page alone: models
-    mistake numbers of sources.
+    mistake numbers of sources. One that stands nowhere is mended on the page that the row names.
     """
     quotes = [quote for source in sources if (quote := anchor_quote(row.quote, source))]
     named = [quote for quote in quotes if quote.source == row.source]
+    if not quotes and row.source and row.source <= len(sources):
+        named = list(_mend_quote(value, row, sources[row.source - 1]))
     if not named and len(quotes) != 1:
         return None
-    quote = (named or quotes)[0]
-    source = sources[quote.source - 1]
-    held = (quote, *quoted_sentences(quote, source))
+    source = sources[(named or quotes)[0].source - 1]
+    first = named or quotes[:1]
+    held = (*first, *(s for quote in first for s in quoted_sentences(quote, source)))
     return next((q for q in held if holds_value(q.text, value, source.page.title)), None)
+
+
+def _mend_quote(value: Scalar, row: LeafRow, source: Source) -> Sequence[Quote]:
+    """The parts of a quote that a page has, or its sentence that is nearest to what was told."""
+    near = nearest_quote(row.quote or f"{slot_words(row.slot)} {value}", source)
+    return locate_quote(row.quote, source) or ((near,) if near else ())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agent.evidence import render_sources
+from agent.evidence.bare_answers import BARE, ground_answer
 from agent.evidence.citing import compose_answer
 from agent.outside import Ask, Task, TaskKind
 from agent.state import Answered, Draft, Event, Finding, Reflected, Research, Warned
@@ -42,8 +43,9 @@ class Synthesize:
 
     A model is asked where no draft stands: none was made of the sources as they are now, or slots
     are filled and the draft is blank. Where no model answers, `fallback` does. Citations whose
-    quote is not in their source are dropped. A draft without a citation that stands is a refusal:
-    the answer then has no claims (`agent/steps/settle.py` says what it is).
+    quote is not in their source are dropped. Where none stands, each sentence of the last draft
+    cites what fits it best, for `Verify` to judge. A blank draft is a refusal: the answer then has
+    no claims (`agent/steps/settle.py` says what it is).
     """
 
     ask: Ask
@@ -53,12 +55,16 @@ class Synthesize:
     language: str = ""
 
     def __call__(self, research: Research) -> Iterator[Event]:
-        answer, warnings = self._compose(research.current_draft or _BLANK, research)
+        draft = research.current_draft or _BLANK
+        answer, warnings = self._compose(draft, research)
         if not answer.quotes and not _is_refused(research):
             draft = yield from ask_with_fallback(
                 self._build_task(research), self.ask, self.fallback
             )
             answer, warnings = self._compose(draft, research)
+        if not answer.quotes and draft.answer.strip():
+            bare = ground_answer(draft, research.sources, research.topic, self.max_words)
+            answer, warnings = bare.answer, (BARE, *warnings)
         yield from (Warned(message=warning) for warning in warnings)
         yield answer if answer.quotes else build_abstention(research)
 

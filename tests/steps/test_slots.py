@@ -11,6 +11,7 @@ import pytest
 
 from agent.answer import Answer, to_json
 from agent.answer.addresses import CorpusAddresses
+from agent.doctor.services import service_checks
 from agent.llm.schemas import sent_schema
 from agent.run import Run, research
 from agent.settings import Settings
@@ -299,6 +300,43 @@ def test_a_writer_is_asked_where_the_draft_is_blank_or_the_reading_failed(
     assert list(dict.fromkeys(world.tasks())) == WRITTEN
     assert answer.status == ("partial" if fails else "complete") and answer.degraded == fails
     assert answer.answer.startswith("The winner is Argentina [1].")
+
+
+def test_replies_in_another_shape_cost_no_further_call(world: Services, settings: Settings) -> None:
+    """The same answer by the same calls; what was mended is counted, and doctor tells it."""
+    _, straight = ended(settings.model_copy(update={"runs_dir": None}))
+    honest: Any = world.think
+
+    def think(asked: ModelRequest) -> Any:
+        said = honest(asked)
+        if asked.task == "generate_queries":
+            return {"plan": {**said, "queries": "\n".join(said["queries"])}}
+        if asked.task == "reflect":
+            rows = {row.pop("name"): row for row in said["slots"]}
+            return {**said, "slots": rows, "new_queries": None}
+        if asked.task == "verify":
+            return {"verdicts": {str(row.pop("claim")): row for row in said["verdicts"]}}
+        return said
+
+    world.think = think
+    _, answer = ended(settings)
+    assert (answer.status, answer.answer) == (straight.status, straight.answer)
+    assert answer.slots == straight.slots and answer.usage.llm_calls == 3
+    assert (straight.usage.mended, answer.usage.mended) == (0, 3)
+    told = service_checks(settings)["replies"]()
+    assert told.status == "warn" and told.detail.startswith("3 of the last 3 ")
+
+
+def test_an_answer_is_not_lost_to_how_it_quotes(world: Services, settings: Settings) -> None:
+    """Nothing of it is anchored, so what fits it best is; it is not said that nothing was found."""
+    bare = [{"source": 1, "quote": "the cup went to Buenos Aires"}]
+    alter(world, "reflect", answer="Argentina it was [1].", citations=bare, slots=[])
+    alter(world, "synthesize", answer="Argentina it was [1].", citations=bare)
+    script(world, verify="no JSON")
+    _, answer = ended(settings)
+    assert answer.status == "partial" and answer.answer.startswith("Argentina it was [1]")
+    assert {claim.verdict for claim in answer.claims} == {"unchecked"}
+    assert any("without a quote" in warning for warning in answer.warnings)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from agent.evidence.bare_answers import ground_answer
 from agent.outside import Ask
 from agent.state import Answered, Event, Research, Warned
 from agent.steps.asking import ask_with_fallback
@@ -13,7 +14,6 @@ from agent.steps.prompt_rules import language_rule, render_topic
 from agent.steps.synthesize import WriteAnswer, build_abstention, describe_searches
 from agent.strategies.loop import tags
 from agent.strategies.loop.decide import StepLimits
-from agent.strategies.loop.grounding import ground_answer
 from agent.strategies.loop.trajectory import build_trajectory, drop_oldest
 from agent.strategies.loop.wording import wording_for
 

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from agent.errors import NON_RETRYABLE, Halt, ModelFailed
 from agent.evidence import fold
+from agent.evidence.bare_answers import BARE, Grounded, ground_answer
 from agent.outside import Ask, Reply, Task
 from agent.state import (
     Answered,
@@ -27,14 +28,12 @@ from agent.steps.asking import failure_event, reply_event
 from agent.steps.generate_queries import deduplicate_queries
 from agent.steps.prompt_rules import escape, language_rule, render_topic
 from agent.strategies.loop import tags
-from agent.strategies.loop.grounding import Grounded, ground_answer
 from agent.strategies.loop.trajectory import build_trajectory, drop_oldest
 from agent.strategies.loop.wording import Wording, wording_for
 
 MAX_STEP_QUERIES = 3
 ACTIONS = ("search_web", "return_answer")
 REPEATED = "These queries were searched before"
-BARE = "The answer came without a quote: what fits it best was taken"  # for Verify to judge
 
 
 class Decision(Frozen):

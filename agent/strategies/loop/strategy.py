@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from agent.evidence.bare_answers import BARE
 from agent.state import Decided, Event, Research
 from agent.steps.follow_parent import FollowParent
 from agent.steps.reflect import Reflect
@@ -13,7 +14,7 @@ from agent.steps.verify import Verify
 from agent.steps.web_search import WebSearchTool
 from agent.strategies.loop.browse import Browse
 from agent.strategies.loop.conclude import Conclude
-from agent.strategies.loop.decide import BARE, REPEATED, Decide
+from agent.strategies.loop.decide import REPEATED, Decide
 
 
 class LoopSteps(NamedTuple):

@@ -12,9 +12,9 @@ from pydantic import Field
 from agent.evidence import render_sources, select_passages, split_sentences
 from agent.evidence.citing import (
     explain_lost_citations,
+    locate_citation,
     make_answered,
     order_quotes,
-    quote_of_citation,
 )
 from agent.evidence.credibility import Blocking
 from agent.evidence.markers import strip_markers
@@ -221,13 +221,11 @@ class _ClaimBuilder:
         text = _clean_line(sentence.text, MAX_TEXT_CHARS)
         if not text:
             return
-        anchored = [
-            (cited, quote_of_citation(cited, self._sources)) for cited in sentence.citations
+        found = [
+            (cited, locate_citation(cited, self._sources, text)) for cited in sentence.citations
         ]
-        quotes = [quote for _, quote in anchored if quote]
-        self.lost += [
-            cited for cited, quote in anchored if quote is None and cited not in self.lost
-        ]
+        quotes = [quote for _, located in found for quote in located]
+        self.lost += [c for c, located in found if not located and c not in self.lost]
         self.quotes += quotes
         citations = tuple(dict.fromkeys(quote.source for quote in quotes))
         for start, end in split_sentences(text):

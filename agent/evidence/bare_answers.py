@@ -12,6 +12,8 @@ from agent.evidence.quoting import ranked_pieces
 from agent.evidence.words import count_words
 from agent.state import Answered, Cited, Draft, Source
 
+BARE = "The answer came without a quote: what fits it best was taken"  # for Verify to judge
+
 
 class _Passage(NamedTuple):
     source: Source

@@ -1,0 +1,110 @@
+"""Quotes as readers copy them: what they did to the words is undone, and nothing is invented."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agent.evidence.citing import compose_answer
+from agent.evidence.quoting import locate_quote, nearest_quote
+from agent.slots.grounding import ground_rows
+from agent.slots.rows import SlotValue
+from agent.state import Cited, Draft, Slot
+from tests.evidence.test_evidence import source
+
+PAGE = """# Port of Elmsworth
+
+## History
+
+The port of St. Anne (later Elmsworth) was opened in 1904 – two years late. It was paid for by
+the county, which had sold its railway for 1.5 million crowns.
+
+## Traffic
+
+In 2019 the harbour handled 4,200 ships. Most of them carried timber from Norway and Sweden.
+"""
+OPENED = "The port of St. Anne (later Elmsworth) was opened in 1904 – two years late."
+SHIPS = "In 2019 the harbour handled 4,200 ships."
+
+
+@pytest.mark.parametrize(
+    ("quote", "found"),
+    [
+        (OPENED, [OPENED]),
+        (f"Traffic {OPENED}", [OPENED[:-1]]),
+        (f"## Port\n{OPENED}", [OPENED[:-1]]),
+        (
+            "The port of St. Anne [later Elmsworth] was opened in 1904 -- two years late",
+            [OPENED[:-1]],
+        ),
+        ("The port of St. Anne, later Elmsworth, was opened in 1904", [OPENED[:57]]),
+        (f"{OPENED} […] {SHIPS}", [OPENED[:-1], SHIPS[:-1]]),
+        (f"{OPENED} [...] {SHIPS}", [OPENED[:-1], SHIPS[:-1]]),
+        (f"**{OPENED[:-1]}** ... {SHIPS}", [OPENED[:-1], SHIPS[:-1]]),
+        ("The port of St.", ["The port of St"]),
+        ("the county, which had sold its railway", ["the county, which had sold its railway"]),
+    ],
+)
+def test_a_quote_is_found_whatever_its_reader_did_to_it(quote: str, found: list[str]) -> None:
+    page = source(PAGE)
+    quotes = locate_quote(quote, page)
+    assert [PAGE[one.start : one.end] for one in quotes] == [one.text for one in quotes]
+    assert [" ".join(one.text.split()).strip(".") for one in quotes] == [
+        f.strip(".") for f in found
+    ]
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "",
+        "…",
+        "It was closed in 1950.",
+        "The port was opened in 1904 by the queen, and blessed by a bishop from Rome.",
+        "In 2018 the harbour handled 4,200 ships.",
+        "sold its railway for 15 million crowns",
+    ],
+)
+def test_words_that_stand_nowhere_are_not_found(quote: str) -> None:
+    assert locate_quote(quote, source(PAGE)) == ()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("The harbour handled some 4,200 ships in 2019", SHIPS),
+        ("The harbour handled 4,300 ships in 2019", None),
+        ("Denmark and Sweden sent most of the timber they carried", None),
+        ("", None),
+    ],
+)
+def test_the_nearest_sentence_has_the_numbers_and_the_names(wanted: str, found: str | None) -> None:
+    quote = nearest_quote(wanted, source(PAGE))
+    assert (quote and quote.text) == found
+
+
+@pytest.mark.parametrize("cited", [[], [Cited(source=1)]])
+def test_a_marker_without_a_quote_has_what_its_source_says_of_its_sentence(cited: Any) -> None:
+    alone = Draft(
+        answer="The harbour handled 4,200 ships in 2019 [1].", citations=[Cited(source=1)]
+    )
+    answer, warnings = compose_answer(alone, [source(PAGE)])
+    assert [quote.text for quote in answer.quotes] == [SHIPS] and not warnings
+    assert answer.claims[0].verdict == "unchecked"
+
+
+@pytest.mark.parametrize(
+    ("value", "quote", "filled"),
+    [
+        ("1904", f"Traffic {OPENED}", OPENED[:-1]),
+        ("4,200", f"{OPENED} […] {SHIPS}", SHIPS[:-1]),
+        ("4,200", "In 2019 it handled 4,200 ships at the harbour.", SHIPS),
+        ("4,200", "In 2018 the harbour handled 4,200 ships.", None),
+        ("1904", "It was founded in 1904 by monks.", None),
+    ],
+)
+def test_a_value_keeps_its_quote(value: str, quote: str, filled: str | None) -> None:
+    row = SlotValue(name="it", value=value, source=1, quote=quote)
+    statements, _ = ground_rows([row], [Slot(name="it")], [source(PAGE)])
+    assert [" ".join(one.quote.text.split()) for one in statements] == ([filled] if filled else [])
