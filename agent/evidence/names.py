@@ -8,7 +8,7 @@ from itertools import dropwhile
 
 from agent.evidence.language import load_language
 from agent.evidence.quantities import is_year
-from agent.evidence.words import CJK, LONGEST_SENTENCE, stop_words, word_lists
+from agent.evidence.words import CJK, CJK_CHARACTER, LONGEST_SENTENCE, stop_words, word_lists
 
 #: Capital letters of the Latin, Greek and Cyrillic scripts (`re` has no class for them).
 UPPER = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĴĶĹĻĽĿŁŃŅŇŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽȘȚΑ-ΩА-ЯЁ"
@@ -75,6 +75,21 @@ _CHINESE_NAME = re.compile(
 def capitalised_words(text: str) -> list[str]:
     """The words of a text that begin with a capital letter and have three letters or more."""
     return _CAPITALISED.findall(text)
+
+
+_BEHIND_NAME = re.compile(r"\s[-|–—·]\s|\s?[(:（：]")
+
+
+def is_named(title: str, text: str) -> bool:
+    """Whether a title, without what follows a name in it, stands in a text as a name does.
+
+    In a script with capital letters it begins with one there.
+    """
+    name = _BEHIND_NAME.split(title)[0].strip()
+    if len(name) < 2 or name.lower() not in text.lower():
+        return False
+    at = re.escape(name) if CJK_CHARACTER.search(name) else rf"(?<!\w){re.escape(name)}(?!\w)"
+    return any(not found[0][0].islower() for found in re.finditer(at, text, re.IGNORECASE))
 
 
 # --- names in a question -----------------------------------------------------------------------

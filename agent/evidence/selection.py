@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from agent.evidence.names import is_named
 from agent.evidence.quantities import find_years, is_score
 from agent.evidence.ranking import join_spans, rank_texts, ranked_length, ranked_spans
 from agent.evidence.sentences import PASSAGE, Span, split_sentences
@@ -19,6 +21,7 @@ from agent.state import Source
 
 HEADER = 30  # tokens of the block around a source, about
 LEAST = 20  # tokens; with fewer left, no further passage is considered
+DEEP = 3  # passages of a page that a query names, before the second best of any other page
 COPIED = 60  # characters; a shorter passage may repeat another one by coincidence
 
 
@@ -36,7 +39,8 @@ def select_passages(
 
     - Of several queries, the first counts most. Of the others, the one that a passage fits best
       decides how high it ranks.
-    - The best passage of each source comes before the second best of any source.
+    - The best passage of each source comes before the second best of any source, but one that a
+      query names has its best three.
     - Beyond that, a passage that shares no word with the question is left out.
     - A passage from the middle of a section brings the section's heading.
     - A passage whose every sentence another source has already shown is left out: several sites
@@ -49,19 +53,30 @@ def select_passages(
     scores = _score_for_each(pieces, asked)
     fitting = _Fitting(budget)
     least = least_share * max(scores, default=0.0)
-    for i in _order_by_rank(pieces, scores):
+    for i in _order_by_rank(pieces, scores, asked):
         if scores[i] >= least:
             fitting.offer(*pieces[i], scores[i])
     return _excerpts(sources, fitting.chosen, fitting.same)
 
 
-def _order_by_rank(pieces: Sequence[_Piece], scores: Sequence[float]) -> list[int]:
-    """The indices of passages: the best of each source, then all others, each by their scores."""
+def _order_by_rank(
+    pieces: Sequence[_Piece], scores: Sequence[float], queries: Sequence[str]
+) -> list[int]:
+    """The indices of passages: the first ones of each page, then all others, each by their scores.
+
+    The first ones are the best one, and of a page that a query names its DEEP best ones.
+    """
     order = sorted(range(len(pieces)), key=lambda i: (-scores[i], pieces[i][0].n, pieces[i][1]))
-    best: dict[int, float] = {}
+    sources = {source.n: source for source, _ in pieces}
+    named = {n for n, one in sources.items() if any(is_named(one.page.title, q) for q in queries)}
+    taken: Counter[int] = Counter()
+    first: list[int] = []
+    others: list[int] = []
     for i in order:
-        best.setdefault(pieces[i][0].n, scores[i])
-    return sorted(order, key=lambda i: scores[i] < best[pieces[i][0].n])
+        n = pieces[i][0].n
+        taken[n] += 1
+        (first if taken[n] <= (DEEP if n in named else 1) else others).append(i)
+    return [*first, *others]
 
 
 class _Fitting:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
-from agent.evidence import CJK, rank_texts
+from agent.evidence import rank_texts
 from agent.evidence.copies import are_alike, repeats_hit, repeats_question
 from agent.evidence.credibility import host_owner, is_reference
+from agent.evidence.names import is_named
 from agent.slots.forms import slot_words
 from agent.state import Hit, Research, Searched, index_hits
 from agent.state.urls import canonical_url
@@ -19,8 +19,6 @@ FITTING = 3
 #: missing. Of the same questions 243 were right with 0, 246 with .25, 248 with .5.
 FUSED = 0.5
 EVEN = 5  # ranks; the more, the less a first rank counts before a tenth
-_IDEOGRAPH = re.compile(f"[{CJK}]")  # words stand without spaces between them
-_BEHIND_NAME = re.compile(r"\s[-|–—·]\s|\s?[(:（：]")
 
 
 def choose_pages(research: Research, limit: int) -> list[Hit]:
@@ -70,21 +68,9 @@ def _named_first(hits: Iterable[Hit], topic: str) -> list[Hit]:
     """The hits by rank, but first those whose title is a name in the topic, not all of it."""
 
     def is_other(hit: Hit) -> bool:
-        return repeats_question(hit, topic) or not _is_named(hit.title, topic)
+        return repeats_question(hit, topic) or not is_named(hit.title, topic)
 
     return sorted(hits, key=is_other)
-
-
-def _is_named(title: str, topic: str) -> bool:
-    """Whether a title, without what follows a name in it, stands in the topic as a name does.
-
-    In a script with capital letters it begins with one there.
-    """
-    name = _BEHIND_NAME.split(title)[0].strip()
-    if len(name) < 2 or name.lower() not in topic.lower():
-        return False
-    at = re.escape(name) if _IDEOGRAPH.search(name) else rf"(?<!\w){re.escape(name)}(?!\w)"
-    return any(not found[0][0].islower() for found in re.finditer(at, topic, re.IGNORECASE))
 
 
 def _says_the_same(hit: Hit, before: Sequence[Hit]) -> bool:

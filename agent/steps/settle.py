@@ -42,10 +42,12 @@ def settle(verified: Verified, research: Research) -> Verified:
     claims = verified.claims if has_draft else builder.quote_findings(findings)
     quotes = verified.quotes if has_draft else ()
     needed = [finding for finding in findings if is_needed(finding, research)]
+    others = [finding for finding in findings if finding not in needed]
     things, opposed = builder.quote_things(needed, claims), builder.quote_conflicts(needed)
     last = [
-        *builder.quote_conflicts([finding for finding in findings if finding not in needed]),
-        *builder.quote_disputes(needed, claims),
+        *builder.quote_things(others, claims),
+        *builder.quote_conflicts(others),
+        *builder.quote_disputes(findings, claims),
         *builder.quote_rivals(quotes, findings),
     ]
     first = [*things, *opposed]

@@ -97,9 +97,10 @@ def test_both_sides_of_a_slot_in_conflict_are_said() -> None:
     assert {claim.intro for claim in answer.claims} == {"employees: 4,200 / 3,850"}
 
 
-def test_both_sides_of_a_settled_slot_are_told_if_the_other_weighs_enough() -> None:
+@pytest.mark.parametrize("needed", [True, False])  # the slot of a plan that names none is not
+def test_both_sides_of_a_settled_slot_are_told_if_the_other_weighs_enough(needed: bool) -> None:
     told = (*STAFF, "In Ulm, 4,200 employees work at Acme Pumps, says a paper.")
-    research = read(*told, slots=EMPLOYEES)
+    research = read(*told, slots=(EMPLOYEES[0].model_copy(update={"needed": needed}),))
     reflect(research, ("4,200", 1, told[0]), ("3,850", 2, told[1]), ("4,200", 3, told[2]))
     answer = end(research, told[2], 3)
     assert answer.slots["employees"].status == "filled"
