@@ -129,7 +129,7 @@ SWITCHES: dict[str, Switch] = {
     "what a page hides": Switch(
         "agent.documents.html.reader:find_hidden_elements", always([]), ("injection",)
     ),
-    "pages named first": Switch(f"{CHOICE}_is_named", always(False), ("extractive", "planted")),
+    "pages named first": Switch(f"{CHOICE}is_named", always(False), ("extractive", "planted")),
     "hits that say the same": Switch(
         f"{CHOICE}_says_the_same", always(False), ("extractive", "planted")
     ),
