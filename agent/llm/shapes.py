@@ -75,9 +75,10 @@ class Shape:
         }
 
     def _is_default(self, given: Any, fitting: Any, schema: Json) -> bool:
-        """Whether a field is best left out: one with a default that is null, or no known word."""
+        """Whether a field is best left out: one with a default that is null, or cannot be read."""
         node, may_be_null = self._resolve(schema)
-        is_unknown = "enum" in node and fitting not in node["enum"]
+        is_text = isinstance(fitting, str) or may_be_null or node.get("type") != "string"
+        is_unknown = not is_text or ("enum" in node and fitting not in node["enum"])
         is_null = given is None and not may_be_null
         return "default" in schema and (is_unknown or is_null)
 

@@ -11,6 +11,8 @@ from hypothesis import settings as chosen
 from hypothesis import strategies as st
 
 from agent.evidence import find_copies
+from agent.llm.model import Generation
+from agent.llm.replies import parse_reply
 from agent.slots.data import data_leaves, keep_valid, schema_faults
 from agent.slots.forms import holds_value
 from agent.slots.grounding import ground_rows
@@ -19,6 +21,7 @@ from agent.slots.schema import slots_of
 from agent.slots.weighing import RIGHT, make_findings, rate_confidence, weigh_values
 from agent.state import Finding, Source
 from agent.state.json_data import Json
+from agent.steps.reflect import CheckCoverage
 from tests.support.typed_slots import SCHEMA, TEXT, build_source, build_statement, object_schema
 
 TWO = [("Messi", "23"), ("Di Maria", "36")]
@@ -82,7 +85,13 @@ ROW = {
 def test_whatever_a_model_sends_only_what_sources_say_is_found(rows: list[Json]) -> None:
     pages = [build_source(1, TEXT), build_source(2, "France won the cup. Messi scored 2 goals.")]
     slots = slots_of(SCHEMA)
-    statements, _ = ground_rows([SlotValue.model_validate(row) for row in rows], slots, pages)
+    try:
+        reply, _ = parse_reply(
+            Generation(text=json.dumps({"slots": rows})), CheckCoverage(topic="t")
+        )
+    except ValueError:
+        return  # it is asked for again
+    statements, _ = ground_rows(reply.slots, slots, pages)
     for statement in statements:
         page = pages[statement.quote.source - 1].page.text
         assert page[statement.quote.start : statement.quote.end] == statement.quote.text
