@@ -85,12 +85,7 @@ def measure_matches(data: Path) -> dict[str, Any]:
     }
     shown = _measure_match_reader(used, by_page, read_all_text)
     shown.pop("pages_per_second")
-    return {
-        "pages": len(used),
-        "matches": sum(map(len, by_page.values())),
-        **found,
-        "shown": shown,
-    }
+    return {"pages": len(used), "matches": sum(map(len, by_page.values())), **found, "shown": shown}
 
 
 def read_all_text(body: bytes, url: str) -> str:
@@ -152,10 +147,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--data", type=Path, default=HERE.parent / "shared" / "data")
     data = parser.parse_args().data
-    report = {
-        "matches": measure_matches(data),
-        "pdf": measure_pdfs(data),
-    }
+    report = {"matches": measure_matches(data), "pdf": measure_pdfs(data)}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(json.dumps({**report, "peak_rss_mb": peak}, indent=2))
 

@@ -24,16 +24,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from agent.evaluate.metrics import estimate_difference
-from evals.harness import (
-    DATA,
-    NAMES,
-    ROOT,
-    SKIPPED,
-    load_evaluation,
-    measure,
-    render_table,
-    take,
-)
+from evals.harness import DATA, NAMES, ROOT, SKIPPED, load_evaluation, measure, render_table, take
 
 PAGE = ROOT / "evals/ABLATION.md"
 HEADS = ("switched off", "evaluation", "n", "with", "without", "+/-", "difference (95 %)")
@@ -87,9 +78,7 @@ SWITCHES: dict[str, Switch] = {
     **{f"weight: {w}": Switch(f"{ENGINE}ranking:WEIGHTS", drop(w), changes=True) for w in WEIGHTS},
     **{
         f"sign: {s}": Switch(
-            f"{ENGINE}confidence:WEIGHTS",
-            lambda table, s=s: {**table, s: 0.0},
-            changes=True,
+            f"{ENGINE}confidence:WEIGHTS", lambda table, s=s: {**table, s: 0.0}, changes=True
         )
         for s in SIGNS
     },

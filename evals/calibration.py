@@ -19,12 +19,7 @@ from typing import Any, NamedTuple
 
 from evals import slots
 from evals.harness import Bench, Cell, Evaluation, Table, average, count, main, share, size, take
-from evals.questions import (
-    CORPUS,
-    contains_answer,
-    load_questions,
-    write_corpus_without_gold,
-)
+from evals.questions import CORPUS, contains_answer, load_questions, write_corpus_without_gold
 
 BINS = 10
 BARE = "bare-values.jsonl"

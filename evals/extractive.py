@@ -17,16 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from evals.harness import (
-    Bench,
-    Evaluation,
-    Table,
-    average,
-    interval,
-    main,
-    share,
-    size,
-)
+from evals.harness import Bench, Evaluation, Table, average, interval, main, share, size
 from evals.questions import (
     CORPUS,
     contains_answer,

@@ -26,17 +26,7 @@ from agent.evidence import content_words
 from agent.evidence.instructions import find_instruction, instruction_warning
 from agent.evidence.links import browser_words
 from agent.state import Hit, Page
-from evals.harness import (
-    Bench,
-    Evaluation,
-    Table,
-    count,
-    draw,
-    half,
-    main,
-    size,
-    write_rows,
-)
+from evals.harness import Bench, Evaluation, Table, count, draw, half, main, size, write_rows
 from evals.links import load_web_pages
 from evals.questions import CORPUS, contains_answer, load_questions, read_passages
 

@@ -148,12 +148,7 @@ def _make_table(rows: Sequence[tuple[str, str]]) -> Made:
     return "A table", content, "\n".join(" ".join(row) for row in cells)
 
 
-MAKERS = {
-    "lists": _make_list,
-    "forums": _make_forum,
-    "shops": _make_shop,
-    "tables": _make_table,
-}
+MAKERS = {"lists": _make_list, "forums": _make_forum, "shops": _make_shop, "tables": _make_table}
 
 
 def _join(rows: Sequence[tuple[str, str]]) -> str:
