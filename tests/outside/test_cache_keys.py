@@ -103,7 +103,8 @@ def test_two_spellings_of_an_address_share_a_page(folder: Path) -> None:
 
 def test_a_search_is_no_page(folder: Path) -> None:
     new_cache(folder).wrap_search(FakeWeb(make_results(URL)))(URL)
-    assert new_cache(folder).wrap_read(FakeWeb(make_page()))(URL) == make_page()
+    page = make_page()
+    assert new_cache(folder).wrap_read(FakeWeb(page))(URL) == page
 
 
 # --- time --------------------------------------------------------------------------------------
