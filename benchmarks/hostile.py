@@ -27,11 +27,10 @@ def readers() -> dict[str, Reader]:
     """Each function under measure, with the text in the place where a stranger's text arrives."""
     from agent import evidence
     from agent.checking.rules import QuotePlace, decide_verdict
-    from agent.evidence import citing, instructions, links, markers, names, quantities
+    from agent.evidence import asked, citing, instructions, links, markers, names, quantities
     from agent.evidence.copies import find_rivals
     from agent.evidence.lists import list_lengths
     from agent.evidence.markdown import read_pieces
-    from agent.llm.extractive import finders
     from agent.llm.extractive.engine import Extractive
     from agent.llm.extractive.lines import quotable_lines
     from agent.llm.extractive.question import parse_question
@@ -98,7 +97,7 @@ def readers() -> dict[str, Reader]:
         "find_scores": quantities.find_scores,
         "read_scores": quantities.read_scores,
         "is_score": quantities.is_score,
-        "find_places": finders.find_places,
+        "find_places": asked.find_places,
         "find_instruction": instructions.find_instruction,
         "normalize_markers": markers.normalize_markers,
         "strip_markers": markers.strip_markers,

@@ -127,7 +127,7 @@ SWITCHES: dict[str, Switch] = {
     ),
     "what fits what is missing": Switch(f"{CHOICE}_fitting_hits", always([])),
     "pages that rival": Switch(
-        "agent.slots.grounding:find_rivals", always([]), ("planted", "conflicts", "injection")
+        "agent.slots.grounding:find_disagreements", always([]), ("planted", "conflicts")
     ),
 }
 

@@ -146,6 +146,21 @@ def share(value: Value) -> Cell:
     return average(value, ".1%")
 
 
+def risk(sure: Value, wrong: Value) -> dict[str, Cell]:
+    """The curve of risk over coverage: how many of the surest outcomes are wrong, by their part."""
+
+    def cell(part: float) -> Cell:
+        def tell(outcomes: Sequence[Any]) -> str:
+            pairs = zip(take(sure, outcomes), take(wrong, outcomes), strict=True)
+            order = sorted(pairs, key=lambda pair: -pair[0])[: max(1, round(part * len(outcomes)))]
+            return f"{mean(bool(one) for _, one in order):.1%}"
+
+        return tell
+
+    parts = {f"wrong of the surest {part:.0%}": cell(part) for part in (0.25, 0.5, 0.75, 1.0)}
+    return {"told": size, **parts}
+
+
 def interval(value: Value) -> Cell:
     """A cell with a share and its interval of 95 %, by a bootstrap over outcomes."""
 

@@ -43,11 +43,13 @@ class Question(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a question: of pages with their titles, and of pages without."""
+    """What became of a question: of pages with titles, without them, and without the very page."""
 
     question: Question
     answer: str  # empty where it abstained
     bare: str  # without titles
+    other: str  # of all pages of the language but the one that answers
+    confidence: float
     read: bool  # the page that answers
     plain: bool  # its best sentence by BM25 answers
 
@@ -111,31 +113,31 @@ def best_sentence(text: str, question: str) -> str:
     return pieces[max(range(len(pieces)), key=lambda n: score(bags[n]))]
 
 
-def prepare(questions: Sequence[Question], bench: Bench) -> None:
-    """A corpus for each language, with titles and without."""
-    pages = list(dict.fromkeys(question.page for question in questions))
-    for titled in (True, False):
-        for language in {page.language for page in pages}:
-            rows = (
-                {"title": page.title if titled else f"{n}", "text": page.text}
-                for n, page in enumerate(pages)
-                if page.language == language
-            )
-            write_rows(bench.work / f"{language}-{titled}.jsonl", rows)
+def prepare(_: Sequence[Question], bench: Bench) -> None:
+    """Corpora of each language: with titles, without, and without each page in turn."""
+    for language in {page.language for page in load_pages()}:
+        pages = [page for page in load_pages() if page.language == language]
+        rows = [{"title": page.title, "text": page.text} for page in pages]
+        plain = [{**row, "title": f"{n}"} for n, row in enumerate(rows)]
+        write_rows(bench.work / f"{language}.jsonl", rows)
+        write_rows(bench.work / f"{language}-plain.jsonl", plain)
+        for n in range(len(pages)):
+            write_rows(bench.work / f"{language}-{n}.jsonl", [*rows[:n], *rows[n + 1 :]])
 
 
 def measure(question: Question, bench: Bench) -> Iterator[Outcome]:
     """Ask a question of the pages of its language."""
-    told = {}
-    for titled in (True, False):
-        corpus = bench.work / f"{question.page.language}-{titled}.jsonl"
-        run = bench.run(question.text, corpus)
+    language, told = question.page.language, []
+    at = [page for page in load_pages() if page.language == language].index(question.page)
+    for name in (language, f"{language}-plain", f"{language}-{at}"):
+        run = bench.run(question.text, bench.work / f"{name}.jsonl")
         answer = run.answer()
-        told[titled] = answer.answer if answer.status in ("complete", "partial") else ""
-        if titled:
+        told.append(answer.answer if answer.status in ("complete", "partial") else "")
+        if name == language:
             read = any(s.page.text == question.page.text for s in run.research.sources)
+            confidence = answer.confidence or 0.0
     plain = contains(best_sentence(question.page.text, question.text), question.gold)
-    yield Outcome(question, told[True], told[False], read, plain)
+    yield Outcome(question, *told, confidence, read, plain)
 
 
 def _tell_miss(one: Outcome) -> str:
@@ -162,6 +164,9 @@ EVALUATION = Evaluation(
                 "abstained": share(lambda one: not one.answer),
                 "right, pages without titles": share("bare_right"),
                 "abstained, without titles": share(lambda one: not one.bare),
+                "**told and not right without the page**": share(
+                    lambda one: bool(one.other) and not contains(one.other, one.question.gold)
+                ),
             },
             total=True,
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +27,16 @@ from agent.answer.status import (
     Status,
     decide_status,
     failed_models,
-    find_disputes,
     find_shortfalls,
     is_degraded,
     list_names,
 )
 from agent.characters import strip_controls
 from agent.errors import AgentError
-from agent.evidence.copies import describe_rival, find_copies, find_rivals
+from agent.evidence.copies import describe_rival, find_copies
 from agent.evidence.credibility import rate_credibility
 from agent.evidence.links import quote_link
+from agent.evidence.measures import find_disagreements
 from agent.outside.budget import CallUsage, round_dollars
 from agent.outside.recording import ParentRun, parent_of
 from agent.slots.data import keep_valid
@@ -78,10 +79,8 @@ def build_answer(
 ) -> Answer:
     """The answer object of a run that ended.
 
-    `schema` is the JSON Schema of the slots, if the run has one; the answer then has `data`.
-    `report` is the one that the run checked; the answer then has `check`. `warnings` come after
-    those of the run's events. `corpus` is where the run's corpus lies, which the answer does not
-    tell.
+    With the JSON Schema of the slots it has `data`, with the report that the run checked `check`.
+    `warnings` come last. `corpus` is where the run's corpus lies, which is not told.
     """
     addresses = CorpusAddresses(corpus, run.journal or "")
     check = build_check(report, research, addresses) if report else None
@@ -91,8 +90,9 @@ def build_answer(
         findings, data, data_warnings = keep_valid(schema, findings)
         warnings = (*data_warnings, *warnings)
     quotes = _cited_quotes(research, findings.values())
-    citations = tuple(_build_citation(quote, research, run, addresses) for quote in quotes)
-    rivals = drop_told_apart(find_rivals(quotes, research.sources), findings.values())
+    cite = partial(_build_citation, research=research, run=run, addresses=addresses)
+    citations = tuple(map(cite, quotes))
+    rivals = drop_told_apart(find_disagreements(quotes, research.sources), findings.values())
     shortfalls = (*find_shortfalls(research, findings), *map(describe_rival, rivals))
     counts = _count_sources(research)
     answer = Answer(
@@ -100,9 +100,11 @@ def build_answer(
         status=_decide_check_status(check, error)
         if check
         else decide_status(research, error, citations, shortfalls),
+        confidence=research.confidence,
         degraded=is_degraded(research, citations),
         answer=composed.text if composed else "",
         citations=citations,
+        closest=tuple(map(cite, composed.closest)) if composed and not citations else (),
         claims=composed.claims if composed else (),
         slots=_build_slots(findings),
         data=data,
@@ -111,15 +113,13 @@ def build_answer(
         sources=counts,
         attempts=research.attempts + tuple(getattr(error, "attempts", ())),
         warnings=(
-            *(report.warnings if report else ()),
-            *_event_warnings(research),
+            *_event_warnings(research, report),
             *shortfalls,
-            *find_disputes(findings),
             *warnings,
         ),
         usage=usage,
         run=run.model_copy(update=_used_services(research) | _understood(run, research)),
-        error=_to_error(error) if error else None,
+        error=_to_error(error),
     )
     return _number_sources(_strip_controls(_shorten_paths(answer, addresses)), research)
 
@@ -190,8 +190,8 @@ def build_usage(calls: CallUsage, rounds: int, seconds: float) -> Usage:
     return Usage(**fields, rounds=rounds, seconds=round(seconds, 3))
 
 
-def _to_error(error: AgentError) -> Error:
-    return Error(kind=error.kind, message=error.message, remedy=error.remedy)
+def _to_error(error: AgentError | None) -> Error | None:
+    return Error(kind=error.kind, message=error.message, remedy=error.remedy) if error else None
 
 
 def _cited_quotes(research: Research, findings: Iterable[Finding]) -> list[Quote]:
@@ -278,8 +278,8 @@ def _count_sources(research: Research) -> SourceCounts:
     )
 
 
-def _event_warnings(research: Research) -> list[str]:
-    warnings = [*_model_warnings(research.events_of(Asked))]
+def _event_warnings(research: Research, report: CitedReport | None) -> list[str]:
+    warnings = [*(report.warnings if report else ()), *_model_warnings(research.events_of(Asked))]
     for event in research.events_of(Failed):
         fallback = f" Used instead: {event.stand_in}." if event.stand_in else ""
         warnings.append(f"{event.subject}: {event.message}{fallback}")

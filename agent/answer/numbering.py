@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from agent.answer.schema import Answer, SlotAnswer
+from agent.answer.schema import Answer, Citation, SlotAnswer
 from agent.evidence.citing import join_claims
 from agent.state import Alternative, Claim
 
@@ -24,7 +24,6 @@ def number_sources(answer: Answer) -> dict[int, int]:
 def renumber(answer: Answer, numbers: Numbers) -> Answer:
     """The answer with other numbers for its sources, its citations sorted by them."""
     claims = _renumber_claims(answer.claims, numbers)
-    cited = (c.model_copy(update={"id": numbers[c.id]}) for c in answer.citations)
     report = answer.report
     if report:
         sections = tuple(
@@ -36,7 +35,8 @@ def renumber(answer: Answer, numbers: Numbers) -> Answer:
     changes = {
         "answer": join_claims(claims) if claims else answer.answer,
         "claims": claims,
-        "citations": tuple(sorted(cited, key=lambda c: (c.id, c.start, c.end, c.match))),
+        "citations": _renumber_citations(answer.citations, numbers),
+        "closest": _renumber_citations(answer.closest, numbers),
         "slots": {name: _renumber_slot(slot, numbers) for name, slot in answer.slots.items()},
         "report": report,
     }
@@ -53,7 +53,12 @@ def _used_numbers(answer: Answer) -> Iterator[int]:
     sentences = [one for section in report.sections for one in section.sentences] if report else []
     for claim in (*sentences, *(report.conflicts if report else ())):
         yield from claim.citations
-    yield from (citation.id for citation in answer.citations)
+    yield from (citation.id for citation in (*answer.citations, *answer.closest))
+
+
+def _renumber_citations(some: tuple[Citation, ...], numbers: Numbers) -> tuple[Citation, ...]:
+    cited = (one.model_copy(update={"id": numbers[one.id]}) for one in some)
+    return tuple(sorted(cited, key=lambda c: (c.id, c.start, c.end, c.match)))
 
 
 def _renumber_claims(claims: tuple[Claim, ...], numbers: Numbers) -> tuple[Claim, ...]:

@@ -33,11 +33,17 @@ SEVERAL_THINGS = "several things of this name"
 STANDING_LABELS = ((0.7, "Reliable"), (0.5, "Mixed"), (0.4, "Not rated"), (0.0, "With care"))
 STOOD_IN = "something stood in for what was asked for"
 STATUSES = {
-    "complete": "complete",
-    "partial": "partial: not all of it is found and confirmed",
-    "insufficient": "insufficient: the sources do not say",
-    "error": "error",
+    "complete": "Answered",
+    "partial": "Answered in part",
+    "insufficient": "Not found",
+    "error": "No answer",
 }
+#: What a status means, where the words alone do not say it.
+MEANINGS = {
+    "partial": "something is open",
+    "insufficient": "nothing that was read answers",
+}
+CLOSEST = "Closest that was read"
 
 
 def describe_followed(answer: Answer) -> str:
@@ -176,16 +182,16 @@ def describe_run(answer: Answer) -> list[tuple[str, str]]:
 
 def describe_status(answer: Answer) -> str:
     """The status as a sentence, and whether something stood in for what was asked."""
-    status = STATUSES[answer.status]
+    meaning = MEANINGS.get(answer.status)
     stood_in = f"; {STOOD_IN}" if answer.degraded else ""
-    return f"{status[:1].upper()}{status[1:]}{stood_in}."
+    return f"{STATUSES[answer.status]}{f': {meaning}' if meaning else ''}{stood_in}."
 
 
 def summarize_run(answer: Answer) -> str:
     """What the run was and what it took, on one line."""
     usage, run = answer.usage, answer.run
     parts = [
-        answer.status.capitalize(),
+        STATUSES[answer.status],
         *describe_usage(usage),
         f"{usage.seconds:.1f} s",
         *(run.models if run else ()),

@@ -154,9 +154,21 @@ class Answer(Frozen):
     schema_version: Literal["2"] = "2"
     topic: str
     status: Literal["complete", "partial", "insufficient", "error"]
+    confidence: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="how often answers with such a value were right, with and without the page "
+        "that answers among what could be found; null where a model wrote the answer",
+    )
     degraded: bool = False
     answer: str = ""
     citations: tuple[Citation, ...] = ()
+    closest: tuple[Citation, ...] = Field(
+        default=(),
+        exclude_if=lambda closest: not closest,
+        description="where the status is insufficient: what came nearest to an answer, and is none",
+    )
     claims: tuple[Claim, ...] = ()
     slots: dict[str, SlotAnswer] = Field(default_factory=dict)
     report: ReportAnswer | None = Field(

@@ -71,6 +71,7 @@ def list_sections(answer: Answer) -> Iterator[tree.PagePart]:
     blocks = (*_list_box(disputes), *text, *_list_slots(answer))
     yield tree.PagePart("Answer", blocks, "answer", is_lead=True)
     yield tree.PagePart("Sources", _list_sources(answer.citations), "sources")
+    yield tree.PagePart(phrases.CLOSEST, _list_sources(answer.closest), "closest")
 
 
 def show_on_terminal(answer: Answer) -> tree.Shown:
@@ -82,14 +83,15 @@ def show_on_terminal(answer: Answer) -> tree.Shown:
     warnings = [one for one in answer.warnings if one not in told]
     is_settled = answer.status == "complete" and not answer.degraded
     has_values = any(slot.value is not None for slot in answer.slots.values())
-    sources = _list_sources(answer.citations, is_short=True)
+    lists = {"Sources": answer.citations, phrases.CLOSEST: answer.closest}
+    sources = {name: _list_sources(some, is_short=True) for name, some in lists.items()}
     blocks: list[tree.Block] = [
         *_list_box(disputes or [tree.Item((rival,)) for rival in rivals]),
         *(() if is_settled else _lines(phrases.describe_status(answer), "warn")),
         *(_list_claims(answer.claims) or _lines(answer.answer)),
         *(_list_slots(answer, phrases.VALUE_LABELS) if has_values else ()),
         *(_list_short_report(report) if report else ()),
-        *([tree.Group((tree.Heading("Sources"), *sources))] if sources else ()),
+        *(tree.Group((tree.Heading(name), *some)) for name, some in sources.items() if some),
         *list_warnings(warnings, "quiet"),
         *_lines(phrases.summarize_run(answer), "quiet"),
     ]

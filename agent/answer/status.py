@@ -9,6 +9,7 @@ from typing import Literal
 from agent.answer.report import all_claims
 from agent.answer.schema import Citation
 from agent.errors import AgentError
+from agent.evidence.asked import find_untold
 from agent.evidence.copies import DISAGREEMENT
 from agent.slots.weighing import is_disputed
 from agent.state import (
@@ -56,21 +57,22 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     missing = [f.slot for f in findings.values() if f.status == "missing" and _is_of(f, needed)]
     if missing:
         yield f"Not found: {list_names(missing)}."
+    claims = all_claims(research.answer) if research.answer else []
+    values = (str(f.value) for f in findings.values() if f.value is not None)
+    told = "\n".join((*(claim.text for claim in claims), *values))
+    if claims and (untold := find_untold(research.topic, told)):
+        yield f"Not told: {list_names(untold)}."
     if opposed := [f.slot for f in findings.values() if f.status == "conflict"]:
         yield f"{DISAGREEMENT} about: {list_names(opposed)}."
+    if disputed := [f.slot for f in findings.values() if is_disputed(f)]:
+        yield f"{DISAGREEMENT} about: {list_names(disputed)}. The value that weighs most is given."
     drafts = research.events_of(Answered)
     if research.answer and research.answer.claims and drafts and not drafts[-1].quotes:
         yield "No sentence of the draft had a quote that stands: the answer quotes the sources."
     reflections = research.events_of(Reflected)
     if reflections and not reflections[-1].answerable:
         yield "By what the reader of the sources says, they do not answer the question."
-    yield from _count_unsupported(all_claims(research.answer) if research.answer else [])
-
-
-def find_disputes(findings: Mapping[str, Finding]) -> Iterator[str]:
-    """What is settled although other sources of weight say otherwise."""
-    if names := [name for name, one in findings.items() if is_disputed(one)]:
-        yield f"{DISAGREEMENT} about: {list_names(names)}. The value that weighs most is given."
+    yield from _count_unsupported(claims)
 
 
 def _is_of(finding: Finding, names: set[str]) -> bool:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from agent.evidence import rank_texts, split_sentences
 from agent.evidence.citing import compose_answer
 from agent.evidence.markers import cited_numbers, strip_markers
-from agent.evidence.quoting import ranked_pieces
+from agent.evidence.quoting import anchor_quote, ranked_pieces
 from agent.evidence.words import count_words
-from agent.state import Answered, Cited, Draft, Source
+from agent.state import Answered, Cited, Draft, Quote, Source
 
 BARE = "The answer came without a quote: what fits it best was taken"  # for Verify to judge
 
@@ -72,6 +72,12 @@ def _cite_candidates(answer: str, sources: Sequence[Source], topic: str, max_wor
             text += f" [{passage.source.n}]"
         texts.append(text)
     return Draft(answer=" ".join(texts) if citations else "", citations=citations)
+
+
+def find_closest(sources: Sequence[Source], topic: str) -> Quote | None:
+    """The sentence that fits a topic best, for a reader who is given no answer."""
+    best = _find_candidate("", sources, topic)
+    return anchor_quote(best.text, best.source) if best else None
 
 
 def _find_candidate(claim: str, sources: Sequence[Source], topic: str) -> _Passage | None:

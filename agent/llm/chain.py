@@ -148,7 +148,7 @@ class ModelChain:
                 attempts.record(model, "invalid", correction)
             else:
                 attempts.record(model, "ok")
-                return attempts.build_reply(model, answer, mended)
+                return attempts.build_reply(model, generation, answer, mended)
         raise ModelFailed(
             f"{model.name} gave no usable reply: {correction}",
             "Try again, or another model with --llm.",
@@ -320,10 +320,13 @@ class _TaskAttempts(Generic[AnswerT]):
             usd=math.fsum(prices) if len(prices) == len(self._paid) else None,
         )
 
-    def build_reply(self, model: Model, answer: AnswerT, mended: tuple[str, ...]) -> Reply[AnswerT]:
+    def build_reply(
+        self, model: Model, generation: Generation, answer: AnswerT, mended: tuple[str, ...]
+    ) -> Reply[AnswerT]:
         return Reply[AnswerT](
             answer=answer,
             model=model.name,
+            confidence=generation.confidence,
             mended=mended,
             attempts=tuple(self.recorded),
             costs=self.costs,

@@ -30,6 +30,7 @@ class Generation(Frozen):
     problem: str = ""
     is_blocked: bool = False
     is_cut_off: bool = False  # at the limit on its tokens
+    confidence: float | None = None  # of the answer in it, from 0 to 1; rules alone have one
 
     @field_validator("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
     @classmethod

@@ -166,11 +166,13 @@ class Task(Frozen, Generic[AnswerT]):
 class Reply(Frozen, Generic[AnswerT]):
     """A model's valid answer, and its usage. `usd` is None if the price is not known.
 
-    `mended` names the parts of it that came in another shape than the schema's.
+    `mended` names the parts of it that came in another shape than the schema's. `confidence` is how
+    sure rules are of an answer that they made.
     """
 
     answer: AnswerT
     model: str
+    confidence: float | None = Field(default=None, exclude_if=lambda value: value is None)
     mended: tuple[str, ...] = Field(default=(), exclude_if=lambda parts: not parts)
     input_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)
     output_tokens: int = Field(default=0, ge=0, le=MAX_TOKENS)

@@ -141,8 +141,9 @@ def _find_failures(answer: Answer, evidence: JournalEvidence) -> Iterator[Failur
 
 def _check_citations(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure]:
     addresses = CorpusAddresses(evidence.corpus)
-    for i, citation in enumerate(answer.citations):
-        where = f"citations[{i}]"
+    places = [(f"citations[{i}]", citation) for i, citation in enumerate(answer.citations)]
+    places += [(f"closest[{i}]", citation) for i, citation in enumerate(answer.closest)]
+    for where, citation in places:
         pages = evidence.pages.get(citation.page_sha256, [])
         if not pages:
             yield f"{where}.page_sha256", "the journal holds no page with this hash"

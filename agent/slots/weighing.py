@@ -21,6 +21,7 @@ from agent.evidence.credibility import REFERENCE, host_kind, host_owner
 from agent.slots.items import merge_items
 from agent.slots.namesakes import group_by_thing
 from agent.slots.sameness import is_swapped_score, same_value
+from agent.slots.versions import group_by_time
 from agent.state import Alternative, Finding, Page, Quote, Scalar, Slot, Source, Statement
 
 #: The share from which a value is settled although other values are stated. With .6 one credible
@@ -86,18 +87,20 @@ def _list_findings(
 
 
 def _weigh_things(name: str, said: Said, sources: Sequence[Source], topic: str) -> Finding:
-    """The finding of one leaf; where sources tell of several things of one name, of all of them.
+    """The finding of one leaf; where sources tell of several things or times, of all of them.
 
-    Then the value of the heaviest thing comes first, and the others are its alternatives.
+    Then the value of the heaviest thing, or of the newest time, is first; others are alternatives.
     """
     whole = weigh_values(name, said, sources)
     if not (topic and whole.alternatives):
         return whole
-    groups = group_by_thing(said, sources, topic)
+    times = group_by_time(said, sources, topic)
+    groups = times or group_by_thing(said, sources, topic)
     each = [(of, weigh_values(name, own, sources)) for of, own in groups]
     if len(each) == 1:
         return each[0][1]
-    each.sort(key=lambda pair: -pair[1].weight)
+    if not times:
+        each.sort(key=lambda pair: -pair[1].weight)
     of, first = each[0]
     filled = all(one.status == "filled" for _, one in each)
     changes = {

@@ -36,11 +36,12 @@ class Started(Frozen):
 
 
 class Asked(Frozen):
-    """A model was asked to do a task."""
+    """A model was asked to do a task. `confidence` is that of rules in an answer that they made."""
 
     type: Literal["asked"] = "asked"
     task: str
     model: str
+    confidence: float | None = None
     attempts: tuple[Attempt, ...] = ()
 
 
@@ -153,14 +154,15 @@ class Reflected(Frozen):
 class Composed(Frozen):
     """An answer: text with `[n]` markers, each of which has a quote.
 
-    Without quotes the sources are insufficient. With a `report`, `text` and `claims` are its
-    executive summary.
+    Without quotes the sources are insufficient: `closest` is then what came nearest to answering.
+    With a `report`, `text` and `claims` are its executive summary.
     """
 
     text: str
     quotes: tuple[Quote, ...]
     claims: tuple[Claim, ...]
     report: Report | None = None
+    closest: tuple[Quote, ...] = ()
 
 
 class Answered(Composed):

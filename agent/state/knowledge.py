@@ -37,6 +37,8 @@ from agent.state.values import (
 )
 
 EventT = TypeVar("EventT", bound=Frozen)
+#: The tasks whose reply is an answer, or may be one.
+DRAFTING = frozenset({"reflect", "decide", "synthesize", "draft"})
 
 
 class Research:
@@ -202,6 +204,12 @@ class Research:
         """The draft of the last reflection; None if it made none, or a page came after it."""
         reflections = self.events_of(Reflected)
         return reflections[-1].draft if reflections and self.are_findings_current else None
+
+    @property
+    def confidence(self) -> float | None:
+        """How sure the rules are of the answer; None where a model drafted it last."""
+        drafting = [event for event in self.events_of(Asked) if event.task in DRAFTING]
+        return drafting[-1].confidence if drafting else None
 
     @property
     def answer(self) -> Composed | None:

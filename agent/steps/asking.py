@@ -59,7 +59,9 @@ def try_to_ask(
 
 def reply_event(task: Task[AnswerT], reply: Reply[AnswerT]) -> Asked:
     """The event of a model's reply."""
-    return Asked(task=task.name, model=reply.model, attempts=reply.attempts)
+    return Asked(
+        task=task.name, model=reply.model, confidence=reply.confidence, attempts=reply.attempts
+    )
 
 
 def failure_event(task: Task[AnswerT], error: AgentError, stand_in: str) -> Failed | Halted:

@@ -11,11 +11,13 @@ from agent.checking.bench import claim_groups, replace_claims
 from agent.checking.rules import QuotePlace, claims_before, is_proved, opens_with_pronoun
 from agent.evidence import content_words
 from agent.evidence.citing import join_claims, order_quotes
-from agent.evidence.copies import find_rivals
+from agent.evidence.copies import Rival
 from agent.evidence.markers import strip_markers
+from agent.evidence.measures import find_disagreements
 from agent.evidence.quoting import quoted_sentences, with_sentence_before
-from agent.slots.forms import holds_value
+from agent.slots.forms import holds_value, slot_words
 from agent.slots.namesakes import drop_told_apart
+from agent.slots.versions import is_time
 from agent.slots.weighing import is_disputed
 from agent.state import Claim, Finding, Quote, Research, Scalar, Source, Verified
 from agent.steps.reflect import is_needed
@@ -51,10 +53,11 @@ def settle(verified: Verified, research: Research) -> Verified:
         *builder.quote_rivals(quotes, findings),
     ]
     first = [*things, *opposed]
+    unsaid = builder.quote_unsaid(needed, claims) if not verified.report else []
     if not claims and not first and not last:
         return _abstain(verified, findings, research)
     said = "\n".join(claim.text for claim in (*first, *last))
-    claims = (*first, *_drop_said(claims, said), *last)
+    claims = (*first, *_drop_said(claims, said), *unsaid, *last)
     report = verified.report if has_draft else None
     if report:
         report = report.model_copy(update={"conflicts": (*report.conflicts, *opposed, *last)})
@@ -69,10 +72,9 @@ def settle(verified: Verified, research: Research) -> Verified:
 
 
 def _abstain(verified: Verified, findings: tuple[Finding, ...], research: Research) -> Verified:
-    text = verified.text or build_abstention(research).text
-    return verified.model_copy(
-        update={"text": text, "claims": (), "quotes": (), "report": None, "findings": findings}
-    )
+    none = build_abstention(research)
+    changes = {"text": verified.text or none.text, "closest": none.closest, "findings": findings}
+    return verified.model_copy(update={**changes, "claims": (), "quotes": (), "report": None})
 
 
 def _drop_said(claims: Iterable[Claim], said: str) -> Iterator[Claim]:
@@ -129,16 +131,36 @@ class _ClaimBuilder:
         return [claim for finding in opposed[:MOST_SHOWN] for claim in self._quote_sides(finding)]
 
     def quote_disputes(self, findings: Iterable[Finding], draft: Sequence[Claim]) -> list[Claim]:
-        """Both sides of each settled slot with others of weight, if the draft says one alone."""
-        opposed = [one for one in findings if is_disputed(one) and not _says_all(draft, one)]
+        """Both sides of each settled slot, if the draft says one alone of two with weight.
+
+        So too where it says another value than the slot has, whatever that weighs.
+        """
+        opposed = [
+            one
+            for one in findings
+            if (is_disputed(one) and not _says_all(draft, one)) or _says_another(draft, one)
+        ]
         return [claim for finding in opposed[:MOST_SHOWN] for claim in self._quote_sides(finding)]
 
+    def quote_unsaid(self, findings: Iterable[Finding], draft: Sequence[Claim]) -> list[Claim]:
+        """The value of each fact that was asked for and that the draft does not say."""
+        facts = [one for one in findings if one.status == "filled" and _is_unsaid(one, draft)]
+        sides = ((one, self._find_side(one.value, one.quotes)) for one in facts[:MOST_SHOWN])
+        return [
+            self._quote_sentence(quote, f"{slot_words(one.slot)}: {one.value}")
+            for one, quote in sides
+            if quote
+        ]
+
     def quote_things(self, findings: Iterable[Finding], draft: Sequence[Claim]) -> list[Claim]:
-        """The value of each of several things of one name, if the draft does not say them all."""
+        """The value of each of several things of one name, or of several times.
+
+        Not where the draft says them all, and of times the newest first.
+        """
         several = [
             one
             for one in findings
-            if one.of and one.status == "filled" and not _says_all(draft, one)
+            if one.of and one.status == "filled" and not _says_in_order(draft, one)
         ]
         return [claim for one in several[:MOST_SHOWN] for claim in self._quote_each(one)]
 
@@ -169,12 +191,20 @@ class _ClaimBuilder:
     def _holds(self, quote: Quote, value: Scalar) -> bool:
         return holds_value(quote.text, value, self._sources[quote.source].page.title)
 
-    def quote_rivals(self, quotes: Iterable[Quote], findings: Sequence[Finding]) -> list[Claim]:
+    def quote_rivals(self, quotes: Sequence[Quote], findings: Sequence[Finding]) -> list[Claim]:
         """Both sides of what pages of one text say with another number, if not yet said."""
-        said = {(quote.source, quote.start) for quote in self.quotes}
+        opposed = {(quote.source, quote.start) for quote in self.quotes}
+        said = opposed | {(quote.source, quote.start) for quote in quotes}
+
+        def is_told(rival: Rival) -> bool:
+            sides = {(quote.source, quote.start) for quote in (rival.quote, rival.other)}
+            return sides <= said and bool(sides & opposed)
+
         quotes = (*quotes, *(quote for one in findings for quote in one.quotes))
-        rivals = drop_told_apart(find_rivals(quotes, tuple(self._sources.values())), findings)
-        new = [r for r in rivals if not {(q.source, q.start) for q in (r.quote, r.other)} <= said]
+        rivals = drop_told_apart(
+            find_disagreements(quotes, tuple(self._sources.values())), findings
+        )
+        new = [rival for rival in rivals if not is_told(rival)]
         sides = dict.fromkeys(
             (side, f"{r.number} / {r.other_number}")
             for r in new[:MOST_SHOWN]
@@ -216,6 +246,38 @@ def _says_all(draft: Iterable[Claim], finding: Finding) -> bool:
         return any(not own or not own.isdisjoint(content_words(text)) for text in held)
 
     return all(is_said(of, value) for of, value in values if value is not None)
+
+
+def _says_in_order(draft: Sequence[Claim], finding: Finding) -> bool:
+    """Whether sentences say each value of a finding, and that of the newest time no later."""
+    if not _says_all(draft, finding):
+        return False
+    others = [one.value for one in finding.alternatives if is_time(one.of)]
+
+    def place(value: Scalar | None) -> int:
+        held = (n for n, c in enumerate(draft) if value is not None and holds_value(c.text, value))
+        return next(held, 0)
+
+    return not is_time(finding.of) or all(place(finding.value) <= place(one) for one in others)
+
+
+def _says_another(draft: Iterable[Claim], finding: Finding) -> bool:
+    """Whether sentences say another value of a settled slot than the one that it has."""
+    texts = [claim.text for claim in draft]
+    others = [other.value for other in finding.alternatives]
+    if finding.status != "filled" or finding.of or finding.value is None or not others:
+        return False
+    said = (any(holds_value(text, value) for text in texts) for value in (finding.value, *others))
+    return not next(said) and any(said)
+
+
+def _is_unsaid(finding: Finding, draft: Sequence[Claim]) -> bool:
+    """Whether a fact of few words, of no list and without others against it is not in sentences."""
+    value, is_one = finding.value, "[" not in finding.slot and not finding.alternatives
+    if not (draft and is_one) or value is None or isinstance(value, bool):
+        return False
+    is_short = len(str(value)) <= LONGEST_VALUE
+    return is_short and not any(holds_value(claim.text, value) for claim in draft)
 
 
 def _shorten(value: Scalar | None) -> str:

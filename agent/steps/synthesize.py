@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agent.evidence import render_sources
-from agent.evidence.bare_answers import BARE, ground_answer
-from agent.evidence.citing import compose_answer
+from agent.evidence.bare_answers import BARE, find_closest, ground_answer
+from agent.evidence.citing import compose_answer, locate_citation
 from agent.outside import Ask, Task, TaskKind
 from agent.state import Answered, Draft, Event, Finding, Reflected, Research, Warned
 from agent.steps.asking import ask_with_fallback
 from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
 from agent.steps.reflect import select_evidence
+
+MOST_CLOSEST = 2  # quotes that are shown where there is no answer
 
 
 class WriteAnswer(Task[Draft]):
@@ -66,7 +68,7 @@ class Synthesize:
             bare = ground_answer(draft, research.sources, research.topic, self.max_words)
             answer, warnings = bare.answer, (BARE, *warnings)
         yield from (Warned(message=warning) for warning in warnings)
-        yield answer if answer.quotes else build_abstention(research)
+        yield answer if answer.quotes else build_abstention(research, draft)
 
     def _compose(self, draft: Draft, research: Research) -> tuple[Answered, tuple[str, ...]]:
         return compose_answer(draft, research.sources, self.max_words)
@@ -109,9 +111,23 @@ def _describe_values(finding: Finding) -> Iterator[str]:
             yield f"{finding.slot} ({other.of}): {other.value} [{other.citations[0]}]"
 
 
-def build_abstention(research: Research) -> Answered:
-    """The answer of a run that found none: it says so, and names the queries."""
-    return Answered(text=_describe_refusal(research), quotes=(), claims=())
+def build_abstention(research: Research, draft: Draft | None = None, text: str = "") -> Answered:
+    """The answer of a run that found none: it says so in a `text`, and names the queries.
+
+    What a draft without an answer cites is what came closest to one; by default the last draft.
+    Else it is the sentence that fits the topic best.
+    """
+    draft = draft or research.current_draft or _BLANK
+    cited = draft.citations if not draft.answer.strip() else ()
+    located = [quote for one in cited for quote in locate_citation(one, research.sources)]
+    if not located and (nearest := find_closest(research.sources, research.topic)):
+        located.append(nearest)
+    return Answered(
+        text=f"{text} {describe_searches(research)}" if text else _describe_refusal(research),
+        quotes=(),
+        claims=(),
+        closest=tuple(dict.fromkeys(located))[:MOST_CLOSEST],
+    )
 
 
 def _describe_refusal(research: Research) -> str:

@@ -245,7 +245,7 @@ def test_the_answer_as_a_document(
     asked = ["--offline", TOPIC, "--out", "answer", "--format", form]
     for arguments, status, told in (
         (asked, 0, "Argentina"),
-        (["--offline", "Who invented the flux capacitor?", "--format", form], 3, "insufficient"),
+        (["--offline", "Who invented the flux capacitor?", "--format", form], 3, "Not found"),
         ([TOPIC, f"--format={form}"], 1, "GEMINI"),
         (["--nonsense", "--format", form], 2, "No such option"),
     ):

@@ -153,7 +153,7 @@ def test_a_terminal_gets_text_and_a_pipe_json(tmp_path: Path) -> None:
     assert text.startswith(f"{TOPIC}\n\nArgentina won the 2022 FIFA World Cup, beating")
     assert re.search(r"^Fact .*\nwinner +Argentina \[1\]", text, re.M)
     assert re.search(r"^Sources\n\[1\] \S.*\n    corpus:.*\n    “Argentina won", text, re.M)
-    assert re.search(r"^Complete · \d+ searches · \d+ pages · .* · extractive · run", text, re.M)
+    assert re.search(r"^Answered · \d+ searches · \d+ pages · .* · extractive · run", text, re.M)
     assert max(map(len, text.splitlines())) <= 80
     piped = in_pipe(TOPIC, "--offline", home=tmp_path)
     assert json.loads(piped.out)["status"] == "complete" and not piped.err
@@ -188,7 +188,7 @@ def test_disagreement_is_told_first_and_in_amber(strategy: str, tmp_path: Path) 
     said = in_terminal(question, *options, home=tmp_path)
     text = STYLE.sub("", said.out)
     box = text[text.index("The sources disagree") : text.index("Northwind Energy had 4,200 emp")]
-    first = text[: text.index("Partial: ")]
+    first = text[: text.index("Answered in part: ")]
     assert "4,200" in first and "3,850" in first and "╮" in box
     assert "\x1b[33m The sources disagree" in said.out
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelFailed
 from agent.evidence import select_passages, split_sentences
+from agent.evidence.asked import FINDERS, NAMERS, find_values
+from agent.llm.extractive.confidence import ANSWERED
 from agent.llm.extractive.engine import Extractive
-from agent.llm.extractive.finders import FINDERS, NAMERS, find_values
 from agent.llm.extractive.lines import Line
 from agent.llm.extractive.question import parse_question
 from agent.llm.extractive.ranking import ScoredLine
@@ -344,8 +345,38 @@ def test_a_reflection_that_asks_for_an_answer_gets_the_draft(demo: Corpus) -> No
     assert read.citations == written.citations
     assert read.slots == told(CheckCoverage(topic=topic, slots=slots, evidence=shown)).slots
     unknown = told(ReadSources(topic="Who founded Casgevy?", slots=slots, evidence=shown))
-    assert (unknown.answerable, unknown.answer, list(unknown.citations)) == (False, "", [])
+    assert (unknown.answerable, unknown.answer, len(unknown.citations)) == (False, "", 1)
     assert unknown.need_more and unknown.new_queries
+
+
+def sure(topic: str, text: str, title: str = "Ada Quill") -> float:
+    task = WriteAnswer(topic=topic, slots=(Slot(name="when"),), evidence=page(title, text))
+    made = Extractive().generate(task, "")
+    assert made.confidence is not None and "probability" not in made.text
+    return made.confidence
+
+
+def test_an_answer_is_the_surer_the_more_of_the_question_is_said() -> None:
+    asked = "When did Ada Quill open the tall Orbita Tower near Lund harbour?"
+    stated = sure(asked, "Ada Quill opened the Orbita Tower near Lund harbour in 1975.")
+    near = sure(asked, "She, born in 1931, drew Orbita at Lund.", "Quill")
+    assert stated > ANSWERED > near > 0 == sure("When did Bo Lind die?", "Ada Quill lives.")
+    assert sure(asked, "Ada Quill opened the Orbita Tower.") == 0  # no day is told
+    assert sure("Did Ada Quill draw many towers?", "Ada Quill, born in 1931, drew.") < near
+    other = sure("Wann wurde der Turm in Lund gebaut?", "Der Turm in Lund wurde gebaut.", "Turm")
+    assert ANSWERED < other <= 0.95 and sure("2+2", "2+2 is 4.") == 0
+    parsed = parse_question("この行事の本来の目的は何でしたか？")
+    assert parsed.kind == "text" and parse_question("これは塔ですか？").kind == "yesno"
+
+
+def test_where_it_is_not_sure_one_sentence_is_cited_as_the_closest() -> None:
+    text = "Ada Quill, born in 1931, drew towers. She lives in Lund."
+    draft = told(
+        WriteAnswer(
+            topic="When did she open the tall harbour of Lund?", evidence=page("Quill", text)
+        )
+    )
+    assert draft.answer == "" and [c.quote for c in draft.citations] == [text.split(" She")[0]]
 
 
 def test_an_answer_opens_with_a_sentence_of_its_own() -> None:
@@ -407,6 +438,9 @@ def test_an_answer_is_ordered_quotes(case: tuple[str, tuple[Excerpt, ...]], limi
     for citation in draft.citations:
         assert any(citation.quote in passage for passage in passages_of(shown, citation.source))
     plain = re.sub(r"\n(?:- |\d+[.)]\s+)?", " ", f"\n{draft.answer}").strip()  # items of a list
+    if not draft.answer:  # what came closest is cited
+        assert len(draft.citations) <= 1
+        return
     assert plain == " ".join(f"{c.quote} [{c.source}]" for c in draft.citations)
     assert len(re.sub(r"\[\d+\]", " ", draft.answer).split()) <= limit
 

@@ -357,7 +357,8 @@ def test_sources_that_disagree_come_before_the_answer_and_fit_a_phone(page: Page
 @pytest.mark.slow
 def test_where_nothing_is_found_the_closest_words_and_what_to_try_are_told(page: Page) -> None:
     assert page.finish(insufficient()) == "Not found"
-    assert "No page that was read answers this." in page.text(".missing")
+    assert "Nothing that was read answers this." in page.text(".missing")
+    assert "“Velmora Works makes pumps.”" in page.text(".missing")
     assert "Searched for" not in page.text(".column")
     assert "What was looked for" in page.text(".margin")
     assert "Velmora Works shoes" in page.text(".looked")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agent.answer import Answer, RunInfo, Usage, build_answer
 from agent.answer.event_format import format_event_json, format_event_line
+from agent.answer.formats import to_markdown
 from agent.evidence import anchor_quote
 from agent.evidence.copies import find_rivals
 from agent.slots.forms import holds_value, is_echo
@@ -17,10 +18,13 @@ from agent.slots.grounding import ground_rows
 from agent.slots.rows import SlotValue
 from agent.slots.weighing import make_findings
 from agent.state import (
+    Alternative,
     Answered,
     Asked,
     Attempt,
+    Cited,
     Claim,
+    Draft,
     Finding,
     Hit,
     PageRead,
@@ -34,6 +38,7 @@ from agent.state import (
     Verified,
 )
 from agent.steps.settle import settle
+from agent.steps.synthesize import build_abstention
 from tests.support.typed_slots import build_source
 
 RUN = RunInfo(id="monday", strategy="slots", started_at="2026-01-02T03:04:05Z")
@@ -294,3 +299,53 @@ def test_an_echo_of_the_slot_is_no_value() -> None:
     assert is_echo("winner", slot) and is_echo("Uruguay or Brazil win the final", slot)
     assert not is_echo("Uruguay", slot)
     assert not is_echo(1950, slot)
+
+
+def test_an_answer_with_another_value_than_its_slot_tells_both() -> None:
+    told = ("Ada Quill built it, the office of towers says.", "Bo Lind built it.")
+    research = read(*told, slots=(Slot(name="builder", needed=False),))
+    heavy = Finding(
+        slot="builder",
+        status="filled",
+        value="Ada Quill",
+        quotes=tuple(quote(s, t) for s, t in zip(research.sources, told, strict=True)),
+        alternatives=(Alternative(value="Bo Lind", citations=(2,), weight=0.1),),
+        weight=0.9,
+    )
+    research.grow(Reflected(round=1, findings=(heavy,), need_more=False))
+    answer = end(research, told[1], 2)  # the slot weighs; the draft says the other one alone
+    assert [claim.text for claim in answer.claims] == list(told)
+    assert {claim.intro for claim in answer.claims} == {"builder: Ada Quill / Bo Lind"}
+
+
+def test_a_fact_that_was_asked_for_and_is_not_in_the_text_is_added() -> None:
+    pages = ("The Lund bridge is 503 metres long.", "The Lund bridge was opened in 1932.")
+    research = read(*pages, slots=(Slot(name="opened"), Slot(name="toll", needed=False)))
+    reflect(research, ("1932", 2, pages[1], "opened"))
+    answer = end(research, pages[0])
+    assert [claim.text for claim in answer.claims] == list(pages)
+    assert answer.claims[1].intro == "opened: 1932" and answer.status == "complete"
+
+
+def test_a_part_of_the_question_that_nobody_tells_is_named() -> None:
+    research = read("Ada Quill designed the Lund bridge.")
+    research.original_topic = "Who designed the Lund bridge and when was it opened?"
+    research.grow(Reflected(round=1, findings=(), need_more=False))
+    answer = end(research, "Ada Quill designed the Lund bridge.")
+    assert answer.status == "partial" and "Not told: when was it opened." in answer.warnings
+
+
+def test_what_came_closest_stands_beside_the_answer() -> None:
+    research = read("Acme Pumps is in Ulm.", "It makes pumps.")
+    cited = [Cited(source=2, quote="It makes pumps.")]
+    draft = Draft(answer="", citations=cited)
+    none = Reflected(round=1, findings=(), answerable=False, draft=draft, need_more=False)
+    research.grow(none)
+    research.grow(build_abstention(research))
+    answer = build_answer(research, usage=Usage(), run=RUN)
+    assert (answer.status, answer.confidence, answer.citations) == ("insufficient", None, ())
+    assert [(one.id, one.quote) for one in answer.closest] == [(1, "It makes pumps.")]
+    assert "It makes pumps." not in answer.answer and "It makes pumps." in to_markdown(answer)
+    # a reader that cites nothing: the sentence that fits the question best
+    fallback = build_abstention(research, Draft(answer=""))
+    assert [quote.text for quote in fallback.closest] == ["Acme Pumps is in Ulm."]

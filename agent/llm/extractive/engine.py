@@ -6,15 +6,15 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent.errors import ModelFailed
 from agent.evidence import is_row
 from agent.evidence.names import find_names
 from agent.llm.extractive import report as reports
-from agent.llm.extractive.confidence import is_sure
+from agent.llm.extractive.confidence import ANSWERED, rate_answer
 from agent.llm.extractive.fact import is_generic
-from agent.llm.extractive.filling import fill_slot
+from agent.llm.extractive.filling import Filled, fill_slot
 from agent.llm.extractive.follow_up import complete_question, search_words
 from agent.llm.extractive.lines import Line, quotable_lines
 from agent.llm.extractive.queries import (
@@ -35,6 +35,7 @@ from agent.slots.forms import slot_words
 from agent.state import Slot
 
 MORE = 3  # queries of a further round
+MOST_CLOSE = 60  # words of what came closest, where nothing answers
 
 
 class Extractive:
@@ -58,9 +59,7 @@ class Extractive:
             "plan": lambda task: reports.make_plan(task.topic, _make_queries(task)["queries"]),
             "gather": reports.choose_calls,
             "gaps": _find_gaps,
-            "draft": lambda task: reports.make_draft(
-                task, _synthesize(_with_slots(task))["citations"]
-            ),
+            "draft": lambda task: reports.make_draft(task, _synthesize(_with_slots(task))),
             "verify": lambda _: {"verdicts": []},  # the rules judge
             "mend": lambda _: {"answer": "", "citations": []},
         }
@@ -71,7 +70,9 @@ class Extractive:
                 outcome="unsupported",
             )
         with TURNS.take():
-            return Generation(text=json.dumps(answers[task.name](task), ensure_ascii=False))
+            answer = answers[task.name](task)
+        confidence = answer.pop("probability", None)
+        return Generation(text=json.dumps(answer, ensure_ascii=False), confidence=confidence)
 
     def warm(self) -> None:
         """Nothing is needed."""
@@ -107,13 +108,14 @@ def _understand(task: Task[Any]) -> dict[str, Any]:
 
 
 def _reflect(task: Task[Any]) -> dict[str, Any]:
-    question, ranked = _read(task)
-    told = fill_rows(task.slots, question, ranked)
+    read = _read(task)
+    question, ranked = read.question, read.ranked
+    told = fill_rows(task.slots, question, ranked if read.is_sure else ())
     missing = [Slot(name=slot_words(row["name"])) for row in told if row["value"] is None]
     hops = [*_next_hops(question, ranked, task), *slot_queries(question, missing)]
     more = distinct_queries(hops, question) or [" ".join(words_as_written(question)[:8])]
     asked = "answer" in task.answer_type.model_fields
-    draft = _draft(task, question, ranked) if asked else {}
+    draft = _draft(task, read) if asked else {}
     return {
         "answerable": draft.get("answer") != "",  # where none is asked for it is not known
         **draft,
@@ -176,30 +178,47 @@ def _drop_searched(queries: Sequence[str], task: Task[Any]) -> list[str]:
 # --- synthesize ----------------------------------------------------------------------------------
 
 
-def _read(task: Task[Any]) -> tuple[ParsedQuestion, list[ScoredLine]]:
-    """The question, and the lines of the evidence with their scores for it."""
+class _Read(NamedTuple):
+    """A question, the lines of the evidence with their scores for it, and what they state."""
+
+    question: ParsedQuestion
+    ranked: list[ScoredLine]
+    stated: list[tuple[Slot, Filled]]
+    confidence: float
+
+    @property
+    def is_sure(self) -> bool:
+        return self.confidence >= ANSWERED
+
+
+def _read(task: Task[Any]) -> _Read:
     question = parse_question(task.topic)
-    return question, score_lines(quotable_lines(task.evidence), question)
+    ranked = score_lines(quotable_lines(task.evidence), question)
+    found = ((slot, fill_slot(slot, question, ranked)) for slot in task.slots)
+    stated = [(slot, value) for slot, value in found if value]
+    confidence = rate_answer(question, ranked, is_stated=bool(stated))
+    return _Read(question, ranked, stated, confidence)
 
 
 def _synthesize(task: Task[Any]) -> dict[str, Any]:
-    return _draft(task, *_read(task))
+    return _draft(task, _read(task))
 
 
-def _draft(
-    task: Task[Any], question: ParsedQuestion, ranked: Sequence[ScoredLine]
-) -> dict[str, Any]:
-    """The answer in whole sentences, each with its citation; both are empty where there is none.
+def _draft(task: Task[Any], read: _Read) -> dict[str, Any]:
+    """The answer in whole sentences, each with its citation, and how sure it is.
 
     The sentences that state what was asked for come first. They are all that is said where rows of
-    a table state it, or where every fact that was asked for by name is told.
+    a table state it, or where every fact that was asked for by name is told. Where it is not sure
+    the answer is empty, and what is cited is what came closest.
     """
+    question, ranked, stated, confidence = read
     known = _find_known(getattr(task, "known", ()), ranked)
-    if not (known or is_sure(question, ranked)):
-        return {"answer": "", "citations": []}
-    facts = [(slot, fill_slot(slot, question, ranked)) for slot in task.slots]
-    told = list(dict.fromkeys((*known, *(found.line for _, found in facts if found))))
-    own = [found and found.line for slot, found in facts if _is_own_fact(slot, question)]
+    if not (known or read.is_sure):
+        closest = choose_sentences(question, ranked, MOST_CLOSE)[:1]
+        return {"answer": "", "citations": _cite(closest), "probability": confidence}
+    told = list(dict.fromkeys((*known, *(found.line for _, found in stated))))
+    facts = {slot.name: found.line for slot, found in stated}
+    own = [facts.get(slot.name) for slot in task.slots if _is_own_fact(slot, question)]
     limit = int(getattr(task, "max_words", 80))
     if known or (own and all(own)) or any(is_row(line.text) for line in told):
         picked = told
@@ -209,8 +228,13 @@ def _draft(
     picked = join_neighbours(picked, [s.line for s in ranked], told, limit)
     return {
         "answer": _write_answer(picked),
-        "citations": [{"source": line.source, "quote": line.text} for line in picked],
+        "citations": _cite(picked),
+        "probability": confidence,
     }
+
+
+def _cite(lines: Sequence[Line]) -> list[dict[str, Any]]:
+    return [{"source": line.source, "quote": line.text} for line in lines]
 
 
 def _find_known(known: Sequence[str], ranked: Sequence[ScoredLine]) -> list[Line]:

@@ -7,8 +7,9 @@ from functools import cache, lru_cache
 from typing import NamedTuple, cast
 
 from agent.evidence import content_words, stem, stop_words
+from agent.evidence.asked import Kind
 from agent.evidence.words import word_lists
-from agent.llm.extractive.question import Kind, ParsedQuestion, find_unit
+from agent.llm.extractive.question import ParsedQuestion, find_unit
 from agent.llm.extractive.synonyms import is_verb, synonyms_of
 from agent.state import Slot
 
@@ -132,8 +133,13 @@ def _read_question(question: ParsedQuestion, title: str) -> Fact:
         tuple((pair[0], pair[1]) for pair in bound if len(pair) == 2),
         question.unit,
         _counted_word(question.text),
-        dated=bool(re.search(r"\bwhen (?:was|were|did)\b", question.text, re.I)),
+        dated=is_dated(question),
     )
+
+
+def is_dated(question: ParsedQuestion) -> bool:
+    """Whether a question asks for a day of the past."""
+    return bool(re.search(r"\bwhen (?:was|were|did)\b", question.text, re.I))
 
 
 def _relation_words(question: ParsedQuestion, titled: frozenset[str]) -> list[str]:

@@ -11,7 +11,6 @@ from agent.checking.rules import opens_with_pronoun
 from agent.evidence import CJK, content_words, is_row
 from agent.evidence.quantities import find_years
 from agent.evidence.words import word_lists
-from agent.llm.extractive.confidence import is_sure
 from agent.llm.extractive.fact import Fact, is_generic, read_slot
 from agent.llm.extractive.lines import Line, is_question, plain_name
 from agent.llm.extractive.question import ParsedQuestion, is_another_event
@@ -44,8 +43,6 @@ def fill_slot(slot: Slot, question: ParsedQuestion, ranked: Sequence[ScoredLine]
 
     What a table says goes before prose: its form tells what it is about.
     """
-    if not is_sure(question, ranked):
-        return None
     question = part_of(slot, question)
     if record := find_record([s.line for s in ranked], question):
         value = record.value_of(read_slot(slot, question), question)

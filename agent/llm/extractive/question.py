@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple, cast
+from typing import NamedTuple
 
 from agent.evidence import content_words
-from agent.evidence.language import Language, language_of, load_language
+from agent.evidence.asked import Kind, asked_kind, split_question
+from agent.evidence.language import language_of, load_language
 from agent.evidence.names import find_question_names
 from agent.evidence.quantities import find_years
 from agent.evidence.words import FIRST_HAN, word_lists
 
-Kind = Literal[
-    "name",
-    "date",
-    "place",
-    "number",
-    "money",
-    "score",
-    "names",
-    "yesno",
-    "reason",
-    "passage",
-    "text",
-]
 _OPENING = "¿¡\"'“„« "
 
 
@@ -54,7 +42,7 @@ class ParsedQuestion(NamedTuple):
     @property
     def parts(self) -> tuple[ParsedQuestion, ...]:
         """The questions that it is made of, each with the subject; itself where it is one."""
-        pieces = patterns("parts")[0].split(self.text)
+        pieces = split_question(self.text)
         if len(pieces) < 2 or self.sides:
             return (self,)
         first = parse_question(pieces[0].rstrip(" ,") + "?")
@@ -97,20 +85,10 @@ def parse_question(text: str) -> ParsedQuestion:
         names=tuple(find_question_names(text, language.stop)),
         years=tuple(dict.fromkeys(find_years(text))),
         sides=_compared_sides(text),
-        kind=_find_kind(text, language),
+        kind=asked_kind(text, language),
         unit=find_unit(text, language.tag),
         language=language.tag,
     )
-
-
-def _find_kind(text: str, language: Language) -> Kind:
-    """What the first question word asks for; a yes or no where there is none."""
-    found = [
-        (kind == "yesno", match.start(), order, kind)
-        for order, (kind, pattern) in enumerate(language.asks)
-        if (match := pattern.search(text))
-    ]
-    return cast(Kind, min(found)[-1]) if found else "text"
 
 
 @cache

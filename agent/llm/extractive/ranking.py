@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from agent.evidence import rank_texts
+from agent.evidence.asked import find_values
 from agent.evidence.language import load_language
-from agent.llm.extractive.finders import find_values
 from agent.llm.extractive.lines import Line, plain_name
 from agent.llm.extractive.question import ParsedQuestion
 from agent.llm.extractive.synonyms import synonyms_of

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.evidence import content_words
-from agent.llm.extractive.confidence import is_sure
+from agent.llm.extractive.confidence import ANSWERED, rate_answer
+from agent.llm.extractive.filling import fill_slot
 from agent.llm.extractive.lines import Line, quotable_lines
 from agent.llm.extractive.question import ParsedQuestion, parse_question
 from agent.llm.extractive.ranking import score_lines
 from agent.llm.extractive.selection import choose_sentences, join_neighbours
+from agent.llm.extractive.templates import suggest_slots
 from agent.outside import Task
 
 AT_ONCE = 8  # searches or pages of one turn
@@ -40,16 +42,17 @@ def choose_calls(task: Task[Any]) -> dict[str, Any]:
     return {"calls": [{"name": name, "arguments": given} for name, given in wanted[:AT_ONCE]]}
 
 
-def make_draft(task: Task[Any], cited: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """A report whose summary is `cited`: the quotes that answer the topic. None: an empty one."""
-    if not cited:
-        return {"title": task.topic, "rationale": RATIONALE}
+def make_draft(task: Task[Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """A report whose summary is the sentences of an answer; empty where that is."""
+    cited = answer["citations"]
+    head = {"title": task.topic, "rationale": RATIONALE, "probability": answer["probability"]}
+    if not answer["answer"]:
+        return head
     return {
-        "title": task.topic,
+        **head,
         "summary": [{"text": row["quote"], "citations": [row]} for row in cited],
         "themes": _make_themes(task, {row["source"] for row in cited}),
         "confidence": "Low",
-        "rationale": RATIONALE,
     }
 
 
@@ -81,7 +84,8 @@ def _relevant_lines(evidence: list[Line], topic: str, cited: set[int]) -> list[L
 
 def _answering_lines(evidence: list[Line], question: ParsedQuestion) -> list[Line]:
     ranked = score_lines(evidence, question)
-    if not is_sure(question, ranked):
+    is_stated = any(fill_slot(slot, question, ranked) for slot in suggest_slots(question))
+    if rate_answer(question, ranked, is_stated=is_stated) < ANSWERED:
         return []
     return join_neighbours(choose_sentences(question, ranked, THEME), evidence, (), THEME)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agent.evidence import is_row
-from agent.llm.extractive.confidence import confidence
+from agent.llm.extractive.confidence import log_odds
 from agent.llm.extractive.fact import read_slot
 from agent.llm.extractive.filling import Filled, fill_slot, part_of
 from agent.llm.extractive.question import ParsedQuestion
@@ -61,14 +61,16 @@ def _find_values(
     own: dict[int, list[ScoredLine]] = {}
     for scored in ranked:
         own.setdefault(scored.line.source, []).append(scored)
-    sure = confidence(question, own.pop(best.line.source)) - BESIDE
+    sure = log_odds(question, own.pop(best.line.source), is_stated=True) - BESIDE
     for lines in own.values():
         of_another = has_other_qualifier(best.line.title, lines[0].line.title)
         if is_vague and not of_another:
             continue
         found = fill_slot(slot, question, lines)
         alike = found and is_row(found.line.text) == tabled
-        if found and alike and (tabled or of_another or confidence(question, lines) >= sure):
+        if not (found and alike):
+            continue
+        if tabled or of_another or log_odds(question, lines, is_stated=True) >= sure:
             yield found
 
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from agent.evidence import CJK, content_words, stem, stop_words
+from agent.evidence.asked import find_values
 from agent.evidence.names import name_spans
 from agent.evidence.quantities import find_years
 from agent.llm.extractive.fact import Fact
-from agent.llm.extractive.finders import find_values
 
 Span = tuple[int, int]
 _QUOTED = re.compile(r"[\"“«][^\"”»]{0,80}[\"”»]")
@@ -189,8 +189,8 @@ def _counts(text: str, counted: str) -> list[str]:
     return [
         value
         for value in find_values("number", text)
-        for match in re.finditer(rf"\b{re.escape(value)}\b((?:\s[\w'’-]+){{1,3}})", text)
-        if counted in content_words(match[1])
+        for match in re.finditer(rf"\b{re.escape(value)}\b(?:\s[\w'’-]+){{0,3}}", text)
+        if counted in content_words(match[0])
     ]
 
 

@@ -8,7 +8,6 @@ import { lookedForSection } from "/ui/progress.js";
 import { searchElements, sourceSection } from "/ui/sources.js";
 
 const RIVALS = /^The sources disagree: /; // a warning about two sentences with two numbers
-const MAX_CLOSEST = 2;
 
 /** The sections of a run that has ended, in the order in which they are read. */
 export function answerSections(run, evidence, tools, tries) {
@@ -90,21 +89,21 @@ function reportSections({ report, citations }, evidence) {
 // --- nothing found -------------------------------------------------------------------------------
 
 /** The closest words that were read, why they are no answer, and what to try. */
-function missingSections({ activity, answer }, tries) {
-  const closest = activity.found.slice(0, MAX_CLOSEST);
-  const quotes = closest.map(({ text, url, title }) => [
-    textElement(`“${text}”`, "blockquote"),
-    element("p", { class: "quiet" }, link(url, title || siteOf(url)), ` · ${siteOf(url)}`),
+function missingSections({ answer }, tries) {
+  const { closest = [], sources } = answer;
+  const quotes = closest.map(({ quote, link: place, url, title }) => [
+    textElement(`“${quote}”`, "blockquote"),
+    element("p", { class: "quiet" }, link(place, title || siteOf(url)), ` · ${siteOf(url)}`),
   ]);
-  const told = answer.sources.read
-    ? "No page that was read answers this. The closest words are no answer:"
+  const none = sources.read
+    ? "Nothing that was read answers this."
     : "No page was read, so there is nothing to answer from.";
-  const none = answer.sources.read ? "No page that was read answers this." : told;
   return [
     element(
       "div",
       { class: "answer missing" },
-      element("p", {}, closest.length ? told : none),
+      element("p", {}, none),
+      closest.length ? textElement("Closest that was read:", "p", { class: "quiet" }) : null,
       quotes,
     ),
     section("tries", "What to try", "", element("ul", { class: "rows" }, tries.map(tryElement))),

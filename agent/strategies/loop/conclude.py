@@ -8,10 +8,10 @@ from typing import Any
 
 from agent.evidence.bare_answers import ground_answer
 from agent.outside import Ask
-from agent.state import Answered, Event, Research, Warned
+from agent.state import Answered, Draft, Event, Research, Warned
 from agent.steps.asking import ask_with_fallback
 from agent.steps.prompt_rules import language_rule, render_topic
-from agent.steps.synthesize import WriteAnswer, build_abstention, describe_searches
+from agent.steps.synthesize import WriteAnswer, build_abstention
 from agent.strategies.loop import tags
 from agent.strategies.loop.decide import StepLimits
 from agent.strategies.loop.trajectory import build_trajectory, drop_oldest
@@ -68,7 +68,7 @@ class Conclude:
             yield from (Warned(message=warning) for warning in warnings)
             yield answer
         elif not research.answer:
-            yield self._abstain(research)
+            yield self._abstain(research, draft)
 
     def _build_task(self, research: Research) -> ForceAnswer:
         trajectory = build_trajectory(research, self.limits.trajectory_tokens)
@@ -81,8 +81,7 @@ class Conclude:
             max_words=self.limits.max_words,
         )
 
-    def _abstain(self, research: Research) -> Answered:
-        if research.is_halted and not research.sources:
-            return build_abstention(research)
-        text = wording_for(research.topic, self.language).unable
-        return Answered(text=f"{text} {describe_searches(research)}", quotes=(), claims=())
+    def _abstain(self, research: Research, draft: Draft | None = None) -> Answered:
+        is_stopped = research.is_halted and not research.sources
+        text = "" if is_stopped else wording_for(research.topic, self.language).unable
+        return build_abstention(research, draft, text)

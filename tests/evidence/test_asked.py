@@ -1,0 +1,37 @@
+"""The parts of a question, and which of them a text leaves out."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.evidence.asked import find_untold, split_question
+
+DESIGNED = "Ada Quill designed the Orbita Tower."
+
+
+@pytest.mark.parametrize(
+    ("topic", "told", "untold"),
+    [
+        ("Who designed it and when was it opened?", DESIGNED, ["when was it opened"]),
+        ("Who designed it and when was it opened?", f"{DESIGNED} It opened in 1975.", []),
+        ("When was it opened? How long is it?", "It opened in 1975.", ["How long is it"]),
+        ("When was she born and when did she die?", "Born in 1931.", ["when did she die"]),
+        ("Wann wurde er gebaut und wer entwarf ihn?", "1975 gebaut.", ["wer entwarf ihn"]),
+        ("Quand a-t-il été construit et qui l'a conçu ?", DESIGNED, ["Quand a-t-il été construit"]),
+        ("大桥何时通车，谁设计的？", "大桥于1975年通车。", ["谁设计的？"]),
+        ("Who won the cup?", "Nobody.", []),
+        ("What is the name of the town, where Goethe died?", "Weimar.", []),
+        ("Salt and pepper: who sells them?", "Ada.", []),
+    ],
+)
+def test_the_parts_that_are_not_told(topic: str, told: str, untold: list[str]) -> None:
+    assert find_untold(topic, told) == untold
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_any_text_is_split(topic: str, told: str) -> None:
+    pieces = split_question(topic)
+    assert all(piece in topic for piece in pieces)
+    assert set(find_untold(topic, told)) <= {piece.strip(" ,?") for piece in pieces}
