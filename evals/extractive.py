@@ -44,7 +44,6 @@ class Outcome(NamedTuple):
     right: bool  # it is no abstention, and a gold answer stands in it
     first: bool  # a gold answer stands in its first sentence
     baseline: bool  # it stands in the best BM25 sentences of the pages read, in as many words
-    filled: float | None  # share of the slots that are filled
     words: int | None  # None: it abstained
 
     @property
@@ -93,7 +92,6 @@ def measure(question: dict[str, Any], bench: Bench) -> Iterator[Outcome]:
             right=is_right(answer, golds),
             first=contains_answer("".join(c.text for c in answer.claims[:1]), golds),
             baseline=contains_answer(take_words(ranked, most), golds),
-            filled=share_filled(answer),
             words=None if abstains(answer) else told,
         )
 
@@ -106,12 +104,6 @@ def abstains(answer: Any) -> bool:
 def is_right(answer: Any, golds: Sequence[str]) -> bool:
     """Whether it is an answer in which a gold answer stands."""
     return not abstains(answer) and contains_answer(answer.answer, golds)
-
-
-def share_filled(answer: Any) -> float | None:
-    """The share of an answer's slots that are filled; None if it has no slots."""
-    states = [slot.status for slot in answer.slots.values()]
-    return states.count("filled") / len(states) if states else None
 
 
 def _is(status: str) -> Any:
@@ -142,7 +134,6 @@ EVALUATION = Evaluation(
                 "right of complete": share(lambda o: o.right if o.status == "complete" else None),
                 "partial": share(_is("partial")),
                 "abstained": share(lambda o: o.words is None),
-                "slots filled": share("filled"),
                 "words": average("words", ".0f"),
                 "a yes or no is asked": share("yes_or_no"),
             },

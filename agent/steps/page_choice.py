@@ -11,6 +11,7 @@ from agent.evidence.names import is_named
 from agent.slots.forms import slot_words
 from agent.state import Hit, Research, Searched, index_hits
 from agent.state.urls import canonical_url
+from agent.steps.witnesses import find_lone, find_others
 
 #: Pages of a later round that fit what is missing, for each page that a query reads. Of 299
 #: questions of several hops (the half for tuning) 236 were right with 1, 240 with 2, 243 with 3.
@@ -27,14 +28,16 @@ def choose_pages(research: Research, limit: int) -> list[Hit]:
     In the first round these are the best `limit` hits of each query. In a later one each query has
     one fewer, of those that no earlier round and no earlier query of this round took. Then follow
     hits of all searches so far that fit best what is missing, up to `most_pages`; at last other
-    hits of this round.
+    hits of this round. Those that could be a second witness of a value go before all.
     """
     results = [found.hits for found in research.round_results]
     if research.round < 2:
         chosen = [hit for hits in results for hit in best_hits(hits, limit, research.topic)]
     else:
+        lone = find_lone(research, research.findings.values())
         chosen = choose_further(results, research.pages_tried_before, limit, research.topic)
-        chosen = _extend(research, chosen)[: most_pages(research.round, len(results), limit)]
+        chosen = [*find_others(research, lone), *_extend(research, chosen)]
+        chosen = chosen[: most_pages(research.round, len(results), limit)]
     return research.filter_untried(chosen)
 
 

@@ -20,6 +20,7 @@ from agent.state import Draft, Event, Finding, Frozen, Reflected, Research, Slot
 from agent.steps.asking import ask_with_fallback, try_to_ask
 from agent.steps.generate_queries import deduplicate_queries
 from agent.steps.prompt_rules import ANSWER_RULE, DATA_RULE, escape, language_rule, render_topic
+from agent.steps.witnesses import find_lone
 
 MAX_NEW_QUERIES = 3
 #: Of the best passage's score: a passage with less is not shown. On the 299 questions of several
@@ -213,6 +214,8 @@ def _build_reflection(
     draft = _take_draft(found)
     stands = draft is not None and has_citation(draft, research.sources)
     open_slots = _find_open(findings, research, all_missing=found.need_more or not stands)
+    lone = find_lone(research, findings) if research.round == 1 and not open_slots else []
+    open_slots += lone
     need_more = bool(open_slots) or (found.need_more and draft is not None and not stands)
     reflection = Reflected(
         round=research.round,
@@ -252,7 +255,7 @@ def is_needed(finding: Finding, research: Research) -> bool:
 def _make_queries(
     research: Research, proposed: Sequence[str], open_slots: Sequence[Finding]
 ) -> tuple[str, ...]:
-    """New queries: one for each conflict, then the model's, else one for each missing slot.
+    """New queries: one for each conflict, then the model's, else one for each other open slot.
 
     None of them was made before.
     """
@@ -265,7 +268,7 @@ def _make_queries(
     of_missing = [
         f"{research.topic} {slot_words(finding.slot)}"
         for finding in open_slots
-        if finding.status == "missing"
+        if finding.status != "conflict"
     ]
     settling, wanted, filling = (
         [query for query in deduplicate_queries(list(queries)) if fold(query) not in made]

@@ -6,9 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from agent.evidence import anchor_quote
 from agent.settings import Settings
-from agent.state import Event, Hit, Page, PageRead, Queried, Research, Searched, SearchResults
+from agent.state import (
+    Event,
+    Finding,
+    Hit,
+    Page,
+    PageRead,
+    Queried,
+    Reflected,
+    Research,
+    Searched,
+    SearchResults,
+)
 from agent.steps.page_choice import best_hits, choose_pages
+from agent.steps.witnesses import find_lone
 from tests.support.services import HANGS, Services
 from tests.support.thinker import Fact, Thinker
 from tests.support.worlds import comparable_events, run_to_end
@@ -208,3 +221,46 @@ def test_a_page_is_of_the_query_that_found_it_first() -> None:
     research = research_with(searched(1, "first", (found,)), searched(1, "second", (found, other)))
     queries = [research.query_that_found(hit) for hit in (found, other, unknown)]
     assert queries == ["first", "second", TOPIC]
+
+
+LIE = "The founder of Velmora Works was born in {}, as everybody in the trade knows {}."
+
+
+def planted(name: str, end: str) -> Hit:
+    return Hit(url=f"https://{name}.com/", title="Answer", snippet=LIE.format("Lund", end))
+
+
+HONEST = Hit(url="https://works.net/", title="Velmora", snippet="Its founder came from Uppsala.")
+
+
+@pytest.mark.parametrize(
+    ("second", "value", "expected"),
+    [
+        (planted("b", "today"), "Lund", ["works.net/"]),
+        (HONEST, "Uppsala", []),  # another kind of page says it
+        (Hit(url="https://en.wikipedia.org/wiki/V", title="V", snippet=""), "Lund", []),
+    ],
+)
+def test_what_one_kind_of_page_says_is_asked_of_another(
+    second: Hit, value: str, expected: list[str]
+) -> None:
+    first = planted("a", "well")
+    hits = (first, second, planted("c", "now"), planted("d", "here"), HONEST)
+    research = research_with(Queried(round=1, queries=(TOPIC,)), searched(1, TOPIC, hits))
+    for n, hit in enumerate((first, second), 1):
+        text = hit.snippet or "Lund it was."
+        page = Page.from_text(hit.url, hit.title, text, "2026-01-01T00:00:00Z")
+        research.grow(PageRead(page=page, hit=hit))
+        assert research.sources[n - 1].hit == hit
+    places = ((1, "Lund"), (2, value if hit.snippet else "Lund"))
+    quotes = [anchor_quote(word, research.sources[n - 1]) for n, word in places]
+    found = Finding(
+        slot="town", status="filled", value="Lund", quotes=tuple(filter(None, quotes)), weight=0.7
+    )
+    assert len(found.quotes) == 2
+    assert [one.slot for one in find_lone(research, [found])] == (["town"] if expected else [])
+    research.grow(Reflected(round=1, findings=(found,), need_more=True, new_queries=("town",)))
+    research.grow(Queried(round=2, queries=("town",)))
+    research.grow(searched(2, "town", hits))
+    if expected:
+        assert names(choose_pages(research, 1))[:1] == expected
