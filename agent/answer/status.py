@@ -11,6 +11,7 @@ from agent.answer.schema import Citation
 from agent.errors import AgentError
 from agent.evidence.asked import find_untold
 from agent.evidence.copies import DISAGREEMENT
+from agent.evidence.lists import find_left_out
 from agent.slots.weighing import is_disputed
 from agent.state import (
     Answered,
@@ -62,6 +63,9 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     told = "\n".join((*(claim.text for claim in claims), *values))
     if claims and (untold := find_untold(research.topic, told)):
         yield f"Not told: {list_names(untold)}."
+    quoted = [quote.text for quote in research.answer.quotes] if research.answer else []
+    if left_out := find_left_out(told, quoted):
+        yield f"Of a list of a source these are not told: {list_names(left_out)}."
     if opposed := [f.slot for f in findings.values() if f.status == "conflict"]:
         yield f"{DISAGREEMENT} about: {list_names(opposed)}."
     if disputed := [f.slot for f in findings.values() if is_disputed(f)]:

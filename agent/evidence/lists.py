@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from agent.evidence.names import find_names
 from agent.evidence.sentences import split_sentences
 from agent.evidence.words import stop_words, strip_accents
 
@@ -33,6 +34,27 @@ def find_lists(text: str) -> tuple[list[str], ...]:
     parts = (part for one in sentences for part in dict.fromkeys((one, one.rpartition(":")[2])))
     runs = [run for part in parts for run in _runs_of_items(_SEPARATOR.split(part))]
     return (*runs, *(run[1:] for run in runs if len(run) > 2 and _is_adverbial(run[0])))
+
+
+def find_left_out(told: str, quotes: Iterable[str]) -> list[str]:
+    """The names of a quoted list that a text leaves out although it tells two or more of them."""
+    for run in (run for quote in quotes for run in find_lists(quote)):
+        names = list(dict.fromkeys(_name_of(piece, n == 0) for n, piece in enumerate(run)))
+        left_out = [name for name in names if name not in told]
+        if all(names) and left_out and len(names) - len(left_out) > 1:
+            return left_out
+    return []
+
+
+def _name_of(piece: str, is_first: bool) -> str:
+    """The name that an item of a list is; "" where it is something else, as in an apposition.
+
+    The first item has what stands before the list with it.
+    """
+    names = find_names(piece)
+    name = "" if not names else names[-1] if is_first else names[0]
+    bare = piece.strip(" .,:;!?")
+    return name if bare.endswith(name) and (is_first or len(name) > len(bare) / 2) else ""
 
 
 def _runs_of_items(pieces: Sequence[str]) -> Iterator[list[str]]:

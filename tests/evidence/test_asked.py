@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.evidence.asked import find_untold, split_question
+from agent.evidence.lists import find_left_out
 
 DESIGNED = "Ada Quill designed the Orbita Tower."
 
@@ -35,3 +36,19 @@ def test_any_text_is_split(topic: str, told: str) -> None:
     pieces = split_question(topic)
     assert all(piece in topic for piece in pieces)
     assert set(find_untold(topic, told)) <= {piece.strip(" ,?") for piece in pieces}
+
+
+LISTED = "The line connects the towns Lund, Uppsala, Malmo and Kiruna."
+
+
+@pytest.mark.parametrize(
+    ("told", "quote", "left_out"),
+    [
+        ("It connects Lund and Malmo.", LISTED, ["Uppsala", "Kiruna"]),
+        ("Kiruna, Malmo, Uppsala and Lund.", LISTED, []),
+        ("It begins in Lund.", LISTED, []),  # one thing was asked for
+        ("Ada Quill and Bo Lind won.", "Ada Quill, Lund's mayor, and Bo Lind won.", []),
+    ],
+)
+def test_a_list_that_is_told_in_part(told: str, quote: str, left_out: list[str]) -> None:
+    assert find_left_out(told, [quote]) == left_out

@@ -18,6 +18,7 @@ from agent.steps.generate_queries import deduplicate_queries
 from agent.steps.prompt_rules import DATA_RULE, escape, language_rule, render_topic
 
 MAX_GAPS = 5
+SHOWN = 3000  # tokens of evidence: what is open shows in the best passages
 #: What models write into a list that they should leave empty.
 _NO_GAP = re.compile(r"(?:none|n/?a|nothing|no\b.*\bgaps?\b.*|无|没有)\W*", re.I)
 
@@ -70,7 +71,7 @@ class DetectGaps:
         wanted = (research.topic, *research.queries)
         task = FindGaps(
             topic=research.topic,
-            evidence=select_passages(research.sources, wanted, self.budget),
+            evidence=select_passages(research.sources, wanted, min(self.budget, SHOWN)),
             language=self.language,
             queries=deduplicate_queries([*research.queries, *_made_queries(research)]),
         )
