@@ -82,6 +82,7 @@ const joinValues = (values, slot) => {
 /** What a value rests on, in words. Copies and pages of one site are no independent sources. */
 function groundText(slot, values, evidence, copies) {
   if (slot.status === "conflict") return "Sources disagree; none was preferred";
+  if (/^\d{4}(-|$)/.test(slot.of ?? "")) return "The newest first";
   if (slot.of) return "Several things of this name";
   const numbers = values[0].citations.filter((number) => evidence.cited(number).length);
   const own = numbers.filter((number) => !numbers.includes(copies[number]));
