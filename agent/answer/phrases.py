@@ -176,6 +176,7 @@ def describe_run(answer: Answer) -> list[tuple[str, str]]:
     lines = [
         ("Run", f"{run.id}, strategy {run.strategy}, {run.started_at}"),
         ("Models", ", ".join(run.models)),
+        ("Confidence", "" if answer.confidence is None else f"{answer.confidence:.2f}, by rules"),
         ("Search", ", ".join(run.providers)),
         ("Spent", spent),
     ]

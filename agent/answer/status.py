@@ -9,9 +9,10 @@ from typing import Literal
 from agent.answer.report import all_claims
 from agent.answer.schema import Citation
 from agent.errors import AgentError
-from agent.evidence.asked import find_untold
+from agent.evidence.asked import find_untold, split_question
 from agent.evidence.copies import DISAGREEMENT
 from agent.evidence.lists import find_left_out
+from agent.slots.forms import slot_words
 from agent.slots.weighing import is_disputed
 from agent.state import (
     Answered,
@@ -61,9 +62,13 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     claims = all_claims(research.answer) if research.answer else []
     values = (str(f.value) for f in findings.values() if f.value is not None)
     told = "\n".join((*(claim.text for claim in claims), *values))
-    if claims and (untold := find_untold(research.topic, told)):
-        yield f"Not told: {list_names(untold)}."
     quoted = [quote.text for quote in research.answer.quotes] if research.answer else []
+    known = [f for f in findings.values() if f.value is not None]
+    around = " ".join((*quoted, *(slot_words(one.slot) for one in known)))
+    facts = sum(_is_of(one, needed) for one in known)  # with one for each part all is told
+    is_short = claims and facts < len(split_question(research.topic))
+    if is_short and (untold := find_untold(research.topic, told, around)):
+        yield f"Not told: {list_names(untold)}."
     if left_out := find_left_out(told, quoted):
         yield f"Of a list of a source these are not told: {list_names(left_out)}."
     if opposed := [f.slot for f in findings.values() if f.status == "conflict"]:

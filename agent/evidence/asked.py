@@ -46,20 +46,27 @@ def _borders() -> re.Pattern[str]:
     return re.compile(word_lists()["questions"]["parts"], re.I)
 
 
-def find_untold(topic: str, told: str) -> list[str]:
-    """The parts of a question of several for which a text has no value of the type asked for."""
+def find_untold(topic: str, told: str, around: str = "") -> list[str]:
+    """The parts of a question of several that a text does not tell.
+
+    It has no further value of the type that a part asks for; or that is a name, of which a text has
+    many, and neither it nor what stands `around` it has a word that this part alone has.
+    """
     parts, language = split_question(topic), language_of(topic)
     if len(parts) < 2:
         return []
-    asked, untold, used = set(content_words(topic)), [], set[str]()
-    for part in parts:
+    bags = [set(content_words(part, language.tag)) for part in parts]
+    said = set(content_words(f"{told} {around}", language.tag))
+    used, untold = set[str](), []
+    for n, part in enumerate(parts):
         kind = asked_kind(part, language)
         if kind not in NAMERS and kind not in FINDERS:
             continue
         kind = "name" if kind in NAMERS else kind  # `City: Uppsala` is a place, too
+        own = bags[n].difference(*bags[:n], *bags[n + 1 :])
         values = (v for v in find_values(kind, told, language=language.tag) if v not in used)
-        value = next((v for v in values if set(content_words(v)) - asked), None)
-        if value is None:
+        value = next((v for v in values if set(content_words(v)) - set().union(*bags)), None)
+        if value is None or (kind == "name" and own and own.isdisjoint(said)):
             untold.append(part.strip(" ,?"))
         else:
             used.add(value)
