@@ -18,6 +18,7 @@ from agent.state import (
     Answered,
     Asked,
     Claim,
+    Composed,
     Failed,
     Finding,
     Reflected,
@@ -59,18 +60,9 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     missing = [f.slot for f in findings.values() if f.status == "missing" and _is_of(f, needed)]
     if missing:
         yield f"Not found: {list_names(missing)}."
-    claims = all_claims(research.answer) if research.answer else []
-    values = (str(f.value) for f in findings.values() if f.value is not None)
-    told = "\n".join((*(claim.text for claim in claims), *values))
-    quoted = [quote.text for quote in research.answer.quotes] if research.answer else []
-    known = [f for f in findings.values() if f.value is not None]
-    around = " ".join((*quoted, *(slot_words(one.slot) for one in known)))
-    facts = sum(_is_of(one, needed) for one in known)  # with one for each part all is told
-    is_short = claims and facts < len(split_question(research.topic))
-    if is_short and (untold := find_untold(research.topic, told, around)):
-        yield f"Not told: {list_names(untold)}."
-    if left_out := find_left_out(told, quoted):
-        yield f"Of a list of a source these are not told: {list_names(left_out)}."
+    known = [one for one in findings.values() if one.value is not None]
+    if research.answer:
+        yield from _find_untold(research.answer, research.topic, known, needed)
     if opposed := [f.slot for f in findings.values() if f.status == "conflict"]:
         yield f"{DISAGREEMENT} about: {list_names(opposed)}."
     if disputed := [f.slot for f in findings.values() if is_disputed(f)]:
@@ -81,7 +73,25 @@ def find_shortfalls(research: Research, findings: Mapping[str, Finding]) -> Iter
     reflections = research.events_of(Reflected)
     if reflections and not reflections[-1].answerable:
         yield "By what the reader of the sources says, they do not answer the question."
-    yield from _count_unsupported(claims)
+    yield from _count_unsupported(all_claims(research.answer) if research.answer else [])
+
+
+def _find_untold(
+    answer: Composed, topic: str, known: Sequence[Finding], needed: set[str]
+) -> Iterator[str]:
+    """Which parts of the question, and which items of a source's list, nothing of an answer tells.
+
+    Where there is a needed fact for each part of the question, the slots tell what is open.
+    """
+    claims, quoted = all_claims(answer), [quote.text for quote in answer.quotes]
+    told = "\n".join((*(claim.text for claim in claims), *(str(one.value) for one in known)))
+    around = " ".join((*quoted, *(slot_words(one.slot) for one in known)))
+    facts = sum(_is_of(one, needed) for one in known)
+    is_open = claims and facts < len(split_question(topic))
+    if is_open and (untold := find_untold(topic, told, around)):
+        yield f"Not told: {list_names(untold)}."
+    if left_out := find_left_out(told, quoted):
+        yield f"Of a list of a source these are not told: {list_names(left_out)}."
 
 
 def _is_of(finding: Finding, names: set[str]) -> bool:

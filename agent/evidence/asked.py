@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Literal, cast
 
 from agent.evidence.language import Language, language_of
 from agent.evidence.names import NAME_WORD, find_names, name_spans
 from agent.evidence.quantities import find_amounts, find_dates, find_numbers, find_scores
-from agent.evidence.words import CJK, content_words, word_lists
+from agent.evidence.words import CJK, content_words
 
 Kind = Literal[
     "name",
@@ -36,14 +35,14 @@ def asked_kind(text: str, language: Language) -> Kind:
     return cast(Kind, min(found)[-1]) if found else "text"
 
 
+_END = re.compile(r"[?？؟;；]\s+(?=\w)")
+
+
 def split_question(text: str) -> list[str]:
     """The questions that a question is made of: `When was it built` and `who built it?`."""
-    return [piece for piece in _borders().split(text) if piece.strip()]
-
-
-@cache
-def _borders() -> re.Pattern[str]:
-    return re.compile(word_lists()["questions"]["parts"], re.I)
+    parts = language_of(text).parts
+    pieces = (piece for whole in _END.split(text) for piece in parts.split(whole))
+    return [piece for piece in pieces if piece.strip()]
 
 
 def find_untold(topic: str, told: str, around: str = "") -> list[str]:

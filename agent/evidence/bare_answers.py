@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from agent.evidence import rank_texts, split_sentences
 from agent.evidence.citing import compose_answer
+from agent.evidence.instructions import find_instruction
 from agent.evidence.markers import cited_numbers, strip_markers
 from agent.evidence.quoting import anchor_quote, ranked_pieces
 from agent.evidence.words import count_words
@@ -75,9 +76,13 @@ def _cite_candidates(answer: str, sources: Sequence[Source], topic: str, max_wor
 
 
 def find_closest(sources: Sequence[Source], topic: str) -> Quote | None:
-    """The sentence that fits a topic best, for a reader who is given no answer."""
+    """The sentence that fits a topic best, for a reader who is given no answer.
+
+    None where it gives orders to a model.
+    """
     best = _find_candidate("", sources, topic)
-    return anchor_quote(best.text, best.source) if best else None
+    is_told = best and not find_instruction(best.text)
+    return anchor_quote(best.text, best.source) if best and is_told else None
 
 
 def _find_candidate(claim: str, sources: Sequence[Source], topic: str) -> _Passage | None:

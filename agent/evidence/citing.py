@@ -65,9 +65,9 @@ def _cite_where_found(text: str, places: Iterable[tuple[int, int]]) -> str:
 
 def has_citation(draft: Draft, sources: Sequence[Source]) -> bool:
     """Whether a sentence of a draft has a citation whose quote is on its page."""
-    cited = cited_numbers(normalize_markers(draft.answer))
     if not draft.answer.strip():
         return False
+    cited = cited_numbers(normalize_markers(draft.answer))
     used = (one for one in draft.citations if not cited or one.source in cited)
     return any(locate_citation(one, sources) for one in used)
 

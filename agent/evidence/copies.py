@@ -107,7 +107,7 @@ _NUMBER = re.compile(r"\d(?:[\d.,]{0,20}\d)?")
 
 
 class Rival(NamedTuple):
-    """Sentences of two pages that are one but for a number."""
+    """Sentences of two pages that give one thing two numbers."""
 
     quote: Quote
     url: str

@@ -37,6 +37,8 @@ class Language(NamedTuple):
     months: tuple[tuple[str, ...], ...]  # January first; empty where months are numbers
     asks: tuple[tuple[str, re.Pattern[str]], ...]  # what is asked for, by question word
     holds: dict[str, re.Pattern[str]]  # by type of the answer: what a sentence has that gives one
+    parts: re.Pattern[str]  # what stands between two questions in one
+    replaces: re.Pattern[str]  # what a text says that holds in the place of an older one
     units: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]  # what is asked, and its dimensions
     drop: tuple[tuple[re.Pattern[str], str], ...]  # what only asks, and what stands for it
     breaks: re.Pattern[str] | None  # what stands between words, where no blanks do
@@ -72,6 +74,8 @@ def load_language(tag: str) -> Language:
         tuple(tuple(names.split()) for names in table["months"].split("|") if names.strip()),
         tuple(asks),
         dict(holds),
+        re.compile(table["parts"], re.I),
+        _pattern(table["replaces"], spaced),
         tuple((words, tuple(dimensions.split())) for words, dimensions in units),
         tuple((words, f" {rest} ") for words, rest in drop),
         re.compile(f"[{table['breaks']}]+") if "breaks" in table else None,

@@ -7,24 +7,26 @@ only where a text ties them to what it says:
 - the titles of the pages are one but for their numbers: `Handbook 2021`, `Handbook 2026`;
 - the newest page says that it replaces others.
 
-The date of a page alone makes no value older: a page of yesterday may quote a figure of 1990.
+The date of a page alone makes no value older: a page of yesterday may quote a figure of 1990. Nor
+does a page replace one of a better standing: anybody can write a date.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
 
+from agent.evidence.credibility import host_kind
+from agent.evidence.language import language_of
 from agent.evidence.quantities import find_years
 from agent.evidence.quoting import sentence_span
-from agent.evidence.words import count_words, word_lists
+from agent.evidence.words import count_words
 from agent.slots.sameness import same_value
 from agent.state import Source, Statement
 
 _QUALIFIER = re.compile(r"[(（][^)）]*[)）]\s*$")  # it tells things of one name apart
 OPENING = 4  # words before the first comma that tell when
-BEGINNING = 2000  # characters of a page in which it says what it replaces
+NEAR = 300  # characters of a page, and on either side of a quote, that may say what it replaces
 Group = tuple[str, list[Statement]]
 
 
@@ -43,10 +45,12 @@ def group_by_time(said: Sequence[Statement], sources: Sequence[Source], topic: s
         or len({time[:4] for time in times}) < 2
     ):
         return []
-    newest = own[times.index(max(times))]
+    last = times.index(max(times))
+    if host_kind(own[last].page.url).score < max(host_kind(one.page.url).score for one in own):
+        return []
     titles = {re.sub(r"\d+", "", source.page.title) for source in own}
     versions = len(titles) == 1 and all(find_years(_QUALIFIER.sub("", s.page.title)) for s in own)
-    if not (all(years) or versions or _replaces().search(newest.page.text[:BEGINNING])):
+    if not (all(years) or versions or _replaces_others(said[last], own[last])):
         return []
     groups: list[Group] = []
     for time, one in sorted(zip(times, said, strict=True), key=lambda pair: pair[0], reverse=True):
@@ -70,9 +74,8 @@ def _year_said(one: Statement, source: Source) -> str:
     text, value = source.page.text, str(one.value)
     if find_years(value):
         return ""
-    first, *rest = re.split(
-        r"[,;:()，；：（）]\s", text[slice(*sentence_span(text, one.quote.start))]
-    )
+    start, end = sentence_span(text, one.quote.start)
+    first, *rest = re.split(r"[,;:()，；：（）]\s", text[start:end])
     opening = first if count_words(first) <= OPENING else ""
     held = [clause for clause in (first, *rest) if value in clause]
     return max(find_years(" ".join((opening, *held))), default="")
@@ -80,11 +83,13 @@ def _year_said(one: Statement, source: Source) -> str:
 
 def _time_of(source: Source) -> str:
     """The year in a page's title, else the day of the page."""
-    return (
-        max(find_years(source.page.title), default="") or source.page.date or source.hit.date or ""
-    )
+    titled = max(find_years(source.page.title), default="")
+    return titled or source.page.date or source.hit.date or ""
 
 
-@cache
-def _replaces() -> re.Pattern[str]:
-    return re.compile(word_lists()["questions"]["replaces"].strip(), re.I)
+def _replaces_others(one: Statement, source: Source) -> bool:
+    """Whether a page says that it replaces others, where it begins or around what it states."""
+    text = source.page.text
+    around = text[max(0, one.quote.start - NEAR) : one.quote.end + NEAR]
+    replaces = language_of(text).replaces
+    return any(replaces.search(part.casefold()) for part in (text[:NEAR], around))

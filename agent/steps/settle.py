@@ -33,7 +33,7 @@ def settle(verified: Verified, research: Research) -> Verified:
 
     Where no sentence with a citation is left, those that the slots were filled from are the answer.
     Where sources disagree, both sides are said, as items: below the slot's name and its values, or
-    below the two numbers in which pages of one text differ. Of several things of one name each has
+    below the two numbers in which pages differ. Of several things of one name each has
     its own item, below what it is. What the answer needs of these comes first, the rest last. No
     fixed word stands there, which would be in one language. Without all of it the run says that it
     found no answer.
@@ -192,7 +192,7 @@ class _ClaimBuilder:
         return holds_value(quote.text, value, self._sources[quote.source].page.title)
 
     def quote_rivals(self, quotes: Sequence[Quote], findings: Sequence[Finding]) -> list[Claim]:
-        """Both sides of what pages of one text say with another number, if not yet said."""
+        """Both sides of what pages say with another number, if not yet told as such."""
         opposed = {(quote.source, quote.start) for quote in self.quotes}
         said = opposed | {(quote.source, quote.start) for quote in quotes}
 
@@ -267,14 +267,17 @@ def _says_another(draft: Iterable[Claim], finding: Finding) -> bool:
     others = [other.value for other in finding.alternatives]
     if finding.status != "filled" or finding.of or finding.value is None or not others:
         return False
-    said = (any(holds_value(text, value) for text in texts) for value in (finding.value, *others))
-    return not next(said) and any(said)
+
+    def is_said(value: Scalar) -> bool:
+        return any(holds_value(text, value) for text in texts)
+
+    return not is_said(finding.value) and any(map(is_said, others))
 
 
 def _is_unsaid(finding: Finding, draft: Sequence[Claim]) -> bool:
-    """Whether a fact of few words, of no list and without others against it is not in sentences."""
-    value, is_one = finding.value, "[" not in finding.slot and not finding.alternatives
-    if not (draft and is_one) or value is None or isinstance(value, bool):
+    """Whether sentences leave out a fact of few words, of no list and with nothing against it."""
+    value, is_plain = finding.value, "[" not in finding.slot and not finding.alternatives
+    if not (draft and is_plain) or value is None or isinstance(value, bool):
         return False
     is_short = len(str(value)) <= LONGEST_VALUE
     return is_short and not any(holds_value(claim.text, value) for claim in draft)

@@ -98,3 +98,16 @@ def test_the_newer_rule_is_told_first_and_the_older_with_its_year(tmp_path: Path
     assert [claim.text for claim in answer.claims] == [NEW, OLD]
     assert [claim.intro for claim in answer.claims] == ["2026: 28 days", "2021: 25 days"]
     assert "disagree" not in json.dumps(answer.warnings)
+
+
+def test_anybody_can_write_a_date_and_a_word() -> None:
+    """A page of no standing replaces none of a reference work; nor does a word far off."""
+    work = dated(1, "Holiday", OLD, "2021-03-01")
+    moved = work.page.model_copy(update={"url": "https://en.wikipedia.org/wiki/Holiday"})
+    claimed = dated(2, "News", f"This page replaces all others. {NEW}", "2026-01-10")
+    standing = (work.model_copy(update={"page": moved}), claimed)
+    assert not order(*standing, values=("25", "28"))
+    assert order(work, claimed, values=("25", "28"))[0] == ("2026-01-10", "28")
+    filler = "The canteen serves soup. " * 40
+    far = dated(2, "News", f"{filler}A new pump replaces the old. {filler}{NEW}", "2026-01-10")
+    assert not order(work, far, values=("25", "28"))

@@ -15,10 +15,9 @@ NEARBY = 0.4  # share of the question that a line with a sum of money must speak
 LEAST_STEM = 5  # letters of a name that may be followed by an ending
 SHORT = 4  # content words of a question that is about one thing, not a chain of them
 MOST = 0.95  # no more is known of the surest: the questions of each kind are few
-LARGE = 700.0  # log odds beyond which a float holds no probability
 #: Logistic weights (log odds) of what tells whether the best lines answer. Fitted to the answers of
 #: 533 English questions of five sets, each asked with its pages and without: the tune half. Run
-#: `python -m evals.abstention` after a change.
+#: `python -m evals.extractive` after a change.
 WEIGHTS = {
     "cover": 1.24,
     "title_whole": 0.71,
@@ -47,7 +46,7 @@ def rate_answer(
     if not any(map(str.isalpha, "".join(question.words))):
         return 0.0
     odds = log_odds(question, ranked, is_stated=is_stated)
-    return min(MOST, round(1 / (1 + math.exp(-odds)), 3)) if odds > -LARGE else 0.0
+    return 0.0 if math.isinf(odds) else min(MOST, round(1 / (1 + math.exp(-odds)), 3))
 
 
 def log_odds(question: ParsedQuestion, ranked: Sequence[ScoredLine], *, is_stated: bool) -> float:
@@ -57,13 +56,13 @@ def log_odds(question: ParsedQuestion, ranked: Sequence[ScoredLine], *, is_state
     named = not _has_foreign_name(question, ranked) and _relates_names(question, ranked)
     if other or not named or _lacks_value(question, ranked):
         return float("-inf")
-    signs = answer_signs(question, best) | {"stated": float(is_stated)}
+    signs = _answer_signs(question, best) | {"stated": float(is_stated)}
     odds = sum(WEIGHTS[name] * value for name, value in signs.items())
     slope, offset = (1.0, 0.0) if question.language == "en" else ABROAD
     return slope * odds + offset
 
 
-def answer_signs(question: ParsedQuestion, best: Sequence[ScoredLine]) -> dict[str, float]:
+def _answer_signs(question: ParsedQuestion, best: Sequence[ScoredLine]) -> dict[str, float]:
     """What tells whether the best lines answer; each between 0 and 1."""
     first, telling = best[0], frozenset(question.telling_words)
     together = frozenset[str]().union(*(s.found for s in best))

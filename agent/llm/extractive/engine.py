@@ -229,7 +229,7 @@ def _draft(task: Task[Any], read: _Read) -> dict[str, Any]:
     return {
         "answer": _write_answer(picked),
         "citations": _cite(picked),
-        "probability": confidence,
+        "probability": confidence if read.is_sure else None,  # else others found what is known
     }
 
 

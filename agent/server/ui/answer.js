@@ -38,7 +38,7 @@ function errorElement(error) {
   return element("p", { class: "trouble" }, message, " ", textElement(error.remedy));
 }
 
-/** Sentences of two pages that are one but for a number. */
+/** Sentences of two pages that give one thing two numbers. */
 function rivalElement({ warnings }) {
   const told = warnings.filter((warning) => RIVALS.test(warning));
   const texts = told.map((warning) => textElement(warning.replace(RIVALS, ""), "p"));
