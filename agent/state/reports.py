@@ -25,6 +25,11 @@ ReportForm = Literal[
     "answer",
 ]
 
+#: By what most marks of a report name their source: links or addresses in the text, numbers in
+#: brackets, numbers set high, bare digits behind a word, footnotes and other names of entries,
+#: authors and years, spans that a service tells, or a product's own marks that give no address.
+MarkForm = Literal["", "links", "brackets", "raised", "digits", "notes", "authors", "spans", "raw"]
+
 #: As a verdict on a claim; `unreadable`: a source that it cites could not be read.
 CheckVerdict = Literal[
     "supported", "partial", "unsupported", "contradicted", "unchecked", "unreadable"
@@ -40,19 +45,27 @@ class ReportSource(Frozen):
 
 
 class ReportSentence(Frozen):
-    """A sentence of a report at its offsets; `text` is without markup and markers."""
+    """A sentence of a report at its offsets; `text` is without markup and markers.
+
+    `context`: the words that it needs to be understood: the names of a row's columns, the line that
+    opens a list. `scope`: the offsets of its paragraph, where the paragraph's only marks stand at
+    the end of this sentence, its last: whether they cover the others nobody knows.
+    """
 
     text: str
     start: int = Field(ge=0)
     end: int = Field(ge=0)
     sources: tuple[int, ...] = ()
+    context: str = ""
+    scope: tuple[int, int] | None = None
 
 
 class CitedReport(Frozen):
     """A report as it was read. Offsets are characters of `text`.
 
     `text` is the file's own for Markdown and wikitext, the message's for an answer of a service,
-    and else what was extracted.
+    and else what was extracted. `marks` counts what names a source in its sentences, `unaddressed`
+    those whose source has no address; `advice` says what to export instead, or is empty.
     """
 
     name: str
@@ -62,6 +75,15 @@ class CitedReport(Frozen):
     sentences: tuple[ReportSentence, ...] = Field(max_length=MAX_SENTENCES)
     sources: tuple[ReportSource, ...] = Field(max_length=MAX_CITED)
     warnings: tuple[str, ...] = ()
+    marked_by: MarkForm = ""
+    marks: int = 0
+    unaddressed: int = 0
+    advice: str = ""
+
+    @property
+    def cited_sentences(self) -> int:
+        """How many sentences have a source."""
+        return sum(bool(one.sources) for one in self.sentences)
 
 
 class CheckedClaim(Frozen):

@@ -111,6 +111,8 @@ def _number(sentences: Sequence[_Sentence], parsed: BodyText, name: str) -> Cite
         sentences=tuple(made),
         sources=tuple(numbers.values()),
         warnings=(cut,) if len(sentences) > MAX_SENTENCES else (),
+        marks=sum(len(one.cited) for one in sentences),
+        unaddressed=sum(not mark.url for one in sentences for mark in one.cited),
     )
 
 

@@ -16,15 +16,20 @@ LONGEST_NAME = 200  # characters
 REMEDY = "Give Markdown, HTML, DOCX, PDF, wikitext, BibTeX, or the JSON of an answer."
 
 
-def read_report(body: bytes, name: str = "") -> CitedReport:
-    """A report with its sentences and what they cite. Raises UsageError."""
+def read_report(body: bytes, name: str = "", form: str = "") -> CitedReport:
+    """A report with its sentences and what they cite. Raises UsageError.
+
+    `form` is a `ReportForm` that is surer than what name and content tell.
+    """
     name = " ".join(name.split())[-LONGEST_NAME:]
     shown = name or "The report"
     if len(body) > MAX_BYTES:
         raise UsageError(f"{shown} has more than {MAX_BYTES:,} bytes.", "Give a shorter one.")
     reader = BodyReader()
     try:
-        found = reader.read(Body(body, suffix=PurePath(name).suffix, is_report=True))
+        found = reader.read(
+            Body(body, suffix=f".{form}" if form else PurePath(name).suffix, is_report=True)
+        )
     except (UnreadablePage, ReadFailed) as error:
         reason = str(error).removeprefix("it ")
         raise UsageError(f"{shown} cannot be read: it {reason}.", REMEDY) from None
