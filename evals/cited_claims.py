@@ -1,0 +1,194 @@
+"""How often rules refute what is true, and miss what is false, on claims that people labelled.
+
+Claims of AttributionBench, WiCE and Factcheck-GPT with the page that each cites, by their labels:
+*true* is wholly supported, *false* is not supported or refuted; what is supported in part is left
+out. A *wrong source* is a true claim beside the page of another claim of its set that shares no
+name with it. Each is checked by rules alone, and with a judge that is right, one that is wrong
+about 5 % of the claims, and one that says yes to all. *untrue reasons*: reasons that say a number
+or a word is not on the page, and it stands there. The halves are of claims, by the SHA-1 of their
+text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agent.evidence import fold
+from agent.evidence.markers import strip_markers
+from agent.evidence.names import find_names
+from agent.state import (
+    Checked,
+    CitedReport,
+    Hit,
+    Page,
+    PageRead,
+    ReportSentence,
+    ReportSource,
+    Research,
+)
+from agent.strategies.check.judge import JudgeReport
+from evals.harness import Bench, Cell, Evaluation, Table, half, main, read_rows
+from evals.judges import KnowingJudge, Knows, err_at, tell_all
+
+AT = "2026-01-01T00:00:00Z"
+ARMS = ("rules", "right judge", "judge of 95 %", "yes to all")
+LABELS = {
+    "attributable": True,
+    "not attributable": False,
+    "supported": True,
+    "not_supported": False,
+    "completely-support": True,
+    "refute": False,
+    "irrelevant": False,
+}
+SETS = {
+    "WiCE": ("wice_claim", "label", "evidence"),
+    "Factcheck": ("factcheck_stance", "stance", "evidence"),
+    "AttributionBench": ("attributionbench", "attribution_label", "references"),
+}
+MOST = 300  # claims of a set, a kind and a half
+FAILING = ("unsupported", "contradicted")
+_NOT_THERE = re.compile(r"“(.+)” is not on the page|^(.+) is not on the page")
+
+
+class Pair(NamedTuple):
+    """A claim beside the page that it cites."""
+
+    name: str
+    kind: str
+    half: str
+    claim: str
+    page: str
+
+
+class Outcome(NamedTuple):
+    """What was said of a pair with one judge."""
+
+    pair: Pair
+    arm: str
+    verdict: str
+    reason: str
+    is_asked: bool
+
+    @property
+    def failed(self) -> bool:
+        return self.verdict in FAILING
+
+    @property
+    def right(self) -> bool:
+        return not self.failed if self.pair.kind == "true" else self.verdict != "supported"
+
+    @property
+    def is_untrue(self) -> bool:
+        """Whether the reason says that something is not on the page that stands there."""
+        found = _NOT_THERE.search(self.reason)
+        return bool(found) and fold(found[1] or found[2]) in fold(self.pair.page)
+
+
+def load(data: Path) -> Iterator[Pair]:
+    """The pairs of each set; of a kind and a half the first ones."""
+    for name in SETS:
+        pairs = list(_read_set(data, name))
+        true = [pair for pair in pairs if pair.kind == "true"]
+        wrong = [one for n, pair in enumerate(true) if (one := _miscite(pair, true[n + 1 :] + true))]
+        for kind in ("true", "false", "wrong source"):
+            for side in ("tune", "report"):
+                own = (p for p in (*pairs, *wrong) if (p.kind, p.half) == (kind, side))
+                yield from islice(own, MOST)
+
+
+def _read_set(data: Path, name: str) -> Iterator[Pair]:
+    file, label, evidence = SETS[name]
+    for row in read_rows(data / f"claims/{file}.dev.jsonl"):
+        told = row[evidence] if isinstance(row[evidence], str) else "\n".join(row[evidence])
+        claim = strip_markers(row["claim"]).strip()
+        if (is_true := LABELS.get(row[label])) is not None and told.strip():
+            yield Pair(name, "true" if is_true else "false", half(claim), claim, told)
+
+
+def _miscite(pair: Pair, others: Sequence[Pair]) -> Pair | None:
+    """A true claim beside the next page that has none of its names."""
+    names = [fold(name) for name in find_names(pair.claim)]
+    pages = (o.page for o in others if not any(name in fold(o.page) for name in names))
+    page = next(pages, None) if names else None
+    return pair._replace(kind="wrong source", page=page) if page else None
+
+
+# --- checking -------------------------------------------------------------------------------------
+
+
+def measure(pair: Pair, _: Bench) -> Iterator[Outcome]:
+    """A pair with every judge."""
+    yield from (check(pair, arm) for arm in ARMS)
+
+
+def check(pair: Pair, arm: str) -> Outcome:
+    """What the product says of a claim by the page that it cites."""
+    sentence = ReportSentence(text=pair.claim, start=0, end=len(pair.claim), sources=(1,))
+    url = "https://example.org/1"
+    report = CitedReport(
+        name="report.md",
+        form="markdown",
+        title="",
+        text=pair.claim,
+        sentences=(sentence,),
+        sources=(ReportSource(n=1, url=url),),
+    )
+    research = Research("claims")
+    page = Page.from_text(url, "", pair.page, AT)
+    research.grow(PageRead(page=page, hit=Hit(url=url)))
+    judge = KnowingJudge(judge_of(pair, arm))
+    events = list(JudgeReport(judge, 8000, 8, uses_model=arm != "rules")(research, report, {}))
+    said = next(event.claims[0] for event in events if isinstance(event, Checked))
+    return Outcome(pair, arm, said.verdict, said.reason, bool(judge.said))
+
+
+def judge_of(pair: Pair, arm: str) -> Knows:
+    """What the judge of an arm knows."""
+    knows = tell_all(pair.kind == "true" or arm == "yes to all")
+    return err_at(knows) if arm == "judge of 95 %" else knows
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def _said(arm: str, *verdicts: str) -> Cell:
+    def cell(outcomes: Sequence[Any]) -> str:
+        own = [one for one in outcomes if one.arm == arm]
+        found = sum(one.verdict in verdicts for one in own)
+        return f"{found} ({found / max(1, len(own)):.1%})"
+
+    return cell
+
+
+EVALUATION = Evaluation(
+    title="Claims that people labelled, by the pages that they cite",
+    load=load,
+    measure=measure,
+    needs="claims",
+    score=lambda one: one.right if one.arm == "rules" else None,
+    tables=(
+        Table(
+            {"claims": "pair.kind", "set": "pair.name", "half": "pair.half"},
+            {
+                "n": lambda outcomes: str(len(outcomes) // len(ARMS)),
+                **{f"refuted: {arm}": _said(arm, *FAILING) for arm in ARMS},
+                **{f"supported: {arm}": _said(arm, "supported") for arm in ARMS},
+                "partial: right judge": _said("right judge", "partial"),
+                "untrue reasons": lambda outcomes: str(sum(one.is_untrue for one in outcomes)),
+            },
+        ),
+    ),
+    missed=lambda one: (
+        f"{one.pair.name} {one.pair.kind} {one.arm}: {one.verdict} ({one.reason}): {one.pair.claim}"
+        if one.pair.half == "tune" and not one.right and one.arm in ("rules", "right judge")
+        else ""
+    ),
+)
+
+if __name__ == "__main__":
+    main("cited_claims")
