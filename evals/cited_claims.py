@@ -3,14 +3,15 @@
 Claims of AttributionBench, WiCE and Factcheck-GPT with the page that each cites, by their labels:
 *true* is wholly supported, *false* is not supported or refuted; what is supported in part is left
 out. A *wrong source* is a true claim beside the page of another claim of its set that shares no
-name with it. Each is checked by rules alone, and with a judge that is right, one that is wrong
-about 5 % of the claims, and one that says yes to all. *untrue reasons*: reasons that say a number
-or a word is not on the page, and it stands there. The halves are of claims, by the SHA-1 of their
-text.
+name with it; a *number* or a *year* is changed to one that is not on the page. Each is checked by
+rules alone, and with a judge that is right, one that is wrong about 5 % of the claims, and one that
+says yes to all. *untrue reasons*: reasons that say a number or a word is not on the page, and it
+stands there. The halves are of claims, by the SHA-1 of their text.
 """
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -31,6 +32,7 @@ from agent.state import (
     Research,
 )
 from agent.strategies.check.judge import JudgeReport
+from evals.check import change_number, change_year
 from evals.harness import Bench, Cell, Evaluation, Table, half, main, read_rows
 from evals.judges import KnowingJudge, Knows, err_at, tell_all
 
@@ -50,6 +52,7 @@ SETS = {
     "Factcheck": ("factcheck_stance", "stance", "evidence"),
     "AttributionBench": ("attributionbench", "attribution_label", "references"),
 }
+KINDS = ("true", "false", "wrong source", "number", "year")
 MOST = 300  # claims of a set, a kind and a half
 FAILING = ("unsupported", "contradicted")
 _NOT_THERE = re.compile(r"“(.+)” is not on the page|^(.+) is not on the page")
@@ -86,7 +89,8 @@ class Outcome(NamedTuple):
     def is_untrue(self) -> bool:
         """Whether the reason says that something is not on the page that stands there."""
         found = _NOT_THERE.search(self.reason)
-        return bool(found) and fold(found[1] or found[2]) in fold(self.pair.page)
+        words = re.escape(fold(found[1] or found[2])) if found else ""
+        return bool(words and re.search(rf"(?<![\w.,]){words}(?![\w.,])", fold(self.pair.page)))
 
 
 def load(data: Path) -> Iterator[Pair]:
@@ -94,10 +98,10 @@ def load(data: Path) -> Iterator[Pair]:
     for name in SETS:
         pairs = list(_read_set(data, name))
         true = [pair for pair in pairs if pair.kind == "true"]
-        wrong = [one for n, pair in enumerate(true) if (one := _miscite(pair, true[n + 1 :] + true))]
-        for kind in ("true", "false", "wrong source"):
+        made = [one for n, pair in enumerate(true) for one in _spoil(pair, true[n + 1 :] + true)]
+        for kind in KINDS:
             for side in ("tune", "report"):
-                own = (p for p in (*pairs, *wrong) if (p.kind, p.half) == (kind, side))
+                own = (p for p in (*pairs, *made) if (p.kind, p.half) == (kind, side))
                 yield from islice(own, MOST)
 
 
@@ -110,12 +114,23 @@ def _read_set(data: Path, name: str) -> Iterator[Pair]:
             yield Pair(name, "true" if is_true else "false", half(claim), claim, told)
 
 
-def _miscite(pair: Pair, others: Sequence[Pair]) -> Pair | None:
-    """A true claim beside the next page that has none of its names."""
+def _spoil(pair: Pair, others: Sequence[Pair]) -> Iterator[Pair]:
+    """A true claim with faults: beside another page, and with a number or a year changed."""
     names = [fold(name) for name in find_names(pair.claim)]
     pages = (o.page for o in others if not any(name in fold(o.page) for name in names))
-    page = next(pages, None) if names else None
-    return pair._replace(kind="wrong source", page=page) if page else None
+    if names and (page := next(pages, None)):
+        yield pair._replace(kind="wrong source", page=page)
+    dice = random.Random(pair.claim)
+    own = Page.from_text("https://example.org/1", "", pair.page, AT)
+    if claim := change_number(pair.claim, own, dice):
+        yield pair._replace(kind="number", claim=claim)
+    if (claim := change_year(pair.claim, dice)) and not names_year(claim, pair.page):
+        yield pair._replace(kind="year", claim=claim)
+
+
+def names_year(claim: str, page: str) -> bool:
+    """Whether a page has all years of a claim."""
+    return set(re.findall(r"\b[12]\d{3}\b", claim)) <= set(re.findall(r"\b[12]\d{3}\b", page))
 
 
 # --- checking -------------------------------------------------------------------------------------

@@ -4,12 +4,16 @@
    a page has, with the names and numbers beside it near by.
 2. A quotation that is on no cited page is unsupported.
 3. Where a page has the sentence's words with another number or date, it is contradicted.
-4. A number that stands on no cited page, and follows from nothing on it, is unsupported; so is a
-   sentence of which the pages have neither the names nor most of the words.
-5. Everything else is open. Pages in another language, or names in another script, cannot be
-   compared: there only 1 and 3 count.
+4. A number that stands on no cited page, and follows from nothing on it, is unsupported where the
+   page has half of the other words; so is a sentence that cites the wrong source: no sentence of
+   the pages has more than a few of its words, and the pages have not its names.
+5. Everything else is open, with a hint for judge and reader: absence proves nothing by itself.
+   Pages in another language, or names in another script, cannot be compared: there only 1 and 3
+   count.
 
-The thresholds were found with `python -m evals.check`, on the half that is kept for tuning.
+What a reason says of a page is true of all of it, not of the sentences that were shown. The
+thresholds were found with `python -m evals.check` and `python -m evals.cited_claims`, on the halves
+that are kept for tuning.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from agent.checking.rules import FEWEST_WORDS, QuotePlace, is_proved
-from agent.evidence import anchor_quote, closest_sentences, content_words, fold, strip_accents
+from agent.evidence import anchor_quote, closest_sentences, content_words, fold
 from agent.evidence.language import language_of, main_script
 from agent.evidence.names import find_names
 from agent.evidence.quantities import (
@@ -44,9 +48,8 @@ SAME_WORDS = 0.75  # share of a claim's words in a sentence that tells of the sa
 NEARLY_ALL, COVERED_WORDS = 0.9, 0.5
 RIVAL_WORDS = 0.5  # the same, of a sentence that may tell what the nearest one does not
 FEWEST_SHARED = 3  # words
-#: Shares of a claim: of its words on the page and in the nearest sentence, of its names. A page
-#: with less of all three is about something else.
-KNOWN_WORDS, NEAREST_WORDS, KNOWN_NAMES = 0.6, 0.3, 0.5
+KNOWN_NAMES = 0.5  # share of a claim's names that a page about something else may have
+SAME_THING = 0.5  # share of a claim's words, numbers aside, beside which a number is missed
 FEWEST_FOREIGN = 2  # names and numbers of a claim that is held against a page in another language
 FEWEST_COMPARED = 4  # words of a claim that is held against a page by its words
 LONGEST_TITLE = 12  # words
@@ -56,8 +59,8 @@ MOSTLY_QUOTED = 0.5  # share of a claim's words that its quotations are
 MONEY = frozenset("dollar euro pound-sterling yen rupee".split())
 READ_LANGUAGE = 3000  # characters of a page by which its language and script are told
 _QUOTED = re.compile(
-    r"“([^“”]{8,1500})”|„([^„“”]{8,1500})[“”]|«([^«»]{8,1500})»|「([^「」]{4,1500})」"
-    r"|\"([^\"]{8,1500})\""
+    r"“([^“”]{1,1500})”|„([^„“”]{1,1500})[“”]|«([^«»]{1,1500})»|「([^「」]{1,1500})」"
+    r"|\"([^\"]{1,1500})\""
 )
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:\.{3}|…)\s*\]|\(\s*(?:\.{3}|…)\s*\)|\.{3,}|…)\s*")
 _INSERTED = re.compile(r"\[[^\[\]]{1,40}\]")
@@ -75,6 +78,16 @@ class ClaimRuling(NamedTuple):
         """Whether a model is to judge."""
         return self.verdict == "unchecked"
 
+
+class _Unlike(NamedTuple):
+    """What a page about something else may have of a claim: less than this."""
+
+    shared: int  # words of the nearest sentence, and no more
+    nearest: float  # share of the claim's words in the nearest sentence
+    known: float  # on the page
+
+
+UNLIKE_NAMED, UNLIKE = _Unlike(3, 0.2, 0.6), _Unlike(1, 0.1, 0.2)
 
 _Ruled = ClaimRuling | None
 _ByNumber = dict[int, Source]
@@ -96,10 +109,11 @@ def rule_claim(claim: str, sources: Sequence[Source], before: Sequence[str] = ()
             return ruling
     if ruling := _find_contradiction(claim, near, by_number):
         return ruling
-    if is_comparable and (reason := _find_absence(claim, near, sources)):
-        return ClaimRuling("unsupported", reason, nearest)
-    if not is_comparable and _is_foreign(claim, sources):
-        return ClaimRuling("unsupported", _explain_absence(claim), nearest)
+    if is_comparable:
+        return _find_lack(claim, near, sources)
+    if _is_foreign(claim, sources):
+        names = " or ".join(absent_names(claim, sources)[:2])
+        return ClaimRuling("unsupported", f"the page does not name {names}", nearest)
     return ClaimRuling("unchecked", "", nearest)
 
 
@@ -131,12 +145,12 @@ def _rule_quotations(
     claim: str, quotations: Sequence[str], sources: Sequence[Source], nearest: Quote | None
 ) -> _Ruled:
     """Unsupported for a quotation on no page; supported for a claim that is little else."""
-    titles = [fold(source.page.title) for source in sources]
+    texts = [text for source in sources for text in (source.page.title, source.page.text)]
     anchored = []
     for quotation in quotations:
         found = next(filter(None, (anchor_quote(quotation, one) for one in sources)), None)
         anchored.append(found)
-        if found is None and not any(fold(quotation) in title for title in titles):
+        if found is None and not any(_has_words(quotation, text) for text in texts):
             near = closest_sentences(quotation, sources, 1)
             reason = "these words are not on the page"
             return ClaimRuling("unsupported", reason, near[0] if near else nearest)
@@ -147,13 +161,23 @@ def _rule_quotations(
     return ClaimRuling("supported", "", quotes[0] if quotes else None)
 
 
+def _has_words(quotation: str, text: str) -> bool:
+    """Whether a text has words in a row, whatever signs stand between them."""
+    return f" {' '.join(PLAIN_WORD.findall(fold(quotation)))} " in _plain_text(text)
+
+
+@lru_cache(maxsize=32)
+def _plain_text(text: str) -> str:
+    return f" {' '.join(PLAIN_WORD.findall(fold(text)))} "
+
+
 def _is_attributed(claim: str, quotes: Sequence[Quote], sources: Sequence[Source]) -> bool:
     """Whether the names and numbers beside the quotations stand near them on their pages."""
     rest = _QUOTED.sub(" ", claim)
     pages = {source.n: source.page for source in sources}
     around = [pages[q.source].text[max(0, q.start - 300) : q.end + 300] for q in quotes]
     around += [source.page.title for source in sources]
-    return _names_in(rest) <= _words_of(" ".join(around)) and not find_missing(rest, around)
+    return _names_in(rest) <= _content_of(" ".join(around)) and not find_missing(rest, around)
 
 
 # --- another number or date -----------------------------------------------------------------------
@@ -250,27 +274,67 @@ def _neighbours(quantity: Quantity, text: str) -> set[str]:
 # --- what no page has -----------------------------------------------------------------------------
 
 
-def _find_absence(claim: str, near: Sequence[Quote], sources: Sequence[Source]) -> str:
-    """Which of its numbers or names no page has, in words; "" where that says nothing."""
-    pages = [f"{source.page.title}\n{source.page.text}" for source in sources]
+def _find_lack(claim: str, near: Sequence[Quote], sources: Sequence[Source]) -> ClaimRuling:
+    """What the pages lack of a claim: it proves that it is not told there, or is a hint."""
+    lost, absent = missing_on_pages(claim, near, sources), absent_names(claim, sources)
+    reason = f"the page does not name {' or '.join(absent[:2])}" if absent else ""
+    is_elsewhere = _is_of_another_thing(claim, near, sources)
+    if lost and not is_elsewhere:
+        reason = f"{lost[0].text.strip()} is not on the page"
+    proves = is_elsewhere or any(_would_be_told(one, claim, near, sources) for one in lost)
+    verdict: Verdict = "unsupported" if proves else "unchecked"
+    return ClaimRuling(verdict, reason or (OFF_TOPIC if proves else ""), near[0] if near else None)
+
+
+def _would_be_told(
+    lost: Quantity, claim: str, near: Sequence[Quote], sources: Sequence[Source]
+) -> bool:
+    """Whether pages that lack a number tell of the same thing, so that they would have it.
+
+    A date that is told may not stand there (`on Wednesday`): that takes a sentence like the claim.
+    """
+    words = _plain_words(claim, read_quantities(claim))
+    texts = [quote.text for quote in near]
+    texts += _whole_pages(sources) if _kind(lost) != "date" else []
+    return bool(words) and any(_share(words, text) >= SAME_THING for text in texts)
+
+
+def missing_on_pages(
+    claim: str, near: Sequence[Quote], sources: Sequence[Source]
+) -> list[Quantity]:
+    """The quantities of a claim that no page has, and that follow from none of its sentences."""
     given = [quote.text for quote in near] + [source.page.title for source in sources]
-    for quantity in find_missing(claim, given):
-        if not any(stands_on_page(quantity, page) for page in pages):
-            return f"{quantity.text.strip()} is not on the page"
+    pages = _whole_pages(sources)
+    lost = find_missing(claim, given)
+    return [one for one in lost if not any(stands_on_page(one, page) for page in pages)]
+
+
+def absent_names(claim: str, sources: Sequence[Source]) -> list[str]:
+    """The names of a claim of which no page has a word, as written."""
+    held = frozenset[str]().union(*map(_content_of, _whole_pages(sources)))
+    told = ((name, set(content_words(name))) for name in _told_names(claim))
+    return [name for name, words in told if words and not words & held]
+
+
+def _whole_pages(sources: Sequence[Source]) -> list[str]:
+    return [f"{source.page.title}\n{source.page.text}" for source in sources]
+
+
+def _is_of_another_thing(claim: str, near: Sequence[Quote], sources: Sequence[Source]) -> bool:
+    """Whether the pages tell of something else, as those of wrong sources do.
+
+    Of a claim that names nothing, a page that says the same in other words has as little.
+    """
     words, names = set(content_words(claim)), _names_in(claim)
     if len(words) < FEWEST_COMPARED:
-        return ""
-    known = max((_share(words, page) for page in pages), default=0.0)
-    nearest = max((_share(words, quote.text) for quote in near), default=0.0)
-    named = max((len(names & _words_of(page)) for page in pages), default=0)
-    if known >= KNOWN_WORDS or nearest >= NEAREST_WORDS or named > KNOWN_NAMES * len(names):
-        return ""
-    return _explain_absence(claim) if names and not named else OFF_TOPIC
-
-
-def _explain_absence(claim: str) -> str:
-    names = [name for name in find_names(claim) if " " in name or not claim.startswith(name)]
-    return f"the page does not name {' or '.join(names[:2])}" if names else OFF_TOPIC
+        return False
+    pages = [_content_of(page) for page in _whole_pages(sources)]
+    known = max((len(words & page) for page in pages), default=0) / len(words)
+    named = max((len(names & page) for page in pages), default=0)
+    shared = max((len(words.intersection(content_words(q.text))) for q in near), default=0)
+    most = UNLIKE_NAMED if names else UNLIKE
+    is_unlike = shared <= most.shared and shared < most.nearest * len(words) and known < most.known
+    return is_unlike and named <= KNOWN_NAMES * len(names)
 
 
 def _is_foreign(claim: str, sources: Sequence[Source]) -> bool:
@@ -278,18 +342,21 @@ def _is_foreign(claim: str, sources: Sequence[Source]) -> bool:
     names, quantities = _names_in(claim), read_quantities(claim)
     if len(names) + len(quantities) < FEWEST_FOREIGN or not names:
         return False
-    pages = [f"{source.page.title}\n{source.page.text}" for source in sources]
     return not any(
         main_script(claim) != main_script(page[:READ_LANGUAGE])
-        or names & _words_of(page)
+        or names & _content_of(page)
         or any(stands_on_page(quantity, page) for quantity in quantities)
-        for page in pages
+        for page in _whole_pages(sources)
     )
 
 
+def _told_names(claim: str) -> list[str]:
+    """The names of a claim; a capital letter at its beginning alone makes none."""
+    return [name for name in find_names(claim) if " " in name or not claim.startswith(name)]
+
+
 def _names_in(claim: str) -> set[str]:
-    words = (word for name in find_names(claim) for word in PLAIN_WORD.findall(strip_accents(name)))
-    return {word for word in words if len(word) > 2}
+    return {word for name in _told_names(claim) for word in content_words(name) if len(word) > 2}
 
 
 def missing_words(claim: str, shown: Sequence[str]) -> str:
@@ -304,11 +371,6 @@ def missing_words(claim: str, shown: Sequence[str]) -> str:
     counted = [(sum(bool(words) for _, words in run), run) for run in runs]
     count, best = max(counted, key=lambda one: one[0], default=(0, []))
     return claim[best[0][0].start() : best[-1][0].end()] if count else ""
-
-
-@lru_cache(maxsize=256)
-def _words_of(text: str) -> frozenset[str]:
-    return frozenset(PLAIN_WORD.findall(strip_accents(text)))
 
 
 @lru_cache(maxsize=256)

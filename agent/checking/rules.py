@@ -84,13 +84,19 @@ def decide_value(value: str, places: Sequence[QuotePlace], judged: Assessment | 
     return limit_assessment(judged, value, places) if judged else UNCHECKED
 
 
-def limit_assessment(judged: Assessment, claim: str, places: Sequence[QuotePlace]) -> Assessment:
-    """What a model said, and no more than the rules allow."""
+def limit_assessment(
+    judged: Assessment, claim: str, places: Sequence[QuotePlace], pages: Sequence[str] = ()
+) -> Assessment:
+    """What a model said, and no more than the rules allow.
+
+    A claim stands on its quotes, and on `pages` as wholes where it cites these and quotes nothing.
+    """
     if judged.verdict != "supported":
         return judged
     telling = [place for place in places if not _gives_orders(place)]
-    holds = telling and not missing_in_quotes(claim, telling)
-    return judged if holds else judged._replace(verdict="partial")
+    missing = find_missing(claim, _texts_of(telling))
+    holds = all(any(stands_on_page(one, page) for page in pages) for one in missing)
+    return judged if telling and holds else judged._replace(verdict="partial")
 
 
 def _gives_orders(place: QuotePlace) -> bool:

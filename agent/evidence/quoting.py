@@ -115,6 +115,12 @@ def closest_sentences(claim: str, sources: Sequence[Source], most: int = 10) -> 
     return [quote for quote in quotes if quote]
 
 
+def first_sentences(source: Source, most: int) -> list[Quote]:
+    """The sentences with which a source begins."""
+    spans = split_sentences(source.page.text)[:most]
+    return list(filter(None, (_make_quote(source, *span, "exact") for span in spans)))
+
+
 def ranked_pieces(
     sources: Sequence[Source], query: str, split: Callable[[str], Iterable[Span]]
 ) -> Iterator[_Place]:

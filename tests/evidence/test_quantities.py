@@ -38,6 +38,12 @@ HELD = [
     ("millions of people", ""),
     ("she may march in", ""),
     ("one of them", ""),
+    ("100.1 mb/d in 2019", "100.1 million barrels per day (mb/d) in 2019"),
+    ("10 kg (23 lb)", "It weighs 10 kg."),
+    ("10 kg (22 lb)", "It weighs 22 pounds (22 lb)."),
+    ("the two schemes, and these three", "the schemes"),
+    ("4. Turn it on.", "Turn it on."),
+    ("in 539 BC", "In 539 B.C. he came."),
 ]
 
 
@@ -57,6 +63,9 @@ GIVEN = [
     ("two years later, in 2001", "In 1999; two years later"),
     ("the 19th century", "in 1889"),
     ("the 1980s", "in 1989"),
+    ("It grew by 25 %.", "from 4.0 to 5.0 billion"),
+    ("30 % of them", "Of 200 houses, 60 were lost."),
+    ("79 % nitrogen", "21 % is oxygen"),
     ("nearly 69 billion", "68.7 billion"),
     ("over 100,000", "104,000"),
     ("約7万人", "68,700 people"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain, combinations
+from itertools import chain, combinations, permutations
 from typing import NamedTuple
 
 from agent.evidence.lists import find_lists, list_lengths
@@ -19,9 +20,12 @@ LONGEST_PAGE = 300_000  # characters of a page; anything may stand in the rest
 MOST_WANTED = 100  # quantities of a claim that are looked for; more count as missing
 MOST_ADDED = 60  # numbers of the quotes that sums and differences are made of
 MOST_ITEMS = 50  # of a list that is counted
+CONVERTED = 0.05  # share by which an amount may differ from itself in another unit, rounded
+MOST_DIVIDED = 12  # numbers of one quote that shares are made of
 PRECISION = 1e-14  # of what is the same number: that of arithmetic with floats
 NEAR = 0.1  # the most that a number after "about" may differ from its quote's, as a share of it
 Texts = Sequence[str]
+_LIST_NUMBER = re.compile(r"^\s*\d{1,3}[.)]\s+")
 
 # --- what is asked ------------------------------------------------------------------------------
 
@@ -41,11 +45,13 @@ def find_missing(claim: str, quotes: Texts, *, derived: bool = True) -> tuple[Qu
     if not wanted:
         return ()
     given = _read_evidence(tuple(quotes), LONGEST_QUOTES)
+    looked_for = wanted[:MOST_WANTED]
+    held = [x for x in looked_for if _stands(x, given) or (derived and _follows(x, given, claim))]
 
     def is_given(one: Quantity) -> bool:
-        return _stands(one, given) or (derived and _follows(one, given, claim))
+        return one in held or any(_is_conversion(one, other) for other in held)
 
-    return tuple(one for n, one in enumerate(wanted) if n >= MOST_WANTED or not is_given(one))
+    return tuple(one for one in wanted if one not in looked_for or not is_given(one))
 
 
 def stands_on_page(quantity: Quantity, text: str) -> bool:
@@ -56,7 +62,8 @@ def stands_on_page(quantity: Quantity, text: str) -> bool:
 
 def read_quantities(claim: str) -> tuple[Quantity, ...]:
     """The quantities that a claim states, each once, in order of their kind."""
-    return tuple(dict.fromkeys(Reader(strip_markers(claim[:LONGEST_CLAIM])).quantities))
+    text = _LIST_NUMBER.sub("", strip_markers(claim[:LONGEST_CLAIM]))
+    return tuple(dict.fromkeys(Reader(text).quantities))
 
 
 # --- what quotes hold ---------------------------------------------------------------------------
@@ -69,6 +76,7 @@ class _Evidence(NamedTuple):
     numbers: tuple[Number, ...]
     days: tuple[Day, ...]
     scores: tuple[Score, ...]
+    by_text: tuple[tuple[Number, ...], ...]
     loose: frozenset[float]  # parts of dates and scores, number words of many languages
     is_cut: bool  # there is more than was read
 
@@ -82,7 +90,9 @@ def _read_evidence(texts: tuple[str, ...], most: int) -> _Evidence:
     parts = [*(day.parts for day in days), *(score.ends for score in scores)]
     loose = frozenset(chain(*parts, *(one.loose for one in read)))
     numbers = tuple(q for q in found if isinstance(q, Number))
-    return _Evidence(texts, numbers, days, scores, loose, any(one.is_cut for one in read))
+    by_text = tuple(tuple(q for q in one.quantities if isinstance(q, Number)) for one in read)
+    is_cut = any(one.is_cut for one in read)
+    return _Evidence(texts, numbers, days, scores, by_text, loose, is_cut)
 
 
 def _stands(quantity: Quantity, given: _Evidence) -> bool:
@@ -106,6 +116,16 @@ def _is_same(wanted: Number, other: Number) -> bool:
     size = _size(other, wanted)
     pairs = ((a, b * size) for a in wanted.values for b in other.values)
     return any(math.isclose(a, b, rel_tol=PRECISION) for a, b in pairs)
+
+
+def _is_conversion(one: Quantity, other: Quantity) -> bool:
+    """Whether two numbers of a claim are one amount in two units: `10 kg (23 lb)`."""
+    if not (isinstance(one, Number) and isinstance(other, Number) and one.unit and other.unit):
+        return False
+    is_alike = one.unit.dimension == other.unit.dimension and one.unit != other.unit
+    size = _size(other, one)
+    pairs = ((a, b * size) for a in one.values for b in other.values)
+    return is_alike and any(math.isclose(a, b, rel_tol=CONVERTED) for a, b in pairs)
 
 
 def _years_of(given: _Evidence) -> set[int]:
@@ -146,7 +166,7 @@ def _follows(quantity: Quantity, given: _Evidence, claim: str) -> bool:
         return quantity.values[0] in spans
     if quantity.is_year:
         return _is_years_away(quantity, given)
-    rules = (_is_rounded, _is_sum, _is_span_of_years)
+    rules = (_is_rounded, _is_sum, _is_share, _is_span_of_years)
     return any(rule(quantity, given) for rule in rules) or _is_count(quantity, given, claim)
 
 
@@ -196,6 +216,31 @@ def _is_sum(wanted: Number, given: _Evidence) -> bool:
     values += [(float(a), float(b)) for a, b in (score.ends for score in given.scores)]
     made = (total for a, b in values for total in (a + b, abs(a - b)))
     return any(math.isclose(a, b, rel_tol=PRECISION) for b in made for a in wanted.values)
+
+
+def _is_share(wanted: Number, given: _Evidence) -> bool:
+    """Whether a percentage is what is left of 100, or follows from two numbers of one quote.
+
+    That is the share of one in the other, or by how much one is changed to the other.
+    """
+    if not wanted.unit or wanted.unit.dimension != "share":
+        return False
+    step = min(1.0, _last_digit(wanted.values[0])) / 2
+    made = [100 - n.values[0] for n in given.numbers if n.unit == wanted.unit]
+    for numbers in given.by_text:
+        divided = [n for n in numbers if not n.is_year and n.unit != wanted.unit][:MOST_DIVIDED]
+        for a, b in permutations(divided, 2):
+            made += _shares_of(a.values[0], b.values[0] * _size(b, a))
+    return any(abs(share - value) <= step for share in made for value in wanted.values)
+
+
+def _shares_of(part: float, whole: float) -> tuple[float, ...]:
+    """The percentages of two numbers; one may lack its scale, as in `4.0 to 5.0 billion`."""
+    if not whole or not math.isfinite(whole):
+        return ()
+    shares = (100 * part / whole * times for times in (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9))
+    share = next((one for one in shares if 1 <= one <= 1e4), 0.0)
+    return share, abs(share - 100)
 
 
 def _have_one_dimension(*numbers: Number) -> bool:

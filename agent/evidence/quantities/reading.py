@@ -219,6 +219,8 @@ class Reader:
             self.loose |= {float(part) for part in digits.split() if part.isdecimal()}
         text = match[0].removeprefix(match["name"] or "").strip()
         values = tuple(value * times for value in numbers.digit_readings(digits))
+        if not self._is_evidence and (symbol := _RATE.match(match.string, match.end("digits"))):
+            values += tuple(value * _PREFIXES[symbol[1].lower()] for value in values)
         plain = re.sub(r"\D", "", digits)
         exact = plain if len(plain) > MOST_DIGITS and not found else ""
         return [Number(text, values, unit, self._rough(match.start()), exact=exact)]
@@ -237,6 +239,9 @@ class Reader:
         """The numbers written out in a run of number words."""
         found: list[Quantity] = []
         words = [strip_accents(word) for word in re.split(r"[\s-]+", match[0])]
+        is_plain = len(words) == 1 and words[0] in numbers.small_cardinals()
+        if is_plain and not self._is_evidence and self._follows_article(match.start()):
+            return []  # `the two schemes`: which ones, not how many
         if self._is_evidence:
             self.loose |= {value for word in words for value in _loose_values().get(word, ())}
         at = 0
@@ -247,6 +252,10 @@ class Reader:
                 found.append(self._make_number(match, text, value))
             at += used or 1
         return found
+
+    def _follows_article(self, at: int) -> bool:
+        before = self._text[max(0, at - 10) : at].casefold().split()
+        return bool(before) and before[-1] in word_lists()["quantities"]["definite"].split()
 
     def _make_number(self, match: re.Match[str], text: str, value: float) -> Number:
         found = _unit_pattern().match(match.string, match.end())
@@ -366,6 +375,9 @@ def _east_asian_dates() -> re.Pattern[str]:
 
 
 _SEASON = re.compile(r"(?<![\d.,/-])(1\d{3}|20\d{2})[-/](\d{2})(?![\d/-]|[.,]\d)")
+#: `mb/d`, million barrels per day: what the first letter multiplies by.
+_RATE = re.compile(r"\s?([kmbgt])[a-z]{1,3}/[a-z]", re.I)
+_PREFIXES = {"k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
 _FRACTION = re.compile(
     r"(?i:\b(?:an?|one|two|three|four)[ -](?:half|third|quarter|fourth|fifth|tenth)s?\b)"
     r"|(?<![\d/])\d/\d(?![\d/])"
@@ -383,7 +395,7 @@ _SPAN = re.compile(
 @cache
 def _number_pattern() -> re.Pattern[str]:
     digits = r"\d{1,3}(?:[ ']\d{3})+(?:[.,]\d{1,20})?(?!\d)|\d{1,1000}(?:[.,]\d{1,100}){0,12}"
-    scale = rf"(?:[\s-]?{_scale_pattern().pattern}){{1,2}}"
+    scale = rf"(?:(?!\sB\.\s?C)[\s-]?{_scale_pattern().pattern}){{1,2}}"  # `539 B.C.` is a year
     return re.compile(
         rf"(?:(?P<money>US\$|[$€£¥₹])\s?)?(?P<name>[^\W\d_{UNSPACED}]-?)?"
         r"(?:(?<![\w)\]-])(?P<sign>-|(?i:minus )))?"

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from agent.checking.bench import text_around_quotes
-from agent.checking.cited_claims import ClaimRuling, missing_words, rule_claim
+from agent.checking.cited_claims import ClaimRuling, missing_on_pages, missing_words, rule_claim
 from agent.checking.rules import Assessment, QuotePlace, limit_assessment
-from agent.evidence import closest_sentences, estimate_tokens
+from agent.evidence import closest_sentences, estimate_tokens, first_sentences
 from agent.evidence.quantities import missing_quantities
 from agent.outside import AskMany, Excerpt, Reply
 from agent.state import (
@@ -167,12 +167,18 @@ def _explain_unread(url: str, failures: dict[str, str]) -> str:
 
 
 def _excerpts(cases: Sequence[_Case]) -> tuple[Excerpt, ...]:
-    """What a judge is shown of the pages: the sentences nearest to each claim, and neighbours."""
+    """What a judge is shown of the pages: the sentences nearest to each claim, and neighbours.
+
+    So too the sentences that have its numbers and names which those do not have.
+    """
     shown: dict[int, tuple[Source, list[Quote]]] = {}
     for case in cases:
         for source in case.sources[:MOST_SHOWN]:
             _, quotes = shown.setdefault(source.n, (source, []))
-            quotes += _near(case.sentence.text, source)
+            near = _near(case.sentence.text, source)
+            lost = missing_quantities(case.sentence.text, [quote.text for quote in near])
+            quotes += (q for one in lost for q in closest_sentences(one, [source], 1))
+            quotes += near
     return tuple(
         Excerpt.of(source, text_around_quotes(source.page.text, quotes))
         for _, (source, quotes) in sorted(shown.items())
@@ -181,7 +187,8 @@ def _excerpts(cases: Sequence[_Case]) -> tuple[Excerpt, ...]:
 
 
 def _near(claim: str, source: Source) -> list[Quote]:
-    return closest_sentences(claim, [source], SHOWN)
+    """The sentences nearest to a claim; the first ones of a page that shares no word with it."""
+    return closest_sentences(claim, [source], SHOWN) or first_sentences(source, SHOWN)
 
 
 # --- what is said of it ---------------------------------------------------------------------------
@@ -213,29 +220,27 @@ def _by_model(case: _Case, judgement: Judgement, model: str) -> CheckedClaim:
     near = [quote for source in sources for quote in _near(case.sentence.text, source)]
     pages = {source.n: source.page for source in sources}
     places = [QuotePlace(pages[q.source].text, pages[q.source].title, q.start, q.end) for q in near]
-    assessment = limit_assessment(Assessment(judgement.verdict, model), case.sentence.text, places)
+    said, texts = Assessment(judgement.verdict, model), [page.text for page in pages.values()]
+    assessment = limit_assessment(said, case.sentence.text, places, texts)
     return CheckedClaim(
         sentence=case.sentence,
         verdict=assessment.verdict,
         by=model,
-        reason=_explain(assessment.verdict, case, near),
+        reason=_explain(assessment.verdict, case),
         quote=near[0] if near else None,
     )
 
 
-def _explain(verdict: Verdict, case: _Case, near: Sequence[Quote]) -> str:
-    """What is wrong with a claim, in a few words."""
+def _explain(verdict: Verdict, case: _Case) -> str:
+    """What is wrong with a claim, in a few words; what is said to be on no page is on none."""
     if verdict == "supported":
         return ""
     if verdict == "contradicted":
         return "the page says otherwise"
-    shown = [quote.text for quote in near] + [source.page.title for source in case.sources]
-    missing = missing_quantities(case.sentence.text, shown)
-    words = missing[0] if missing else missing_words(case.sentence.text, shown)
+    near = [quote for source in case.sources for quote in _near(case.sentence.text, source)]
+    missing = missing_on_pages(case.sentence.text, near, case.sources)
+    pages = [f"{source.page.title}\n{source.page.text}" for source in case.sources]
+    words = missing[0].text.strip() if missing else missing_words(case.sentence.text, pages)
     if words:
-        return (
-            f"“{words}” is not on the page"
-            if verdict == "partial"
-            else f"the page does not say “{words}”"
-        )
+        return f"“{words}” is not on the page"
     return "the page says a part of it" if verdict == "partial" else "the page does not say it"
