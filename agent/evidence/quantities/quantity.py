@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain, combinations, permutations
@@ -25,7 +24,6 @@ MOST_DIVIDED = 12  # numbers of one quote that shares are made of
 PRECISION = 1e-14  # of what is the same number: that of arithmetic with floats
 NEAR = 0.1  # the most that a number after "about" may differ from its quote's, as a share of it
 Texts = Sequence[str]
-_LIST_NUMBER = re.compile(r"^\s*\d{1,3}[.)]\s+")
 
 # --- what is asked ------------------------------------------------------------------------------
 
@@ -62,8 +60,10 @@ def stands_on_page(quantity: Quantity, text: str) -> bool:
 
 def read_quantities(claim: str) -> tuple[Quantity, ...]:
     """The quantities that a claim states, each once, in order of their kind."""
-    text = _LIST_NUMBER.sub("", strip_markers(claim[:LONGEST_CLAIM]))
-    return tuple(dict.fromkeys(Reader(text).quantities))
+    text = strip_markers(claim[:LONGEST_CLAIM])
+    first, _, rest = text.lstrip().partition(" ")
+    is_listed = first[:-1].isdecimal() and first.endswith((".", ")"))  # `4. Turn it on`
+    return tuple(dict.fromkeys(Reader(rest if is_listed else text).quantities))
 
 
 # --- what quotes hold ---------------------------------------------------------------------------

@@ -219,8 +219,8 @@ class Reader:
             self.loose |= {float(part) for part in digits.split() if part.isdecimal()}
         text = match[0].removeprefix(match["name"] or "").strip()
         values = tuple(value * times for value in numbers.digit_readings(digits))
-        if not self._is_evidence and (symbol := _RATE.match(match.string, match.end("digits"))):
-            values += tuple(value * _PREFIXES[symbol[1].lower()] for value in values)
+        if match["prefix"] and not self._is_evidence:
+            values += tuple(value * _PREFIXES[match["prefix"].lower()] for value in values)
         plain = re.sub(r"\D", "", digits)
         exact = plain if len(plain) > MOST_DIGITS and not found else ""
         return [Number(text, values, unit, self._rough(match.start()), exact=exact)]
@@ -375,8 +375,7 @@ def _east_asian_dates() -> re.Pattern[str]:
 
 
 _SEASON = re.compile(r"(?<![\d.,/-])(1\d{3}|20\d{2})[-/](\d{2})(?![\d/-]|[.,]\d)")
-#: `mb/d`, million barrels per day: what the first letter multiplies by.
-_RATE = re.compile(r"\s?([kmbgt])[a-z]{1,3}/[a-z]", re.I)
+#: `mb/d`, million barrels per day: what the first letter may multiply by.
 _PREFIXES = {"k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12}
 _FRACTION = re.compile(
     r"(?i:\b(?:an?|one|two|three|four)[ -](?:half|third|quarter|fourth|fifth|tenth)s?\b)"
@@ -400,7 +399,8 @@ def _number_pattern() -> re.Pattern[str]:
         rf"(?:(?P<money>US\$|[$€£¥₹])\s?)?(?P<name>[^\W\d_{UNSPACED}]-?)?"
         r"(?:(?<![\w)\]-])(?P<sign>-|(?i:minus )))?"
         rf"(?<![\d.,])(?P<digits>{digits})(?:st|nd|rd|th)?(?P<scale>{scale})?"
-        rf"(?:{_unit_pattern().pattern})?(?![A-Za-z\d])"
+        rf"(?:{_unit_pattern().pattern})?(?:(?=\s(?P<prefix>[kmbgtKMBGT])[a-z]{{1,3}}/[a-z]))?"
+        r"(?![A-Za-z\d])"
     )
 
 
