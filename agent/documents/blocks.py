@@ -6,6 +6,8 @@ Nothing here imports pydantic: a worker would take longer to start.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from operator import attrgetter, itemgetter
 from typing import Literal, NamedTuple
 
 from agent.characters import strip_controls
@@ -48,6 +50,19 @@ class TextBlock(NamedTuple):
         start = len(self.text) + len(joint)
         links = (x._replace(start=x.start + start, end=x.end + start) for x in rest.links)
         return self._replace(text=self.text + joint + rest.text, links=(*self.links, *links))
+
+    def slice(self, start: int, end: int) -> TextBlock:
+        """The part of this block between two offsets."""
+        first, last = (bisect_left(self.links, at, key=attrgetter("start")) for at in (start, end))
+        links = (
+            x._replace(start=x.start - start, end=x.end - start)
+            for x in self.links[first:last]
+            if x.end <= end
+        )
+        n = max(bisect_right(self.origin, start, key=itemgetter(0)) - 1, 0)
+        pieces = self.origin[n : bisect_left(self.origin, end, key=itemgetter(0))]
+        origin = ((max(at - start, 0), to + max(start - at, 0)) for at, to in pieces)
+        return self._replace(text=self.text[start:end], links=tuple(links), origin=tuple(origin))
 
 
 class CitedSpan(NamedTuple):

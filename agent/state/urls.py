@@ -16,8 +16,10 @@ DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 #: URLs in a text: with letters of any script, and in ASCII alone, since Chinese text after a URL
 #: follows without a blank.
 _URL_PATTERNS = (
-    re.compile(r"(?i:https?)://[^\s<>\"'`“”‘’«»（）【】「」《》，。；：！？、]+"),
-    re.compile(r"(?i:https?)://[^\s<>\"'`\x7f-\U0010ffff]+"),
+    re.compile(
+        r"(?i:https?)://(?:[^\s<>\"'`“”‘’«»（）【】「」《》，。；：！？、]|(?<=\w)'(?=\w))+"
+    ),
+    re.compile(r"(?i:https?)://(?:[^\s<>\"'`\x7f-\U0010ffff]|(?<=\w)'(?=\w))+"),
 )
 _OPENING_BRACKETS = {")": "(", "]": "["}
 

@@ -1,107 +1,105 @@
 """The sentences of a report, and the sources that each cites.
 
-A sentence cites what a link in it leads to, what its markers name (`[1]`, `[^a]`, `【1†source】`, a
-footnote), what it names by author and year, and the addresses and DOIs that stand in it. A marker
-behind the full stop belongs to the sentence before it. What only names a source is cut out of the
-sentence; words that are linked stay.
+A sentence cites what the marks in it lead to (`marks.py`), by the lists of the report (`lists.py`).
+A mark behind the full stop belongs to the sentence before it, one that stands for itself to the
+block before. What only names a source is cut out of the sentence; words that are linked stay.
 """
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
-from string import digits
 from typing import NamedTuple
 
-from agent.documents.blocks import CitedSpan, TextBlock
+from agent.documents.blocks import CitedSpan, Link, TextBlock
 from agent.documents.body_text import BodyText
-from agent.documents.reports.references import (
-    DOI,
-    CitedAddress,
-    References,
-    find_address,
-    split_references,
-)
-from agent.evidence import split_sentences
+from agent.documents.reports.marks import Cut, Style, find_cuts, is_name, used_labels
+from agent.documents.reports.references import CitedAddress, Note, References
+from agent.evidence import count_words, split_sentences
 from agent.state import CitedReport, ReportSentence, ReportSource
-from agent.state.reports import MAX_CITED, MAX_REPORT_CHARS, MAX_SENTENCES
+from agent.state.reports import MAX_CITED, MAX_REPORT_CHARS, MAX_SENTENCES, MarkForm
 from agent.state.sanitizing import sanitize_line
-from agent.state.urls import is_web_url
 
 FEWEST_WORDS = 3  # of a sentence that cites nothing and is listed
-MOST_RANGED = 30  # sources that `[1-9]` may name
-_MARKER = re.compile(
-    r"[\[【［]\s*(?P<names>\^?[\w-]{1,30}(?:\s*[,;–-]\s*\^?[\w-]{1,30}){0,30})"
-    r"(?:†[^\]】]{0,80}|:\d+)?\s*[\]】］]"
-)
-_RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-_SUPERSCRIPT, _LOWERED = re.compile(f"[{_RAISED}]+"), str.maketrans(_RAISED, digits)
-#: What a link shows that only names its source: a number, an address, a host, a word for it.
-_NAME_ONLY = re.compile(
-    r"\W*(?:\^[\w-]{1,30}|\d{1,4}"
-    r"|(?:source|link|ref|reference|citation|cite|quelle|来源|出典)s?(?: \d+)?"
-    r"|https?://\S*|(?:[\w-]+\.)+[a-z]{2,12}(?:/\S*)?)\W*",
-    re.I,
-)
-_AUTHOR = r"[^\W\d_a-z][\w'’-]+(?:\s(?:et al\.?,?|(?:and|&|und|y|et|e|en)\s[^\W\d_a-z][\w'’-]+))?"
-_IN_BRACKETS = re.compile(r"\(([^()\n]{4,250})\)")
-_BY_AUTHOR = re.compile(
-    rf"\s*(?:see |e\.g\.,? |cf\. |vgl\. )?"
-    rf"(?P<author>{_AUTHOR}(?:,\s[^\W\d_a-z][\w'’-]+)*(?:,?\s&\s[^\W\d_a-z][\w'’-]+)?),?\s"
-    r"(?P<year>1[5-9]\d\d|20\d\d)[a-z]?(?:[,:]\s?(?:pp?\.|S\.)?\s?[\d–-]+)?\s*"
-)
-_NAMED_AUTHOR = re.compile(
-    rf"(?P<author>{_AUTHOR})\s\((?P<year>1[5-9]\d\d|20\d\d)[a-z]?(?:,[^()]*)?\)"
-)
-_BULLET = re.compile(r"[-–—•●▪◦‣*·\uf0b7\uf0a7]\s+")
-_URL = re.compile(r"https?://[^\s<>\"'`“”‘’«»（）【】「」《》，。；：！？、]+", re.I)
-_OPENING, _CLOSING = "([（【", ")]）】"
-_GLUE = re.compile(r"[\s,;.&|–-]*(?:and|und|also)?[\s,;.&|–-]*")
-
-
-class _Cut(NamedTuple):
-    """A region of a block that cites. It is cut out of the sentence, unless it is `kept`."""
-
-    start: int
-    end: int
-    cited: tuple[CitedAddress, ...]
-    kept: bool = False
+LONGEST_CONTEXT = 300  # characters
+#: What gives the addresses, where marks have none.
+ADVICE: dict[MarkForm, str] = {
+    "raw": "The marks are a product's own and lead nowhere outside it: export the report there as "
+    "Markdown, Word or PDF, or save its page as HTML, instead of copying its text.",
+    "": "Give the report with its list of sources: what the marks name has no address in it.",
+}
 
 
 class _Sentence(NamedTuple):
-    """A sentence before its sources have numbers."""
+    """A sentence before its sources have numbers, with all that its marks cite."""
 
     text: str
     start: int
     end: int
     cited: tuple[CitedAddress, ...]
+    context: str = ""
+    scope: tuple[int, int] | None = None
+
+
+class _Prose(NamedTuple):
+    """A block of prose: its place in the report, what opens its list or table, what it is about."""
+
+    block: TextBlock
+    place: int
+    context: str = ""
+    about: tuple[CitedAddress, ...] = ()
 
 
 def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
     """The report with its sentences in order and their sources, numbered by first use."""
-    prose, entries = split_references(parsed.blocks)
+    blocks = _place_spans(parsed)
     references = References(parsed.listed)
-    for block in entries:
-        references.add_block(block)
-    texts = (block for block in prose if block.kind != "heading")
-    read = [one for block in texts for one in _read_block(block, references)]
-    told = _add_spans(read, parsed.spans)
-    sentences = [one for one in told if one.cited or len(one.text.split()) >= FEWEST_WORDS]
-    return _number(sentences, parsed, name)
+    used, has_marks = used_labels(blocks)
+    left = references.take_lists(blocks, used, has_marks=has_marks)
+    prose = list(_add_context(left))
+    style = Style.of([one.block for one in prose], references)
+    forms: Counter[MarkForm] = Counter()
+    unaddressed = 0
+    read: list[_Sentence] = []
+    for one in prose:
+        cuts = find_cuts(one.block, one.place, references, style)
+        forms.update(cut.form for cut in cuts for _ in cut.cited)
+        unaddressed += sum(not address.url for cut in cuts for address in cut.cited)
+        own = _read_block(one, cuts)
+        if not own and read:  # marks alone
+            cited = (*read[-1].cited, *(address for cut in cuts for address in cut.cited))
+            read[-1] = read[-1]._replace(cited=cited)
+        read += own
+    told = [one for one in _add_spans(read, parsed.spans) if _is_claim(one)]
+    forms["spans"] += len(parsed.spans)
+    return _number(told, parsed, name).model_copy(
+        update={
+            "marked_by": next((form for form, n in forms.most_common() if form and n), ""),
+            "marks": forms.total(),
+            "unaddressed": unaddressed,
+            "advice": ADVICE["raw" if forms["raw"] else ""] if unaddressed else "",
+        }
+    )
+
+
+def _is_claim(one: _Sentence) -> bool:
+    """Whether a sentence says something: it cites, or has words and only opens nothing."""
+    is_opening = one.text.endswith((":", "："))
+    return bool(one.cited) or (count_words(one.text) >= FEWEST_WORDS and not is_opening)
 
 
 def _number(sentences: Sequence[_Sentence], parsed: BodyText, name: str) -> CitedReport:
     numbers: dict[str, ReportSource] = {}
     made: list[ReportSentence] = []
-    for text, start, end, addresses in sentences[:MAX_SENTENCES]:
+    for text, start, end, addresses, context, scope in sentences[:MAX_SENTENCES]:
         for key, url, title in addresses:
             if key not in numbers and len(numbers) < MAX_CITED:
                 n, title = len(numbers) + 1, sanitize_line(title, 300)
                 numbers[key] = ReportSource(n=n, url=url[:5000], title=title)
         cited = dict.fromkeys(numbers[one.key].n for one in addresses if one.key in numbers)
-        made.append(ReportSentence(text=text, start=start, end=end, sources=tuple(cited)))
+        told = {"context": context, "scope": scope}
+        made.append(ReportSentence(text=text, start=start, end=end, sources=tuple(cited), **told))
     cut = f"Only the first {MAX_SENTENCES} of {len(sentences)} sentences are read."
     return CitedReport(
         name=name,
@@ -111,169 +109,148 @@ def _number(sentences: Sequence[_Sentence], parsed: BodyText, name: str) -> Cite
         sentences=tuple(made),
         sources=tuple(numbers.values()),
         warnings=(cut,) if len(sentences) > MAX_SENTENCES else (),
-        marks=sum(len(one.cited) for one in sentences),
-        unaddressed=sum(not mark.url for one in sentences for mark in one.cited),
     )
 
 
-# --- a block --------------------------------------------------------------------------------------
+# --- the prose -----------------------------------------------------------------------------------
 
 
-def _read_block(block: TextBlock, references: References) -> Iterator[_Sentence]:
+def _add_context(left: Iterable[tuple[int, TextBlock | Note]]) -> Iterator[_Prose]:
+    """The prose with what opens it: the names of a table's columns, the line above a list.
+
+    A block that only says a heading again is of a table of contents.
+    """
+    left = list(left)
+    headings = {
+        _plain(block)
+        for _, block in left
+        if isinstance(block, TextBlock) and block.kind == "heading"
+    }
+    above = columns = ""
+    for place, found in left:
+        block, about = (found.block, (found.about,)) if isinstance(found, Note) else (found, ())
+        if block.kind == "heading":
+            above, columns = "", block.text
+        elif _plain(block) not in headings:
+            context = {"row": columns, "item": above}.get(block.kind, "")
+            yield _Prose(block, place, " ".join(context.split())[:LONGEST_CONTEXT], about)
+            if block.kind == "paragraph":
+                last = block.text.rstrip()[-LONGEST_CONTEXT:]
+                above = last.splitlines()[-1] if last.endswith((":", "：")) else ""
+
+
+def _plain(block: TextBlock) -> str:
+    """The letters of a line, without its number and that of a page."""
+    return "".join(filter(str.isalpha, block.text[:LONGEST_CONTEXT])).casefold()
+
+
+def _read_block(prose: _Prose, cuts: Sequence[Cut]) -> list[_Sentence]:
     """The sentences of a block. A marker behind a stop belongs to the sentence before it."""
-    cuts = _find_cuts(block, references)
-    kept = _kept_offsets(block.text, cuts)
-    clean = "".join(" " if block.text[i] == "\n" else block.text[i] for i in kept)
-    spans = [(0, len(clean))] if block.kind == "row" else list(split_sentences(clean))
+    block = prose.block
+    kept, clean = _clean(block.text, cuts)
+    plain = _mark_ends(clean, kept, cuts)
+    spans = [(0, len(clean))] if block.kind == "row" else list(split_sentences(plain))
     spans = [span for span in spans if any(map(str.isalnum, clean[slice(*span)]))]
+    starts = [start for start, _ in spans]
     cited: list[list[CitedAddress]] = [[] for _ in spans]
-    for cut in cuts:
+    for cut in cuts if spans else ():
         # of what is kept, its last character; of what is cut, the last one before it
         at = bisect_right(kept, cut.end - 1 if cut.kept else cut.start - 1) - 1
-        owner = max((n for n, (start, _) in enumerate(spans) if start <= at), default=0)
-        if spans:
-            cited[owner] += cut.cited
+        cited[max(bisect_right(starts, at) - 1, 0)] += cut.cited
+    found = []
     for (start, end), addresses in zip(spans, cited, strict=True):
         text = " ".join(clean[start:end].split())
         first, last = _to_report(block, kept[start]), _to_report(block, kept[end - 1]) + 1
-        yield _Sentence(text, first, max(first, last), tuple(dict.fromkeys(addresses)))
+        marks = tuple(addresses) or prose.about
+        found.append(_Sentence(text, first, max(first, last), marks, prose.context))
+    if len(found) > 1 and found[-1].cited and not any(one.cited for one in found[:-1]):
+        found[-1] = found[-1]._replace(scope=(found[0].start, found[-1].end))
+    return found
+
+
+def _mark_ends(clean: str, kept: Sequence[int], cuts: Sequence[Cut]) -> str:
+    """The text for the splitting of sentences: a stop within linked words ends none; one before a
+    mark does, whatever it abbreviates, if a capital follows.
+    """
+    chars = list(clean)
+    for cut in cuts:
+        first, last = bisect_left(kept, cut.start), bisect_left(kept, cut.end - 1)
+        for n in range(first, last) if cut.kept else ():
+            chars[n] = "-" if chars[n] in ".!?。！？" else chars[n]
+        is_inside = not cut.kept and 1 < first < len(kept) - 1
+        if is_inside and chars[first - 1] in ".!?" and chars[first + 1].isupper():
+            chars[first] = "\n" if chars[first] == " " else chars[first]
+    return "".join(chars)
 
 
 def _to_report(block: TextBlock, at: int) -> int:
     """The offset in the report's text of an offset in a block."""
-    n = bisect_right([piece for piece, _ in block.origin], at) - 1
+    n = bisect_right(block.origin, at, key=lambda piece: piece[0]) - 1
     piece, origin = block.origin[n] if n >= 0 else (0, 0)
     return origin + at - piece
 
 
-def _kept_offsets(text: str, cuts: Sequence[_Cut]) -> list[int]:
-    """The offsets of the characters that are left, without a blank before what follows a cut."""
+def _clean(text: str, cuts: Sequence[Cut]) -> tuple[list[int], str]:
+    """The offsets that are left, and their characters, on one line.
+
+    No blank is left before what closes behind a cut; one is where a cut parted two sentences.
+    """
     kept: list[int] = []
+    blanks: set[int] = set()
     at = 0
     for cut in cuts:
         if cut.kept:
             continue
-        kept += range(at, max(at, cut.start))
+        if at == 0 or text[at : cut.start].strip(" ,;&"):  # not what parts marks
+            kept += range(at, max(at, cut.start))
         at = max(at, cut.end)
         closes = at >= len(text) or text[at] in ".,;:!?)。，；：！？ \n"
         while closes and kept and text[kept[-1]] in " \n":
             kept.pop()
+        if kept and text[kept[-1]] in ".!?" and text[at : at + 1].isalpha() and cut.end > cut.start:
+            kept.append(cut.start)
+            blanks.add(cut.start)
     kept += range(at, len(text))
-    return kept
+    return kept, "".join(" " if i in blanks or text[i] == "\n" else text[i] for i in kept)
 
 
-# --- what cites -----------------------------------------------------------------------------------
+# --- what services say of their own answers ------------------------------------------------------
 
 
-def _find_cuts(block: TextBlock, references: References) -> list[_Cut]:
-    """Everything in a block that cites, in order; no two that are cut out overlap."""
-    links = _cited_links(block, references)
-    cuts = list(_cut_links(block.text, links))
-    if sign := _BULLET.match(block.text):
-        cuts.append(_Cut(0, sign.end(), ()))
-    taken = [(cut.start, cut.end) for cut in (*links, *cuts)]
-    text = block.text
-    named = chain(_cut_authors(text, references), _cut_markers(text, references))
-    for cut in chain(named, _cut_addresses(text)):
-        if all(cut.end <= start or end <= cut.start for start, end in taken):
-            cuts.append(cut)
-            taken.append((cut.start, cut.end))
-    return sorted(cuts, key=lambda cut: (cut.start, cut.end))
+def _place_spans(parsed: BodyText) -> list[TextBlock]:
+    """The blocks, with links where a span of a service only names its source: it is a mark."""
+    named = [one for one in parsed.spans if is_name(parsed.text[one.start : one.end])]
+    blocks = list(parsed.blocks)
+    starts = [block.origin[0][1] if block.origin else 0 for block in blocks]
+    if not named or starts != sorted(starts):
+        return blocks
+    for span in named:
+        n = max(bisect_right(starts, span.start) - 1, 0)
+        if blocks and (at := _in_block(blocks[n], span)):
+            link = Link(*at, span.url, span.title, is_note=True)
+            blocks[n] = blocks[n]._replace(links=(*blocks[n].links, link))
+    return blocks
 
 
-def _cited_links(block: TextBlock, references: References) -> list[_Cut]:
-    """The links that cite: an address outside, or the note or entry that their marker names.
-
-    Words that are linked are kept, unless they only name a source.
-    """
-    found = []
-    for link in sorted(block.links, key=lambda link: link.start):  # notes keep their order
-        shown = block.text[link.start : link.end]
-        is_known = is_web_url(link.url) or link.is_note
-        entry = references.find(shown.strip("[](){} ^")) if link.url.startswith("#") else None
-        if address := CitedAddress.of(link.url, link.title) if is_known else entry:
-            is_name = link.is_note or not shown.strip() or _NAME_ONLY.fullmatch(shown)
-            found.append(_Cut(link.start, link.end, (address,), kept=not is_name))
-    return found
+def _in_block(block: TextBlock, span: CitedSpan) -> tuple[int, int] | None:
+    """The offsets of a span in a block, where no link is known."""
+    n = bisect_right([to for _, to in block.origin], span.start) - 1
+    if n < 0:
+        return None
+    at, to = block.origin[n]
+    start = min(at + span.start - to, len(block.text))
+    end = min(start + span.end - span.start, len(block.text))
+    return None if any(x.start < end and start < x.end for x in block.links) else (start, end)
 
 
-def _cut_links(text: str, links: Sequence[_Cut]) -> Iterator[_Cut]:
-    """The links, those in a row together: in brackets of their own they are cut with these."""
-    rows: list[list[_Cut]] = []
-    for link in links:
-        if not rows or not _GLUE.fullmatch(text[rows[-1][-1].end : link.start]):
-            rows.append([])
-        rows[-1].append(link)
-    for row in rows:
-        before, after = text[: row[0].start].rstrip(), text[row[-1].end :].lstrip()
-        if before[-1:] in _OPENING and after[:1] in _CLOSING and before and after:
-            cited = tuple(address for link in row for address in link.cited)
-            yield _Cut(len(before) - 1, len(text) - len(after) + 1, cited)
-        else:
-            yield from row
-
-
-def _cut_markers(text: str, references: References) -> Iterator[_Cut]:
-    for marker in _MARKER.finditer(text):
-        labels = list(_read_labels(marker["names"]))
-        cited = [references.find(label) for label in labels]
-        is_numbered = all(label.isdecimal() and 0 < int(label) < 1000 for label in labels)
-        if all(cited) or (is_numbered and references):
-            known = zip(cited, labels, strict=True)
-            given = (found or CitedAddress.of(f"#{x}", f"[{x}]") for found, x in known)
-            yield _Cut(*marker.span(), tuple(given))
-    for marker in _SUPERSCRIPT.finditer(text):
-        if address := references.find(marker[0].translate(_LOWERED)):
-            yield _Cut(*marker.span(), (address,))
-
-
-def _read_labels(names: str) -> Iterator[str]:
-    """The labels that a marker names; of a range all between its ends."""
-    for part in names.replace(";", ",").split(","):
-        first, _, last = (end.strip() for end in part.replace("–", "-").partition("-"))
-        is_range = (first + last).isdecimal() and bool(first and last)
-        if is_range and 0 < int(last) - int(first) < MOST_RANGED:
-            yield from map(str, range(int(first), int(last) + 1))
-        else:
-            yield part.strip().lstrip("^").strip()
-
-
-def _cut_authors(text: str, references: References) -> Iterator[_Cut]:
-    """`(Smith, 2020; Jones et al., 2021)`, and `Smith (2020)`, of which the name stays."""
-    if not references:
-        return
-    for brackets in _IN_BRACKETS.finditer(text):
-        named = filter(None, (_BY_AUTHOR.fullmatch(part) for part in brackets[1].split(";")))
-        cited = (references.find_by_author(one["author"], one["year"]) for one in named)
-        if found := tuple(filter(None, cited)):
-            yield _Cut(*brackets.span(), found)
-    for one in _NAMED_AUTHOR.finditer(text):
-        if address := references.find_by_author(one["author"], one["year"]):
-            yield _Cut(one.end("author"), one.end(), (address,))
-
-
-def _cut_addresses(text: str) -> Iterator[_Cut]:
-    """Addresses and DOIs that stand in the text, with brackets of their own around them."""
-    for match in (*_URL.finditer(text), *DOI.finditer(text)):
-        if url := find_address(match[0]):
-            start = match.start()
-            stated = url if match.re is _URL else match[0]
-            end = start + len(stated.rstrip("."))
-            in_brackets = text[start - 1 : start] + text[end : end + 1] in ("()", "<>", "[]")
-            yield _Cut(start - in_brackets, end + in_brackets, (CitedAddress.of(url),))
-
-
-# --- what services say of their own answers -------------------------------------------------------
-
-
-def _add_spans(sentences: list[_Sentence], spans: Iterable[CitedSpan]) -> list[_Sentence]:
+def _add_spans(sentences: list[_Sentence], spans: Sequence[CitedSpan]) -> list[_Sentence]:
     """The sentences with what spans of the text cite: those in it, else the one before it."""
+    starts, ends = [one.start for one in sentences], [one.end for one in sentences]
     cited = [{one.key: one for one in sentence.cited} for sentence in sentences]
     for span in spans:
-        before = [n for n, s in enumerate(sentences) if s.start < span.end]
-        inside = [n for n in before if span.start < sentences[n].end]
+        first, last = bisect_right(ends, span.start), bisect_left(starts, span.end)
         address = CitedAddress.of(span.url, span.title)
-        for n in inside or before[-1:]:
+        for n in range(first, last) or range(max(last - 1, 0), last):
             cited[n][address.key] = address
     told = zip(sentences, cited, strict=True)
     return [one._replace(cited=tuple(addresses.values())) for one, addresses in told]

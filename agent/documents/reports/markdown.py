@@ -9,29 +9,57 @@ from typing import TYPE_CHECKING
 from agent.documents.blocks import BlockBuilder, TextBlock
 from agent.documents.body_text import MAX_REPORT, BodyText
 from agent.documents.files import read_front_matter
+from agent.documents.reports.lists import LIFTED
 
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
 _ANCHOR = re.compile(r"<a\s[^>]*?href\s*=\s*[\"']?([^\"'\s>]+)", re.I)
+_ADDRESS = re.compile(r"://[^\s<>\[\]\"'`*|]+")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_SUP = re.compile(r"<(/?)sup\b", re.I)
+_FENCE = re.compile(r"^( {0,3}(?:```|~~~))[ \t](?=[\[【])", re.M)  # the end of code, with its mark
 PROBE = 12  # characters of a piece by which it is found where an entity or an escape is in it
 
 
 def parse_markdown(text: str, form: str = "markdown") -> BodyText:
     """The blocks of a text in Markdown, at their offsets in it; code and images are left out."""
-    from markdown_it import MarkdownIt
-
     text = text[:MAX_REPORT]
     fields, start = read_front_matter(text)
-    body = re.sub(r"[^\n]", " ", text[:start]) + text[start:]
+    body = re.sub(r"[^\n]", " ", text[:start]) + _FENCE.sub(r"\1\n", text[start:])
     env: dict[str, dict[str, dict[str, str]]] = {}
-    tokens = MarkdownIt("commonmark").enable("table").parse(body, env)
+    tokens = _make_parser().parse(body, env)
     blocks = tuple(filter(None, _Reader(body, tokens).read()))
     references = env.get("references", {}).items()
     named = ((name.strip("^").casefold(), x["href"], x.get("title", "")) for name, x in references)
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
     title = fields.get("title") or heading
     return BodyText(title, text, form=form, blocks=blocks, listed=tuple(named))
+
+
+def _make_parser() -> MarkdownIt:
+    """CommonMark with tables. Escaped characters stay pieces of their own, to be found again."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table").disable("text_join")
+    parser.inline.ruler.before("newline", "address", _take_address)
+    return parser
+
+
+def _take_address(state: StateInline, silent: bool) -> bool:
+    """A rule: a bare address is text, whatever in it could be emphasis."""
+    before = state.src[max(0, state.pos - 6) : state.pos].lower()
+    found = _ADDRESS.match(state.src, state.pos, state.posMax)
+    if not found or not before.endswith(("http", "https")):
+        return False
+    rest = found[0].rstrip("_") if before.startswith("_") else found[0]
+    if not silent:
+        token = state.push("text_special", "", 0)
+        token.content = _ESCAPED.sub(r"\1", rest)
+    state.pos += len(rest)
+    return True
 
 
 class _Reader:
@@ -102,9 +130,14 @@ class _Reader:
 
     def _add_children(self, token: Token, builder: BlockBuilder) -> None:
         links: list[tuple[int, str, str]] = []
+        is_raised = False
         for child in token.children or ():
             if child.type in ("text", "code_inline", "text_special"):
-                builder.add(child.content, self._locate(child.content))
+                at = self._locate(child.content)
+                lifts = is_raised and child.content[:1].isdecimal()
+                builder.add(child.content.translate(LIFTED) if lifts else child.content, at)
+            elif child.type == "html_inline" and (sup := _SUP.match(child.content)):
+                is_raised = not sup[1]
             elif child.type in ("softbreak", "hardbreak"):
                 builder.add("\n", self._cursor)
             elif child.type == "link_open":

@@ -1,43 +1,32 @@
-"""The list of sources at the end of a report, and how its text names them."""
+"""What the marks of a report lead to: the entries of its lists, by label and by author and year."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from agent.documents.blocks import TextBlock
+from agent.documents.reports.lists import (
+    OPENING,
+    Entry,
+    Line,
+    SourceList,
+    find_address,
+    find_runs,
+)
 from agent.evidence.words import strip_accents
-from agent.state.urls import canonical_url, find_urls, is_web_url
+from agent.state.urls import canonical_url, is_web_url
 
-_HEADING = re.compile(
-    r"[\s#*_\d.:)–-]*(?:(?:list of |cited |key |main |all )?"
-    r"(?:references?|sources?|bibliography|citations?|works cited|literature(?: cited)?"
-    r"|foot ?notes|end ?notes|notes(?: and references)?|further reading"
-    r"|external links|see also|links|source list|sources? (?:used|cited|consulted)"
-    r"|quellen(?:verzeichnis|angaben)?|literatur(?:verzeichnis)?|einzelnachweise|weblinks"
-    r"|références|bibliographie|referencias|bibliografía|fuentes|riferimenti|fonti|bibliografia"
-    r"|referências|fontes|bronnen|referenties|источники|литература|примечания|ссылки"
-    r"|参考文献|参考资料|来源|资料来源|出典|脚注|المراجع|المصادر)"
-    r"(?: (?:and|&|und) (?:sources?|references?|notes|links|citations?))?)[\s*_:：]*",
-    re.I,
-)
-#: How an entry begins: `[1]`, `[^1]:`, `1.`, `(1)`, `1 https://`, `【1】`.
-_LABEL = re.compile(
-    r"\s*(?:[-*•]\s+)?(?:[\[【(]\s*\^?(?P<marked>[\w-]{1,20})\s*[\]】)]\s*[:.]?"
-    r"|(?P<bare>\d{1,3})[.):\s])\s*"
-)
-_DEFINITION = re.compile(r"\s*\[\^?(?P<label>[\w-]{1,30})\]\s*:?\s+(?=\S)")
-DOI = re.compile(
-    r"(?:\bdoi:?\s*|(?<![\w/.]))(10\.\d{4,9}/[^\s\"'<>«»“”()\[\]{},;]*"
-    r"(?:\([^\s()]*\)[^\s\"'<>()\[\]{},;]*)*)",
-    re.I,
-)
-_YEAR = re.compile(r"(?<!\d)(1[5-9]\d{2}|20\d{2})(?!\d)")
+_YEAR = re.compile(r"(?<!\d)(1[5-9]\d{2}|20\d{2})(?!\d)|\bn\.d\.")
+#: Words that name an author: `Berg`, `Data`, `5mins.ai`; not `et al`, `and`, `of`.
+_NAME = re.compile(r"(?:[^\W\d_a-z]|\d|[a-z]+\.[a-z])[\w.'’-]*\w|[^\W\d_a-zA-Z]")
 LONGEST_TITLE = 300  # characters
 AUTHORS = 300  # characters of an entry in which its authors stand
 MAX_ENTRIES = 2000
+MOST_ALIKE = 20  # entries of a year that have a name
 
 
 class CitedAddress(NamedTuple):
@@ -57,101 +46,134 @@ class CitedAddress(NamedTuple):
         return cls(url, "", title)
 
 
-class _Entry(NamedTuple):
-    address: CitedAddress
-    text: str
+class Note(NamedTuple):
+    """Prose below an entry of a list, which is about its source."""
+
+    block: TextBlock
+    about: CitedAddress
 
 
 class References:
-    """The sources that a report lists, by label, and by author and year."""
+    """The sources that a report lists: what `[3]` is where it stands, and `(Smith, 2020)`."""
 
     def __init__(self, listed: Iterable[tuple[str, str, str]] = ()) -> None:
-        self._by_label: dict[str, CitedAddress] = {}
-        self._entries: list[_Entry] = []
-        for label, url, title in listed:
-            self._by_label.setdefault(label.casefold(), CitedAddress.of(url, title))
+        self._given = {label.casefold(): CitedAddress.of(u, t) for label, u, t in listed}
+        self._labels: dict[str, list[tuple[int, CitedAddress]]] = {}  # by their blocks
+        self._heads: dict[tuple[str, str], list[tuple[set[str], CitedAddress]]] = {}
+        self._count = 0
+        self._find_by_author = cache(self._look_up)
 
     def __bool__(self) -> bool:
-        return bool(self._by_label or self._entries)
+        return bool(self._given or self._labels or self._heads)
 
-    def add_block(self, block: TextBlock) -> None:
-        """Read the entries of a block: one a line, or one behind each label."""
-        for number, text, start in _split_entries(block):
-            if len(self._entries) < MAX_ENTRIES:
-                self._add_entry(block, number, text, start)
+    @property
+    def labels(self) -> Collection[str]:
+        """The labels of all entries."""
+        return {*self._given, *self._labels}
 
-    def _add_entry(self, block: TextBlock, number: int | None, text: str, start: int) -> None:
-        label = _LABEL.match(text)
-        named = (label["marked"] or label["bare"]) if label else None
-        body = text[label.end() :] if label else text
-        linked = (x.url for x in block.links if start <= x.start < start + len(text))
-        url = next(filter(is_web_url, linked), "") or find_address(body)
-        words = (word for word in body.split() if "://" not in word)
-        title = " ".join(words)[:LONGEST_TITLE].strip(" :-–—(")
-        self._entries.append(_Entry(CitedAddress.of(url or f"#{named or body[:80]}", title), body))
-        name = named or str(number or len(self._entries))
-        self._by_label.setdefault(name.casefold(), self._entries[-1].address)
+    def take_lists(
+        self, blocks: Sequence[TextBlock], used: Collection[str], *, has_marks: bool
+    ) -> list[tuple[int, TextBlock | Note]]:
+        """Read the lists; returns what is left of the blocks, each with its place in the report."""
+        taken: dict[int, list[tuple[Line, CitedAddress]]] = {}
+        opening = set()
+        for run in self._choose(list(find_runs(blocks)), used, has_marks=has_marks):
+            place = run.entries[0].lines[0]
+            opening.add((place.block, place.start))
+            for entry in run.entries:
+                address = self._add_entry(entry, place.block)
+                for line in entry.lines:
+                    taken.setdefault(line.block, []).append((line, address))
+        left = []
+        for n, block in enumerate(blocks):
+            opens = (n + 1, 0) in opening
+            if n in taken:
+                left += [(n, rest) for rest in _cut_block(block, taken[n])]
+            elif not (opens and _is_opening(block.text)):
+                left.append((n, block))
+        return left
 
-    def find(self, label: str) -> CitedAddress | None:
-        """The source with this label."""
-        return self._by_label.get(label.casefold())
+    def _choose(
+        self, runs: Sequence[SourceList], used: Collection[str], *, has_marks: bool
+    ) -> list[SourceList]:
+        """The runs that are lists of sources; those without addresses only where none has one."""
+        has_titles = sum(len(run.entries) for run in runs if run.is_whole) > 1
+        chosen = [run for run in runs if (has_titles and run.is_whole) or run.is_cited(used)]
+        if not chosen and not self._given and has_marks:
+            return [run for run in runs if run.is_printed]
+        return chosen
+
+    def _add_entry(self, entry: Entry, place: int) -> CitedAddress:
+        words = (word for word in entry.text.split() if "://" not in word)
+        title = " ".join(words)[:LONGEST_TITLE].strip(" :-–—([")
+        named = entry.keys[0] if entry.keys else entry.text[:80]
+        address = CitedAddress.of(entry.url or f"#{named}", title)
+        self._count += 1
+        if self._count > MAX_ENTRIES:
+            return address
+        for key in entry.keys:
+            known = self._labels.setdefault(key.casefold(), [])
+            if not known or known[-1][0] != place:
+                known.append((place, address))
+        self._index_authors(entry.text[:AUTHORS], address)
+        return address
+
+    def _index_authors(self, text: str, address: CitedAddress) -> None:
+        years = list(_YEAR.finditer(text))
+        ends = next((one.end() for one in years if one.start() > 3), AUTHORS)
+        names = _names(text[:ends])
+        for year in {one[0] for one in years}:
+            for name in names:
+                alike = self._heads.setdefault((year, name), [])
+                if len(alike) < MOST_ALIKE:
+                    alike.append((names, address))
+
+    def find(self, label: str, place: int = 0) -> CitedAddress | None:
+        """The source with this label in the next list behind a place, or else the last before."""
+        label = label.casefold()
+        known = self._labels.get(label)
+        if not known:
+            return self._given.get(label)
+        return known[min(bisect_left(known, place, key=lambda one: one[0]), len(known) - 1)][1]
 
     def find_by_author(self, author: str, year: str) -> CitedAddress | None:
-        """The source of these authors and this year: `Smith et al.`, `2020`."""
-        first = re.match(r"[\w'’-]+", strip_accents(author))
-        named = re.compile(rf"\b{re.escape(first[0])}\b" if first else r"(?!)")
-        for address, text in self._entries:
-            if named.search(strip_accents(text[:AUTHORS])) and year in _YEAR.findall(text):
-                return address
-        return None
+        """The source of these authors and this year: `Smith et al.`, `Institute of Data`, `2020`.
+
+        All names of the author stand before the year in its entry.
+        """
+        return self._find_by_author(author, year)
+
+    def _look_up(self, author: str, year: str) -> CitedAddress | None:
+        names = _names(author)
+        alike = self._heads.get((year, next(iter(names))), ()) if names else ()
+        return next((address for head, address in alike if names <= head), None)
 
 
-def find_address(text: str) -> str:
-    """The first address in a text, or that of its first DOI; "" for neither."""
-    if url := next(find_urls(text), ""):
-        return url
-    doi = DOI.search(text)
-    return f"https://doi.org/{unquote(doi[1]).rstrip('.')}" if doi else ""
+def _names(text: str) -> set[str]:
+    names = (one[0].removesuffix("'s") for one in _NAME.finditer(text))
+    return {strip_accents(name) for name in names if not name.isdecimal()}
 
 
-def _split_entries(block: TextBlock) -> Iterator[tuple[int | None, str, int]]:
-    """The entries of a block, with the number of its item and their offsets in it."""
-    begins = re.finditer(r"\n|\s(?=\[\^?\d{1,4}\]:?\s)", block.text)
-    starts = [0, *(begin.end() for begin in begins)]
-    if sum(bool(_LABEL.match(block.text, start)) for start in starts) < len(starts) / 2:
-        starts = [0]  # one entry on several lines
-    for start, end in zip(starts, [*starts[1:], len(block.text)], strict=True):
-        if block.text[start:end].strip():
-            yield block.number if len(starts) == 1 else None, block.text[start:end], start
+def _is_opening(text: str) -> bool:
+    """Whether a line only stands above a list: short, and no sentence."""
+    text = text.strip()
+    return len(text) < OPENING and not text.endswith((".", "!", "?", "。", "]"))
 
 
-def split_references(blocks: Sequence[TextBlock]) -> tuple[list[TextBlock], list[TextBlock]]:
-    """The blocks of the report's prose, and those of its list of sources."""
-    prose: list[TextBlock] = []
-    entries: list[TextBlock] = []
-    level = 0  # of the heading of the list, while in it
-    for block in blocks:
-        if is_reference_heading(block):
-            level = block.level or 7
-        elif block.kind == "heading" and level and 0 < block.level <= level:
-            level = 0
-            prose.append(block)
-        elif level or _is_definition(block):
-            entries.append(block)
-        else:
-            prose.append(block)
-    return prose, entries
-
-
-def is_reference_heading(block: TextBlock) -> bool:
-    """Whether a block stands above a list of sources: a heading, or a short line like one."""
-    return len(block.text) < 60 and bool(_HEADING.fullmatch(block.text)) and block.kind != "row"
-
-
-def _is_definition(block: TextBlock) -> bool:
-    """Whether a block outside such a list defines a marker: `[1]: https://...`, `[^a]: Title`."""
-    label = _DEFINITION.match(block.text)
-    if not label or block.kind == "heading":
-        return False
-    has_link = any(is_web_url(link.url) for link in block.links)
-    return bool(label[0].rstrip().endswith(":") or find_address(block.text) or has_link)
+def _cut_block(
+    block: TextBlock, taken: Sequence[tuple[Line, CitedAddress]]
+) -> list[TextBlock | Note]:
+    """What is left of a block without the lines of a list: prose above it, notes below entries."""
+    left: list[TextBlock | Note] = []
+    at, about = 0, None
+    for line, address in [*taken, (None, None)]:
+        start = line.start if line else len(block.text)
+        if block.text[at:start].strip():
+            piece = block.slice(at, start)
+            if about is None and line:  # the last line above a list may open it
+                above, _, opens = piece.text.rstrip().rpartition("\n")
+                piece = piece.slice(0, len(above)) if _is_opening(opens) else piece
+            if piece.text.strip():
+                left.append(Note(piece, about) if about else piece)
+        at, about = (line.end, address) if line else (start, None)
+    return left

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from agent.documents.blocks import BlockBuilder, TextBlock
 from agent.documents.body_text import MAX_REPORT, BodyText
-from agent.documents.reports.references import find_address
+from agent.documents.reports.lists import find_address
 
 _REF = re.compile(
     r"<ref(?P<attributes>\s[^<>]*?)?(?:/>|>(?P<body>.*?)</ref\s*>)", re.DOTALL | re.IGNORECASE
