@@ -55,7 +55,7 @@ def find_address(text: str) -> str:
     return f"https://doi.org/{unquote(doi[1]).rstrip('.')}" if doi else ""
 
 
-class Line(NamedTuple):
+class ListLine(NamedTuple):
     """A line of a block. `start` and `end` are its offsets there; `body` is behind its keys."""
 
     block: int
@@ -99,7 +99,7 @@ class Entry(NamedTuple):
     keys: tuple[str, ...]
     url: str
     text: str
-    lines: tuple[Line, ...]
+    lines: tuple[ListLine, ...]
 
     @property
     def is_title(self) -> bool:
@@ -114,7 +114,7 @@ class Entry(NamedTuple):
         """Whether it begins with an author and a year."""
         return bool(_AUTHORED.match(self.text))
 
-    def join(self, line: Line) -> Entry:
+    def join(self, line: ListLine) -> Entry:
         """The entry with a further line: its address, the address once more, the rest of one."""
         wraps = self.url and self.text.endswith(self.url[-9:]) and _WRAPPED.fullmatch(line.body)
         text = self.text.rstrip() + line.body.strip() if wraps else f"{self.text}\n{line.body}"
@@ -161,7 +161,7 @@ class SourceList(NamedTuple):
 # --- lines ---------------------------------------------------------------------------------------
 
 
-def read_lines(n: int, block: TextBlock) -> Iterator[Line]:
+def read_lines(n: int, block: TextBlock) -> Iterator[ListLine]:
     """The lines of a block; a line goes on after an address with the next key, as PDF has it."""
     if block.kind == "heading":
         return
@@ -175,7 +175,7 @@ def read_lines(n: int, block: TextBlock) -> Iterator[Line]:
             keys, opens, body = (str(block.number),), f"{block.number}.", text
         if any(map(str.isalnum, text)) and (keys or block.kind != "row"):
             places = (start, end - len(body), end)
-            yield Line(n, start, end, keys, opens, body, *_find_apart(block, *places))
+            yield ListLine(n, start, end, keys, opens, body, *_find_apart(block, *places))
 
 
 def _read_keys(opens: str) -> tuple[str, ...]:
@@ -237,15 +237,15 @@ def find_runs(blocks: Sequence[TextBlock]) -> Iterator[SourceList]:
     yield from _close(run)
 
 
-def _starts_anew(line: Line) -> bool:
+def _starts_anew(line: ListLine) -> bool:
     return line.keys[:1] == ("1",)
 
 
-def _is_below(line: Line, entry: Entry) -> bool:
+def _is_below(line: ListLine, entry: Entry) -> bool:
     return entry.lines[-1].block == line.block
 
 
-def _continues(entry: Entry, line: Line) -> bool:
+def _continues(entry: Entry, line: ListLine) -> bool:
     """Whether a line belongs to the entry before it."""
     last, is_same = entry.lines[-1], _is_below(line, entry)
     if line.keys or not (entry.keys or is_same):

@@ -12,7 +12,7 @@ from agent.documents.blocks import TextBlock
 from agent.documents.reports.lists import (
     OPENING,
     Entry,
-    Line,
+    ListLine,
     SourceList,
     find_address,
     find_runs,
@@ -75,7 +75,7 @@ class References:
         self, blocks: Sequence[TextBlock], used: Collection[str], *, has_marks: bool
     ) -> list[tuple[int, TextBlock | Note]]:
         """Read the lists; returns what is left of the blocks, each with its place in the report."""
-        taken: dict[int, list[tuple[Line, CitedAddress]]] = {}
+        taken: dict[int, list[tuple[ListLine, CitedAddress]]] = {}
         opening = set()
         for run in self._choose(list(find_runs(blocks)), used, has_marks=has_marks):
             place = run.entries[0].lines[0]
@@ -161,7 +161,7 @@ def _is_opening(text: str) -> bool:
 
 
 def _cut_block(
-    block: TextBlock, taken: Sequence[tuple[Line, CitedAddress]]
+    block: TextBlock, taken: Sequence[tuple[ListLine, CitedAddress]]
 ) -> list[TextBlock | Note]:
     """What is left of a block without the lines of a list: prose above it, notes below entries."""
     left: list[TextBlock | Note] = []
