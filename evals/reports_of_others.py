@@ -146,7 +146,7 @@ def _read_live(text: str) -> Reference:
 
 
 def _read_dls(text: str) -> Reference:
-    """A reading list: the lines of titles that end with an address, or have one on the next line."""
+    """A reading list: titles with an address, on their line or the next one."""
     own = re.compile(r"^\s*(?:-|\d+\.)\s[^\n]*?(?:—\s|\n\s+)https?://\S+[ \t]*$", re.M)
     return Reference([], [one.span() for one in own.finditer(text)])
 
