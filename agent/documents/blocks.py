@@ -15,6 +15,7 @@ from agent.characters import strip_controls
 MAX_LINKS = 20_000  # of a block
 CELL = " | "  # between the cells of a row
 LINE = "; "  # between the paragraphs of a cell
+RAISED = "#^"  # where a link leads that is only set high: it may be the number of a note
 _BLANKS = re.compile(r"[^\S\n]+")
 _AROUND_BREAK = re.compile(r" ?\n[ \n]*")
 

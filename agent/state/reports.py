@@ -22,6 +22,9 @@ ReportForm = Literal[
     "openai",
     "gemini",
     "perplexity",
+    "claude",
+    "fields",
+    "results",
     "answer",
 ]
 

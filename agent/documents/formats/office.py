@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from agent.documents.blocks import LINE, BlockBuilder, TextBlock
+from agent.documents.blocks import LINE, RAISED, BlockBuilder, TextBlock
 from agent.documents.body_text import PlacedText, normalize_title
 from agent.documents.formats.archive import Archive
 from agent.documents.formats.xml import Element, attribute, find_first, local_name
@@ -84,6 +84,7 @@ class Part:
             "AlternateContent": lambda forms, to: self._add_content(_first_form(forms), to),
             "txbxContent": self._add_box,
             "hyperlink": self._add_link,
+            "r": self._add_run,
             **dict.fromkeys(("instrText", "fldChar"), self._read_field),
             **dict.fromkeys(_NOTES, self._refer),
         }
@@ -150,9 +151,16 @@ class Part:
                 builder.add(_CHARACTERS[name])
             elif add := self._readers.get(name):
                 add(child, builder)
-            elif name and name not in _SKIPPED and not (name == "r" and _is_hidden(child)):
+            elif name and name not in _SKIPPED:
                 self._add_content(child, builder)
             builder.add((child.tail or "") if self._is_open else "")
+
+    def _add_run(self, run: Element, builder: BlockBuilder) -> None:
+        start = builder.length
+        if not _is_hidden(run):
+            self._add_content(run, builder)
+        if child_value(run, "rPr/vertAlign") == "superscript":
+            builder.link(start, RAISED)
 
     def _add_box(self, box: Element, builder: BlockBuilder) -> None:
         builder.separate("\n")

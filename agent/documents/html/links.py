@@ -6,6 +6,7 @@ import re
 from itertools import chain
 from urllib.parse import unquote, urlsplit
 
+from agent.documents.blocks import RAISED
 from agent.documents.html.blocks import Element, LinkTarget
 
 _NOTE = re.compile(r"^[\[(^]*\s*(?:note |nb )?\d{1,4}\s*[\])]*$")
@@ -28,7 +29,8 @@ def read_links(page: Element) -> tuple[dict[Element, LinkTarget], list[Element]]
             links[link] = LinkTarget(url, _text_of(note)[:LONGEST_NOTE], is_note=True)
         elif _is_outside(href) and not (is_wiki and _WIKIS.search(href)):
             links[link] = LinkTarget(_absolute(href))
-    return links, list(notes.by_link.values())
+    raised = (sup for sup in page.iter("sup") if not len(sup))
+    return links | dict.fromkeys(raised, LinkTarget(RAISED)), list(notes.by_link.values())
 
 
 class _Notes:

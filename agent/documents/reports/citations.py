@@ -53,7 +53,7 @@ class _Prose(NamedTuple):
 
 def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
     """The report with its sentences in order and their sources, numbered by first use."""
-    blocks = _place_spans(parsed)
+    blocks, spans = _place_spans(parsed)
     references = References(parsed.listed)
     used, has_marks = used_labels(blocks)
     left = references.take_lists(blocks, used, has_marks=has_marks)
@@ -71,8 +71,8 @@ def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
             cited = (*read[-1].cited, *(address for cut in cuts for address in cut.cited))
             read[-1] = read[-1]._replace(cited=cited)
         read += own
-    told = [one for one in _add_spans(read, parsed.spans) if _is_claim(one)]
-    forms["spans"] += len(parsed.spans)
+    told = [one for one in _add_spans(read, spans) if _is_claim(one)]
+    forms["spans"] += len(spans)
     return _number(told, parsed, name).model_copy(
         update={
             "marked_by": next((form for form, n in forms.most_common() if form and n), ""),
@@ -217,19 +217,23 @@ def _clean(text: str, cuts: Sequence[Cut]) -> tuple[list[int], str]:
 # --- what services say of their own answers ------------------------------------------------------
 
 
-def _place_spans(parsed: BodyText) -> list[TextBlock]:
-    """The blocks, with links where a span of a service only names its source: it is a mark."""
-    named = [one for one in parsed.spans if is_name(parsed.text[one.start : one.end])]
-    blocks = list(parsed.blocks)
+def _place_spans(parsed: BodyText) -> tuple[list[TextBlock], list[CitedSpan]]:
+    """The blocks, with links where a span of a service only names its source; the other spans."""
+    blocks, rest = list(parsed.blocks), []
     starts = [block.origin[0][1] if block.origin else 0 for block in blocks]
-    if not named or starts != sorted(starts):
-        return blocks
-    for span in named:
+    for span in parsed.spans:
+        shown = parsed.text[span.start : span.end]
         n = max(bisect_right(starts, span.start) - 1, 0)
-        if blocks and (at := _in_block(blocks[n], span)):
+        is_mark = (is_name(shown) and not shown.isalnum()) or shown[:1] + shown[-1:] in (
+            "[]",
+            "【】",
+        )
+        if blocks and is_mark and (at := _in_block(blocks[n], span)):
             link = Link(*at, span.url, span.title, is_note=True)
             blocks[n] = blocks[n]._replace(links=(*blocks[n].links, link))
-    return blocks
+        else:
+            rest.append(span)
+    return blocks, rest
 
 
 def _in_block(block: TextBlock, span: CitedSpan) -> tuple[int, int] | None:

@@ -25,15 +25,15 @@ DOI = re.compile(
     r"(?:\([^\s()]*\)[^\s\"'<>()\[\]{},;]*)*)",
     re.I,
 )
-RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-LOWERED, LIFTED = str.maketrans(RAISED, digits), str.maketrans(digits, RAISED)
+HIGH = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+LOWERED = str.maketrans(HIGH, digits)
 #: How an entry begins: `[1] [4]`, `[^1]:`, `(1)`, `【1】`, `\bibitem{a}`, `1.`, `1)`, `1 |`, `¹`.
 _KEYS = re.compile(
     r"\s*(?:[-*•]\s+)?(?P<keys>(?P<marked>(?:[\[【［]\s*[\^@]?[\w.-]{1,30}\s*[\]】］]\s*)+"
-    rf"|\\bibitem(?:\[[^\]\n]{{0,80}}\])?\{{[^{{}}\n]{{1,80}}\}}|[{RAISED}]{{1,3}}(?=\s))[:.]?"
+    rf"|\\bibitem(?:\[[^\]\n]{{0,80}}\])?\{{[^{{}}\n]{{1,80}}\}}|[{HIGH}]{{1,3}}(?=\s))[:.]?"
     r"|\(\d{1,3}\)|\^?\d{1,3}(?:[.):．、](?!\d)|\s*\||(?=\s)))\s*"
 )
-_KEY = re.compile(rf"\{{([^{{}}]+)\}}|\w[\w.-]*\w|[^\W{RAISED}]|[{RAISED}]+")
+_KEY = re.compile(rf"\{{([^{{}}]+)\}}|\w[\w.-]*\w|[^\W{HIGH}]|[{HIGH}]+")
 _DEFINES = re.compile(r"\\bibitem|\[\^|\]:$")
 #: An entry by author and year: `Berg, A. (2015). `, `Institute of Data. (2024, May 3). `.
 _AUTHORED = re.compile(

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agent.documents.blocks import BlockBuilder, TextBlock
+from agent.documents.blocks import RAISED, BlockBuilder, TextBlock
 from agent.documents.body_text import MAX_REPORT, BodyText
 from agent.documents.files import read_front_matter
-from agent.documents.reports.lists import LIFTED
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -130,14 +129,14 @@ class _Reader:
 
     def _add_children(self, token: Token, builder: BlockBuilder) -> None:
         links: list[tuple[int, str, str]] = []
-        is_raised = False
+        raised = 0  # where what is set high begins
         for child in token.children or ():
             if child.type in ("text", "code_inline", "text_special"):
-                at = self._locate(child.content)
-                lifts = is_raised and child.content[:1].isdecimal()
-                builder.add(child.content.translate(LIFTED) if lifts else child.content, at)
+                builder.add(child.content, self._locate(child.content))
             elif child.type == "html_inline" and (sup := _SUP.match(child.content)):
-                is_raised = not sup[1]
+                if sup[1]:
+                    builder.link(raised, RAISED)
+                raised = builder.length
             elif child.type in ("softbreak", "hardbreak"):
                 builder.add("\n", self._cursor)
             elif child.type == "link_open":

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from agent.documents.blocks import TextBlock
-from agent.documents.reports.lists import DOI, LOWERED, RAISED, find_address
+from agent.documents.blocks import RAISED, Link, TextBlock
+from agent.documents.reports.lists import DOI, HIGH, LOWERED, find_address
 from agent.documents.reports.references import CitedAddress, References
 from agent.state.reports import MarkForm
 from agent.state.urls import is_web_url
@@ -25,7 +25,7 @@ _LATEX = re.compile(
     r"[ ~]*\\[a-zA-Z]*cite[a-zA-Z]*\*?(?:\[[^\]\n]{0,80}\]){0,2}\{([^{}\n]{1,300})\}"
 )
 _NUMBERS = r"\d{1,3}(?:\s?[,;–-]\s?\d{1,3})*"
-_SUPERSCRIPT = re.compile(rf"[{RAISED}]+(?:[,˒’⁻–-][{RAISED}]+)*")
+_SUPERSCRIPT = re.compile(rf"[{HIGH}]+(?:[,˒’⁻–-][{HIGH}]+)*")
 _ROUND = re.compile(rf"\(({_NUMBERS})\)")
 _STOPS, _ENDS, _CLOSING = ".,;:!?。，；：！？…", ".!?。！？…", ')]）】"”’»*'
 _GLUED = re.compile(
@@ -247,14 +247,29 @@ def _cited_links(block: TextBlock, place: int, references: References) -> list[C
     found = []
     for link in sorted(block.links, key=lambda link: link.start):  # notes keep their order
         shown = block.text[link.start : link.end]
-        is_known = is_web_url(link.url) or link.is_note
-        label = shown.strip("[](){} ^") if link.url.startswith("#") else ""
-        address = CitedAddress.of(link.url, link.title) if is_known else None
-        if address := address or (references.find(label, place) if label else None):
-            kept = not (link.is_note or is_name(shown))
-            form: MarkForm = "links" if is_web_url(link.url) and not link.is_note else "notes"
-            found.append(Cut(link.start, link.end, (address,), form, kept))
+        is_web = is_web_url(link.url)
+        if is_web or link.is_note:
+            cited = [CitedAddress.of(link.url, link.title)]
+        else:
+            cited = _find_all(_link_labels(block.text, link), place, references)
+        if cited:
+            kept = is_web and not (link.is_note or is_name(shown))
+            form: MarkForm = "links" if is_web and not link.is_note else "notes"
+            found.append(Cut(link.start, link.end, tuple(cited), form, kept))
     return found
+
+
+def _link_labels(text: str, link: Link) -> list[str]:
+    """The labels of a link within the report, or of what is set high."""
+    shown = text[link.start : link.end].strip("[](){} ^")
+    is_label = link.url.startswith("#") and not (link.url == RAISED and _is_power(text, link.start))
+    return list(_read_labels(shown)) if is_label and len(shown) < AROUND else []
+
+
+def _find_all(labels: Sequence[str], place: int, references: References) -> list[CitedAddress]:
+    """The sources of labels; none where one of them has none."""
+    found = [references.find(label, place) for label in labels]
+    return [one for one in found if one] if all(found) else []
 
 
 def _cut_links(text: str, links: Sequence[Cut], style: Style) -> Iterator[Cut]:
@@ -365,7 +380,10 @@ def used_labels(blocks: Iterable[TextBlock]) -> tuple[set[str], bool]:
     labels: set[str] = set()
     has_marks = False
     for block in blocks:
-        for one in find_named(block.text) if block.kind != "heading" else ():
+        if block.kind == "heading":
+            continue
+        labels.update(*(_link_labels(block.text, link) for link in block.links))
+        for one in find_named(block.text):
             before = block.text[max(0, one.start - AROUND) : one.start].rpartition("\n")[2]
             if before.strip(" -*•"):
                 labels.update(one.labels)
