@@ -21,7 +21,7 @@ _URL_PATTERNS = (
     ),
     re.compile(r"(?i:https?)://(?:[^\s<>\"'`\x7f-\U0010ffff]|(?<=\w)'(?=\w))+"),
 )
-_OPENING_BRACKETS = {")": "(", "]": "["}
+_OPENING_BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
 @lru_cache(maxsize=1024)  # a run asks for the same pages again and again

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -386,3 +387,30 @@ def test_a_check_is_streamed(web: Web) -> None:
     assert [frames[0]["type"], frames[-1]["type"]] == ["start", "end"]
     answer = next(frame["detail"] for frame in frames if frame["type"] == "answer")
     assert answer["check"]["counts"]["contradicted"] == 1
+
+
+def test_the_same_report_in_other_forms_has_the_same_verdicts(
+    services: Services, settings: Settings
+) -> None:
+    services.pages = {"a": AMPERE, "b": ELLEN}
+    a, b = services.url("a"), services.url("b")
+    told = (
+        "The ship carries 150 cars and 360 passengers. [1]",
+        "Ellen is a Danish ferry that was built on the island of Als. [2]",
+        "The MF Ampere cost 84 million dollars. [1][2]",
+    )
+    listed = f"\n\n[1] Ampere: {a}\n[2] Ellen: {b}\n"
+    forms = (
+        " ".join(told) + listed,
+        re.sub(r" ?\[(\d)\]", r"\1", " ".join(told)).replace("12", "1,2")
+        + f"\n\n#### **Works cited**\n\n1. Ampere, May 4, 2025, [{a}]({a})\n2. Ellen, {b}\n",
+        " ".join(told) + f"\n\n[1] [7] {a}\n\n{a}\n\n[2] Ellen\n\n{b}\n",
+        "\n\n".join(re.sub(r"\[(\d)\]", r"<sup>\1</sup>", one) for one in told) + listed,
+    )
+    found = []
+    for text in forms:
+        report = read_report(text.encode(), "report.md")
+        result = build_check_result(begin_check(report, settings).answer())
+        found.append([(one.text, one.verdict, one.reason) for one in result.claims])
+    assert [verdict for _, verdict, _ in found[0]] == ["contradicted", "supported", "unsupported"]
+    assert all(one == found[0] for one in found)

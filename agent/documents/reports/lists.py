@@ -43,6 +43,7 @@ _AUTHORED = re.compile(
 _WRAPPED = re.compile(r"\s*[\w/%.=&?#~+-]*[/%.=&?#_-][\w/%.=&?#~+-]*\s*")
 _APART, _BEHIND = tuple("|:-–—,，、：.。;；\"”»’'"), tuple("|:-–—,，、：([（")
 _BRACKETS = " \n([<（“\"'*"
+MOST_LINES = 20  # of an entry
 OPENING = 60  # characters of a line that stands above a list
 TITLE = 250  # characters of an entry before its address
 
@@ -225,9 +226,15 @@ def find_runs(blocks: Sequence[TextBlock]) -> Iterator[SourceList]:
         for line in read_lines(n, block):
             last = run[-1] if run else None
             is_note = last and last.url and not (line.keys or line.url) and _is_below(line, last)
-            if last and _continues(last, line):
+            is_full = last and len(last.lines) >= MOST_LINES
+            if last and not is_full and _continues(last, line):
                 run[-1] = last.join(line)
-            elif last and not last.text.strip() and last.lines[-1].opens[:1] == line.opens[:1]:
+            elif (
+                last
+                and not is_full
+                and not last.text.strip()
+                and last.lines[-1].opens[:1] == line.opens[:1]
+            ):
                 run[-1] = Entry(last.keys + line.keys, line.url, line.body, (*last.lines, line))
             elif not is_note:
                 if run and (bool(line.keys) != bool(run[0].keys) or _starts_anew(line)):

@@ -7,8 +7,10 @@ Marks are found by their shape and place; whether one cites, the lists of the re
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from agent.documents.blocks import RAISED, Link, TextBlock
@@ -251,7 +253,7 @@ def _cited_links(block: TextBlock, place: int, references: References) -> list[C
         if is_web or link.is_note:
             cited = [CitedAddress.of(link.url, link.title)]
         else:
-            cited = _find_all(_link_labels(block.text, link), place, references)
+            cited = _find_all(_link_labels(block, link), place, references)
         if cited:
             kept = is_web and not (link.is_note or is_name(shown))
             form: MarkForm = "links" if is_web and not link.is_note else "notes"
@@ -259,14 +261,18 @@ def _cited_links(block: TextBlock, place: int, references: References) -> list[C
     return found
 
 
-def _link_labels(text: str, link: Link) -> list[str]:
+def _link_labels(block: TextBlock, link: Link) -> list[str]:
     """The labels of a link within the report, or of what is set high."""
-    shown = text[link.start : link.end].strip("[](){} ^")
-    is_label = link.url.startswith("#") and not (link.url == RAISED and _is_power(text, link.start))
-    return list(_read_labels(shown)) if is_label and len(shown) < AROUND else []
+    shown = block.text[link.start : link.end].strip("[](){} ^")
+    if not link.url.startswith("#") or len(shown) > AROUND:
+        return []
+    n = bisect_left(block.links, link.start, key=attrgetter("start"))
+    follows = n and block.links[n - 1].end == link.start
+    is_power = link.url == RAISED and not follows and _is_power(block.text, link.start)
+    return [] if is_power else list(_read_labels(shown))
 
 
-def _find_all(labels: Sequence[str], place: int, references: References) -> list[CitedAddress]:
+def _find_all(labels: Iterable[str], place: int, references: References) -> list[CitedAddress]:
     """The sources of labels; none where one of them has none."""
     found = [references.find(label, place) for label in labels]
     return [one for one in found if one] if all(found) else []
@@ -318,13 +324,15 @@ def _cut_named(text: str, place: int, references: References, style: Style) -> I
     for one in find_named(text):
         if not _may_cite(one, style):
             continue
-        found = [references.find(label, place) for label in one.labels]
-        if one.form == "raised" and not all(found):  # `¹²` is 12, or 1 and 2
-            found = [references.find(digit, place) for digit in "".join(one.labels)]
+        labels = one.labels
+        cited = _find_all(labels, place, references)
+        if one.form == "raised" and not cited:  # `¹²` is 12, or 1 and 2
+            cited = _find_all(labels := tuple("".join(labels)), place, references)
         is_told = one.form == "brackets" and not one.is_round and one.is_numbered
-        if all(found) or one.is_sure or (is_told and (references or style.is_bare)):
-            given = zip(found, one.labels, strict=False)
-            cited = (x or CitedAddress.of(f"#{label}", f"[{label}]") for x, label in given)
+        if not cited and (one.is_sure or (is_told and (references or style.is_bare))):
+            found = ((references.find(label, place), label) for label in labels)
+            cited = [known or CitedAddress.of(f"#{x}", f"[{x}]") for known, x in found]
+        if cited:
             yield Cut(one.start, one.end, tuple(cited), one.form)
 
 
@@ -382,7 +390,7 @@ def used_labels(blocks: Iterable[TextBlock]) -> tuple[set[str], bool]:
     for block in blocks:
         if block.kind == "heading":
             continue
-        labels.update(*(_link_labels(block.text, link) for link in block.links))
+        labels.update(*(_link_labels(block, link) for link in block.links))
         for one in find_named(block.text):
             before = block.text[max(0, one.start - AROUND) : one.start].rpartition("\n")[2]
             if before.strip(" -*•"):

@@ -89,7 +89,7 @@ class References:
             opens = (n + 1, 0) in opening
             if n in taken:
                 left += [(n, rest) for rest in _cut_block(block, taken[n])]
-            elif not (opens and _is_opening(block.text)):
+            elif not (opens and block.kind == "paragraph" and _is_opening(block.text)):
                 left.append((n, block))
         return left
 
@@ -157,7 +157,7 @@ def _names(text: str) -> set[str]:
 def _is_opening(text: str) -> bool:
     """Whether a line only stands above a list: short, and no sentence."""
     text = text.strip()
-    return len(text) < OPENING and not text.endswith((".", "!", "?", "。", "]"))
+    return len(text) < OPENING and (text[-1:].isalpha() or text.endswith((":", "：")))
 
 
 def _cut_block(
