@@ -55,8 +55,7 @@ def cite_sentences(parsed: BodyText, name: str = "") -> CitedReport:
     """The report with its sentences in order and their sources, numbered by first use."""
     blocks, spans = _place_spans(parsed)
     references = References(parsed.listed)
-    used, has_marks = used_labels(blocks)
-    left = references.take_lists(blocks, used, has_marks=has_marks)
+    left = references.take_lists(blocks, used_labels(blocks))
     prose = list(_add_context(left))
     style = Style.of([one.block for one in prose], references)
     forms: Counter[MarkForm] = Counter()

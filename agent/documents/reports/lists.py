@@ -29,11 +29,14 @@ HIGH = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 LOWERED = str.maketrans(HIGH, digits)
 #: How an entry begins: `[1] [4]`, `[^1]:`, `(1)`, `【1】`, `\bibitem{a}`, `1.`, `1)`, `1 |`, `¹`.
 _KEYS = re.compile(
-    r"\s*(?:[-*•]\s+)?(?P<keys>(?P<marked>(?:[\[【［]\s*[\^@]?[\w.-]{1,30}\s*[\]】］]\s*)+"
+    r"\s*(?:[-*•]\s+)?(?P<keys>"
+    r"(?:(?:[\[【［]\s*(?:\w{2,10}[: ] ?)?[\^@]?[\w.-]{1,30}\^?\s*[\]】］]\s*)+"
     rf"|\\bibitem(?:\[[^\]\n]{{0,80}}\])?\{{[^{{}}\n]{{1,80}}\}}|[{HIGH}]{{1,3}}(?=\s))[:.]?"
     r"|\(\d{1,3}\)|\^?\d{1,3}(?:[.):．、](?!\d)|\s*\||(?=\s)))\s*"
 )
-_KEY = re.compile(rf"\{{([^{{}}]+)\}}|\w[\w.-]*\w|[^\W{HIGH}]|[{HIGH}]+")
+_KEY = re.compile(rf"[\[【［{{]([^\[\]【】［］{{}}]+)[\]】］}}]|\d+|[{HIGH}]+")
+_TOLD_NUMBER = re.compile(r"[^\W\d_]{2,10}[\s:]\s*(?=\^?\d)")  # `cite: 3`, `Source 3`
+MOST_RANGED = 30  # sources that `[1-9]` may name
 _DEFINES = re.compile(r"\\bibitem|\[\^|\]:$")
 #: An entry by author and year: `Berg, A. (2015). `, `Institute of Data. (2024, May 3). `.
 _AUTHORED = re.compile(
@@ -120,7 +123,7 @@ class Entry(NamedTuple):
         wraps = self.url and self.text.endswith(self.url[-9:]) and _WRAPPED.fullmatch(line.body)
         text = self.text.rstrip() + line.body.strip() if wraps else f"{self.text}\n{line.body}"
         url = find_address(text) if wraps else self.url or line.url
-        return Entry(self.keys or line.keys, url, text, (*self.lines, line))
+        return Entry(self.keys + line.keys, url, text, (*self.lines, line))
 
 
 class SourceList(NamedTuple):
@@ -145,7 +148,7 @@ class SourceList(NamedTuple):
     def _is_marked(self) -> bool:
         return all(one.lines[0].opens[:1] in tuple("[【［") for one in self.entries)
 
-    def is_cited(self, used: Collection[str]) -> bool:
+    def is_cited(self, used: Collection[str], *, has_marks: bool) -> bool:
         """Whether it is a list of sources, where the text uses these labels."""
         entries, labels = self.entries, {key for one in self.entries for key in one.keys}
         if not labels:
@@ -155,7 +158,10 @@ class SourceList(NamedTuple):
         cited, addressed = len(labels & set(used)), sum(bool(one.url) for one in entries)
         if self._is_marked and addressed and cited:
             return True
-        within = sum(bool(one.url) and not one.lines[0].is_apart for one in entries)
+        if has_marks and cited * 3 >= len(labels) * 2 and addressed * 2 >= len(entries):
+            return all(one.lines[0].is_short for one in entries)
+        inner = (one.lines[0] for one in entries if one.url and not one.lines[0].is_apart)
+        within = sum(len(line.before) > OPENING for line in inner)
         return cited * 3 >= len(labels) and addressed * 2 >= max(len(entries), within * 4)
 
 
@@ -180,8 +186,21 @@ def read_lines(n: int, block: TextBlock) -> Iterator[ListLine]:
 
 
 def _read_keys(opens: str) -> tuple[str, ...]:
-    keys = ((one[1] or one[0]).translate(LOWERED) for one in _KEY.finditer(opens))
-    return tuple(keys)[-1:] if opens.startswith("\\") else tuple(keys)
+    found = [(one[1] or one[0]).translate(LOWERED) for one in _KEY.finditer(opens)]
+    return tuple(label for names in found[-MOST_RANGED:] for label in read_labels(names) if label)
+
+
+def read_labels(names: str) -> Iterator[str]:
+    """The labels that a marker names; of a range all between its ends."""
+    if told := _TOLD_NUMBER.match(names):
+        names = names[told.end() :]
+    for part in re.split(r"[,;，、]", names):
+        first, _, last = (end.strip() for end in part.replace("–", "-").partition("-"))
+        is_range = (first + last).isdecimal() and bool(first and last)
+        if is_range and 0 < int(last) - int(first) < MOST_RANGED:
+            yield from map(str, range(int(first), int(last) + 1))
+        else:
+            yield part.strip(" ^@").partition(":")[0].strip()
 
 
 def _split_lines(block: TextBlock) -> Iterator[tuple[int, int]]:
@@ -226,16 +245,8 @@ def find_runs(blocks: Sequence[TextBlock]) -> Iterator[SourceList]:
         for line in read_lines(n, block):
             last = run[-1] if run else None
             is_note = last and last.url and not (line.keys or line.url) and _is_below(line, last)
-            is_full = last and len(last.lines) >= MOST_LINES
-            if last and not is_full and _continues(last, line):
+            if last and len(last.lines) < MOST_LINES and _continues(last, line):
                 run[-1] = last.join(line)
-            elif (
-                last
-                and not is_full
-                and not last.text.strip()
-                and last.lines[-1].opens[:1] == line.opens[:1]
-            ):
-                run[-1] = Entry(last.keys + line.keys, line.url, line.body, (*last.lines, line))
             elif not is_note:
                 if run and (bool(line.keys) != bool(run[0].keys) or _starts_anew(line)):
                     yield from _close(run)
@@ -255,6 +266,8 @@ def _is_below(line: ListLine, entry: Entry) -> bool:
 def _continues(entry: Entry, line: ListLine) -> bool:
     """Whether a line belongs to the entry before it."""
     last, is_same = entry.lines[-1], _is_below(line, entry)
+    if not entry.text.strip() and last.opens[:1] == line.opens[:1]:
+        return True
     if line.keys or not (entry.keys or is_same):
         return False
     if line.is_address:

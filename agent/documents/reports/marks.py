@@ -14,12 +14,11 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from agent.documents.blocks import RAISED, Link, TextBlock
-from agent.documents.reports.lists import DOI, HIGH, LOWERED, find_address
-from agent.documents.reports.references import CitedAddress, References
+from agent.documents.reports.lists import DOI, HIGH, LOWERED, find_address, read_labels
+from agent.documents.reports.references import CitedAddress, References, Used
 from agent.state.reports import MarkForm
 from agent.state.urls import is_web_url
 
-MOST_RANGED = 30  # sources that `[1-9]` may name
 FEWEST_BARE = 3  # numbers in brackets, `[1]` among them, that are marks although nothing is listed
 FEWEST_TITLES = 3  # links of a report whose links are titles of sources behind its sentences
 _BRACKETS = re.compile(r"[\[【［]([^\[\]【】［］\n]{1,200})[\]】］]")
@@ -42,7 +41,6 @@ _RAW = re.compile(
     "|\\bcite(?P<turns>(?:turn\\d+[a-z]+\\d+)+)"
 )
 _ENTITY = re.compile('"[^"]*",\\s?"([^"]*)"')
-_TOLD_NUMBER = re.compile(r"[^\W\d_]{2,10}[\s:]\s*(?=\^?\d)")  # `cite: 3`, `Source 3`
 _IN_ROUND = re.compile(r"\(([^()\n]{4,250})\)")
 _YEAR = r"(?P<year>(?:1[5-9]|20)\d\d|n\.d\.)[a-z]?"
 _BY_AUTHOR = re.compile(rf"(?P<author>.{{2,120}}?),?\s{_YEAR}(?:[,:]\s?.{{0,20}})?")
@@ -100,7 +98,7 @@ def find_named(text: str) -> Iterator[Named]:
     """All that could be a mark with labels."""
     for one in _BRACKETS.finditer(text):
         names, dagger, _ = one[1].replace("‡", "†").partition("†")
-        labels = tuple(_read_labels(names))
+        labels = tuple(read_labels(names))
         is_number = all(map(str.isdecimal, labels))
         is_sure = bool(dagger) or names.startswith("cite:")
         yield Named(*one.span(), labels, "brackets" if is_number else "notes", is_sure)
@@ -109,27 +107,14 @@ def find_named(text: str) -> Iterator[Named]:
         yield Named(*one.span(), labels, "notes", is_sure=True)
     for one in _SUPERSCRIPT.finditer(text):
         if not _is_power(text, one.start()):
-            labels = tuple(_read_labels(re.sub("[˒’⁻]", ",", one[0]).translate(LOWERED)))
+            labels = tuple(read_labels(re.sub("[˒’⁻]", ",", one[0]).translate(LOWERED)))
             yield Named(*one.span(), labels, "raised")
     for one in _ROUND.finditer(text):
         if _ends_clause(text, *one.span()):
-            yield Named(*one.span(), tuple(_read_labels(one[1])), "brackets", is_round=True)
+            yield Named(*one.span(), tuple(read_labels(one[1])), "brackets", is_round=True)
     for one in _GLUED.finditer(text):
         if _is_glued(text, *one.span()):
-            yield Named(*one.span(), tuple(_read_labels(one[0])), "digits")
-
-
-def _read_labels(names: str) -> Iterator[str]:
-    """The labels that a marker names; of a range all between its ends."""
-    if told := _TOLD_NUMBER.match(names):
-        names = names[told.end() :]
-    for part in re.split(r"[,;，、]", names):
-        first, _, last = (end.strip() for end in part.replace("–", "-").partition("-"))
-        is_range = (first + last).isdecimal() and bool(first and last)
-        if is_range and 0 < int(last) - int(first) < MOST_RANGED:
-            yield from map(str, range(int(first), int(last) + 1))
-        else:
-            yield part.strip().lstrip("^@").partition(":")[0].strip()
+            yield Named(*one.span(), tuple(read_labels(one[0])), "digits")
 
 
 def _is_power(text: str, at: int) -> bool:
@@ -201,12 +186,10 @@ class Style(NamedTuple):
 
 def _is_title(text: str, row: Sequence[Cut]) -> bool:
     """Whether links stand at the end of a sentence and look like titles."""
-    start, end = row[0].start, row[-1].end
-    return (
-        bool(text[max(0, start - AROUND) : start].strip())
-        and not text[start : start + 1].islower()
-        and _is_end(text[end : end + AROUND])
-    )
+    start, after = row[0].start, text[row[-1].end : row[-1].end + AROUND]
+    before = text[max(0, start - AROUND) : start].rstrip()
+    opens = before.endswith(tuple(_ENDS)) and after.lstrip(" ")[:1].isupper()
+    return bool(before) and not text[start : start + 1].islower() and (opens or _is_end(after))
 
 
 def _is_end(after: str) -> bool:
@@ -252,6 +235,8 @@ def _cited_links(block: TextBlock, place: int, references: References) -> list[C
         is_web = is_web_url(link.url)
         if is_web or link.is_note:
             cited = [CitedAddress.of(link.url, link.title)]
+            label = shown.strip("[]^ ")  # `[1][2]` is a link from 1 to 2, where these are defined
+            cited += _find_all([label] if is_name(shown) and label else (), place, references)
         else:
             cited = _find_all(_link_labels(block, link), place, references)
         if cited:
@@ -269,7 +254,7 @@ def _link_labels(block: TextBlock, link: Link) -> list[str]:
     n = bisect_left(block.links, link.start, key=attrgetter("start"))
     follows = n and block.links[n - 1].end == link.start
     is_power = link.url == RAISED and not follows and _is_power(block.text, link.start)
-    return [] if is_power else list(_read_labels(shown))
+    return [] if is_power else list(read_labels(shown))
 
 
 def _find_all(labels: Iterable[str], place: int, references: References) -> list[CitedAddress]:
@@ -286,12 +271,9 @@ def _cut_links(text: str, links: Sequence[Cut], style: Style) -> Iterator[Cut]:
     for row in _find_rows(text, links):
         start, end = row[0].start, row[-1].end
         before, after = text[max(0, start - AROUND) : start].rstrip(), text[end : end + AROUND]
-        opens, closes = (
-            before[-1:] in ("[", "(", "（", "【"),
-            after.lstrip()[:1] in ("]", ")", "）", "】"),
-        )
+        brackets = before[-1:] + after.lstrip()[:1]
         cited = tuple(address for link in row for address in link.cited)
-        if opens and closes:
+        if brackets in ("[]", "()", "（）", "【】"):
             first = text.rfind(before[-1], 0, start)
             last = end + len(after) - len(after.lstrip()) + 1
             yield Cut(first, last, cited, row[0].form)
@@ -383,17 +365,19 @@ def _cut_addresses(text: str) -> Iterator[Cut]:
             yield Cut(start - in_brackets, end + in_brackets, cited, "links")
 
 
-def used_labels(blocks: Iterable[TextBlock]) -> tuple[set[str], bool]:
-    """The labels that texts name, and whether there are numbers in brackets among them."""
-    labels: set[str] = set()
-    has_marks = False
+def used_labels(blocks: Iterable[TextBlock]) -> Used:
+    """The labels that texts name."""
+    sure: set[str] = set()
+    unsure: set[str] = set()
+    has_numbers = False
     for block in blocks:
         if block.kind == "heading":
             continue
-        labels.update(*(_link_labels(block, link) for link in block.links))
+        sure.update(*(_link_labels(block, link) for link in block.links))
         for one in find_named(block.text):
             before = block.text[max(0, one.start - AROUND) : one.start].rpartition("\n")[2]
             if before.strip(" -*•"):
-                labels.update(one.labels)
-                has_marks = has_marks or (one.form == "brackets" and one.is_numbered)
-    return labels, has_marks
+                is_weak = one.is_round or one.form == "digits"
+                (unsure if is_weak else sure).update(one.labels)
+                has_numbers |= not is_weak and one.form == "brackets" and one.is_numbered
+    return Used(sure, unsure, has_numbers)

@@ -46,6 +46,14 @@ class CitedAddress(NamedTuple):
         return cls(url, "", title)
 
 
+class Used(NamedTuple):
+    """The labels that a text may name: surely, or by round brackets and digits behind stops."""
+
+    sure: set[str]
+    unsure: set[str]
+    has_numbers: bool  # in square brackets
+
+
 class Note(NamedTuple):
     """Prose below an entry of a list, which is about its source."""
 
@@ -72,12 +80,12 @@ class References:
         return {*self._given, *self._labels}
 
     def take_lists(
-        self, blocks: Sequence[TextBlock], used: Collection[str], *, has_marks: bool
+        self, blocks: Sequence[TextBlock], used: Used
     ) -> list[tuple[int, TextBlock | Note]]:
         """Read the lists; returns what is left of the blocks, each with its place in the report."""
         taken: dict[int, list[tuple[ListLine, CitedAddress]]] = {}
         opening = set()
-        for run in self._choose(list(find_runs(blocks)), used, has_marks=has_marks):
+        for run in self._choose(blocks, used):
             place = run.entries[0].lines[0]
             opening.add((place.block, place.start))
             for entry in run.entries:
@@ -93,13 +101,22 @@ class References:
                 left.append((n, block))
         return left
 
-    def _choose(
-        self, runs: Sequence[SourceList], used: Collection[str], *, has_marks: bool
-    ) -> list[SourceList]:
-        """The runs that are lists of sources; those without addresses only where none has one."""
+    def _choose(self, blocks: Sequence[TextBlock], used: Used) -> list[SourceList]:
+        """The runs that are lists of sources; those without addresses only where none has one.
+
+        Where most addresses stand in prose, no bare number is a mark: "rated (1-4)".
+        """
+        runs = list(find_runs(blocks))
+        listed = sum(bool(one.keys and one.url) for run in runs for one in run.entries)
+        total = sum(max(block.text.count("://"), len(block.links)) for block in blocks)
+        labels = used.sure | used.unsure if listed * 3 >= total else used.sure
         has_titles = sum(len(run.entries) for run in runs if run.is_whole) > 1
-        chosen = [run for run in runs if (has_titles and run.is_whole) or run.is_cited(used)]
-        if not chosen and not self._given and has_marks:
+        chosen = [
+            run
+            for run in runs
+            if (has_titles and run.is_whole) or run.is_cited(labels, has_marks=used.has_numbers)
+        ]
+        if not chosen and not self._given and used.has_numbers:
             return [run for run in runs if run.is_printed]
         return chosen
 
