@@ -75,6 +75,8 @@ def describe_event(event: state.Event) -> str:  # noqa: C901 - one case an event
         case state.Checked():
             found = Counter(claim.verdict for claim in event.claims)
             return ", ".join(f"{n} {verdict}" for verdict, n in found.items()) or "no claims"
+        case state.LookedUp():
+            return f"{event.url}: {event.notice or 'not retracted'}"
         case state.Failed():
             return f"{event.what} {event.subject}: {event.message}"
         case state.Warned():

@@ -175,6 +175,7 @@ def _open_web(
     given = GivenTexts(reader, is_wanted=settings.search_page_text)
     chain = build_search_chain(settings, search_options(settings), corpus, rate_limiter)
     web = _refuse_older(_plugin_or_web(settings, given.read), settings.since)
+    web = _with_registries(settings, web)
     read = _corpus_or_web(corpus, web) if corpus else web
     warnings = _corpus_warnings(corpus) if corpus else tuple[str, ...]
 
@@ -208,6 +209,25 @@ def _plugin_or_web(settings: Settings, reader: Read) -> Read:
         return Page.from_text(url, sanitize_line(title, MAX_TITLE), clean, utc_now())
 
     return read if added else reader
+
+
+def _with_registries(settings: Settings, web: Read) -> Read:
+    """The same reader, which also reads archived copies, and what registries say of a DOI."""
+    from agent.pages import archive
+    from agent.search import retractions
+
+    copies = archive.Archive(settings.archive_base_url, web)
+    notices = retractions.Retractions(settings.crossref_base_url, settings.europepmc_base_url)
+
+    def read(url: str) -> Page:
+        if url.startswith(archive.SCHEME):
+            return copies.read(url.removeprefix(archive.SCHEME))
+        if url.startswith(retractions.SCHEME):
+            notice = notices.find_notice(url.removeprefix(retractions.SCHEME))
+            return Page.from_text(url, notice, notice, utc_now())
+        return web(url)
+
+    return read
 
 
 def _refuse_older(read: Read, since: date | None) -> Read:
@@ -296,6 +316,7 @@ def _read_key_fields(settings: Settings) -> dict[str, Any]:
         mode="json",
         include={
             *("allow_private_network", "fetch_through_proxy", "respect_robots"),
-            *("search_page_text", "since"),
+            *("search_page_text", "since", "archive_base_url"),
+            *("crossref_base_url", "europepmc_base_url"),
         },
     )

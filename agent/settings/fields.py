@@ -99,6 +99,8 @@ class Settings(Frozen):
     serper_base_url: str = "https://google.serper.dev"
     wikipedia_base_url: str = ""  # empty: the Wikipedia of the topic's language
     searxng_url: str = ""
+    crossref_base_url: str = "https://api.crossref.org"
+    europepmc_base_url: str = "https://www.ebi.ac.uk/europepmc/webservices/rest"
     google_max_queries: int = Field(default=4, ge=0)  # of a run, with the key of Gemini: each costs
     search_timeout: float = Field(default=20.0, gt=0)
     search_page_text: bool = False  # read the page texts of Exa and Tavily instead of the pages
@@ -113,6 +115,8 @@ class Settings(Frozen):
     allow_private_network: bool = False
     fetch_through_proxy: bool = False
     respect_robots: bool = True
+    archive: bool = False  # a check tries pages that cannot be read in an archive
+    archive_base_url: str = "https://archive.org"
     user_agent: str = ""  # sent to pages and Wikipedia; empty: the program's name
 
     # how far to go
@@ -289,7 +293,7 @@ SHAPING_FIELDS = tuple(
     "strategy baseline depth slots slots_schema max_rounds max_steps max_words pages_per_query "
     "pages_per_step evidence_tokens double_check browse_with_model report_tokens max_iterations "
     "credibility min_credibility lang verify verify_batch on_unsupported report "
-    "search_uncited".split()
+    "search_uncited archive".split()
 )
 
 #: Fields that a caller alone sets. Each other one has a variable of its own name, or one of these.
@@ -323,8 +327,8 @@ ENVIRONMENT = {
 }
 #: How the names of services begin, which other programs know too. All others are our own.
 SERVICE_NAMES = tuple(
-    "GEMINI_ GOOGLE_ ANTHROPIC_ OPENAI_ SERPAPI_ EXA_ TAVILY_ SERPER_ WIKIPEDIA_ SEARXNG_ "
-    "OTEL_".split()
+    "GEMINI_ GOOGLE_ ANTHROPIC_ OPENAI_ SERPAPI_ EXA_ TAVILY_ SERPER_ WIKIPEDIA_ SEARXNG_ CROSSREF_ "
+    "EUROPEPMC_ OTEL_".split()
 )
 OWN_PREFIX = "RESEARCH_AGENT_"
 

@@ -189,6 +189,14 @@ class Checked(Frozen):
     claims: tuple[CheckedClaim, ...]
 
 
+class LookedUp(Frozen):
+    """Registries were asked whether a cited work was retracted. `notice` is "" if none says so."""
+
+    type: Literal["looked_up"] = "looked_up"
+    url: str
+    notice: str
+
+
 class Failed(Frozen):
     """A call failed and the run went on. `stand_in` names what was used instead."""
 
@@ -233,6 +241,7 @@ Event = Annotated[
     | Answered
     | Verified
     | Checked
+    | LookedUp
     | Failed
     | Warned
     | Halted,

@@ -124,7 +124,7 @@ def _build_check(outside: Outside, settings: Settings, report: CitedReport) -> S
 
     return CheckStrategy(
         report,
-        ReadCited(outside.read),
+        ReadCited(outside.read, settings.archive),
         FindEvidence(outside.search, outside.read) if settings.search_uncited else None,
         JudgeReport(
             outside.ask,

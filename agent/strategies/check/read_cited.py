@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 
 from agent.errors import OutsideError
 from agent.outside import Read, Search
-from agent.state import CitedReport, Event, Hit, PageRead, Queried, Research, Searched, Source
+from agent.pages import archive
+from agent.search import retractions
+from agent.search.retractions import find_doi
+from agent.state import (
+    CitedReport,
+    Event,
+    Hit,
+    LookedUp,
+    PageRead,
+    Queried,
+    Research,
+    Searched,
+    Source,
+)
 from agent.state.urls import canonical_url
 from agent.steps.asking import call_failure
 from agent.steps.web_search import source_events
@@ -15,6 +30,7 @@ from agent.steps.web_search import source_events
 AHEAD = 8  # pages that are being read while one is waited for
 MOST_SEARCHED = 30  # sentences without a source for which evidence is searched
 PAGES_EACH = 2  # of a search
+MOST_LOOKED_UP = 200  # DOIs, one at a time: Crossref allows no more at once to who has no account
 
 #: For a sentence, by its place in the report: the pages that were found for it.
 Found = Mapping[int, tuple[str, ...]]
@@ -22,13 +38,26 @@ Found = Mapping[int, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class ReadCited:
-    """Reads every page that a report cites, once, whoever cites it. No page is given up as slow."""
+    """Reads every page that a report cites, once, whoever cites it. No page is given up as slow.
+
+    A work that has a DOI is looked up in the registries that know of retractions. `tries_archive`:
+    an archived copy is read of a page that cannot be.
+    """
 
     read: Read
+    tries_archive: bool = False
 
     def __call__(self, research: Research, report: CitedReport) -> Iterator[Event]:
         hits = research.filter_untried(cited_hits(report))
-        yield from read_in_turn(self.read, hits)
+        yield from read_in_turn(self.read, hits, tries_archive=self.tries_archive)
+        yield from self._look_up(report)
+
+    def _look_up(self, report: CitedReport) -> Iterator[Event]:
+        """What is known of the works that have a DOI; of one that no registry knows, nothing."""
+        dois = {s.url: doi for s in report.sources if (doi := find_doi(s.url))}
+        for url, doi in islice(dois.items(), MOST_LOOKED_UP):
+            with suppress(OutsideError):
+                yield LookedUp(url=url, notice=self.read(retractions.SCHEME + doi).text)
 
     def salvage(self, research: Research, report: CitedReport) -> Iterator[Event]:
         """After a halt: the pages that had been read by then."""
@@ -66,7 +95,9 @@ class FindEvidence:
         return found
 
 
-def read_in_turn(read: Read, hits: Sequence[Hit]) -> Iterator[Event]:
+def read_in_turn(
+    read: Read, hits: Sequence[Hit], *, tries_archive: bool = False
+) -> Iterator[Event]:
     """Read pages, some ahead. They become sources in the order of the hits. Raises Halt."""
     urls = [hit.url for hit in hits]
     for n, hit in enumerate(hits):
@@ -76,6 +107,9 @@ def read_in_turn(read: Read, hits: Sequence[Hit]) -> Iterator[Event]:
             page = read(hit.url)
         except OutsideError as error:
             yield call_failure("page", hit.url, error)
+            if tries_archive and error.outcome not in ("forbidden", "skipped"):
+                with suppress(OutsideError):
+                    yield from source_events(read(archive.SCHEME + hit.url), hit)
         else:
             yield from source_events(page, hit)
 
