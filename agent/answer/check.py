@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from pydantic import ConfigDict, Field
 
 from agent.answer.addresses import CorpusAddresses
+from agent.documents.html.own_words import TEASER
 from agent.evidence.links import quote_link
 from agent.state import (
     Checked,
@@ -20,11 +21,21 @@ from agent.state import (
     Research,
     Source,
 )
-from agent.state.reports import CheckVerdict, ReportForm
+from agent.state.events import LookedUp
+from agent.state.reports import CheckVerdict, MarkForm, ReportForm, ReportSource
 from agent.state.urls import canonical_url
 from agent.state.values import hash_text
 
+#: What became of a source, the first of these that holds. `retracted`: a registry says so, whether
+#: its page was read or not; `paywalled`: only its teaser was read; `dead`: its page is gone.
+SourceStatus = Literal[
+    "retracted", "archived", "paywalled", "read", "dead", "blocked", "unreadable", "unaddressed"
+]
 FAILING: tuple[CheckVerdict, ...] = ("contradicted", "unsupported")
+OPEN: tuple[CheckVerdict, ...] = ("unchecked", "unreadable")
+_FAULTS = {"not_found": "dead", "blocked": "blocked"}
+NO_ADDRESS = "the report gives no address of it"
+NOT_READ = "it was not read: the run ended before"
 VERDICTS: tuple[CheckVerdict, ...] = get_args(CheckVerdict)
 
 
@@ -60,7 +71,8 @@ class UncitedSentence(Frozen):
 class SourceCheck(Frozen):
     """A source of the report, and the page that was read of it, if one was.
 
-    `reason` says why none was. `found`: the report does not cite it; a search found it.
+    `reason` says why none was, also where an archived copy stands in for it. `found`: the report
+    does not cite it; a search found it. `counts`: the claims that cite it, by verdict.
     """
 
     id: int
@@ -73,6 +85,12 @@ class SourceCheck(Frozen):
     page_sha256: str = ""
     retrieved_at: str = ""
     found: bool = False
+    status: SourceStatus = "read"
+    retracted: bool | None = Field(
+        default=None, description="what Crossref or Europe PMC says of its DOI; null: nothing"
+    )
+    notice: str = Field(default="", description="what says that it was retracted")
+    counts: dict[str, int] = Field(default_factory=dict)
 
 
 class ReportInfo(Frozen):
@@ -83,12 +101,29 @@ class ReportInfo(Frozen):
     title: str
     sha256: str = Field(description="of `text` in UTF-8")
     text: str
+    sentences: int = 0
+    cited_sentences: int = Field(default=0, description="those with a source")
+    marked_by: MarkForm = Field(default="", description="by what most marks name their source")
+    marks: int = 0
+    unaddressed: int = Field(default=0, description="marks whose source has no address")
+    advice: str = Field(default="", description="what to export instead")
+
+
+class Shares(Frozen):
+    """What could be read and judged: nothing is known of the rest. `holding`: supported claims."""
+
+    sources: int = 0
+    read: int = 0
+    claims: int = 0
+    judged: int = 0
+    holding: int = 0
 
 
 class ReportCheck(Frozen):
     """A checked report: the claims that cite, in its order, the other sentences, the sources."""
 
     report: ReportInfo
+    shares: Shares = Shares()
     counts: dict[str, int] = Field(description="claims by verdict")
     claims: tuple[ClaimCheck, ...]
     uncited: tuple[UncitedSentence, ...]
@@ -99,17 +134,19 @@ def build_check(report: CitedReport, research: Research, addresses: CorpusAddres
     """The check of a report from the events of its run. Without `Checked`, nothing was judged."""
     events = research.events_of(Checked)
     claims = events[-1].claims if events else ()
-    sources = _build_sources(report, research, addresses)
+    sources = _build_sources(report, research, claims, addresses)
     ids = {one.page_sha256: one.id for one in reversed(sources) if one.read}
     checked = {claim.sentence for claim in claims}
+    told = {
+        name: getattr(report, name)
+        for name in ReportInfo.model_fields
+        if name not in ("sha256", "sentences")
+    }
     return ReportCheck(
         report=ReportInfo(
-            name=report.name,
-            form=report.form,
-            title=report.title,
-            sha256=hash_text(report.text, "replace"),
-            text=report.text,
+            sha256=hash_text(report.text, "replace"), sentences=len(report.sentences), **told
         ),
+        shares=_count_shares(claims, [one for one in sources if not one.found]),
         counts=count_verdicts([claim.verdict for claim in claims]),
         claims=tuple(_build_claim(claim, research.sources, ids, addresses) for claim in claims),
         uncited=tuple(
@@ -118,6 +155,17 @@ def build_check(report: CitedReport, research: Research, addresses: CorpusAddres
             if one not in checked and not one.sources
         ),
         sources=sources,
+    )
+
+
+def _count_shares(claims: Sequence[CheckedClaim], sources: Sequence[SourceCheck]) -> Shares:
+    verdicts = [claim.verdict for claim in claims]
+    return Shares(
+        sources=len(sources),
+        read=sum(one.read for one in sources),
+        claims=len(claims),
+        judged=sum(verdict not in OPEN for verdict in verdicts),
+        holding=verdicts.count("supported"),
     )
 
 
@@ -157,25 +205,32 @@ def _build_claim(
 
 
 def _build_sources(
-    report: CitedReport, research: Research, addresses: CorpusAddresses
+    report: CitedReport,
+    research: Research,
+    claims: Sequence[CheckedClaim],
+    addresses: CorpusAddresses,
 ) -> tuple[SourceCheck, ...]:
     """The report's sources by their numbers, then the pages that a search found."""
+    notices = {event.url: event.notice for event in research.events_of(LookedUp)}
     read = zip(research.events_of(PageRead), research.sources, strict=True)
     pages = {canonical_url(event.hit.url): source for event, source in read}
     failures = {
-        canonical_url(event.subject): event.message
+        canonical_url(event.subject): event
         for event in research.events_of(Failed)
         if event.what == "page"
     }
     made = []
     for cited in report.sources:
         key = canonical_url(cited.url) if cited.url else ""
-        reason = failures.get(key, "") if cited.url else "the report gives no address of it"
-        made.append(_build_source(cited.n, cited.url, cited.title, pages.get(key), reason))
+        one = _build_source(cited, pages.get(key), failures.get(key))
+        verdicts = [claim.verdict for claim in claims if cited.n in claim.sentence.sources]
+        told = _look_up(notices.get(cited.url)) | {"counts": count_verdicts(verdicts)}
+        made.append(one.model_copy(update=told))
     cited_keys = {canonical_url(one.url) for one in report.sources}
     others = (source for key, source in pages.items() if key not in cited_keys)
     for n, source in enumerate(others, len(made) + 1):
-        one = _build_source(n, source.hit.url, source.hit.title, source, "")
+        found = ReportSource(n=n, url=source.hit.url, title=source.hit.title)
+        one = _build_source(found, source, None)
         made.append(one.model_copy(update={"found": True}))
     return tuple(_shorten_paths(one, addresses) for one in made)
 
@@ -190,29 +245,41 @@ def _shorten_paths(source: SourceCheck, addresses: CorpusAddresses) -> SourceChe
     return source.model_copy(update=changes)
 
 
-def _build_source(n: int, url: str, title: str, source: Source | None, reason: str) -> SourceCheck:
+def _look_up(notice: str | None) -> dict[str, Any]:
+    """What registries say of a source; nothing where none knows it."""
+    if not notice:
+        return {"retracted": None if notice is None else False}
+    return {"retracted": True, "notice": notice, "status": "retracted"}
+
+
+def _build_source(cited: ReportSource, source: Source | None, failed: Failed | None) -> SourceCheck:
+    one = SourceCheck(id=cited.n, url=cited.url, title=cited.title, read=source is not None)
+    reason = failed.message if failed else ""
     if source is None:
-        reason = reason or "it was not read: the run ended before"
-        return SourceCheck(id=n, url=url, title=title, read=False, reason=reason)
+        if not cited.url:
+            changes = {"status": "unaddressed", "reason": NO_ADDRESS}
+        else:
+            outcome = failed.outcome if failed else ""
+            changes = {"status": _FAULTS.get(outcome, "unreadable"), "reason": reason or NOT_READ}
+        return one.model_copy(update=changes)
     page = source.page
-    return SourceCheck(
-        id=n,
-        url=url,
-        title=title or page.title,
-        read=True,
-        page_title=page.title,
-        page_url=page.url,
-        page_sha256=page.sha256,
-        retrieved_at=page.retrieved_at,
-    )
+    changes = {
+        "title": cited.title or page.title,
+        "reason": reason or page.partial_text,
+        "status": "archived" if failed else "paywalled" if page.partial_text == TEASER else "read",
+        "page_title": page.title,
+        "page_url": page.url,
+        "page_sha256": page.sha256,
+        "retrieved_at": page.retrieved_at,
+    }
+    return one.model_copy(update=changes)
 
 
 def decide_check_status(check: ReportCheck) -> Literal["complete", "partial", "insufficient"]:
     """Complete where every claim was judged; insufficient where none was."""
-    judged = sum(claim.verdict not in ("unchecked", "unreadable") for claim in check.claims)
-    if check.claims and not judged:
+    if not check.shares.judged:
         return "insufficient"
-    return "complete" if judged == len(check.claims) else "partial"
+    return "complete" if check.shares.judged == check.shares.claims else "partial"
 
 
 # --- the result -----------------------------------------------------------------------------------
@@ -221,7 +288,8 @@ def decide_check_status(check: ReportCheck) -> Literal["complete", "partial", "i
 class CheckResult(Frozen):
     """The result of checking a report, however the run ended.
 
-    `ok`: no claim is contradicted or unsupported, and the check could run. `run`, `usage` and
+    `ok`: no claim is contradicted or unsupported, and the check could run; null where no claim
+    could be judged, since nothing read is nothing proved. `run`, `usage` and
     `error` are as in an answer object.
     """
 
@@ -230,8 +298,9 @@ class CheckResult(Frozen):
     )
 
     schema_version: Literal["check-1"] = "check-1"
-    ok: bool
+    ok: bool | None
     status: Literal["complete", "partial", "insufficient", "error"]
+    shares: Shares = Shares()
     report: ReportInfo | None = None
     counts: dict[str, int] = Field(default_factory=dict)
     claims: tuple[ClaimCheck, ...] = ()
@@ -249,10 +318,11 @@ def build_check_result(answer: Any) -> CheckResult:
     check = answer.check
     parts = {name: getattr(check, name) for name in ReportCheck.model_fields} if check else {}
     fails = any(claim.verdict in FAILING for claim in check.claims) if check else True
+    is_open = answer.status == "insufficient" and answer.error is None
     return CheckResult.model_validate(
         {
             **parts,
-            "ok": not fails and answer.error is None,
+            "ok": None if is_open else not fails and answer.error is None,
             "status": answer.status,
             **{name: value[name] for name in ("warnings", "usage", "run", "error")},
         }

@@ -74,9 +74,17 @@ def to_check_text(result: CheckResult, width: int = 10_000, *, has_colour: bool 
 
 def to_check_html(result: CheckResult) -> str:
     """The check as a page: the report beside the quotes that decide."""
-    from agent.answer.shown_check import show_check
+    from agent.answer.check_page import write_check_page
 
-    return write_html(show_check(result), BASE_STYLE, PAGE_STYLE, "agent.answer/check.css")
+    return write_check_page(result)
+
+
+def to_check_docx(result: CheckResult, body: bytes | None) -> bytes:
+    """The report with comments. `body`: the file that was checked; none for a journal's."""
+    from agent.answer.check_docx import write_check_docx
+
+    is_docx = result.report is not None and result.report.form == "docx"
+    return write_check_docx(result, body or b"" if is_docx else b"")
 
 
 def to_html_frame(answer: Answer) -> str:

@@ -82,24 +82,31 @@ def language_attributes(text: str) -> dict[str, str]:
     return {"dir": "auto"} | ({"lang": language} if language else {})
 
 
-def render_document(title: str, body: Markup, *sheets: str) -> str:
-    """A self-contained HTML page. `sheets` are style sheets, each as `package/file`.
+def render_document(title: str, body: Markup, *sheets: str, script: str = "") -> str:
+    """A self-contained HTML page. `sheets` are style sheets, each as `package/file`, so `script`.
 
-    Its Content-Security-Policy allows the embedded style alone: no script, no request.
+    Its Content-Security-Policy allows the embedded style and this script alone: no request.
     """
-    style = "".join(_read_style_sheet(sheet) for sheet in sheets)
-    root = element("html", _head_element(title, style), element("body", body), lang="en")
+    style = "".join(map(_read_file, sheets))
+    code = _read_file(script) if script else ""
+    scripts = (element("script", Markup(code)),) if code else ()
+    head = _head_element(title, style, code)
+    root = element("html", head, element("body", body, *scripts), lang="en")
     return f"<!doctype html>\n{root}\n"
 
 
-def _read_style_sheet(sheet: str) -> str:
+def _read_file(sheet: str) -> str:
     package, _, name = sheet.partition("/")
     return (files(package) / name).read_text("utf-8")
 
 
-def _head_element(title: str, style: str) -> Markup:
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+def _digest(code: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"
+
+
+def _head_element(title: str, style: str, script: str) -> Markup:
+    policy = f"default-src 'none'; style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
+    policy += f"; script-src {_digest(script)}" if script else ""
     return element(
         "head",
         Markup('<meta charset="utf-8">'),

@@ -1,4 +1,4 @@
-"""What is shown of a check, as a tree: the report with marks, and the quotes that decide."""
+"""A check in words: what was found, and, on a terminal, the report with marks and what fails."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from agent.answer import tree
-from agent.answer.check import FAILING, CheckResult, ClaimCheck
-from agent.state.reports import CheckVerdict
+from agent.answer.check import (
+    FAILING,
+    CheckResult,
+    ClaimCheck,
+    ReportInfo,
+    SourceCheck,
+    SourceStatus,
+)
+from agent.state.reports import CheckVerdict, MarkForm
 
 
 class VerdictWords(NamedTuple):
@@ -27,65 +34,148 @@ VERDICTS: dict[CheckVerdict, VerdictWords] = {
     "supported": VerdictWords("✓", "confirmed"),
 }
 ORDER = tuple(VERDICTS)
-
-
-def show_check(result: CheckResult) -> tree.Shown:
-    """The check as a page: a row for each paragraph of the report, its quotes beside it."""
-    report = result.report
-    badge = tree.Text(_summarize(result), f"badge {'complete' if result.ok else 'error'}")
-    remedy = [tree.Prose((result.error["remedy"],), "trouble")] if result.error else []
-    sources = [
-        tree.SourceEntry(
-            one.id, one.title, one.url, "read" if one.read else f"not read: {one.reason}"
-        )
-        for one in result.sources
-    ]
-    return tree.Shown(
-        (report.title or report.name if report else "") or "A report",
-        head=(tree.Prose((badge,)), tree.Prose((_tally(result),), "quiet"), *remedy),
-        sections=(
-            tree.PagePart(
-                "The report", [_show_row(row, result) for row in _cut_rows(result)], "report"
-            ),
-            tree.PagePart("Sources", sources, "sources"),
-            tree.PagePart("Warnings", _list_warnings(result), "warnings"),
-        ),
-    )
+FORMS: dict[str, str] = {
+    "html": "HTML",
+    "docx": "DOCX",
+    "pdf": "PDF",
+    "wikitext": "wikitext",
+    "bibtex": "BibTeX",
+    "openai": "an answer of OpenAI",
+    "gemini": "an answer of Gemini",
+    "perplexity": "an answer of Perplexity",
+    "answer": "an answer as JSON",
+}
+MARKS: dict[MarkForm, str] = {
+    "links": "links",
+    "brackets": "numbers in brackets",
+    "raised": "raised numbers",
+    "digits": "numbers behind words",
+    "notes": "notes",
+    "authors": "authors and years",
+    "spans": "spans that the service tells",
+    "raw": "marks of the product's own",
+}
+STATUSES: dict[SourceStatus, str] = {
+    "retracted": "retracted",
+    "archived": "read in an archived copy",
+    "paywalled": "behind a paywall",
+    "read": "read",
+    "dead": "dead link",
+    "blocked": "closed to programs",
+    "unreadable": "not read",
+    "unaddressed": "not read",
+}
+CARRYING = 5  # sources that carry most, on a terminal
+MOST_TOLD = 25
 
 
 def show_check_on_terminal(result: CheckResult) -> tree.Shown:
-    """The check for a terminal: the marked report, then what does not hold, the worst first."""
+    """The check for a terminal: what was found, the marked report, then what does not hold."""
     worst = sorted(result.claims, key=lambda claim: ORDER.index(claim.verdict))
-    rows = [_mark_row(row) for row in _cut_rows(result)] if result.claims else []
+    rows = [_mark_row(row) for row in cut_rows(result)] if result.claims else []
     blocks: list[tree.Block] = [
-        tree.Group((tree.Prose((_summarize(result),)), tree.Prose((_tally(result),)))),
+        tree.Group(tuple(tree.Prose((line,)) for line in describe_check(result))),
         *map(tree.Prose, rows),
         *(_show_problem(claim, result) for claim in worst if claim.verdict != "supported"),
+        *_list_sources(result),
         *_list_warnings(result),
     ]
     return tree.Shown("", blocks)
 
 
-def _summarize(result: CheckResult) -> str:
-    """What came of a check, in a sentence."""
+# --- what was found -------------------------------------------------------------------------------
+
+
+def describe_check(result: CheckResult) -> list[str]:
+    """What was found, as what the report was taken, what could be read of it, what came of it."""
+    found = _describe_report(result.report, len(result.sources)) if result.report else ()
+    lines = [*found, _describe_shares(result), summarize(result), _tally(result)]
+    return [line for line in lines if line]
+
+
+def _describe_report(report: ReportInfo, sources: int) -> Iterator[str]:
+    has_most = 2 * report.unaddressed <= report.marks
+    if not has_most:
+        told = f"{report.marks - report.unaddressed} of {report.marks}"
+        yield f"Under half of the marks find an address: {told}. {report.advice}".rstrip()
+    counts = [f"{report.sentences} sentences", f"{report.cited_sentences} with a source"]
+    counts.append(f"{sources} sources")
+    if report.unaddressed:
+        counts.append(f"{report.unaddressed} marks without an address")
+    by = f" with {MARKS[report.marked_by]}" if report.marked_by else ""
+    yield f"{', '.join(counts)}. Taken for {FORMS.get(report.form, 'Markdown')}{by} (--form)."
+    if has_most and report.advice:
+        yield report.advice
+
+
+def _describe_shares(result: CheckResult) -> str:
+    """What could not be read or judged; "" where nothing was left out."""
+    shares = result.shares
+    if result.error or (shares.read, shares.judged) == (shares.sources, shares.claims):
+        return ""
+    judged = f"{shares.judged} of {shares.claims} sentences with a source were judged"
+    return f"{shares.read} of {shares.sources} sources were read, {judged}."
+
+
+def summarize(result: CheckResult) -> str:
+    """What came of a check, in a sentence: of what was judged alone."""
     if result.error:
         return result.error["message"]
+    if not result.claims:
+        return "No sentence cites a source: nothing is proved"
     failing = sum(result.counts.get(verdict, 0) for verdict in FAILING)
     if failing:
         return f"{failing} sentence{'s do' if failing > 1 else ' does'} not hold"
-    if not result.claims:
-        return "No sentence cites a source"
-    supported = result.counts.get("supported", 0)
-    if supported == len(result.claims):
+    shares = result.shares
+    if not shares.judged:
+        return "No sentence could be judged: nothing is proved"
+    if shares.holding == shares.claims:
         return "Every sentence with a source holds"
-    return f"Nothing was found wrong; {supported} of {len(result.claims)} sentences are confirmed"
+    return f"Nothing was found wrong; {shares.holding} of {shares.judged} judged sentences hold"
 
 
 def _tally(result: CheckResult) -> str:
     """How many sentences have each verdict: `4 confirmed, 1 in part`."""
-    counts = [(result.counts.get(verdict, 0), words.label) for verdict, words in VERDICTS.items()]
-    counts.append((len(result.uncited), "without a source"))
-    return ", ".join(f"{n} {label}" for n, label in counts if n)
+    return ", ".join((*_count_words(result.counts), *_count_uncited(result)))
+
+
+def _count_words(counts: dict[str, int]) -> list[str]:
+    return [f"{counts[one]} {words.label}" for one, words in VERDICTS.items() if counts.get(one)]
+
+
+def _count_uncited(result: CheckResult) -> list[str]:
+    return [f"{len(result.uncited)} without a source"] if result.uncited else []
+
+
+# --- sources --------------------------------------------------------------------------------------
+
+
+def sort_sources(result: CheckResult) -> list[SourceCheck]:
+    """Those that carry most sentences first."""
+    return sorted(result.sources, key=lambda one: (-sum(one.counts.values()), one.id))
+
+
+def describe_source(source: SourceCheck) -> tuple[str, str]:
+    """The sentences that a source carries, and what became of it."""
+    state = STATUSES[source.status]
+    reason = source.notice or ("" if source.status == "read" else source.reason)
+    return ", ".join(_count_words(source.counts)), f"{state}: {reason}" if reason else state
+
+
+def _list_sources(result: CheckResult) -> Sequence[tree.Block]:
+    """The sources that carry most, and those of which something is to be told."""
+    ordered = sort_sources(result)
+    told = [one for n, one in enumerate(ordered) if n < CARRYING or one.status != "read"]
+    items = [tree.Item((_describe_line(one),)) for one in told[:MOST_TOLD]]
+    if more := len(ordered) - len(items):
+        items.append(tree.Item((f"and {more} more",)))
+    return (tree.Heading("By source"), tree.Bullets(items)) if told else ()
+
+
+def _describe_line(source: SourceCheck) -> str:
+    counts, state = describe_source(source)
+    number = f"[{source.id}] {source.title or source.url}"
+    return f"{number}: {counts or 'no sentence'}; {state}"
 
 
 def _list_warnings(result: CheckResult) -> Sequence[tree.Block]:
@@ -96,40 +186,40 @@ def _list_warnings(result: CheckResult) -> Sequence[tree.Block]:
 # --- the report ----------------------------------------------------------------------------------
 
 
-class _Piece(NamedTuple):
+class Piece(NamedTuple):
     """A part of the report's text, with the claim that it is, if it is one."""
 
     text: str
     claim: ClaimCheck | None = None
 
 
-def _cut_rows(result: CheckResult) -> list[list[_Piece]]:
+def cut_rows(result: CheckResult) -> list[list[Piece]]:
     """The report's text cut at its claims, by line: a row for each that is not empty."""
-    rows: list[list[_Piece]] = [[]]
+    rows: list[list[Piece]] = [[]]
     for piece in _cut_report(result):
         first, *others = [piece.text] if piece.claim else piece.text.split("\n")
         rows[-1].append(piece._replace(text=first))
-        rows += [[_Piece(line)] for line in others]
+        rows += [[Piece(line)] for line in others]
     return [row for row in rows if any(piece.text.strip() for piece in row)]
 
 
-def _cut_report(result: CheckResult) -> Iterator[_Piece]:
+def _cut_report(result: CheckResult) -> Iterator[Piece]:
     text = result.report.text if result.report else ""
     at = 0
     for claim in sorted(result.claims, key=lambda claim: claim.start):
         if claim.start >= at:
-            yield _Piece(text[at : claim.start])
-            yield _Piece(text[claim.start : claim.end], claim)
+            yield Piece(text[at : claim.start])
+            yield Piece(text[claim.start : claim.end], claim)
             at = claim.end
-    yield _Piece(text[at:])
+    yield Piece(text[at:])
 
 
-def _mark_row(row: Sequence[_Piece]) -> tree.Parts:
+def _mark_row(row: Sequence[Piece]) -> tree.Parts:
     """A line of the report, each claim with its mark behind it."""
     return [part for piece in row for part in _mark(piece)]
 
 
-def _mark(piece: _Piece) -> tree.Parts:
+def _mark(piece: Piece) -> tree.Parts:
     if piece.claim is None:
         return (piece.text,)
     verdict = piece.claim.verdict
@@ -138,28 +228,11 @@ def _mark(piece: _Piece) -> tree.Parts:
     return (tree.Text(piece.text, f"claim-{verdict}"), " ", tree.Text(words, f"verdict {verdict}"))
 
 
-def _describe(claim: ClaimCheck) -> tree.Prose:
+def describe_claim(claim: ClaimCheck) -> str:
     """The verdict on a claim in words, with what is wrong."""
     mark, label = VERDICTS[claim.verdict]
     reason = f": {claim.reason}" if claim.reason else ""
-    return tree.Prose((tree.Text(f"{mark} {label}{reason}", f"verdict {claim.verdict}"),))
-
-
-def _show_row(row: Sequence[_Piece], result: CheckResult) -> tree.Group:
-    """A line of the report, and beside it what decides: all that does not hold, or the first."""
-    claims = [piece.claim for piece in row if piece.claim]
-    worst = sorted(claims, key=lambda claim: ORDER.index(claim.verdict))
-    failing = [claim for claim in worst if claim.verdict != "supported"]
-    beside = [_show_evidence(claim, result) for claim in failing or worst[:1]]
-    return tree.Group((tree.Prose(_mark_row(row)), tree.Group(beside)), "row")
-
-
-def _show_evidence(claim: ClaimCheck, result: CheckResult) -> tree.Group:
-    quote = [tree.Quotation(claim.quote)] if claim.quote else []
-    link = tree.Text("Open the page at these words", url=claim.link)
-    sources = (one for one in result.sources if one.id == claim.source)
-    pages = (tree.Prose((f"[{s.id}] {s.title or s.url} · ", link), "quiet") for s in sources)
-    return tree.Group((_describe(claim), *quote, *pages), "evidence")
+    return f"{mark} {label}{reason}"
 
 
 def _show_problem(claim: ClaimCheck, result: CheckResult) -> tree.Group:
@@ -167,4 +240,9 @@ def _show_problem(claim: ClaimCheck, result: CheckResult) -> tree.Group:
     urls = [one.page_url for one in result.sources if one.id == claim.source]
     source = (tree.Prose((f"  [{claim.source}] {url}",)) for url in urls)
     quote = (tree.Prose((f"> {claim.quote}",)), *source) if claim.quote else ()
-    return tree.Group((_describe(claim), tree.Group((tree.Prose((claim.text,)), *quote), "inset")))
+    return tree.Group(
+        (
+            tree.Prose((describe_claim(claim),)),
+            tree.Group((tree.Prose((claim.text,)), *quote), "inset"),
+        )
+    )

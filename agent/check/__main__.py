@@ -19,31 +19,43 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.settings import Settings
     from agent.state import CitedReport
 
-FORMATS = ("json", "text", "html", "sarif")
+FORMATS = ("json", "text", "html", "docx", "sarif")
+FORMS = ("markdown", "html", "docx", "pdf", "wikitext", "bibtex", "json")
 FAIL_ON = "contradicted,unsupported"
-COULD_NOT_RUN = 4  # exit status
+NOTHING_JUDGED, COULD_NOT_RUN = 3, 4  # exit statuses
 EPILOG = """\b
 Examples:
   python -m agent.check report.md
   python -m agent.check answer.json --format html --out check.html
   python -m agent.check thesis.docx --corpus ~/papers --offline
+  python -m agent.check report.docx --format docx --out commented.docx
+  python -m agent.check report.md --fix > fixed.md
   python -m agent.check README.md --format sarif --fail-on contradicted > check.sarif
 
 \b
-Exit status: 0 all stands; 1 a claim has a verdict of --fail-on; 2 wrong
-usage, or no report; 4 could not run; 130 interrupted.
+Exit status: 0 all that could be judged stands; 1 a claim has a verdict of
+--fail-on; 2 wrong usage, or no report; 3 no claim could be judged; 4 could not
+run; 130 interrupted. With --fail-on contradicted,unsupported,unreadable 0 also
+says that every source was read that a claim needs.
 """
 
 
 @shell.door_command("agent.check", EPILOG)
 @click.argument("report", required=False)
 @click.option("--name", help="What the report is called, where it comes from stdin.")
+@click.option("--form", type=click.Choice(FORMS), help="What the report is.  [default: found out]")
 @click.option(
     "--search",
     "search_uncited",
     is_flag=True,
     default=None,
     help="Search for evidence where a sentence cites nothing.",
+)
+@click.option(
+    "--archive",
+    is_flag=True,
+    default=None,
+    help="Read the archived copy of a page that cannot be read.",
 )
 @click.option(
     "--fail-on",
@@ -59,7 +71,13 @@ usage, or no report; 4 could not run; 130 interrupted.
 @click.option(
     "--format",
     type=click.Choice(FORMATS),
-    help="How the result looks.  [default: text on a terminal, else json]",
+    help="How the result looks; docx: the report with comments.  "
+    "[default: text on a terminal, else json]",
+)
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="The report as Markdown, with what does not hold struck; stderr tells each change.",
 )
 def command(**options: Any) -> int:
     """Check a REPORT against the pages that it cites; - reads standard input.
@@ -80,7 +98,8 @@ def command(**options: Any) -> int:
         shell.require_writable(options["out"])
         if options["out"] is None:
             shell.require_stdout()
-        report = _read_report(options)
+        body = _read_body(options)
+        report = _read_report(body, options)
         settings = _read_settings(options)
         if options["estimate"]:
             return _print_estimate(report, settings)
@@ -96,7 +115,7 @@ def command(**options: Any) -> int:
         raise
     except AgentError as error:
         return _print_failure(error, options)
-    return _print_result(result, options)
+    return _print_result(result, {**options, "body": body})
 
 
 def _check_options(options: dict[str, Any]) -> None:
@@ -107,26 +126,37 @@ def _check_options(options: dict[str, Any]) -> None:
         raise UsageError(
             f"--fail-on: {unknown[0]!r} is no verdict.", f"Use some of: {', '.join(VERDICTS)}."
         )
+    if options["fix"] and options["format"]:
+        raise UsageError("--fix and --format do not go together.", "Leave one of them out.")
+    if options["format"] == "docx":
+        shell.require_extra("export", "docx")
+        if options["out"] is None and sys.stdout.isatty():
+            raise UsageError("A DOCX cannot be shown on a terminal.", "Name its file with --out.")
     if options["report"] is None and not (options["resume"] or options["replay"]):
         raise UsageError("No report was given.", "Name its file, or - for standard input.")
 
 
-def _read_report(options: dict[str, Any]) -> CitedReport | None:
-    """The report of the argument; None where a journal holds it. Raises UsageError."""
-    from agent.documents.reports.reader import MAX_BYTES, read_report
+def _read_body(options: dict[str, Any]) -> bytes | None:
+    """What the argument names; None where a journal holds the report. Raises UsageError."""
+    from agent.documents.reports.reader import MAX_BYTES
     from agent.outside.input_file import read_bytes, unreadable
 
     name = options["report"]
-    if name is None:
-        return None
-    if name == "-":
-        return read_report(shell.require_stdin().read(MAX_BYTES + 1), options["name"] or "")
-    path = Path(name)
+    if name in (None, "-"):
+        return shell.require_stdin().read(MAX_BYTES + 1) if name else None
     try:
-        body = read_bytes(path, MAX_BYTES)
+        return read_bytes(Path(name), MAX_BYTES)
     except OSError as error:
-        raise unreadable(path, error) from None
-    return read_report(body, options["name"] or name)
+        raise unreadable(Path(name), error) from None
+
+
+def _read_report(body: bytes | None, options: dict[str, Any]) -> CitedReport | None:
+    from agent.documents.reports.reader import read_report
+
+    if body is None:
+        return None
+    name = options["name"] or options["report"].removeprefix("-")
+    return read_report(body, name, options["form"] or "")
 
 
 def _read_settings(options: dict[str, Any]) -> Settings:
@@ -167,26 +197,51 @@ def _print_estimate(report: CitedReport | None, settings: Settings) -> int:
 
 def _print_result(result: CheckResult, options: dict[str, Any]) -> int:
     """Print the result; returns the exit status."""
-    if options["out"]:
-        shell.write_file(options["out"], _format(result, options, is_terminal=False))
-    shell.print_text(_format(result, options, is_terminal=sys.stdout.isatty()))
+    if options.get("fix") and not result.error:
+        _fix(result, options)
+    else:
+        if options["out"]:
+            written = _format(result, options, is_terminal=False, is_file=True)
+            shell.write_file(options["out"], written)
+        shell.print_text(_format(result, options, is_terminal=sys.stdout.isatty()))
     if result.error:
         click.echo(f"Error: {result.error['message']}\n{result.error['remedy']}", err=True)
         return _status_of(result.error["kind"])
-    return 1 if any(claim.verdict in options["fail_on"] for claim in result.claims) else 0
+    if any(claim.verdict in options["fail_on"] for claim in result.claims):
+        return 1
+    return NOTHING_JUDGED if result.ok is None else 0
 
 
-def _format(result: CheckResult, options: dict[str, Any], *, is_terminal: bool) -> str:
-    chosen = options["format"] or ("text" if is_terminal else "json")
+def _format(
+    result: CheckResult, options: dict[str, Any], *, is_terminal: bool, is_file: bool = False
+) -> str | bytes:
     from agent.answer import formats, sarif
 
+    default = "text" if is_terminal else "json"
+    chosen = options["format"] or default
+    if chosen == "docx":
+        if not result.error and (is_file or not options["out"]):
+            return formats.to_check_docx(result, options["body"])
+        chosen = default
     if chosen == "html":
         return formats.to_check_html(result)
     if chosen == "sarif":
         return sarif.to_check_sarif(result)
-    if chosen == "json":
-        return result.model_dump_json(indent=2) + "\n"
-    return formats.to_check_terminal(result) if is_terminal else formats.to_check_text(result)
+    if chosen == "text":
+        return formats.to_check_terminal(result) if is_terminal else formats.to_check_text(result)
+    return result.model_dump_json(indent=2) + "\n"
+
+
+def _fix(result: CheckResult, options: dict[str, Any]) -> None:
+    """Write the report as Markdown with what does not hold struck; tell what was changed."""
+    from agent.answer.check_fix import fix_report
+
+    fixed = fix_report(result)
+    for change in fixed.changes or ("nothing was changed",):
+        shell.tell(change)
+    if options["out"]:
+        shell.write_file(options["out"], fixed.text)
+    shell.print_text(fixed.text)
 
 
 def _print_failure(error: AgentError, options: dict[str, Any]) -> int:

@@ -15,7 +15,7 @@ SCHEME = "archive:"  # before the address of a page, where a run asks for its co
 _DAY = re.compile(r"/web/(\d{4,14})/")
 
 
-class Archive(NamedTuple):
+class WebArchive(NamedTuple):
     """Reads the newest copy of a page. Format: https://archive.org/help/wayback_api.php"""
 
     base_url: str

@@ -216,7 +216,7 @@ def _with_registries(settings: Settings, web: Read) -> Read:
     from agent.pages import archive
     from agent.search import retractions
 
-    copies = archive.Archive(settings.archive_base_url, web)
+    copies = archive.WebArchive(settings.archive_base_url, web)
     notices = retractions.Retractions(settings.crossref_base_url, settings.europepmc_base_url)
 
     def read(url: str) -> Page:

@@ -327,8 +327,8 @@ ENVIRONMENT = {
 }
 #: How the names of services begin, which other programs know too. All others are our own.
 SERVICE_NAMES = tuple(
-    "GEMINI_ GOOGLE_ ANTHROPIC_ OPENAI_ SERPAPI_ EXA_ TAVILY_ SERPER_ WIKIPEDIA_ SEARXNG_ CROSSREF_ "
-    "EUROPEPMC_ OTEL_".split()
+    "GEMINI_ GOOGLE_ ANTHROPIC_ OPENAI_ SERPAPI_ EXA_ TAVILY_ SERPER_ WIKIPEDIA_ SEARXNG_ "
+    "CROSSREF_ EUROPEPMC_ OTEL_".split()
 )
 OWN_PREFIX = "RESEARCH_AGENT_"
 

@@ -24,13 +24,13 @@ def require_writable(path: Path | None) -> None:
         raise UsageError(f"{path} cannot be written.", "Name a file in a directory of your own.")
 
 
-def write_file(path: Path, text: str, *, is_private: bool = False) -> None:
+def write_file(path: Path, text: str | bytes, *, is_private: bool = False) -> None:
     """Write a file whole, as UTF-8, or leave what stands there. Raises OutputFailed.
 
     A link stays, and its file is written. A device, a pipe and the file under a standard stream are
     written as they are. `is_private`: its owner alone can read the file afterwards.
     """
-    data = text.encode("utf-8", "replace")
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
     try:
         if _is_replaceable(path):
             _replace_file(Path(os.path.realpath(path)), data, is_private=is_private)

@@ -163,9 +163,9 @@ def require_stdout() -> None:
         _ClosedStream().write(b"")
 
 
-def print_text(text: str) -> None:
+def print_text(text: str | bytes) -> None:
     """Write to standard output, as UTF-8: every byte, or OutputFailed."""
-    data = text.encode("utf-8", "replace")
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
     stream: Any = sys.stdout or _ClosedStream()
     try:
         stream.flush()

@@ -54,7 +54,11 @@ class ReadCited:
 
     def _look_up(self, report: CitedReport) -> Iterator[Event]:
         """What is known of the works that have a DOI; of one that no registry knows, nothing."""
-        dois = {s.url: doi for s in report.sources if (doi := find_doi(s.url))}
+        dois = {
+            s.url: doi
+            for s in report.sources
+            if (doi := find_doi(s.url) or s.url and find_doi(s.title))
+        }
         for url, doi in islice(dois.items(), MOST_LOOKED_UP):
             with suppress(OutsideError):
                 yield LookedUp(url=url, notice=self.read(retractions.SCHEME + doi).text)
