@@ -33,7 +33,6 @@ SourceStatus = Literal[
 ]
 FAILING: tuple[CheckVerdict, ...] = ("contradicted", "unsupported")
 OPEN: tuple[CheckVerdict, ...] = ("unchecked", "unreadable")
-_FAULTS = {"not_found": "dead", "blocked": "blocked"}
 NO_ADDRESS = "the report gives no address of it"
 NOT_READ = "it was not read: the run ended before"
 VERDICTS: tuple[CheckVerdict, ...] = get_args(CheckVerdict)
@@ -256,12 +255,9 @@ def _build_source(cited: ReportSource, source: Source | None, failed: Failed | N
     one = SourceCheck(id=cited.n, url=cited.url, title=cited.title, read=source is not None)
     reason = failed.message if failed else ""
     if source is None:
-        if not cited.url:
-            changes = {"status": "unaddressed", "reason": NO_ADDRESS}
-        else:
-            outcome = failed.outcome if failed else ""
-            changes = {"status": _FAULTS.get(outcome, "unreadable"), "reason": reason or NOT_READ}
-        return one.model_copy(update=changes)
+        reason = (reason or NOT_READ) if cited.url else NO_ADDRESS
+        fault = _find_fault(failed) if cited.url else "unaddressed"
+        return one.model_copy(update={"status": fault, "reason": reason})
     page = source.page
     changes = {
         "title": cited.title or page.title,
@@ -273,6 +269,13 @@ def _build_source(cited: ReportSource, source: Source | None, failed: Failed | N
         "retrieved_at": page.retrieved_at,
     }
     return one.model_copy(update=changes)
+
+
+def _find_fault(failed: Failed | None) -> SourceStatus:
+    """Why a page could not be read. What a corpus does not hold is not dead: it has no status."""
+    if failed and failed.outcome == "not_found" and "HTTP" in failed.message:
+        return "dead"
+    return "blocked" if failed and failed.outcome == "blocked" else "unreadable"
 
 
 def decide_check_status(check: ReportCheck) -> Literal["complete", "partial", "insufficient"]:

@@ -63,10 +63,11 @@ def _strike_cell(words: str) -> str:
 def _explain(claim: ClaimCheck) -> str:
     """What is wrong; of a page that says otherwise its words, and the number of the source."""
     reason = claim.reason or VERDICTS[claim.verdict].label
-    if claim.verdict != "contradicted" or not claim.quote:
+    if claim.verdict not in FAILING or not claim.quote:
         return _escape(reason)
+    near = "" if claim.verdict == "contradicted" else "nearest in "
     quote = sanitize_line(claim.quote, LONGEST_QUOTE)
-    return f"{_escape(reason)}: “{_escape(quote)}”, source {claim.source}"
+    return f"{_escape(reason)}; {near}source {claim.source}: “{_escape(quote)}”"
 
 
 def _escape(text: str) -> str:

@@ -22,12 +22,13 @@ from agent.answer.html import (
 from agent.answer.shown_check import (
     ORDER,
     VERDICTS,
-    Piece,
+    ReportPiece,
     cut_rows,
     describe_check,
     describe_claim,
     describe_source,
     sort_sources,
+    summarize,
 )
 
 STYLES = tuple(f"agent.answer/{name}.css" for name in ("base", "page", "check"))
@@ -40,7 +41,8 @@ def write_check_page(result: CheckResult) -> str:
     report = result.report
     title = (report.title or report.name if report else "") or "A report"
     lines = [*describe_check(result), result.error["remedy"] if result.error else ""]
-    told = (element("p", line) for line in lines if line)
+    worst = {summarize(result): "summary fails" if result.ok is False else "summary"}
+    told = (element("p", line, class_=worst.get(line, "told")) for line in lines if line)
     numbers = count(1)
     rows = [_render_row(row, numbers, result) for row in cut_rows(result)]
     parts = (
@@ -82,8 +84,11 @@ def _render_choice(verdict: str, label: str) -> Markup:
     return element("label", Markup(button.removesuffix("</input>")), f" {label}")
 
 
-def _render_row(row: Sequence[Piece], numbers: Iterator[int], result: CheckResult) -> Markup:
+def _render_row(row: Sequence[ReportPiece], numbers: Iterator[int], result: CheckResult) -> Markup:
     """A line of the report, and beside it what decides on each of its claims."""
+    head = "".join(piece.text for piece in row)
+    if head.startswith("#") and not any(piece.claim for piece in row):
+        return _text("h3", head.strip("# *"))
     words: list[str] = []
     beside: list[Markup] = []
     for piece in row:
@@ -93,7 +98,7 @@ def _render_row(row: Sequence[Piece], numbers: Iterator[int], result: CheckResul
         number = next(numbers)
         words += _mark(piece.claim, piece.text, number)
         beside.append(_render_evidence(piece.claim, number, result))
-    line = element("p", *words, **language_attributes("".join(piece.text for piece in row)))
+    line = element("p", *words, **language_attributes(head))
     return element("div", line, element("div", *beside, class_="margin"), class_="row")
 
 

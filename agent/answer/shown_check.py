@@ -65,6 +65,7 @@ STATUSES: dict[SourceStatus, str] = {
     "unreadable": "not read",
     "unaddressed": "not read",
 }
+OVERRIDE = "; --form takes it for something else"
 CARRYING = 5  # sources that carry most, on a terminal
 MOST_TOLD = 25
 
@@ -74,7 +75,7 @@ def show_check_on_terminal(result: CheckResult) -> tree.Shown:
     worst = sorted(result.claims, key=lambda claim: ORDER.index(claim.verdict))
     rows = [_mark_row(row) for row in cut_rows(result)] if result.claims else []
     blocks: list[tree.Block] = [
-        tree.Group(tuple(tree.Prose((line,)) for line in describe_check(result))),
+        tree.Group(tuple(tree.Prose((line,)) for line in describe_check(result, OVERRIDE))),
         *map(tree.Prose, rows),
         *(_show_problem(claim, result) for claim in worst if claim.verdict != "supported"),
         *_list_sources(result),
@@ -86,26 +87,34 @@ def show_check_on_terminal(result: CheckResult) -> tree.Shown:
 # --- what was found -------------------------------------------------------------------------------
 
 
-def describe_check(result: CheckResult) -> list[str]:
-    """What was found, as what the report was taken, what could be read of it, what came of it."""
-    found = _describe_report(result.report, len(result.sources)) if result.report else ()
+def describe_check(result: CheckResult, override: str = "") -> list[str]:
+    """What was found, as what the report was taken, what could be read of it, what came of it.
+
+    `override` says how to take it for something else.
+    """
+    sources = result.shares.sources
+    found = _describe_report(result.report, sources, override) if result.report else ()
     lines = [*found, _describe_shares(result), summarize(result), _tally(result)]
     return [line for line in lines if line]
 
 
-def _describe_report(report: ReportInfo, sources: int) -> Iterator[str]:
+def _describe_report(report: ReportInfo, sources: int, override: str) -> Iterator[str]:
     has_most = 2 * report.unaddressed <= report.marks
     if not has_most:
         told = f"{report.marks - report.unaddressed} of {report.marks}"
         yield f"Under half of the marks find an address: {told}. {report.advice}".rstrip()
-    counts = [f"{report.sentences} sentences", f"{report.cited_sentences} with a source"]
-    counts.append(f"{sources} sources")
+    counts = [_number(report.sentences, "sentence"), f"{report.cited_sentences} with a source"]
+    counts.append(_number(sources, "source"))
     if report.unaddressed:
-        counts.append(f"{report.unaddressed} marks without an address")
+        counts.append(f"{_number(report.unaddressed, 'mark')} without an address")
     by = f" with {MARKS[report.marked_by]}" if report.marked_by else ""
-    yield f"{', '.join(counts)}. Taken for {FORMS.get(report.form, 'Markdown')}{by} (--form)."
+    yield f"{', '.join(counts)}. Taken for {FORMS.get(report.form, 'Markdown')}{by}{override}."
     if has_most and report.advice:
         yield report.advice
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def _describe_shares(result: CheckResult) -> str:
@@ -186,40 +195,40 @@ def _list_warnings(result: CheckResult) -> Sequence[tree.Block]:
 # --- the report ----------------------------------------------------------------------------------
 
 
-class Piece(NamedTuple):
+class ReportPiece(NamedTuple):
     """A part of the report's text, with the claim that it is, if it is one."""
 
     text: str
     claim: ClaimCheck | None = None
 
 
-def cut_rows(result: CheckResult) -> list[list[Piece]]:
+def cut_rows(result: CheckResult) -> list[list[ReportPiece]]:
     """The report's text cut at its claims, by line: a row for each that is not empty."""
-    rows: list[list[Piece]] = [[]]
+    rows: list[list[ReportPiece]] = [[]]
     for piece in _cut_report(result):
         first, *others = [piece.text] if piece.claim else piece.text.split("\n")
         rows[-1].append(piece._replace(text=first))
-        rows += [[Piece(line)] for line in others]
+        rows += [[ReportPiece(line)] for line in others]
     return [row for row in rows if any(piece.text.strip() for piece in row)]
 
 
-def _cut_report(result: CheckResult) -> Iterator[Piece]:
+def _cut_report(result: CheckResult) -> Iterator[ReportPiece]:
     text = result.report.text if result.report else ""
     at = 0
     for claim in sorted(result.claims, key=lambda claim: claim.start):
         if claim.start >= at:
-            yield Piece(text[at : claim.start])
-            yield Piece(text[claim.start : claim.end], claim)
+            yield ReportPiece(text[at : claim.start])
+            yield ReportPiece(text[claim.start : claim.end], claim)
             at = claim.end
-    yield Piece(text[at:])
+    yield ReportPiece(text[at:])
 
 
-def _mark_row(row: Sequence[Piece]) -> tree.Parts:
+def _mark_row(row: Sequence[ReportPiece]) -> tree.Parts:
     """A line of the report, each claim with its mark behind it."""
     return [part for piece in row for part in _mark(piece)]
 
 
-def _mark(piece: Piece) -> tree.Parts:
+def _mark(piece: ReportPiece) -> tree.Parts:
     if piece.claim is None:
         return (piece.text,)
     verdict = piece.claim.verdict
