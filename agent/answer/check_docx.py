@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -119,7 +120,9 @@ class _Words(NamedTuple):
         What stands behind them may have been cut before; what stands before them not yet.
         """
         (n, start), (m, end) = self.places[first], self.places[last]
-        _split(self.runs[m], end + 1)
+        text = self.runs[m].text
+        tail = re.match(r"[^\w\s]*", text[end + 1 :])
+        _split(self.runs[m], end + 1 + (tail.end() if tail else 0))
         begin = _split(self.runs[n], start)
         return [begin, begin if n == m else self.runs[m]]
 

@@ -14,6 +14,7 @@ from agent.answer.shown_check import VERDICTS
 from agent.state.sanitizing import sanitize_line
 
 LONGEST_QUOTE = 500  # characters
+EMPHASIS = "*_"  # around a claim: it is struck with it, so that both are closed where they began
 #: Of a line: what makes it an item, a quotation, a heading; it stays outside what is struck.
 _OPENING = re.compile(r"\s*(?:[-*+>]|#{1,6}|\d{1,9}[.)])\s+|\s+")
 _MARKUP = re.compile(r"([\\`*_\[\]<>|~])")
@@ -34,9 +35,11 @@ def fix_report(result: CheckResult) -> FixedReport:
     for claim in sorted(result.claims, key=lambda one: one.start):
         if claim.start < at or claim.verdict not in (*FAILING, "partial"):
             continue
-        parts += [text[at : claim.start], _fix_claim(claim, text[claim.start : claim.end])]
+        start = len(text[: claim.start].rstrip(EMPHASIS))
+        end = len(text) - len(text[claim.end :].lstrip(EMPHASIS))
+        parts += [text[at:start], _fix_claim(claim, text[start:end])]
         changes.append(_tell_change(claim, text.count("\n", 0, claim.start) + 1))
-        at = claim.end
+        at = end
     return FixedReport("".join((*parts, text[at:])), (*changes, *_tell_left(result)))
 
 

@@ -1,0 +1,326 @@
+"""What a person is told of a check: shares, sources, the page, the DOCX, the fixed report."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import docx
+import pytest
+from markdown_it import MarkdownIt
+
+from agent.answer.check import CheckResult, build_check_result
+from agent.answer.check_docx import write_check_docx
+from agent.answer.check_fix import fix_report
+from agent.answer.check_page import write_check_page
+from agent.answer.formats import to_check_text
+from agent.check.__main__ import command
+from agent.documents.reports.reader import read_report
+from agent.errors import ReadFailed, UsageError
+from agent.run.check import begin_check
+from agent.search.retractions import Retractions, find_doi
+from agent.settings import Settings
+from tests.support.browser import Browser
+from tests.support.page_server import PageServer, html, reply
+
+FERRIES = "\n".join(
+    (
+        "The ship carries 120 cars and 360 passengers.",
+        "Ellen carried her first passengers in August 2019, two years later than planned.",
+        "The project cost 21.3 million euros, of which the Union paid 15 million.",
+    )
+)
+REPORT = """\
+# Ferries
+
+The ship carries 120 cars and 360 passengers [1]. The ship **carries 150 cars** and 360
+passengers [1].
+
+- Ellen carried her first passengers in *August 2017* [1].
+- Basto halved the emissions of its route [2].
+
+| ship | cost |
+|---|---|
+| Ellen | 23.1 million euros, of which the Union paid 15 million [1] |
+
+Most captains like <b>new</b> ships.
+
+## References
+
+[1] https://one.example/a
+
+[2] https://two.example/b
+"""
+
+
+@pytest.fixture
+def offline(tmp_path: Path) -> Settings:
+    corpus = tmp_path / "c.jsonl"
+    page = {"title": "Ferries", "url": "https://one.example/a", "text": FERRIES}
+    corpus.write_text(json.dumps(page), encoding="utf-8")
+    folders = {"runs_dir": tmp_path / "runs", "cache_dir": tmp_path / "cache"}
+    return Settings(offline=True, corpus=corpus, **folders)
+
+
+def check(text: str, settings: Settings) -> CheckResult:
+    run = begin_check(read_report(text.encode(), "report.md"), settings)
+    return build_check_result(run.answer())
+
+
+# --- what could be read ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "ok", "status", "summary"),
+    [
+        (REPORT, False, 1, "3 sentences do not hold"),
+        ("Basto halved them [b](https://two.example/b).", None, 3, "No sentence could be judged"),
+        ("Ships have captains.", None, 3, "No sentence cites a source"),
+        (f"{FERRIES.splitlines()[0]} [a](https://one.example/a)", True, 0, "Every sentence"),
+    ],
+)
+def test_nothing_read_is_nothing_proved(
+    text: str,
+    ok: bool | None,
+    status: int,
+    summary: str,
+    offline: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    result = check(text, offline)
+    assert result.ok is ok and summary in to_check_text(result)
+    assert (result.status == "insufficient") == (ok is None)
+    monkeypatch.setenv("RUNS_DIR", str(tmp_path / "runs"))
+    file = tmp_path / "r.md"
+    file.write_text(text, encoding="utf-8")
+    arguments = [str(file), "--offline", "--corpus", str(offline.corpus)]
+    assert command.main(arguments, standalone_mode=False) == status
+    unread = [*arguments, "--fail-on", "unreadable"]
+    assert command.main(unread, standalone_mode=False) == (1 if "Basto" in text else status)
+    capsysbinary.readouterr()
+
+
+def test_what_was_found_and_read_is_told_first(offline: Settings) -> None:
+    result = check(REPORT, offline)
+    counts = {"sources": 2, "read": 1, "claims": 5, "judged": 4, "holding": 1}
+    assert result.shares.model_dump() == counts
+    assert to_check_text(result).splitlines()[:3] == [
+        "6 sentences, 5 with a source, 2 sources. Taken for Markdown with numbers in brackets; "
+        "--form takes it for something else.",
+        "1 of 2 sources were read, 4 of 5 sentences with a source were judged.",
+        "3 sentences do not hold",
+    ]
+    first, second = result.sources
+    assert first.counts["contradicted"] == 2 and first.counts["supported"] == 1
+    assert (second.status, second.counts["unreadable"]) == ("unreadable", 1)
+    raw = "Ships sail \ue200cite\ue202turn9view0\ue201. " * 3
+    assert to_check_text(check(raw, offline)).startswith("Under half of the marks find an address")
+
+
+# --- what became of sources -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("address", "doi"),
+    [
+        ("https://doi.org/10.1016/S0140-6736(97)11096-0", "10.1016/s0140-6736(97)11096-0"),
+        ("https://onlinelibrary.wiley.com/doi/full/10.1002/abc.12", "10.1002/abc.12"),
+        ("https://journals.plos.org/plosone/article?id=10.1371/j.pone.01&x=1", "10.1371/j.pone.01"),
+        ("https://www.biorxiv.org/content/10.1101/2020.01.30v1.full", "10.1101/2020.01.30v1"),
+        ("Smith 2020, doi:10.5555/X.", "10.5555/x"),
+        ("https://one.example/v10.1/2020", ""),
+    ],
+)  # fmt: skip
+def test_a_doi_is_found(address: str, doi: str) -> None:
+    assert find_doi(address) == doi
+
+
+def crossref(**message: Any) -> bytes:
+    return reply(json.dumps({"status": "ok", "message": message}).encode())
+
+
+def europepmc(*works: dict[str, Any]) -> bytes:
+    return reply(json.dumps({"resultList": {"result": list(works)}}).encode())
+
+
+UPDATE: dict[str, Any] = {"type": "retraction", "label": "Retraction", "DOI": "10.1/n"}
+UPDATE |= {"updated": {"date-time": "2010-02-06T00:00:00Z"}}
+MARKED = {"doi": "10.1/A", "pubTypeList": {"pubType": ["Retracted Publication"]}}
+NOTICE = {"type": "Retraction in", "reference": "Lancet"}
+NOTICED = {"doi": "10.1/a", "commentCorrectionList": {"commentCorrection": [NOTICE]}}
+GONE = reply(b"Resource not found.", "404 Not Found")
+
+
+@pytest.mark.parametrize(
+    ("work", "found", "notice"),
+    [
+        (crossref(**{"updated-by": [UPDATE]}), europepmc(), "Retraction 2010-02-06, 10.1/n"),
+        (crossref(**{"updated-by": [{"type": "correction"}]}), europepmc(), ""),
+        (crossref(**{"update-to": [UPDATE]}), europepmc({"doi": "10.1/a"}), ""),
+        (crossref(title=["RETRACTED: Of ships"]), GONE, "RETRACTED: Of ships"),
+        (crossref(title=["Of ships"]), europepmc(MARKED), "Retracted publication, Europe PMC"),
+        (GONE, europepmc(NOTICED), "Retraction in Lancet"),
+        (GONE, europepmc({"doi": "10.1/other"}), None),
+        (reply(b"<html>"), reply(b"[]"), None),
+    ],
+)
+def test_registries_say_what_was_retracted(work: bytes, found: bytes, notice: str | None) -> None:
+    with PageServer({"/works/10.1/a": work, "/search": found}) as server:
+        ask = Retractions(server.url, server.url).find_notice
+        if notice is None:
+            with pytest.raises(ReadFailed):
+                ask("10.1/a")
+        else:
+            assert ask("10.1/a") == notice
+
+
+SENTENCE = "The old ship sailed to the far island for 40 years without a break."
+
+
+def test_sources_are_dead_archived_retracted_or_closed(settings: Settings) -> None:
+    with PageServer() as server:
+        page = reply(
+            html().replace(b"<p>", f"<p>{SENTENCE} ".encode()), "200 OK", "Content-Type: text/html"
+        )
+        copy = {"closest": {"url": f"{server.url}/web/20200101/gone", "available": True}}
+
+        def available(head: str) -> bytes:
+            found = copy if "gone" in head else {}
+            return reply(json.dumps({"archived_snapshots": found}).encode())
+
+        server.answers |= {
+            "/works/10.5555/a": crossref(**{"updated-by": [UPDATE]}),
+            "/doi/10.5555/a": page,
+            "/gone": GONE,
+            "/lost": GONE,
+            "/closed": reply(b"no", "403 Forbidden"),
+            "/wayback/available": lambda asked: asked.send(available(asked.head)),
+            "/web/20200101id_/gone": GONE,
+            "/web/20200101/gone": page,
+        }  # fmt: skip
+        names = ("doi/10.5555/a", "gone", "lost", "closed")
+        text = " ".join(f"{SENTENCE[:-1]} ([s]({server.url}/{name}))." for name in names)
+        changes = {"verify": "rules", "crossref_base_url": server.url, "archive": True}
+        changes |= {"europepmc_base_url": server.url, "archive_base_url": server.url}
+        settings = settings.model_copy(update=changes)
+        result = check(text, settings)
+        closed = check(text, settings.model_copy(update={"archive": False}))
+    assert [one.status for one in result.sources] == ["retracted", "archived", "dead", "blocked"]
+    assert [claim.verdict for claim in result.claims[:2]] == ["supported", "supported"]
+    assert result.sources[0].read and "2010-02-06" in result.sources[0].notice
+    assert result.sources[1].page_url.endswith("/web/20200101/gone")
+    assert [one.retracted for one in result.sources] == [True, None, None, None]
+    assert [one.status for one in closed.sources][1] == "dead", "only where the user allows it"
+    assert "retracted: Retraction 2010-02-06" in to_check_text(result)
+    assert result.run
+    replay = Settings(replay=Path(result.run["journal"]))
+    again = build_check_result(begin_check(None, replay).answer())
+    assert again.sources == result.sources, "a replay asks nobody"
+
+
+# --- the report with what does not hold -----------------------------------------------------------
+
+
+def test_what_does_not_hold_is_struck_and_told(offline: Settings) -> None:
+    text, changes = fix_report(check(REPORT, offline))
+    page = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text)
+    struck = re.findall(r"<s>(.*?)</s>", page)
+    assert [re.sub(r"<.*?>", "", words) for words in struck] == [
+        "The ship carries 150 cars and 360",
+        "passengers [1].",
+        "Ellen carried her first passengers in August 2017 [1].",
+        "Ellen",
+        "23.1 million euros, of which the Union paid 15 million",
+    ]  # fmt: skip
+    assert "[the page says 120; source 1: “The ship carries 120 cars and 360 passengers.”]" in text
+    assert "[the page says 2019; source 1: “Ellen carried her" in text
+    assert "- Basto halved the emissions of its route [2].\n" in text
+    assert "\n| ~~Ellen~~ | ~~23.1" in text and text.count("\n") == REPORT.count("\n")
+    assert [change[:14] for change in changes[:3]] == [
+        "line 3, struck", "line 6, struck", "line 11, struc",
+    ]  # fmt: skip
+    assert changes[3:] == ("left as they are, page not readable: 1",)
+
+
+def commented(data: bytes) -> dict[str, str]:
+    """The words of each comment's range, and the comment."""
+    document = docx.Document(io.BytesIO(data))
+    body = document.element.body
+    found = {}
+    for comment in document.comments:
+        path = f"//w:commentRangeStart[@w:id='{comment.comment_id}']/following::w:t"
+        ends = body.xpath(f"//w:commentRangeEnd[@w:id='{comment.comment_id}']/preceding::w:t")
+        words = [part.text for part in body.xpath(path) if part in ends]
+        found["".join(words)] = comment.text
+    return found
+
+
+def test_the_docx_has_a_comment_at_each_claim(offline: Settings) -> None:
+    comments = commented(write_check_docx(check(REPORT, offline)))
+    assert len(comments) == 5
+    wrong = comments["The ship carries 150 cars and 360 passengers [1]."]
+    assert wrong.startswith("✗ contradicted: the page says 120\n“The ship carries 120 cars")
+    assert "https://one.example/a" in wrong
+
+
+def test_the_users_own_docx_is_commented(offline: Settings) -> None:
+    own = docx.Document()
+    own.core_properties.title = "Mine"
+    line = own.add_paragraph("Before. The ship ")
+    line.add_run("carries 150 cars").bold = True
+    line.add_run(" and 360 passengers (https://one.example/a). Behind it.")
+    file = io.BytesIO()
+    own.save(file)
+    report = read_report(file.getvalue(), "mine.docx")
+    result = build_check_result(begin_check(report, offline).answer())
+    data = write_check_docx(result, file.getvalue())
+    [(words, comment)] = commented(data).items()
+    assert words.startswith("The ship carries 150 cars and 360 passengers")
+    assert "Before" not in words and "Behind" not in words and "says 120" in comment
+    after = docx.Document(io.BytesIO(data))
+    assert after.core_properties.title == "Mine"
+    assert [p.text for p in after.paragraphs] == [p.text for p in own.paragraphs]
+    with pytest.raises(UsageError):
+        write_check_docx(result, b"PK\x03\x04 broken")
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+def test_the_page_stands_alone_and_escapes(offline: Settings) -> None:
+    page = write_check_page(check(REPORT.replace("<b>new</b>", "\\<script>"), offline))
+    assert page.count("<script") == 1 and "&lt;script&gt;" in page
+    assert "default-src &#x27;none&#x27;" in page and not re.search(
+        r'(src|href)="(?!#|https://(one|two))', page
+    )
+
+
+@pytest.mark.slow
+def test_the_page_filters_and_steps_by_key(
+    offline: Settings, browser: Browser, tmp_path: Path
+) -> None:
+    file = tmp_path / "check.html"
+    file.write_text(write_check_page(check(REPORT, offline)), encoding="utf-8")
+    shown = "[...document.querySelectorAll('.row .evidence')].filter(e => e.offsetParent).length"
+    press = "document.dispatchEvent(new KeyboardEvent('keydown', {{key: '{}'}}))"
+    with browser.tab(390, 800) as tab:
+        tab.open(file.as_uri())
+        assert tab.run(shown) == 5
+        assert tab.run("document.documentElement.scrollWidth") <= 390
+        assert tab.run("document.querySelector('#quote-1').open") is False
+        tab.click("#claim-1")
+        assert tab.run("document.querySelector('#quote-1').open") is True
+        tab.run("document.activeElement.blur()")
+        tab.run(press.format("n"))
+        assert tab.run("document.activeElement.id") == "claim-2"
+        tab.run(press.format("n"))
+        tab.run(press.format("p"))
+        assert tab.run("document.activeElement.id") == "claim-2"
+        tab.click("#only-contradicted")
+        assert tab.run(shown) == 2
+        assert tab.foreign_requests() == [file.as_uri()]
