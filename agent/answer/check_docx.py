@@ -29,7 +29,11 @@ AUTHOR, INITIALS = "Check of citations", "CC"
 MAX_UNPACKED = 200_000_000  # bytes of all parts of the user's file
 LONGEST_QUOTE = 1000  # characters
 PREFIX = 24  # letters by which a claim is found whose words are not whole in the document
-DEEPEST = 9  # level of a heading
+STYLES = {
+    "bullet_list_open": "List Bullet",
+    "ordered_list_open": "List Number",
+    "blockquote_open": "Quote",
+}
 
 
 def write_check_docx(result: CheckResult, body: bytes = b"") -> bytes:
@@ -182,12 +186,10 @@ def _make_document(result: CheckResult) -> Document:
 def _style_of(token: Token, outer: list[str]) -> str:
     """The paragraph style of a block; "" for that of the block around it."""
     if token.type == "heading_open":
-        return f"Heading {min(int(token.tag[1:]), DEEPEST)}"
+        return f"Heading {token.tag[1:]}"
     depth = sum(style.startswith("List") for style in outer)
-    lists = {"bullet_list_open": "List Bullet", "ordered_list_open": "List Number"}
-    if token.type in lists:
-        return lists[token.type] + ("", " 2", " 3")[min(depth, 2)]
-    return "Quote" if token.type == "blockquote_open" else ""
+    style = STYLES.get(token.type, "")
+    return style + ("", " 2", " 3")[min(depth, 2)] if style.startswith("List") else style
 
 
 def _add_table(document: Document, rows: list[list[Token]]) -> None:

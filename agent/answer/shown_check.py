@@ -34,17 +34,6 @@ VERDICTS: dict[CheckVerdict, VerdictWords] = {
     "supported": VerdictWords("✓", "confirmed"),
 }
 ORDER = tuple(VERDICTS)
-FORMS: dict[str, str] = {
-    "html": "HTML",
-    "docx": "DOCX",
-    "pdf": "PDF",
-    "wikitext": "wikitext",
-    "bibtex": "BibTeX",
-    "openai": "an answer of OpenAI",
-    "gemini": "an answer of Gemini",
-    "perplexity": "an answer of Perplexity",
-    "answer": "an answer as JSON",
-}
 MARKS: dict[MarkForm, str] = {
     "links": "links",
     "brackets": "numbers in brackets",
@@ -108,7 +97,7 @@ def _describe_report(report: ReportInfo, sources: int, override: str) -> Iterato
     if report.unaddressed:
         counts.append(f"{_number(report.unaddressed, 'mark')} without an address")
     by = f" with {MARKS[report.marked_by]}" if report.marked_by else ""
-    yield f"{', '.join(counts)}. Taken for {FORMS.get(report.form, 'Markdown')}{by}{override}."
+    yield f"{', '.join(counts)}. Taken for {report.form}{by}{override}."
     if has_most and report.advice:
         yield report.advice
 

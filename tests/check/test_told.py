@@ -110,7 +110,7 @@ def test_what_was_found_and_read_is_told_first(offline: Settings) -> None:
     counts = {"sources": 2, "read": 1, "claims": 5, "judged": 4, "holding": 1}
     assert result.shares.model_dump() == counts
     assert to_check_text(result).splitlines()[:3] == [
-        "6 sentences, 5 with a source, 2 sources. Taken for Markdown with numbers in brackets; "
+        "6 sentences, 5 with a source, 2 sources. Taken for markdown with numbers in brackets; "
         "--form takes it for something else.",
         "1 of 2 sources were read, 4 of 5 sentences with a source were judged.",
         "3 sentences do not hold",
