@@ -21,20 +21,13 @@ from typing import Any, NamedTuple
 from agent.evidence import fold
 from agent.evidence.markers import strip_markers
 from agent.evidence.names import find_names
-from agent.state import (
-    Checked,
-    CitedReport,
-    Hit,
-    Page,
-    PageRead,
-    ReportSentence,
-    ReportSource,
-    Research,
-)
+from agent.state import Checked, CheckedClaim, CitedReport, Page, ReportSentence, ReportSource
 from agent.strategies.check.judge import JudgeReport
 from evals.check import change_number, change_year
 from evals.harness import Bench, Cell, Evaluation, Table, half, main, read_rows
 from evals.judges import KnowingJudge, Knows, err_at, tell_all
+from evals.pairs import Leaf
+from evals.swaps import read_pages
 
 AT = "2026-01-01T00:00:00Z"
 ARMS = ("rules", "right judge", "judge of 95 %", "yes to all")
@@ -143,23 +136,26 @@ def measure(pair: Pair, _: Bench) -> Iterator[Outcome]:
 
 def check(pair: Pair, arm: str) -> Outcome:
     """What the product says of a claim by the page that it cites."""
-    sentence = ReportSentence(text=pair.claim, start=0, end=len(pair.claim), sources=(1,))
+    judge = KnowingJudge(judge_of(pair, arm))
+    said = check_page(pair.claim, Leaf("", pair.page), judge, uses_model=arm != "rules")
+    return Outcome(pair, arm, said.verdict, said.reason, bool(judge.said))
+
+
+def check_page(claim: str, leaf: Leaf, judge: KnowingJudge, *, uses_model: bool) -> CheckedClaim:
+    """What a check says of a report of one sentence that cites one page."""
+    sentence = ReportSentence(text=claim, start=0, end=len(claim), sources=(1,))
     url = "https://example.org/1"
     report = CitedReport(
         name="report.md",
         form="markdown",
         title="",
-        text=pair.claim,
+        text=claim,
         sentences=(sentence,),
         sources=(ReportSource(n=1, url=url),),
     )
-    research = Research("claims")
-    page = Page.from_text(url, "", pair.page, AT)
-    research.grow(PageRead(page=page, hit=Hit(url=url)))
-    judge = KnowingJudge(judge_of(pair, arm))
-    events = list(JudgeReport(judge, 8000, 8, uses_model=arm != "rules")(research, report, {}))
-    said = next(event.claims[0] for event in events if isinstance(event, Checked))
-    return Outcome(pair, arm, said.verdict, said.reason, bool(judge.said))
+    research = read_pages("claims", [leaf])
+    events = list(JudgeReport(judge, 8000, 8, uses_model=uses_model)(research, report, {}))
+    return next(event.claims[0] for event in events if isinstance(event, Checked))
 
 
 def judge_of(pair: Pair, arm: str) -> Knows:
