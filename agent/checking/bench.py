@@ -8,6 +8,7 @@ from itertools import groupby, islice, takewhile
 from typing import TypeVar
 
 from agent.checking import rules
+from agent.checking.context import show_context
 from agent.checking.rules import FAILING, Assessment, QuotePlace, missing_in_quotes
 from agent.evidence import closest_sentences, content_words, split_sentences
 from agent.evidence.citing import make_answered, order_quotes
@@ -18,6 +19,7 @@ from agent.state import (
     Claim,
     Composed,
     Finding,
+    Page,
     Quote,
     Report,
     Research,
@@ -172,11 +174,11 @@ class Bench:
         return claim.model_copy(update={"citations": citations})
 
     def evidence(self, claims: Iterable[Claim]) -> tuple[Excerpt, ...]:
-        """What a judge is shown for some claims: sentences with quotes, one before, one after."""
+        """What a judge is shown for some claims: sentences with quotes, and what is beside them."""
         shown = [q for claim in claims for q in (*self._own_quotes(claim), *self.offers(claim))]
         pages = self._sources.items()
         own = ((one, [quote for quote in shown if quote.source == n]) for n, one in pages)
-        told = ((one, text_around_quotes(one.page.text, quotes)) for one, quotes in own if quotes)
+        told = ((one, text_around_quotes(one.page, quotes)) for one, quotes in own if quotes)
         return tuple(Excerpt.of(source, texts) for source, texts in told)
 
     # --- what was said ---
@@ -217,6 +219,11 @@ class Bench:
             return f"{missing[0]} is not in its quotes"
         is_denied = self.rule(claim).verdict == "contradicted"
         return "its quotes say otherwise" if is_denied else "its quotes do not say it"
+
+    def hint(self, claim: Claim) -> str:
+        """What may turn a claim that stands on its page word for word; "" if nothing."""
+        turn = rules.find_turned(claim.text, self.places(claim))
+        return f"{rules.STANDS} “{turn}”" if turn else ""
 
     def failed_claims(self) -> tuple[Claim, ...]:
         """The claims that nothing supports, or that their quotes contradict."""
@@ -294,13 +301,18 @@ def quotes_of_value(value: Scalar, finding: Finding) -> list[Quote]:
 # --- quotes ---------------------------------------------------------------------------------------
 
 
-def text_around_quotes(text: str, quotes: Iterable[Quote]) -> tuple[str, ...]:
-    """The sentences of a text that hold quotes, and one on each side, neighbours joined."""
-    spans = split_sentences(text)
+def text_around_quotes(page: Page, quotes: Iterable[Quote]) -> tuple[str, ...]:
+    """The sentences of a page that hold quotes, and one on each side, neighbours joined.
+
+    With them the headings above, and what the page says of all its text.
+    """
+    text, spans = page.text, split_sentences(page.text)
     shown: set[int] = set()
     for quote in quotes:
         held = [i for i, (a, b) in enumerate(spans) if a < quote.end and quote.start < b]
         shown.update(range(min(held, default=0) - 1, max(held, default=-1) + 2))
+        context = set(show_context(text, page.title, quote.start, quote.end))
+        shown.update(i for i, span in enumerate(spans) if span in context)
     pieces: list[tuple[int, int]] = []
     for i in sorted(shown & set(range(len(spans)))):
         joins = pieces and i - 1 in shown

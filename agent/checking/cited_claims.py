@@ -1,7 +1,7 @@
 """What rules can say of a sentence of somebody's report and the pages that it cites.
 
-1. A sentence that a page has word for word is supported, and one that is mostly a quotation which
-   a page has, with the names and numbers beside it near by.
+1. A sentence that a page has word for word is supported where nothing beside it may turn it, and
+   one that is mostly a quotation which a page has, where the page gives it to the same speaker.
 2. A quotation that is on no cited page is unsupported.
 3. Where a page has the sentence's words with another number or date, it is contradicted.
 4. A number that stands on no cited page, and follows from nothing on it, is unsupported where the
@@ -24,7 +24,15 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
-from agent.checking.rules import FEWEST_WORDS, QuotePlace, is_proved
+from agent.checking.context import doubts, tells_alone
+from agent.checking.rules import (
+    FEWEST_WORDS,
+    STANDS,
+    QuotePlace,
+    find_turned,
+    is_proved,
+    is_said,
+)
 from agent.evidence import anchor_quote, closest_sentences, content_words, fold
 from agent.evidence.language import language_of, main_script
 from agent.evidence.names import find_names
@@ -37,6 +45,7 @@ from agent.evidence.quantities import (
     read_quantities,
     stands_on_page,
 )
+from agent.evidence.quoting import touched_sentences
 from agent.evidence.words import LONGEST_KEPT, PLAIN_WORD, count_words
 from agent.state import Quote, Source, Verdict
 
@@ -100,6 +109,9 @@ def rule_claim(claim: str, sources: Sequence[Source], before: Sequence[str] = ()
     for quote in near:
         if is_proved(claim, (_place(quote, by_number),), before):
             return ClaimRuling("supported", "", quote)
+    for quote in near:
+        if turn := find_turned(claim, (_place(quote, by_number),)):
+            return ClaimRuling("unchecked", f"{STANDS} “{turn}”", quote)
     nearest = near[0] if near else None
     heads = [source.page.text[:READ_LANGUAGE] for source in sources]
     is_comparable = any(_is_comparable(claim, head) for head in heads)
@@ -154,11 +166,13 @@ def _rule_quotations(
             near = closest_sentences(quotation, sources, 1)
             reason = "these words are not on the page"
             return ClaimRuling("unsupported", reason, near[0] if near else nearest)
-    quotes = [quote for quote in anchored if quote]
+    rest = _QUOTED.sub(" ", claim)
     said = sum(map(count_words, quotations))
-    if said < MOSTLY_QUOTED * count_words(claim) or not _is_attributed(claim, quotes, sources):
+    if said < MOSTLY_QUOTED * count_words(claim):
         return None
-    return ClaimRuling("supported", "", quotes[0] if quotes else None)
+    by_number = {source.n: source for source in sources}
+    is_kept = all(quote and _keeps_speaker(rest, _place(quote, by_number)) for quote in anchored)
+    return ClaimRuling("supported", "", anchored[0]) if is_kept else None
 
 
 def _has_words(quotation: str, text: str) -> bool:
@@ -171,13 +185,19 @@ def _plain_text(text: str) -> str:
     return f" {' '.join(PLAIN_WORD.findall(fold(text)))} "
 
 
-def _is_attributed(claim: str, quotes: Sequence[Quote], sources: Sequence[Source]) -> bool:
-    """Whether the names and numbers beside the quotations stand near them on their pages."""
-    rest = _QUOTED.sub(" ", claim)
-    pages = {source.n: source.page for source in sources}
-    around = [pages[q.source].text[max(0, q.start - 300) : q.end + 300] for q in quotes]
-    around += [source.page.title for source in sources]
-    return _names_in(rest) <= _content_of(" ".join(around)) and not find_missing(rest, around)
+def _keeps_speaker(rest: str, place: QuotePlace) -> bool:
+    """Whether a page lets the same one say the same words, as the rest of a claim has it.
+
+    Words that a page puts in quotation marks are those of whom it names beside them, and of nobody
+    else. Other ones are the page's own: a whole sentence, and the claim names no other speaker.
+    """
+    text, spans = place.text, touched_sentences(place.text, place.start, place.end)
+    frame = _QUOTED.sub(" ", text[spans[0][0] : spans[-1][1]])
+    if place.quote in frame:
+        return tells_alone(rest) and is_said(place.quote, (place,))
+    is_alone = set(content_words(rest)) <= set(content_words(frame))
+    is_other = bool(_names_in(frame) - _names_in(rest))
+    return is_alone and not is_other and (doubts(rest, text) or not doubts(frame, text))
 
 
 # --- another number or date -----------------------------------------------------------------------

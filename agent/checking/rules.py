@@ -1,7 +1,9 @@
 """The rules of the verdict: what can be proved of a claim and its quotes, and nothing else.
 
-1. A claim that is a whole sentence of a page, word for word, is supported. One that opens with a
-   pronoun is so only where the sentence before it on the page stands before it in the answer.
+1. A claim that is a whole sentence of a page, word for word, is supported where nothing beside it
+   may turn what it says (`context.py`); else it only stands there, and is open. One that opens
+   with a pronoun is so only where the sentence before it on the page stands before it in the
+   answer.
    One that cites another page is so, and then cites its own, where it opens with the title of the
    page on which it stands, and what it cited is about something else (`is_miscited`).
 2. A claim with a number, date or score that its quotes neither hold nor give is never supported
@@ -15,17 +17,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
+from agent.checking.context import find_turn
 from agent.evidence import content_words, fold, is_heading, is_row, split_sentences
 from agent.evidence.instructions import find_instruction
 from agent.evidence.quantities import find_missing, missing_quantities, stands_on_page
 from agent.evidence.quoting import touched_sentences
+from agent.evidence.sentences import Span
 from agent.evidence.words import count_words
 from agent.state import Claim, Verdict
 
 FEWEST_WORDS = 4  # of a sentence; fewer are a name, a number or a fragment
+STANDS = "it stands on the page, but not by itself: beside"  # and then what may turn it
 FAILING: tuple[Verdict, ...] = ("unsupported", "contradicted")
 
 
@@ -134,12 +139,40 @@ def is_proved(claim: str, places: Sequence[QuotePlace], before: Sequence[str] = 
         needed = set(map(_strip_stops, before))
         if not needed or not all(one and not _PRONOUN.match(one) for one in needed):
             return False
-    found = (pair for place in places for pair in _whole_sentences(place))
-    pairs = [(previous, _strip_stops(one)) for previous, one in found]
-    return any(
-        (said == one and needed <= {previous}) or (not needed and _is_joined(said, previous, one))
-        for previous, one in pairs
-    )
+    return is_said(claim, places, needed)
+
+
+def is_said(words: str, places: Sequence[QuotePlace], needed: Set[str] = frozenset()) -> bool:
+    """Whether a page says a whole sentence, or two, word for word, and nothing beside turns it.
+
+    `needed`: what must stand before it there.
+    """
+    said = _strip_stops(words)
+    return any(not find_turn(*where) for where in _find_words(said, needed, places))
+
+
+def find_turned(claim: str, places: Sequence[QuotePlace]) -> str:
+    """What may turn a claim that stands on a page word for word, in the page's words; else ""."""
+    said = _strip_stops(claim)
+    if count_words(said) < FEWEST_WORDS:
+        return ""
+    return next(filter(None, (find_turn(*where) for where in _find_words(said, set(), places))), "")
+
+
+def _find_words(
+    said: str, needed: Set[str], places: Sequence[QuotePlace]
+) -> Iterator[tuple[str, str, int, int]]:
+    """Where a text is a whole sentence that a quote is of, or two: a page, its title, offsets."""
+    for place in places:
+        for previous, start, end in _whole_sentences(place):
+            one, before = (
+                _strip_stops(place.text[start:end]),
+                _strip_stops(place.text[slice(*previous)]),
+            )
+            if said == one and needed <= {before}:
+                yield place.text, place.title, start, end
+            elif not needed and _is_joined(said, before, one):
+                yield place.text, place.title, previous[0], end
 
 
 def _is_joined(said: str, previous: str, one: str) -> bool:
@@ -181,16 +214,16 @@ def claims_before(groups: Iterable[Sequence[Claim]]) -> dict[str, tuple[str, ...
     return before
 
 
-def _whole_sentences(place: QuotePlace) -> list[tuple[str, str]]:
+def _whole_sentences(place: QuotePlace) -> Iterator[tuple[Span, int, int]]:
     """The sentences that a quote touches, those that are whole and no questions.
 
-    Each with the one before it, which is stripped of stops and "" where it is not whole.
+    Each with where the one before it stands, which is empty where it is not whole.
     """
     text, spans = place.text, split_sentences(place.text)
     touched = [i for i, (a, b) in enumerate(spans) if a < place.end and place.start < b]
     near = range(max(0, touched[0] - 1), touched[-1] + 1) if touched else ()
-    whole = {i: text[slice(*spans[i])] for i in near if _is_whole(text, i, spans)}
-    return [(_strip_stops(whole.get(i - 1, "")), whole[i]) for i in touched if i in whole]
+    whole = {i: spans[i] for i in near if _is_whole(text, i, spans)}
+    yield from ((whole.get(i - 1, (0, 0)), *whole[i]) for i in touched if i in whole)
 
 
 def _is_whole(text: str, at: int, spans: Sequence[tuple[int, int]]) -> bool:

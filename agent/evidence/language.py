@@ -39,6 +39,7 @@ class Language(NamedTuple):
     holds: dict[str, re.Pattern[str]]  # by type of the answer: what a sentence has that gives one
     parts: re.Pattern[str]  # what stands between two questions in one
     replaces: re.Pattern[str]  # what a text says that holds in the place of an older one
+    turns: dict[str, str]  # patterns, by place: what may turn a sentence that stands beside it
     units: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]  # what is asked, and its dimensions
     drop: tuple[tuple[re.Pattern[str], str], ...]  # what only asks, and what stands for it
     breaks: re.Pattern[str] | None  # what stands between words, where no blanks do
@@ -63,6 +64,7 @@ def load_language(tag: str) -> Language:
         [(kind, _pattern(words, spaced)) for kind, words in _entries(table.get(name, ""), ":")]
         for name in ("asks", "holds")
     )
+    turns, before = _entries(table["turns"], ":"), "|".join(table.get("articles", "").split())
     units, drop = (
         [(_pattern(words, spaced), rest) for words, rest in _entries(table.get(name, ""), "=")]
         for name in ("units", "drop")
@@ -76,6 +78,7 @@ def load_language(tag: str) -> Language:
         dict(holds),
         re.compile(table["parts"], re.I),
         _pattern(table["replaces"], spaced),
+        {place: _bounded(rf"(?:{before})?(?:{words})", spaced) for place, words in turns},
         tuple((words, tuple(dimensions.split())) for words, dimensions in units),
         tuple((words, f" {rest} ") for words, rest in drop),
         re.compile(f"[{table['breaks']}]+") if "breaks" in table else None,
@@ -93,7 +96,17 @@ def _entries(lines: str, sign: str) -> list[tuple[str, str]]:
 
 
 def _pattern(words: str, spaced: bool) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w)(?:{words})(?!\w)" if spaced else words, re.I)
+    return re.compile(_bounded(words, spaced), re.I)
+
+
+def _bounded(words: str, spaced: bool) -> str:
+    return rf"(?<!\w)(?:{words})(?!\w)" if spaced else words
+
+
+@cache
+def turn_pattern(tag: str, place: str) -> re.Pattern[str]:
+    """What may turn a sentence in a language, where it stands at a place beside it."""
+    return re.compile(load_language(tag).turns[place], re.I)
 
 
 def _bare(word: str) -> str:

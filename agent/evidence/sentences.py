@@ -28,7 +28,7 @@ _ORDINAL = re.compile(r"(\b(?:im|vom|zum|zur|der|das|den|dem|des|seit|bis) )?\b\
 _BEFORE_NUMBER = re.compile(r"(?<!\d )\b(?:[a-z]|pp|figs?|eqs?|ch|sec|art)\.$", re.I)
 _LETTERED = re.compile(r"\b[a-z]\.$"), re.compile(r"\s?(?:\w\.|Chr\b)")
 #: Quotation marks. A quotation is not cut at a stop within it.
-_QUOTES = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
+QUOTATION_MARKS = (("“", "”"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』"))
 QUOTED = 300  # characters, before and after a stop
 #: Stops and line breaks that are looked at: a text of `DENSE` characters for each has no prose, and
 #: a table or a list of words seldom so many.
@@ -90,7 +90,7 @@ def _is_quoted(text: str, start: int, at: int) -> bool:
     rest = text[at : at + QUOTED].partition("\n")[0]
     return (said.count('"') % 2 == 1 and '"' in rest) or any(
         opens in said and closes in rest and said.rfind(opens) > said.rfind(closes)
-        for opens, closes in _QUOTES
+        for opens, closes in QUOTATION_MARKS
     )
 
 

@@ -24,6 +24,14 @@ from agent.steps.settle import settle
 ItemT = TypeVar("ItemT")
 SIDE_BY_SIDE = 8  # calls of the judge at a time
 
+#: What a judge is told of sources.
+CONTEXT_RULE = (
+    "A source that has the words only to deny, doubt, suppose or ask them, as fiction, as out of "
+    "date, or as what somebody else says, does not support them as fact. What you know from "
+    "elsewhere does not count."
+)
+HINTS = "\nHints about some claims, by their words alone; they may mislead:"
+
 # --- the tasks ---------------------------------------------------------------------------------
 
 
@@ -50,6 +58,7 @@ class JudgeClaims(Task[Judgements]):
     kind: ClassVar[TaskKind] = "judge"
 
     claims: tuple[Claim, ...]
+    hints: tuple[str, ...] = ()  # what words alone tell of each claim; "" for nothing
 
     def system_prompt(self) -> str:
         return (
@@ -60,11 +69,14 @@ class JudgeClaims(Task[Judgements]):
             "unsupported: it says nothing of it. A claim that tells nothing of the topic, such as "
             "that the sources do not say, is unsupported. A name or a number alone is judged as "
             "the answer to the topic, `name: value` as a fact about it. Give the id of the source "
-            f"that decides. What you know from elsewhere does not count. {DATA_RULE}"
+            f"that decides. {CONTEXT_RULE} {DATA_RULE}"
         )
 
     def prompt(self) -> str:
-        return _render_claims(self, self.claims)
+        hints = (f"\n{n}. {escape(hint)}" for n, hint in enumerate(self.hints, 1) if hint)
+        return (
+            f"{_render_claims(self, self.claims)}{HINTS if any(self.hints) else ''}{''.join(hints)}"
+        )
 
 
 class MendClaims(Task[Draft]):
@@ -155,6 +167,7 @@ class Verify:
             claims=tuple(map(bench.put, claims)),
             evidence=bench.evidence(claims),
             language=self.language,
+            hints=tuple(map(bench.hint, claims)),
         )
 
     def _mend_failed_claims(self, bench: Bench, research: Research) -> Iterator[Event]:
@@ -241,6 +254,8 @@ def _failure_warnings(verified: Verified, bench: Bench) -> Iterator[str]:
     for claim in verified.claims:
         if claim.verdict in FAILING:
             yield f"Nothing read supports this ({bench.explain(claim)}): {claim.text}"
+        elif claim.verdict == "unchecked" and (hint := bench.hint(claim)):
+            yield f"Not confirmed, {hint}: {claim.text}"
 
 
 def recorded_assessments(calls: Iterable[dict[str, Any]]) -> dict[str, Assessment]:

@@ -27,6 +27,7 @@ from agent.state import (
 from agent.state.urls import canonical_url
 from agent.steps.prompt_rules import DATA_RULE
 from agent.steps.verify import (
+    CONTEXT_RULE,
     JudgeClaims,
     Judgement,
     Judgements,
@@ -55,7 +56,7 @@ class JudgeReportClaims(JudgeClaims):
             "words or language. partial: it says a part, or says it less surely. contradicted: it "
             "says otherwise, for example another number, or that another one did it, or with the "
             "sides exchanged. unsupported: it says nothing of it. Give the id of the source that "
-            f"decides. What you know from elsewhere does not count. {DATA_RULE}"
+            f"decides. {CONTEXT_RULE} {DATA_RULE}"
         )
 
 
@@ -128,6 +129,7 @@ class JudgeReport:
             claims=tuple(case.claim for case in cases),
             evidence=_excerpts(cases),
             language=self._language,
+            hints=tuple(case.ruling.reason for case in cases),
         )
 
 
@@ -180,7 +182,7 @@ def _excerpts(cases: Sequence[_Case]) -> tuple[Excerpt, ...]:
             quotes += (q for one in lost for q in closest_sentences(one, [source], 1))
             quotes += near
     return tuple(
-        Excerpt.of(source, text_around_quotes(source.page.text, quotes))
+        Excerpt.of(source, text_around_quotes(source.page, quotes))
         for _, (source, quotes) in sorted(shown.items())
         if quotes
     )
