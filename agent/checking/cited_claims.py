@@ -196,7 +196,7 @@ def _keeps_speaker(rest: str, place: QuotePlace) -> bool:
     if place.quote in frame:
         return tells_alone(rest) and is_said(place.quote, (place,))
     is_alone = set(content_words(rest)) <= set(content_words(frame))
-    is_other = bool(_names_in(frame) - _names_in(rest))
+    is_other = any(_names_in(rest).isdisjoint(content_words(one)) for one in find_names(frame))
     return is_alone and not is_other and (doubts(rest, text) or not doubts(frame, text))
 
 

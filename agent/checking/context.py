@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 
 from agent.evidence import content_words, is_heading, split_sentences
 from agent.evidence.language import language_of, turn_pattern
@@ -35,9 +35,9 @@ _BRACKETED = re.compile(r"[(（]([^()（）]{1,60})[)）]")
 def find_turn(text: str, title: str, start: int, end: int) -> str:
     """What may turn the sentences at these offsets of a page, in its words; "" if nothing."""
     notice = _find_notice(text, title)
-    if notice and notice not in text[start:end]:
-        return notice
-    return next(_turns_beside(text, start, end), "")[:LONGEST_PIECE]
+    is_apart = notice and notice not in text[start:end]
+    turn = notice if is_apart else next(_turns_beside(text, start, end), "")
+    return turn[:LONGEST_PIECE].strip("# *")
 
 
 @lru_cache(maxsize=256)
@@ -48,7 +48,7 @@ def _find_notice(text: str, title: str) -> str:
     if any(_has(part, "kinds", tags) for part in _parts_of(title[:LONGEST_PIECE], pieces[:1])):
         return title
     first, last = pieces[:FIRST], pieces[FIRST:][-LAST:]
-    banners = (one for one in first if _is_line(one) and _has(one, "kinds", tags))
+    banners = (one for one in takewhile(_is_line, first) if _has(one, "kinds", tags))
     notices = (one for one in (*first, *last) if _has(one, "notices", tags))
     return next(banners, "") or next(notices, "")
 

@@ -243,7 +243,7 @@ def _strip_stops(text: str) -> str:
     return fold(text).strip(" .!?。！？")
 
 
-_STOP = re.compile(r"[.!?…。！？؟۔।:][\"'”’»“‘«)\]」』）]*$")
+_STOP = re.compile(r"[.!?…。！？؟۔।:：][\"'”’»“‘«)\]」』）]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»“‘«)\]」』）]*$")
 #: Pronouns that open a sentence, in the languages that the program reads; folded.
 _PRONOUN = re.compile(

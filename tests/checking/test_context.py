@@ -1,0 +1,150 @@
+"""What stands beside a sentence on its page: it turns what the page says, or it does not."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.checking.cited_claims import rule_claim
+from agent.checking.context import find_turn, show_context
+from agent.checking.rules import STANDS, QuotePlace, is_proved
+from agent.state import PageRead, Research, Source, Verified, Warned
+from agent.steps.verify import Verify
+from evals.judges import KnowingJudge, tell_all
+from evals.pairs import Leaf
+from evals.swaps import read_pages
+from evals.turns import PAGES
+
+#: A sentence in each language.
+SAID = {
+    "en": "The bridge was built by two brothers in 1884.",
+    "de": "Die Brücke wurde 1884 von zwei Brüdern gebaut.",
+    "fr": "Le pont fut construit en 1884 par deux frères.",
+    "es": "El puente fue construido en 1884 por dos hermanos.",
+    "it": "Il ponte fu costruito nel 1884 da due fratelli.",
+    "pt": "A ponte foi construída em 1884 por dois irmãos.",
+    "nl": "De brug werd in 1884 door twee broers gebouwd.",
+    "ru": "Мост был построен в 1884 году двумя братьями.",
+    "zh": "这座桥由两兄弟于1884年建造。",
+    "ja": "この橋は1884年に二人の兄弟によって建てられた。",
+    "ar": "شيد الأخوان الجسر القديم في عام 1884.",
+}
+BUILT = SAID["en"]
+TURNING = [
+    (tag, kind, form)
+    for tag, halves in tomllib.loads(PAGES.read_text("utf-8")).items()
+    for kind, form in halves["tune"].items()
+]
+
+
+def pages(title: str, text: str) -> tuple[Source, ...]:
+    return read_pages("bridges", [Leaf(title, text)]).sources
+
+
+@pytest.mark.parametrize(("tag", "kind", "form"), TURNING)
+def test_a_sentence_that_its_page_does_not_say_stands_there_only(
+    tag: str, kind: str, form: str
+) -> None:
+    title, _, body = form.partition("‖")
+    told = pages(title, body.replace("¶", "\n").replace("{s}", SAID[tag]))
+    ruling = rule_claim(SAID[tag], told)
+    assert (ruling.verdict, ruling.quote and ruling.quote.text) == ("unchecked", SAID[tag])
+    turn = ruling.reason.removeprefix(f"{STANDS} “").removesuffix("”")
+    assert turn and turn in f"{title}\n{told[0].page.text}", "the reason is what the page says"
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("The Myth (2005 film)", "The Myth is a 2005 film.\n{}\nIt won a prize."),
+        ("Dune (novel)", "Dune is a 1965 novel by Frank Herbert. {} It sold well."),
+        ("Old bridges", "## History\n{} It opened on a false start, as the story goes on.\n"),
+        ("Old bridges", "Note: It is old. {}\nMany people say that they like it."),
+        ("Old bridges", "He called it “a gift”. {} “Nobody thanked them,” she wrote."),
+        ("Old bridges", "Who built it? {} No bridge was longer. The reverse side is of stone."),
+        ("Old bridges", "{}\nComments"),
+        ("Old bridges", "The rumours about its age went round for years.\n{}\nConclusion"),
+    ],
+)
+def test_a_plain_sentence_is_said_whatever_words_are_about(title: str, text: str) -> None:
+    assert rule_claim(BUILT, pages(title, text.replace("{}", BUILT))).verdict == "supported"
+
+
+def test_one_plain_page_proves_what_another_one_denies() -> None:
+    denied, plain = f"{BUILT} This is false.", f"It is old. {BUILT}"
+    told = read_pages("bridges", [Leaf("A", denied), Leaf("B", plain)]).sources
+    ruling = rule_claim(BUILT, told)
+    assert ruling.verdict == "supported" and ruling.quote and ruling.quote.source == 2
+    assert is_proved(BUILT, [QuotePlace(denied, "", 0, 9), QuotePlace(plain, "", 12, 20)])
+
+
+@pytest.mark.parametrize(
+    ("page", "claim", "verdict"),
+    [
+        ("“{}” Minister Ann Solvik wrote.", "“{}” Minister Ann Solvik wrote.", "supported"),
+        ("“{}” Minister Ann Solvik wrote on Monday.", "Ann Solvik wrote: “{}”", "supported"),
+        ("Ann Solvik denied that “{}”", "“{}” Ann Solvik wrote.", "unchecked"),
+        ("Ann Solvik never wrote “{}”", "Ann Solvik wrote “{}”", "unchecked"),
+        ("Ann Solvik never wrote “{}”", "Ann Solvik never wrote “{}”", "supported"),
+        ("“{}” Ann Solvik wrote. Bo Lund was there.", "“{}” Bo Lund wrote.", "unchecked"),
+        ("“{}” Ann Solvik wrote to Bo Lund.", "“{}” Bo Lund wrote.", "unchecked"),
+        ("“{}” Ann Solvik wrote.", "“{}” the article says.", "unchecked"),
+        ("It is old. {} It is long.", "“{}” the article says.", "supported"),
+        ("It is old. {} It is long.", "“{}” researchers say.", "unchecked"),
+        ("It is old. {} This is false.", "“{}” the article says.", "unchecked"),
+    ],
+)
+def test_a_quotation_keeps_its_speaker(page: str, claim: str, verdict: str) -> None:
+    bare = BUILT.rstrip(".")
+    text = page.format(BUILT if "“" not in page else f"{bare},")
+    assert rule_claim(claim.format(f"{bare},"), pages("Bridges", text)).verdict == verdict
+
+
+def answer(arm: bool | None, text: str) -> tuple[Verified, list[Any], KnowingJudge]:
+    """What becomes of the sentence in an answer: with a judge that says yes, no, or none."""
+    from agent.evidence.citing import compose_answer
+    from agent.state import Cited, Draft
+
+    world: Research = read_pages("Who built the bridge?", [Leaf("Bridges", text)])
+    assert list(world.events_of(PageRead))
+    made = Draft(answer=f"{BUILT} [1]", citations=[Cited(source=1, quote=BUILT)])
+    world.grow(compose_answer(made, world.sources)[0])
+    judge = KnowingJudge(tell_all(bool(arm)))
+    events = list(Verify(judge, 1000, mode="rules" if arm is None else "model")(world))
+    assert isinstance(events[-1], Verified)
+    return events[-1], events, judge
+
+
+def test_an_answer_says_of_a_turned_sentence_that_it_is_not_confirmed() -> None:
+    page = f"## Myths\n{BUILT}\n## Facts\nA company built it."
+    found, events, _ = answer(None, page)
+    assert [claim.verdict for claim in found.claims] == ["unchecked"]
+    (told,) = [event.message for event in events if isinstance(event, Warned)]
+    assert told == f"Not confirmed, {STANDS} “Myths”: {BUILT}"
+    assert answer(True, page)[0].claims[0].verdict == "supported"
+    assert answer(False, page)[0].claims == ()
+    plain, events, judge = answer(True, f"## History\n{BUILT}")
+    assert plain.claims[0].by == "rule" and not judge.said, "no call for a plain page"
+    assert not any(isinstance(event, Warned) for event in events)
+
+
+def test_a_judge_is_shown_headings_neighbours_and_what_a_page_says_of_itself() -> None:
+    text = (
+        "This page has been withdrawn by the board.\nIt was long.\n# Bridges\nOf old.\n"
+        f"## Built when?\nSome were.\nOne is known. {BUILT} Others too.\nVerdict: open\nThe end."
+    )
+    start = text.index(BUILT)
+    shown = [text[a:b] for a, b in show_context(text, "", start, start + len(BUILT))]
+    assert shown[-1] == "This page has been withdrawn by the board."
+    assert "# Bridges" in shown and "Verdict: open" in shown and "The end." not in shown
+
+
+@given(st.text(max_size=300), st.text(max_size=60), st.integers(0, 300), st.integers(0, 60))
+def test_any_page_is_read(text: str, title: str, start: int, length: int) -> None:
+    turn = find_turn(text, title, start, start + length)
+    assert not turn or turn in f"{title}\n{text}"
+    assert all(text[a:b].strip() for a, b in show_context(text, title, start, start + length))
