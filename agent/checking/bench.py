@@ -221,9 +221,8 @@ class Bench:
         return "its quotes say otherwise" if is_denied else "its quotes do not say it"
 
     def hint(self, claim: Claim) -> str:
-        """What may turn a claim that stands on its page word for word; "" if nothing."""
-        turn = rules.find_turned(claim.text, self.places(claim))
-        return f"{rules.STANDS} “{turn}”" if turn else ""
+        """Why a claim that stands on its page word for word is open; "" for another one."""
+        return rules.explain_turn(claim.text, self.places(claim))
 
     def failed_claims(self) -> tuple[Claim, ...]:
         """The claims that nothing supports, or that their quotes contradict."""

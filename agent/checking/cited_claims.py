@@ -25,14 +25,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from agent.checking.context import doubts, tells_alone
-from agent.checking.rules import (
-    FEWEST_WORDS,
-    STANDS,
-    QuotePlace,
-    find_turned,
-    is_proved,
-    is_said,
-)
+from agent.checking.rules import FEWEST_WORDS, QuotePlace, explain_turn, find_turns, is_proved
 from agent.evidence import anchor_quote, closest_sentences, content_words, fold
 from agent.evidence.language import language_of, main_script
 from agent.evidence.names import find_names
@@ -57,6 +50,9 @@ SAME_WORDS = 0.75  # share of a claim's words in a sentence that tells of the sa
 NEARLY_ALL, COVERED_WORDS = 0.9, 0.5
 RIVAL_WORDS = 0.5  # the same, of a sentence that may tell what the nearest one does not
 FEWEST_SHARED = 3  # words
+#: What a page about something else may have of a claim that has names, and of one that has none:
+#: words of the nearest sentence, and their share and that of all words on the page, less than that.
+UNLIKE_NAMED, UNLIKE = (3, 0.2, 0.6), (1, 0.1, 0.2)
 KNOWN_NAMES = 0.5  # share of a claim's names that a page about something else may have
 SAME_THING = 0.5  # share of a claim's words, numbers aside, beside which a number is missed
 FEWEST_FOREIGN = 2  # names and numbers of a claim that is held against a page in another language
@@ -88,16 +84,6 @@ class ClaimRuling(NamedTuple):
         return self.verdict == "unchecked"
 
 
-class _Unlike(NamedTuple):
-    """What a page about something else may have of a claim: less than this."""
-
-    shared: int  # words of the nearest sentence, and no more
-    nearest: float  # share of the claim's words in the nearest sentence
-    known: float  # on the page
-
-
-UNLIKE_NAMED, UNLIKE = _Unlike(3, 0.2, 0.6), _Unlike(1, 0.1, 0.2)
-
 _Ruled = ClaimRuling | None
 _ByNumber = dict[int, Source]
 
@@ -110,8 +96,8 @@ def rule_claim(claim: str, sources: Sequence[Source], before: Sequence[str] = ()
         if is_proved(claim, (_place(quote, by_number),), before):
             return ClaimRuling("supported", "", quote)
     for quote in near:
-        if turn := find_turned(claim, (_place(quote, by_number),)):
-            return ClaimRuling("unchecked", f"{STANDS} “{turn}”", quote)
+        if reason := explain_turn(claim, (_place(quote, by_number),)):
+            return ClaimRuling("unchecked", reason, quote)
     nearest = near[0] if near else None
     heads = [source.page.text[:READ_LANGUAGE] for source in sources]
     is_comparable = any(_is_comparable(claim, head) for head in heads)
@@ -194,7 +180,7 @@ def _keeps_speaker(rest: str, place: QuotePlace) -> bool:
     text, spans = place.text, touched_sentences(place.text, place.start, place.end)
     frame = _QUOTED.sub(" ", text[spans[0][0] : spans[-1][1]])
     if place.quote in frame:
-        return tells_alone(rest) and is_said(place.quote, (place,))
+        return tells_alone(rest) and "" in find_turns(place.quote, (place,))
     is_alone = set(content_words(rest)) <= set(content_words(frame))
     is_other = any(_names_in(rest).isdisjoint(content_words(one)) for one in find_names(frame))
     return is_alone and not is_other and (doubts(rest, text) or not doubts(frame, text))
@@ -352,22 +338,20 @@ def _is_of_another_thing(claim: str, near: Sequence[Quote], sources: Sequence[So
     known = max((len(words & page) for page in pages), default=0) / len(words)
     named = max((len(names & page) for page in pages), default=0)
     shared = max((len(words.intersection(content_words(q.text))) for q in near), default=0)
-    most = UNLIKE_NAMED if names else UNLIKE
-    is_unlike = shared <= most.shared and shared < most.nearest * len(words) and known < most.known
+    most, nearest, on_page = UNLIKE_NAMED if names else UNLIKE
+    is_unlike = shared <= most and shared < nearest * len(words) and known < on_page
     return is_unlike and named <= KNOWN_NAMES * len(names)
 
 
 def _is_foreign(claim: str, sources: Sequence[Source]) -> bool:
     """Whether pages in another language, but the same script, have no name and no number of it."""
-    names, quantities = _names_in(claim), read_quantities(claim)
-    if len(names) + len(quantities) < FEWEST_FOREIGN or not names:
-        return False
-    return not any(
-        main_script(claim) != main_script(page[:READ_LANGUAGE])
-        or names & _content_of(page)
-        or any(stands_on_page(quantity, page) for quantity in quantities)
-        for page in _whole_pages(sources)
+    names, numbers, pages = _names_in(claim), read_quantities(claim), _whole_pages(sources)
+    is_read = all(main_script(claim) == main_script(page[:READ_LANGUAGE]) for page in pages)
+    is_told = any(
+        names & _content_of(page) or any(stands_on_page(one, page) for one in numbers)
+        for page in pages
     )
+    return is_read and not is_told and bool(names) and len(names) + len(numbers) >= FEWEST_FOREIGN
 
 
 def _told_names(claim: str) -> list[str]:

@@ -30,7 +30,6 @@ from agent.evidence.words import count_words
 from agent.state import Claim, Verdict
 
 FEWEST_WORDS = 4  # of a sentence; fewer are a name, a number or a fragment
-STANDS = "it stands on the page, but not by itself: beside"  # and then what may turn it
 FAILING: tuple[Verdict, ...] = ("unsupported", "contradicted")
 
 
@@ -139,24 +138,23 @@ def is_proved(claim: str, places: Sequence[QuotePlace], before: Sequence[str] = 
         needed = set(map(_strip_stops, before))
         if not needed or not all(one and not _PRONOUN.match(one) for one in needed):
             return False
-    return is_said(claim, places, needed)
+    return "" in find_turns(claim, places, needed)
 
 
-def is_said(words: str, places: Sequence[QuotePlace], needed: Set[str] = frozenset()) -> bool:
-    """Whether a page says a whole sentence, or two, word for word, and nothing beside turns it.
+def find_turns(
+    words: str, places: Sequence[QuotePlace], needed: Set[str] = frozenset()
+) -> Iterator[str]:
+    """What may turn a whole sentence, or two, at each place where it stands; "" for nothing.
 
     `needed`: what must stand before it there.
     """
-    said = _strip_stops(words)
-    return any(not find_turn(*where) for where in _find_words(said, needed, places))
+    return (find_turn(*where) for where in _find_words(_strip_stops(words), needed, places))
 
 
-def find_turned(claim: str, places: Sequence[QuotePlace]) -> str:
-    """What may turn a claim that stands on a page word for word, in the page's words; else ""."""
-    said = _strip_stops(claim)
-    if count_words(said) < FEWEST_WORDS:
-        return ""
-    return next(filter(None, (find_turn(*where) for where in _find_words(said, set(), places))), "")
+def explain_turn(claim: str, places: Sequence[QuotePlace]) -> str:
+    """Why a claim that stands on a page word for word is not proved; "" for another one."""
+    turn = next(filter(None, find_turns(claim, places)), "")
+    return f"it stands on the page, but not by itself: beside “{turn}”" if turn else ""
 
 
 def _find_words(

@@ -78,7 +78,7 @@ def load_language(tag: str) -> Language:
         dict(holds),
         re.compile(table["parts"], re.I),
         _pattern(table["replaces"], spaced),
-        {place: _bounded(rf"(?:{before})?(?:{words})", spaced) for place, words in turns},
+        {place: _bound_words(rf"(?:{before})?(?:{words})", spaced) for place, words in turns},
         tuple((words, tuple(dimensions.split())) for words, dimensions in units),
         tuple((words, f" {rest} ") for words, rest in drop),
         re.compile(f"[{table['breaks']}]+") if "breaks" in table else None,
@@ -96,10 +96,10 @@ def _entries(lines: str, sign: str) -> list[tuple[str, str]]:
 
 
 def _pattern(words: str, spaced: bool) -> re.Pattern[str]:
-    return re.compile(_bounded(words, spaced), re.I)
+    return re.compile(_bound_words(words, spaced), re.I)
 
 
-def _bounded(words: str, spaced: bool) -> str:
+def _bound_words(words: str, spaced: bool) -> str:
     return rf"(?<!\w)(?:{words})(?!\w)" if spaced else words
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent.checking.cited_claims import rule_claim
 from agent.checking.context import find_turn, show_context
-from agent.checking.rules import STANDS, QuotePlace, is_proved
+from agent.checking.rules import QuotePlace, is_proved
 from agent.state import PageRead, Research, Source, Verified, Warned
 from agent.steps.verify import Verify
 from evals.judges import KnowingJudge, tell_all
@@ -34,6 +34,7 @@ SAID = {
     "ar": "شيد الأخوان الجسر القديم في عام 1884.",
 }
 BUILT = SAID["en"]
+STANDS = "it stands on the page, but not by itself: beside"
 TURNING = [
     (tag, kind, form)
     for tag, halves in tomllib.loads(PAGES.read_text("utf-8")).items()
