@@ -303,7 +303,7 @@ def quotes_of_value(value: Scalar, finding: Finding) -> list[Quote]:
 def text_around_quotes(page: Page, quotes: Iterable[Quote]) -> tuple[str, ...]:
     """The sentences of a page that hold quotes, and one on each side, neighbours joined.
 
-    With them the headings above, and what the page says of all its text.
+    With them the headings above, and what the page says of all its text, where that may turn one.
     """
     text, spans = page.text, split_sentences(page.text)
     shown: set[int] = set()

@@ -83,9 +83,11 @@ def _turns_beside(text: str, start: int, end: int) -> Iterator[str]:
 def show_context(text: str, title: str, start: int, end: int) -> Iterator[Span]:
     """Where what a judge is shown with a quote stands, beside the sentences next to it.
 
-    These are the headings above it, a line after the next sentence that may hold a verdict, and
-    what the page says of all its text.
+    Where something may turn the quote, these are the headings above it, a line after the next
+    sentence that may hold a verdict, and what the page says of all its text.
     """
+    if not find_turn(text, title, start, end):
+        return
     spans = split_sentences(text)
     yield from _headings_above(text, [span for span in spans if span[1] <= start])
     below = islice((span for span in spans if span[0] >= end), LINES_AFTER)

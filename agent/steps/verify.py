@@ -24,13 +24,11 @@ from agent.steps.settle import settle
 ItemT = TypeVar("ItemT")
 SIDE_BY_SIDE = 8  # calls of the judge at a time
 
-#: What a judge is told of sources.
-CONTEXT_RULE = (
-    "A source that has the words only to deny, doubt, suppose or ask them, as fiction, as out of "
-    "date, or as what somebody else says, does not support them as fact. What you know from "
-    "elsewhere does not count."
+HINTS = (
+    "Hints about some claims, by their words alone; they may mislead. A source that has the words "
+    "only to deny, doubt, suppose or ask them, as fiction, as out of date, or as what somebody "
+    "else says, does not support them:"
 )
-HINTS = "\nHints about some claims, by their words alone; they may mislead:"
 
 # --- the tasks ---------------------------------------------------------------------------------
 
@@ -69,14 +67,12 @@ class JudgeClaims(Task[Judgements]):
             "unsupported: it says nothing of it. A claim that tells nothing of the topic, such as "
             "that the sources do not say, is unsupported. A name or a number alone is judged as "
             "the answer to the topic, `name: value` as a fact about it. Give the id of the source "
-            f"that decides. {CONTEXT_RULE} {DATA_RULE}"
+            f"that decides. What you know from elsewhere does not count. {DATA_RULE}"
         )
 
     def prompt(self) -> str:
-        hints = (f"\n{n}. {escape(hint)}" for n, hint in enumerate(self.hints, 1) if hint)
-        return (
-            f"{_render_claims(self, self.claims)}{HINTS if any(self.hints) else ''}{''.join(hints)}"
-        )
+        hints = [f"{n}. {escape(hint)}" for n, hint in enumerate(self.hints, 1) if hint]
+        return "\n".join((_render_claims(self, self.claims), *([HINTS, *hints] if hints else ())))
 
 
 class MendClaims(Task[Draft]):

@@ -27,7 +27,6 @@ from agent.state import (
 from agent.state.urls import canonical_url
 from agent.steps.prompt_rules import DATA_RULE
 from agent.steps.verify import (
-    CONTEXT_RULE,
     JudgeClaims,
     Judgement,
     Judgements,
@@ -56,7 +55,7 @@ class JudgeReportClaims(JudgeClaims):
             "words or language. partial: it says a part, or says it less surely. contradicted: it "
             "says otherwise, for example another number, or that another one did it, or with the "
             "sides exchanged. unsupported: it says nothing of it. Give the id of the source that "
-            f"decides. {CONTEXT_RULE} {DATA_RULE}"
+            f"decides. What you know from elsewhere does not count. {DATA_RULE}"
         )
 
 
