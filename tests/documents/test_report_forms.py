@@ -187,6 +187,42 @@ FIRST, SECOND = (text for text, _ in PLANTED[:2])
 A, B = ADDRESSES[:2]
 
 
+SHORT, OTHER = FIRST[:-1], SECOND[:-1]
+LIST = f"\n\n[1] One. {A}\n[2] Two. {B}\n"
+#: Ways of single products, each with the sentence FIRST of A and SECOND of B.
+WAYS = {
+    "labels of a search": f"{FIRST}[^1_1] {SECOND}[^1_2]\n\n⁂\n\n[^1_1]: {A}\n\n[^1_2]: {B}\n",
+    "links without text": f"{FIRST}[]({A}) {SECOND}[]({B})\n",
+    "labels with a word": f"{SHORT}[citation:1]. {SECOND}[citation:2]{LIST}".replace(
+        "\n[", "\n[citation:"
+    ),
+    "labels in hats": f"{SHORT} [^1^]. {SECOND} [^2^]\n\n[^1^] One. {A}\n[^2^] Two. {B}\n",
+    "escaped": f"{FIRST} [1] {SECOND} [2]{LIST}".replace("[", "\\[").replace("]", "\\]"),
+    "a list as a table": f"{FIRST} [1] {SECOND} [2]\n\n"
+    f"| # | Source | URL |\n|-|-|-|\n| 1 | One | {A} |\n| 2 | Two | {B} |\n",
+    "a wrapped address": f"{FIRST} [1] {SECOND} [2]\n\n"
+    f"[1] One, a title that\nruns on. {A[:25]}\n{A[25:]}\n[2] Two. {B}\n",
+    "marks for themselves": f"{FIRST}\n\n[1]\n\n{SECOND}\n\n[2]\n\n"
+    f"Sources\n\n1. One\n{A}\n2. Two\n{B}\n",
+    "no blanks": f"{FIRST}[1]{SECOND}[2]{LIST}",
+    "keys with letters": f"{FIRST} [Ber15] {SECOND} [Ell19]\n\n[Ber15] {A}\n[Ell19] Two. {B}\n",
+    "names of sites": f"<main><p>{FIRST} <a href='{A}'>Site</a> {SECOND} <a href='{B}'>Other+1</a>"
+    f"</p><p>{SECOND} <a href='{B}'>Other</a></p></main>",
+    "marks behind code": f"{FIRST}\n\n```\nx [2]\n``` [1]\n\n{SECOND} [2]{LIST}",
+    "contents": f"1. On ships of today\n\n# On ships of today\n\n{FIRST} [1] {SECOND} [2]{LIST}",
+    "numbered prose": f"What to know:\n\n1. {SHORT} {A}\n2. {OTHER} {B}.\n",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_ways_of_single_products(way: str) -> None:
+    read = read_report(WAYS[way].encode(), "saved.html" if "<main>" in WAYS[way] else "copied.md")
+    assert {text.rstrip("."): urls for text, urls in cites(read).items()} == {
+        SHORT: {A},
+        OTHER: {B},
+    }
+
+
 def annotate(text: str, *marks: tuple[str, str], unit: str = "") -> dict[str, object]:
     """A part of a Responses reply; `unit` is an encoding of which offsets count the units."""
 
