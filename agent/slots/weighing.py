@@ -94,8 +94,9 @@ def _weigh_things(name: str, said: Said, sources: Sequence[Source], topic: str) 
     whole = weigh_values(name, said, sources)
     if not (topic and whole.alternatives):
         return whole
-    times = group_by_time(said, sources, topic)
-    groups = times or group_by_thing(said, sources, topic)
+    things = group_by_thing(said, sources, topic)
+    times = group_by_time(things[0][1], sources, topic) if len(things) == 1 else []
+    groups = times or things
     each = [(of, weigh_values(name, own, sources)) for of, own in groups]
     if len(each) == 1:
         return each[0][1]

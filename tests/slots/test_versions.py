@@ -111,3 +111,19 @@ def test_anybody_can_write_a_date_and_a_word() -> None:
     filler = "The canteen serves soup. " * 40
     far = dated(2, "News", f"{filler}A new pump replaces the old. {filler}{NEW}", "2026-01-10")
     assert not order(work, far, values=("25", "28"))
+
+
+def test_things_of_one_name_are_no_versions(tmp_path: Path) -> None:
+    """Two films of two years are two things, although each sentence names its year."""
+    films = {"1931": "Tod Browning", "1979": "John Badham"}
+    said = "Dracula is a {} horror film directed by {}."
+    rows = [
+        {"title": f"Dracula ({year} film)", "text": said.format(year, name)}
+        for year, name in films.items()
+    ]
+    corpus = tmp_path / "films.jsonl"
+    corpus.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    answer = research("Who directed Dracula?", Settings(offline=True, corpus=str(corpus))).answer()
+    (slot,) = answer.slots.values()
+    told = {slot.of: slot.value} | {other.of: other.value for other in slot.alternatives}
+    assert told == {f"Dracula ({year} film)": name for year, name in films.items()}
