@@ -244,28 +244,25 @@ def find_runs(blocks: Sequence[TextBlock]) -> Iterator[SourceList]:
             run = []
         for line in read_lines(n, block):
             last = run[-1] if run else None
-            is_note = last and last.url and not (line.keys or line.url) and _is_below(line, last)
+            is_note = (
+                last
+                and last.url
+                and not (line.keys or line.url)
+                and line.block == last.lines[-1].block
+            )
             if last and len(last.lines) < MOST_LINES and _continues(last, line):
                 run[-1] = last.join(line)
             elif not is_note:
-                if run and (bool(line.keys) != bool(run[0].keys) or _starts_anew(line)):
+                if run and (bool(line.keys) != bool(run[0].keys) or line.keys[:1] == ("1",)):
                     yield from _close(run)
                     run = []
                 run.append(Entry(line.keys, line.url, line.body, (line,)))
     yield from _close(run)
 
 
-def _starts_anew(line: ListLine) -> bool:
-    return line.keys[:1] == ("1",)
-
-
-def _is_below(line: ListLine, entry: Entry) -> bool:
-    return entry.lines[-1].block == line.block
-
-
 def _continues(entry: Entry, line: ListLine) -> bool:
     """Whether a line belongs to the entry before it."""
-    last, is_same = entry.lines[-1], _is_below(line, entry)
+    last, is_same = entry.lines[-1], entry.lines[-1].block == line.block
     if not entry.text.strip() and last.opens[:1] == line.opens[:1]:
         return True
     if line.keys or not (entry.keys or is_same):

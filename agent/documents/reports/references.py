@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from agent.documents.blocks import TextBlock
@@ -69,7 +68,6 @@ class References:
         self._labels: dict[str, list[tuple[int, CitedAddress]]] = {}  # by their blocks
         self._heads: dict[tuple[str, str], list[tuple[set[str], CitedAddress]]] = {}
         self._count = 0
-        self._find_by_author = cache(self._look_up)
 
     def __bool__(self) -> bool:
         return bool(self._given or self._labels or self._heads)
@@ -158,11 +156,8 @@ class References:
 
         All names of the author stand before the year in its entry.
         """
-        return self._find_by_author(author, year)
-
-    def _look_up(self, author: str, year: str) -> CitedAddress | None:
         names = _names(author)
-        alike = self._heads.get((year, next(iter(names))), ()) if names else ()
+        alike = self._heads.get((year, min(names)), ()) if names else ()
         return next((address for head, address in alike if names <= head), None)
 
 
