@@ -232,6 +232,7 @@ def _build_citation(
         text_from=page.text_from,
         partial_text=page.partial_text,
         date=source.hit.date or "",
+        work={k: v for k, v in (source.hit.work or {}).items() if k != "abstract"} or None,
         credibility=rate_credibility(
             research.query_that_found(source.hit), source.hit, int(run.started_at[:4])
         ),

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 from agent.evidence.markdown import split_cells
 from agent.outside.budget import CallUsage
 from agent.slots.versions import is_time
-from agent.state import Claim, Scalar, Verdict
+from agent.state import Claim, Scalar, Verdict, is_retracted
+from agent.state.json_data import Json, get_path
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module
     from agent.answer import Answer, Citation, SlotAnswer
     from agent.answer.report import ReportAnswer
     from agent.evidence.credibility import Credibility
 
+MOST_AUTHORS = 3  # that are named
 NO_CONFLICTS = "No significant conflicting information was found."
 NOT_COMPARED = "What the sources say was not compared value by value."
 #: What is shown after a sentence with this verdict; nothing for `supported`.
@@ -107,9 +109,27 @@ def group_by_source(citations: Iterable[Citation]) -> dict[int, list[Citation]]:
 def describe_source(citation: Citation) -> str:
     """What was read of a source and when, its date, and its credibility."""
     text = describe_limits(citation) or "page"
-    date = f"dated {citation.date}" if citation.date else ""
+    date = f"dated {citation.date}" if citation.date and not citation.work else ""
+    work = describe_work(citation.work or {})
     credibility = describe_credibility(citation.credibility)
-    return "; ".join(filter(None, (f"{text} read {citation.retrieved_at}", date, credibility)))
+    return "; ".join(
+        filter(None, (work, f"{text} read {citation.retrieved_at}", date, credibility))
+    )
+
+
+def describe_work(work: Json) -> str:
+    """Who wrote a work, when, where it was published, and its DOI."""
+    names = [one.get("family") or one.get("literal") for one in work.get("author", ())]
+    names[MOST_AUTHORS:] = ["et al."] if len(names) > MOST_AUTHORS else []
+    year = get_path(work, "issued", "date-parts", 0, 0)
+    doi = f"doi:{work['DOI']}" if "DOI" in work else ""
+    parts = (*names, year and str(year), work.get("container-title") or work.get("publisher"), doi)
+    return ", ".join(filter(None, parts))
+
+
+def shown_title(citation: Citation) -> str:
+    """The title of a source, with a mark where it was retracted."""
+    return "[RETRACTED] " * is_retracted(citation.work) + citation.title
 
 
 def describe_limits(citation: Citation) -> str:

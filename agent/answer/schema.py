@@ -12,6 +12,7 @@ from agent.answer.report import ReportAnswer
 from agent.evidence.credibility import Credibility
 from agent.outside.budget import CallUsage
 from agent.state import Alternative, Attempt, Claim, Frozen, Scalar, Verdict
+from agent.state.json_data import Json
 
 SCHEMA_URL = "https://json-schema.org/draft/2020-12/schema"
 
@@ -57,6 +58,12 @@ class Citation(Frozen):
         "else as YYYY-MM-DD by the page's own word; absent where neither says",
     )
     credibility: Credibility
+    work: Json | None = Field(
+        default=None,
+        exclude_if=lambda work: work is None,
+        description="the scholarly work that was quoted, as an item of CSL-JSON; `status` is "
+        "`retracted` where it was: it weighs nothing then; absent for other pages",
+    )
 
 
 class SlotAnswer(Frozen):

@@ -240,4 +240,4 @@ def _make_source(number: int, citations: Sequence[Citation], is_short: bool) -> 
     limits = phrases.describe_limits(first)
     about = f"{limits} was read" * bool(limits) if is_short else phrases.describe_source(first)
     quotes = [tree.Quotation(one.quote, one.link, one.place, one.match) for one in citations]
-    return tree.SourceEntry(number, first.title, first.url, about, quotes)
+    return tree.SourceEntry(number, phrases.shown_title(first), first.url, about, quotes)

@@ -96,8 +96,9 @@ class Bench:
         return order_quotes(quote for quote in self._quotes if quote.source in claim.citations)
 
     def _make_place(self, quote: Quote) -> QuotePlace:
-        page = self._sources[quote.source].page
-        return QuotePlace(page.text, page.title, quote.start, quote.end)
+        source = self._sources[quote.source]
+        page, is_retracted = source.page, source.hit.is_retracted
+        return QuotePlace(page.text, page.title, quote.start, quote.end, is_retracted)
 
     def open_claims(self) -> tuple[Claim, ...]:
         """The claims that are not proved and were not judged, and in the first round the values."""
@@ -130,6 +131,8 @@ class Bench:
 
     def _may_prove(self, source: int, claim: Claim) -> bool:
         """Whether a sentence of a page proves a claim: of one that it cites, or miscites."""
+        if self._sources[source].hit.is_retracted:
+            return False
         if not claim.citations or source in claim.citations:
             return True
         return rules.is_miscited(claim.text, self._sources[source].page.title, self.places(claim))
@@ -214,6 +217,8 @@ class Bench:
 
     def explain(self, claim: Claim) -> str:
         """Why a claim fails, in words."""
+        if rules.is_retracted(self.places(claim)):
+            return "all that says so was retracted"
         missing = missing_in_quotes(claim.text, self.places(claim))
         if missing:
             return f"{missing[0]} is not in its quotes"

@@ -9,7 +9,8 @@
 2. A claim with a number, date or score that its quotes neither hold nor give is never supported
    (`agent/evidence/quantities/`). Without a judge it is unsupported if that quantity stands nowhere
    on the pages that it cites.
-3. Everything else is open: a model judges it, and without a judge it is unchecked. A quote that
+3. A claim whose quotes are all of works that were retracted is unsupported, whoever else says what.
+4. Everything else is open: a model judges it, and without a judge it is unchecked. A quote that
    reads like an instruction to a model gives orders, and tells nothing: what a judge calls
    supported by such quotes alone is partial.
 """
@@ -40,6 +41,7 @@ class QuotePlace(NamedTuple):
     title: str
     start: int
     end: int
+    is_retracted: bool = False  # the page is a work that was retracted
 
     @property
     def quote(self) -> str:
@@ -67,6 +69,8 @@ def decide_verdict(
 
     `judged` is None where no model did. `before`: as for `is_proved`.
     """
+    if is_retracted(places):
+        return Assessment("unsupported", "rule")
     if is_proved(claim, places, before):
         return Assessment("supported", "rule")
     if judged and judged.verdict == "supported" and not places:
@@ -86,6 +90,11 @@ def decide_value(value: str, places: Sequence[QuotePlace], judged: Assessment | 
     A value that is a whole sentence is on its page, but not thereby the answer to its slot.
     """
     return limit_assessment(judged, value, places) if judged else UNCHECKED
+
+
+def is_retracted(places: Sequence[QuotePlace]) -> bool:
+    """Whether there is nothing to stand on but works that were retracted."""
+    return bool(places) and all(place.is_retracted for place in places)
 
 
 def limit_assessment(

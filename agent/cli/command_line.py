@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is 
     from agent.run import Run
 
 
-FORMATS = ("json", "markdown", "html", "text")
+FORMATS = ("json", "markdown", "html", "text", "bibtex", "ris", "csl-json")
 EPILOG = """\b
 Examples:
   research-agent --offline "Who won the 2022 FIFA World Cup?"

@@ -125,4 +125,5 @@ def _file_format(options: dict[str, Any]) -> str:
     if options["format"] or options["out"] is None:
         return str(options["format"] or "json")
     suffixes = {".md": "markdown", ".html": "html", ".htm": "html", ".txt": "text"}
+    suffixes |= {".bib": "bibtex", ".ris": "ris"}
     return suffixes.get(options["out"].suffix.lower(), "json")

@@ -133,11 +133,13 @@ def _format_answer(
     text = to_json(answer, compact=options["compact"])
     if form == "json":
         return text
-    from agent.answer import formats
+    from agent.answer import bibliography, formats
 
     if form == "text":
         is_terminal = for_terminal and sys.stdout.isatty()
         return formats.to_terminal(answer) if is_terminal else formats.to_text(answer)
+    if form in bibliography.WRITERS:
+        return bibliography.WRITERS[form](answer)
     return formats.to_markdown(answer) if form == "markdown" else formats.to_html(answer)
 
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from agent.documents import sniff
 from agent.documents.body_text import Body, BodyText, UnreadablePage
+from agent.documents.formats.jats import is_jats
 
 _OPEN = "application/vnd.oasis.opendocument."
 REMEDY = "save it as .docx, .xlsx or .pptx, without a password"  # of what nothing reads
@@ -76,6 +77,7 @@ JSON; text;; formats.structured:read_json; json geojson jsonld; \
   application/json application/ld+json application/geo+json text/json
 Jupyter notebook; text;; formats.structured:read_json; ipynb; application/x-ipynb+json
 e-mail (EML); text;; formats.mail:read_mail; eml; message/rfc822
+JATS; mark; lxml; formats.jats:read_jats; nxml;
 XML and feeds;;; files:read_xml; xml rss atom;
 source code; text;; formats.structured:read_code; CODE; \
   text/x-python text/javascript application/javascript application/yaml
@@ -141,6 +143,7 @@ def _find_marked(source: Body) -> Format | None:
     head = source.data[:1024]
     begins = {".doc": head.startswith(_OLE), ".rtf": head.startswith(b"{\\rtf")}
     begins[".pdf"] = head.lstrip().startswith(b"%PDF-")
+    begins[".nxml"] = is_jats(source.data)
     return next((_BY_SUFFIX[suffix] for suffix, begun in begins.items() if begun), None)
 
 

@@ -55,11 +55,12 @@ class Kind(NamedTuple):
 Scored = Sequence[tuple[T, Credibility]]
 OWN = Kind(0.4, "a document of your own")
 GENERAL = Kind(0.4, "a general site")
+RETRACTED = Kind(0.0, "a work that was retracted")
 
 
 def rate_credibility(query: str, hit: Hit, year: int) -> Credibility:
     """The credibility of a hit for a query. Dates up to two years before `year` are recent."""
-    kind = host_kind(hit.url)
+    kind = RETRACTED if hit.is_retracted else host_kind(hit.url)
     asked, told = (set(content_words(text)) for text in (query, f"{hit.title} {hit.snippet}"))
     share = len(asked & told) / len(asked) if asked else 0.0  # of the query's words
     dated = f"{hit.date or ''} {hit.snippet}"

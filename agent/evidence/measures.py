@@ -45,8 +45,13 @@ class _Measure(NamedTuple):
 
 
 def find_disagreements(quotes: Iterable[Quote], sources: Sequence[Source]) -> list[Rival]:
-    """The quoted sentences against which another source has another number, each pair once."""
-    quotes = tuple(quotes)
+    """The quoted sentences against which another source has another number, each pair once.
+
+    A work that was retracted stands against nothing.
+    """
+    sources = [source for source in sources if not source.hit.is_retracted]
+    standing = {source.n for source in sources}
+    quotes = tuple(quote for quote in quotes if quote.source in standing)
     found: dict[frozenset[tuple[int, int]], Rival] = {}
     for rival in (*find_rivals(quotes, sources), *find_other_measures(quotes, sources)):
         pair = frozenset((side.source, side.start) for side in (rival.quote, rival.other))

@@ -35,6 +35,9 @@ RequestT = TypeVar("RequestT", contravariant=True)
 ResponseT = TypeVar("ResponseT")
 
 
+RETRACTED = "[RETRACTED] "  # before the title of a work that was
+
+
 class Excerpt(Frozen):
     """What a prompt shows of a source: its best passages, in the order of the page.
 
@@ -69,7 +72,7 @@ class Excerpt(Frozen):
         """These passages of a source."""
         return cls(
             source=source.n,
-            title=source.page.title,
+            title=RETRACTED * source.hit.is_retracted + source.page.title,
             url=source.page.url,
             date=source.hit.date or "",
             passages=tuple(passages),

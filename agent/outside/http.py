@@ -48,7 +48,7 @@ OUTCOMES_BY_TEXT: tuple[tuple[re.Pattern[str], Outcome], ...] = (
     (re.compile(r"run out of searches|(not enough|insufficient|out of) credit", re.I), "no_credit"),
     (re.compile(r"credit balance is too low|reached your specified api usage", re.I), "no_credit"),
     (re.compile(r"invalid api.?key|api.?key (is )?(invalid|not valid)", re.I), "bad_key"),
-    (re.compile(r"unauthori[sz]ed", re.I), "bad_key"),
+    (re.compile(r"unauthori[sz]ed|subscription token is invalid", re.I), "bad_key"),
     (
         re.compile(r"context (length|window|size)|prompt is too long|too many tokens", re.I),
         "too_long",
@@ -212,7 +212,8 @@ def find_error_message(body: object) -> str:
     """The error message in a service's JSON reply, at any of the usual paths; "" if none."""
     paths = ("error",), ("message",), ("detail",), ("detail", "error"), ("error", "message")
     messages = (
-        get_path(body, *path) for path in (*paths, ("error", "info"), ("errors", 0, "message"))
+        get_path(body, *path)
+        for path in (*paths, ("error", "info"), ("error", "detail"), ("errors", 0, "message"))
     )
     return next((text for text in messages if isinstance(text, str) and text), "")
 

@@ -83,10 +83,14 @@ class PageReader:
         self._downloader.check_address(given.url, self._limits.timeout)
         self._policy.check_before_use(given.url, ROBOTS_TIMEOUT)
         data = given.text.encode("utf-8", "replace")
-        # without the URL: what its end says of the format is not true of this text
-        read = self._extract_text(FetchedBody("", PLAIN_TEXT, data, is_truncated=False))
-        page = self._build_page(given.url, given.title or read.title or host_of(given.url), read)
+        page = self.build(given.url, given.title, data, PLAIN_TEXT)
         return page.model_copy(update={"text_from": given.provider})
+
+    def build(self, url: str, title: str, data: bytes, content_type: str) -> Page:
+        """A page of bytes that came from elsewhere than its address. Raises ReadFailed."""
+        # without the URL: what its end says of the format is not true of this text
+        read = self._extract_text(FetchedBody("", content_type, data, is_truncated=False))
+        return self._build_page(url, title or read.title or host_of(url), read)
 
     def _build_page(self, url: str, title: str, read: BodyText) -> Page:
         return Page.from_text(

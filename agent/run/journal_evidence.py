@@ -10,7 +10,7 @@ from agent.answer import Citation
 from agent.checking.rules import Assessment, QuotePlace
 from agent.outside.recording import read_journal
 from agent.state.json_data import Json, get_path
-from agent.state.values import hash_text
+from agent.state.values import hash_text, is_retracted
 from agent.steps.verify import recorded_assessments
 
 
@@ -31,7 +31,8 @@ class JournalEvidence(NamedTuple):
     def quote_places(self, citations: Sequence[Citation]) -> tuple[QuotePlace, ...]:
         """Where the quotes stand. Of an unknown page, the quote is taken for the whole text."""
         return tuple(
-            QuotePlace(self.page_text(c, c.quote), c.title, c.start, c.end) for c in citations
+            QuotePlace(self.page_text(c, c.quote), c.title, c.start, c.end, is_retracted(c.work))
+            for c in citations
         )
 
 

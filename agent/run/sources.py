@@ -193,7 +193,32 @@ def _open_web(
         chain.count_earlier,
     )
     is_cached = settings.cache and settings.cache_ttl and not corpus
-    return _with_cache(settings, sources) if is_cached else sources
+    sources = _with_cache(settings, sources) if is_cached else sources
+    return _with_open_texts(settings, sources, reader) if _scholarly(settings) else sources
+
+
+def _scholarly(settings: Settings) -> list[str]:
+    """The bibliographic services that the settings name; all of them for the set."""
+    from agent.search.scholar.fusion import SERVICES, Scholar
+
+    return [name for name in SERVICES if {name, Scholar.name} & set(settings.search)]
+
+
+def _with_open_texts(settings: Settings, web: Sources, reader: PageReader) -> Sources:
+    """The same sources, which read the open text of a work where its address is to be read.
+
+    It is before the cache and told of what the journal answers, so it knows every work of the run.
+    """
+    from agent.search.scholar.open_texts import OpenTexts
+
+    texts = OpenTexts(settings, reader, web.read)
+
+    def count_earlier(results: SearchResults) -> None:
+        texts.keep(results)
+        web.count_earlier(results)
+
+    search = lambda query: texts.keep(web.search(query))  # noqa: E731
+    return web._replace(search=search, read=texts.read, count_earlier=count_earlier)
 
 
 def _plugin_or_web(settings: Settings, reader: Read) -> Read:
@@ -301,9 +326,10 @@ def _search_key_fields(settings: Settings) -> dict[str, Any]:
     """The settings that affect the results of a search. Of an API key: whether it is set."""
     names = {"search", "searxng_url", "lang", "since", "allow_domains", "block_domains"}
     names |= {"search_page_text"}
-    names |= {f"{name}_base_url" for name in settings.search} & Settings.model_fields.keys()
+    asked = (*settings.search, *_scholarly(settings))
+    names |= {f"{name}_base_url" for name in asked} & Settings.model_fields.keys()
     fields = settings.model_dump(mode="json", include=names)
-    api_keys = [bool(getattr(settings, f"{name}_api_key", "")) for name in settings.search]
+    api_keys = [bool(getattr(settings, f"{name}_api_key", "")) for name in asked]
     if "google" in settings.search:  # whose key and address are those of Gemini
         account = settings.gemini_account
         fields |= {"google": [account.is_usable, account.base_url, settings.gemini_model]}

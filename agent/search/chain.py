@@ -87,8 +87,8 @@ class SearchChain:
         costs: list[Spent] = []
         hits: Hits = ()
         for provider in self._providers_to_ask(attempts):
-            hits, attempt, spent = self._ask_provider(provider, sent_query)
-            attempts.append(attempt)
+            hits, tried, spent = self._ask_provider(provider, sent_query)
+            attempts += tried
             costs.append(spent)
             if hits:
                 break
@@ -123,35 +123,40 @@ class SearchChain:
                 self._pause(remaining)
             yield provider
 
-    def _ask_provider(self, provider: Provider, query: str) -> tuple[Hits, Attempt, Spent]:
+    def _ask_provider(self, provider: Provider, query: str) -> tuple[Hits, list[Attempt], Spent]:
+        """The hits, each try that was made for them with the provider's own last, and the cost."""
         start = self._now()
         tried = partial(Attempt, what="search", provider=provider.name)
         with self._paid.reserve(provider.name, getattr(provider, "terms", None)) as refusal:
             if refusal:
-                return (), tried(outcome="skipped", detail=refusal), NOTHING_SPENT
+                return (), [tried(outcome="skipped", detail=refusal)], NOTHING_SPENT
             found, failure, detail = self._fetch_hits(provider, query)
         outcome: Outcome = failure.outcome if failure else "ok" if found.hits else "empty"
         remedy, seconds = failure.remedy if failure else "", round(self._now() - start, 3)
         attempt = tried(outcome=outcome, detail=detail, remedy=remedy, seconds=seconds)
         self._breaker.record(attempt, failure.retry_after if failure else None)
-        return found.hits, attempt, found.spent
+        return found.hits, [*found.attempts, attempt], found.spent
 
     def _fetch_hits(self, asked: Provider, query: str) -> tuple[PaidHits, SearchFailed | None, str]:
         """A provider's hits, cleaned; its failure, if any; and a detail. Raises nothing."""
         try:
             found = asked.search(query)
-            raw, spent = found if isinstance(found, PaidHits) else PaidHits(tuple(found))
+            raw, spent, tries = found if isinstance(found, PaidHits) else PaidHits(tuple(found))
             is_local = getattr(asked, "local", False)
             hits = raw if is_local else clean_hits(raw, self._options.for_query(query)[1])
         except SearchFailed as failure:
-            return PaidHits((), failure.spent), failure, failure.message
+            return PaidHits((), failure.spent, failure.attempts), failure, failure.message
         except Exception as error:  # a reply of unforeseen shape is a failed try, not a crash
             detail = f"a reply that could not be read ({type(error).__name__})"
             failed = SearchFailed(detail, "Please report this.", outcome="invalid")
             return PaidHits(()), failed, detail
         if raw and not hits:
-            return PaidHits((), spent), None, "results, but none that is usable and permitted"
-        return PaidHits(hits, spent), None, f"hits: {len(hits)}" if hits else "no results"
+            return (
+                PaidHits((), spent, tries),
+                None,
+                "results, but none that is usable and permitted",
+            )
+        return PaidHits(hits, spent, tries), None, f"hits: {len(hits)}" if hits else "no results"
 
 
 def _sum_costs(costs: Sequence[Spent]) -> Spent:

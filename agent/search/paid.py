@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from agent.errors import NOTHING_SPENT, Spent
 from agent.outside.budget import Cost
-from agent.state import Hit, SearchResults
+from agent.state import Attempt, Hit, SearchResults
 
 NOT_ASKED = ("skipped", "no_key")
 log = logging.getLogger(__name__)
@@ -27,10 +27,11 @@ class Terms(NamedTuple):
 
 
 class PaidHits(NamedTuple):
-    """The hits of a provider that costs money, and what they cost."""
+    """The hits of a provider that costs money, or asks others, what they cost, and its tries."""
 
     hits: tuple[Hit, ...]
     spent: Spent = NOTHING_SPENT
+    attempts: tuple[Attempt, ...] = ()
 
 
 class Spending(Protocol):

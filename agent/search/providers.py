@@ -9,12 +9,14 @@ from agent import USER_AGENT
 from agent.errors import SearchFailed, UsageError
 from agent.outside.plugins import load_plugin, plugin_names
 from agent.outside.rate_limits import RateLimiter
+from agent.search.brave import Brave
 from agent.search.chain import Provider, SearchChain
 from agent.search.duckduckgo import DuckDuckGo
 from agent.search.exa import Exa
 from agent.search.google_grounding import GoogleGrounding
 from agent.search.options import SearchOptions
 from agent.search.paid import PaidHits, Terms
+from agent.search.scholar.fusion import SERVICES, Scholar
 from agent.search.searxng import SearXNG
 from agent.search.serpapi import SerpApi
 from agent.search.serper import Serper
@@ -36,6 +38,9 @@ PROVIDERS: dict[str, Callable[[Settings, SearchOptions], Provider]] = {
         own.wikipedia_base_url, options, own.search_timeout, own.user_agent or USER_AGENT
     ),
     "searxng": lambda own, options: SearXNG(own.searxng_url, options, own.search_timeout),
+    "brave": Brave.from_settings,
+    "scholar": Scholar,
+    **SERVICES,
 }
 
 
@@ -117,6 +122,8 @@ def _can_be_asked(name: str, settings: Settings) -> bool:
 
 def _has_key(name: str, settings: Settings) -> bool:
     """Whether a provider has the key that it needs, if it needs one."""
+    if name in SERVICES:  # whose keys only allow more
+        return True
     if name == GoogleGrounding.name:
         return GoogleGrounding(settings, SearchOptions()).terms is not None
     key = getattr(settings, f"{name}_api_key", None)

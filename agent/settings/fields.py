@@ -99,8 +99,18 @@ class Settings(Frozen):
     serper_base_url: str = "https://google.serper.dev"
     wikipedia_base_url: str = ""  # empty: the Wikipedia of the topic's language
     searxng_url: str = ""
+    brave_api_key: SecretStr = SecretStr("")
+    brave_base_url: str = "https://api.search.brave.com"
+    #: Bibliographic services: the first three and Unpaywall need no key.
     crossref_base_url: str = "https://api.crossref.org"
     europepmc_base_url: str = "https://www.ebi.ac.uk/europepmc/webservices/rest"
+    arxiv_base_url: str = "https://export.arxiv.org/api"
+    unpaywall_base_url: str = "https://api.unpaywall.org/v2"
+    openalex_base_url: str = "https://api.openalex.org"
+    openalex_api_key: SecretStr = SecretStr("")
+    semantic_scholar_base_url: str = "https://api.semanticscholar.org/graph/v1"
+    semantic_scholar_api_key: SecretStr = SecretStr("")
+    scholar_contact: str = ""  # an e-mail address, which these services ask for
     google_max_queries: int = Field(default=4, ge=0)  # of a run, with the key of Gemini: each costs
     search_timeout: float = Field(default=20.0, gt=0)
     search_page_text: bool = False  # read the page texts of Exa and Tavily instead of the pages
@@ -328,7 +338,8 @@ ENVIRONMENT = {
 #: How the names of services begin, which other programs know too. All others are our own.
 SERVICE_NAMES = tuple(
     "GEMINI_ GOOGLE_ ANTHROPIC_ OPENAI_ SERPAPI_ EXA_ TAVILY_ SERPER_ WIKIPEDIA_ SEARXNG_ "
-    "CROSSREF_ EUROPEPMC_ OTEL_".split()
+    "BRAVE_ CROSSREF_ EUROPEPMC_ ARXIV_ UNPAYWALL_ OPENALEX_ SEMANTIC_SCHOLAR_ SCHOLAR_ "
+    "OTEL_".split()
 )
 OWN_PREFIX = "RESEARCH_AGENT_"
 

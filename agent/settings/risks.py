@@ -17,8 +17,14 @@ _GAINS = {
     "get their keys and the prompts": "openai_servers",
     "sends the prompts to a project of Google Cloud": "use_vertexai",
     "gets the prompts": "google_cloud_project",
-    "gets the key and the queries": "serpapi_base_url exa_base_url tavily_base_url serper_base_url",
-    "gets the queries": "wikipedia_base_url searxng_url crossref_base_url europepmc_base_url",
+    "gets the key and the queries": (
+        "serpapi_base_url exa_base_url tavily_base_url serper_base_url brave_base_url "
+        "openalex_base_url semantic_scholar_base_url"
+    ),
+    "gets the queries": (
+        "wikipedia_base_url searxng_url crossref_base_url europepmc_base_url arxiv_base_url "
+        "unpaywall_base_url"
+    ),
     "gets the addresses of pages, and stands in for them": "archive_base_url",
     "carries the requests": "HTTP_PROXY HTTPS_PROXY ALL_PROXY",
     "leads requests past a proxy": "NO_PROXY",

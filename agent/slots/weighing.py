@@ -22,7 +22,7 @@ from agent.slots.items import merge_items
 from agent.slots.namesakes import group_by_thing
 from agent.slots.sameness import is_swapped_score, same_value
 from agent.slots.versions import group_by_time
-from agent.state import Alternative, Finding, Page, Quote, Scalar, Slot, Source, Statement
+from agent.state import Alternative, Finding, Page, Quote, Scalar, Slot, Source, Statement, work_key
 
 #: The share from which a value is settled although other values are stated. With .6 one credible
 #: witness (.9) outweighs one of unknown standing (.4), and two of a kind outweigh one; .9 against
@@ -125,7 +125,11 @@ def _as_alternatives(each: Sequence[tuple[str, Finding]]) -> Iterator[Alternativ
 
 
 def weigh_values(name: str, said: Said, sources: Sequence[Source]) -> Finding:
-    """The finding of one leaf: the heaviest value, its alternatives, and its status."""
+    """The finding of one leaf: the heaviest value, its alternatives, and its status.
+
+    What a work says that was retracted weighs nothing.
+    """
+    said = [one for one in said if not sources[one.quote.source - 1].hit.is_retracted]
     if not said:
         return Finding(slot=name, status="missing")
     trust = {source.n: host_kind(source.page.url).score for source in sources}
@@ -222,7 +226,7 @@ def find_witnesses(quotes: Sequence[Quote], sources: Sequence[Source]) -> dict[i
     """For each quoted source the number of its witness.
 
     That is the first source whose text around the quote is the same, or whose owner, or the source
-    itself.
+    itself. All versions of a scholarly work are one.
     """
     near: dict[int, Source] = {}
     for quote in quotes:
@@ -234,6 +238,7 @@ def find_witnesses(quotes: Sequence[Quote], sources: Sequence[Source]) -> dict[i
     witnesses = find_copies(ordered)
     first: dict[str, int] = {}
     for source in ordered:
-        if owner := host_owner(source.page.url):
+        work = source.hit.work  # all are behind one resolver
+        if owner := (work_key(work) or work["id"]) if work else host_owner(source.page.url):
             witnesses[source.n] = first.setdefault(owner, witnesses[source.n])
     return witnesses

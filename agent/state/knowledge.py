@@ -34,6 +34,7 @@ from agent.state.values import (
     Slot,
     Source,
     Statement,
+    work_key,
 )
 
 EventT = TypeVar("EventT", bound=Frozen)
@@ -234,10 +235,14 @@ class Research:
 
 
 def index_hits(hits: Iterable[Hit]) -> dict[str, Hit]:
-    """The first hit of each page, by canonical URL, in their order."""
+    """The first hit of each page or work, by canonical URL, in their order."""
     by_page: dict[str, Hit] = {}
+    works: set[str] = set()
     for hit in hits:
-        by_page.setdefault(canonical_url(hit.url), hit)
+        work = work_key(hit.work)
+        if work not in works:
+            by_page.setdefault(canonical_url(hit.url), hit)
+        works |= {work} - {""}
     return by_page
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from typing import Any, Literal, TypedDict, Unpack
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agent.state.json_data import Json, get_path
 from agent.state.places import Place
 
 
@@ -17,6 +19,7 @@ class Frozen(BaseModel):
 
 
 MAX_TOKENS = 10**12  # of one call: no service counts so many, so they can be summed
+SHORTEST_TITLE = 20  # letters by which a work is known; "Introduction" has 12. Set by hand
 Scalar = str | int | float | bool
 
 #: How a try at a service ended.
@@ -93,6 +96,11 @@ class ModelCost(Frozen):
 class Hit(Frozen):
     """One result of a search engine: a page, as the engine describes it.
 
+    `work`: where it is a scholarly work, that as an item of CSL-JSON with its abstract; `source` is
+    the service that tells of it, `status` may be `retracted`, and `type` `article` is a preprint:
+    https://docs.citationstyles.org/en/stable/specification.html#appendix-iv-variables. `places` are
+    addresses of the whole of its text.
+
     `generated`: the snippet has the words of a model, not of the page. It helps to choose a page
     and is never a source. `page_text`: the text of the whole page, where it was asked for; it is
     not stored with the hit, since the page that is read by it has it.
@@ -104,6 +112,30 @@ class Hit(Frozen):
     date: str | None = None
     generated: bool = False
     page_text: str = Field(default="", exclude=True, repr=False)
+    work: Json | None = Field(default=None, exclude_if=lambda work: not work)
+    places: tuple[str, ...] = Field(default=(), exclude_if=lambda places: not places)
+
+    def __hash__(self) -> int:
+        return hash((self.url, self.title, self.snippet))
+
+    @property
+    def is_retracted(self) -> bool:
+        """Whether it is a work that was retracted: it weighs nothing, and proves nothing alone."""
+        return is_retracted(self.work)
+
+
+def is_retracted(work: Json | None) -> bool:
+    """Whether a work is one that was retracted."""
+    return bool(get_path(work, "status") == "retracted")
+
+
+def work_key(work: Json | None) -> str:
+    """Title and first author, alike in all versions of a work; "" where they tell too little."""
+    first = get_path(work, "author", 0) or {}
+    texts = (get_path(work, "title"), first.get("family") or first.get("literal"))
+    plain = (unicodedata.normalize("NFKD", str(text or "")).casefold() for text in texts)
+    title, name = ("".join(filter(str.isalnum, text)) for text in plain)
+    return f"{title}|{name}" if len(title) >= SHORTEST_TITLE and name else ""
 
 
 class SearchResults(Frozen):

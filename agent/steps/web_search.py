@@ -131,6 +131,8 @@ def source_events(page: Page, hit: Hit) -> Iterator[Event]:
     yield PageRead(page=page, hit=hit)
     if page.partial_text:
         yield Warned(message=f"{page.url}: partial text: {page.partial_text}.")
+    if hit.is_retracted:
+        yield Warned(message=f"{page.url}: this work was retracted: it proves nothing alone.")
     if message := instruction_warning(page, hit):
         yield Warned(message=message)
 

@@ -63,6 +63,7 @@ def test_status(name: str, status: int, outcome: Outcome) -> None:
         ("tavily", 429, {"detail": {"error": "Excessive requests."}}, "rate_limited"),
         ("exa", 402, {"error": "No more credits", "tag": "NO_MORE_CREDITS"}, "no_credit"),
         ("exa", 429, {"error": "Too fast", "requestId": "1"}, "rate_limited"),
+        ("brave", 422, {"error": {"detail": "The subscription token is invalid."}}, "bad_key"),
         ("wikipedia", 200, {"error": {"code": "ratelimited", "info": "Slow"}}, "rate_limited"),
         ("wikipedia", 200, {"error": {"code": "maxlag", "info": "Waiting"}}, "unavailable"),
         ("wikipedia", 200, {"error": {"code": "badvalue", "info": "Bad"}}, "rejected"),

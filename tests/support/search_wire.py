@@ -15,6 +15,7 @@ import responses
 
 from agent.errors import SearchFailed
 from agent.search import Provider, SearchChain
+from agent.search.brave import Brave
 from agent.search.duckduckgo import DuckDuckGo
 from agent.search.exa import Exa
 from agent.search.options import SearchOptions
@@ -77,6 +78,13 @@ SERVICES = {
         {"organic": [LINKED]},
         {"searchParameters": {"q": "x"}},
     ),
+    "brave": Service(
+        lambda base, options, timeout: Brave(KEY, base, options, timeout),
+        "GET",
+        "/res/v1/web/search",
+        {"web": {"results": [{"url": "https://a.org/1", "title": "T", "description": "S"}]}},
+        {"type": "search", "query": {}},
+    ),
     "wikipedia": Service(
         lambda base, options, timeout: Wikipedia(base, options, timeout),
         "GET",
@@ -92,7 +100,7 @@ SERVICES = {
         {"results": []},
     ),
 }
-KEYED = ("serpapi", "exa", "tavily", "serper")
+KEYED = ("serpapi", "exa", "tavily", "serper", "brave")
 
 
 def service(

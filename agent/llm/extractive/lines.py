@@ -10,6 +10,7 @@ from agent.evidence import is_heading, is_row, split_sentences
 from agent.evidence.instructions import find_instruction
 from agent.evidence.words import count_words
 from agent.outside import Excerpt
+from agent.outside.contract import RETRACTED
 
 _MARKER = re.compile(r"(?:[-*+•‣–>]|\d{1,3}[.)])\s+")
 _CLOSING = " \"'”’»)"
@@ -57,12 +58,12 @@ def plain_name(title: str) -> str:
 
 
 def quotable_lines(evidence: Sequence[Excerpt]) -> list[Line]:
-    """Every sentence of the evidence that could be quoted, in order, under its heading.
+    """Every sentence that could be quoted, in order, under its heading; none that was retracted.
 
     A passage that is only a heading is that of the next passage.
     """
     found: list[Line] = []
-    for excerpt in evidence:
+    for excerpt in (e for e in evidence if not e.title.startswith(RETRACTED)):
         excerpt = excerpt.model_copy(update={"title": _drop_site(excerpt)})
         above = ""
         for number, passage in enumerate(excerpt.passages):

@@ -1,0 +1,40 @@
+"""JATS: the XML of articles in open archives. Format: https://jats.nlm.nih.gov/archiving/."""
+
+from __future__ import annotations
+
+from agent.documents.body_text import Body, BodyText
+from agent.documents.formats.archive import parse_xml
+from agent.documents.formats.xml import find_all, find_first, local_name
+
+#: Elements that say something in another name than those of HTML, and those that say nothing.
+NAMES = {"article-title": "h1", "title": "h2", "sec": "section", "list": "ul", "list-item": "li"}
+NAMES |= {"body": "div", "back": "div", "abstract": "div"}
+LEFT_OUT = "ref-list xref tex-math journal-meta contrib-group label permissions".split()
+
+
+def is_jats(data: bytes) -> bool:
+    """Whether a body is an article in JATS, by its beginning."""
+    head = data[:4096].lstrip(b"\xef\xbb\xbf \r\n\t")
+    is_xml = head.startswith((b"<?xml", b"<!DOCTYPE article", b"<article "))
+    return is_xml and b"<article" in head and b"article-type=" in head
+
+
+def read_jats(source: Body) -> BodyText:
+    """Title, abstract and body, as a page in HTML that has them. Raises UnreadablePage."""
+    from lxml import etree
+
+    from agent.documents.html.reader import read_html
+
+    root = parse_xml(source.data)
+    title = find_first(find_first(root, "article-meta"), "article-title")
+    parts = [title, *find_all(root, "abstract"), find_first(root, "body"), find_first(root, "back")]
+    name = "" if title is None else " ".join("".join(title.itertext()).split())
+    for element in [one for name in LEFT_OUT for one in find_all(root, name)]:
+        element.clear(keep_tail=True)
+    for element in root.iter("{*}*"):
+        element.tag = NAMES.get(local_name(element), local_name(element))
+    etree.cleanup_namespaces(root)
+    told = [etree.tostring(part, encoding="unicode") for part in parts if part is not None]
+    page = f"<html><body><main>{''.join(told)}</main></body></html>"
+    read = read_html(source._replace(data=page.encode(), content_type="text/html; charset=utf-8"))
+    return read._replace(title=name or read.title)

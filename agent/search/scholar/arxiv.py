@@ -1,0 +1,62 @@
+"""arXiv: preprints of physics, mathematics and computer science. It needs no key, but patience."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from agent.documents.body_text import UnreadablePage
+from agent.documents.formats.archive import parse_xml
+from agent.documents.formats.xml import Element, attribute, find_all, find_first
+from agent.search.scholar.records import ARXIV_DOI, join_words, make_name
+from agent.search.scholar.services import Service
+from agent.state.json_data import Json
+
+
+class Arxiv(Service):
+    """Atom: https://info.arxiv.org/help/api/user-manual.html; rates: /help/api/tou.html there.
+
+    Where a preprint names the DOI of its published version, that is the work.
+    """
+
+    name, path, count_name, seconds_apart = "arxiv", "/query", "max_results", 3.0
+
+    def ask(self, query: str, since: str) -> Mapping[str, str]:
+        day = since.replace("-", "")
+        days = f" AND submittedDate:[{day}0000 TO 300001010000]" if since else ""
+        return {"search_query": f"({join_words(query, 'all:')}){days}"}
+
+    def read(self, data: bytes) -> Iterator[Json]:
+        try:
+            feed = parse_xml(data)
+        except UnreadablePage:
+            feed = None
+        if feed is None or not str(feed.tag).endswith("}feed"):
+            raise self.endpoint.build_error("invalid", "no feed in Atom")
+        for entry in find_all(feed, "entry"):
+            if "/api/errors" in _read(entry, "id"):
+                raise self.endpoint.error_from_message(_read(entry, "summary"))
+            yield _read_entry(entry)
+
+
+def _read_entry(entry: Element) -> Json:
+    number, _, version = _read(entry, "id").rpartition("/abs/")[2].rpartition("v")
+    number = number if number and version.isdecimal() else number + version
+    links = (attribute(one, "href") for one in find_all(entry, "link"))
+    return {
+        "title": _read(entry, "title"),
+        "DOI": _read(entry, "doi") or f"{ARXIV_DOI}{number}",
+        "type": "preprint",
+        "author": [make_name(_read(one, "name")) for one in find_all(entry, "author")][:50],
+        "day": _read(entry, "published"),
+        "publisher": "arXiv",
+        "abstract": _read(entry, "summary"),
+        # the author's own word, for a preprint that was taken back
+        "retracted": "withdrawn" in _read(entry, "comment").casefold(),
+        "place": next((url for url in links if "/pdf/" in url), None),
+    }
+
+
+def _read(element: Element, name: str) -> str:
+    """The text of the first element below with a name, on one line."""
+    found = find_first(element, name)
+    return " ".join((found.text or "").split()) if found is not None else ""

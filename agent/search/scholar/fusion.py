@@ -1,0 +1,122 @@
+"""The bibliographic services as one provider: asked side by side, and one hit for each work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from agent.errors import SearchFailed
+from agent.outside import spawn
+from agent.search.chain import SearchChain
+from agent.search.options import SearchOptions
+from agent.search.paid import PaidHits
+from agent.search.scholar.arxiv import Arxiv
+from agent.search.scholar.services import Crossref, EuropePmc, OpenAlex, SemanticScholar, Service
+from agent.settings import Settings
+from agent.state import Hit, SearchResults, work_key
+from agent.state.json_data import Json, get_path
+
+SERVICES: dict[str, type[Service]] = {
+    one.name: one for one in (Crossref, EuropePmc, Arxiv, OpenAlex, SemanticScholar)
+}
+#: Ranks; the more, the less a first rank counts before a tenth. The value of Cormack, Clarke and
+#: Büttcher, SIGIR 2009.
+EVEN = 60
+APART = 3  # years between a preprint and its published version, at most. Set by hand
+
+
+class Scholar:
+    """All services at once. Those that are scarce without a key are asked where no other has hits.
+
+    Each service has a chain of its own, so one that fails rests like any provider, and the results
+    tell of each.
+    """
+
+    name = "scholar"
+
+    def __init__(self, settings: Settings, options: SearchOptions) -> None:
+        services = [service(settings, options) for service in SERVICES.values()]
+        chains = {one: SearchChain([one], options) for one in services}
+        self._chains = {one.name: chain for one, chain in chains.items() if not one.is_scarce}
+        self._scarce = {one.name: chain for one, chain in chains.items() if one.is_scarce}
+
+    def search(self, query: str) -> PaidHits:
+        """Works, best first; those that were retracted last. Raises SearchFailed."""
+        found: list[SearchResults | SearchFailed] = []
+        hits: list[Hit] = []
+        for chains in (self._chains, self._scarce):
+            if not hits:
+                asked = [spawn(partial(_ask, chain, query)) for chain in chains.values()]
+                found += [one.result() for one in asked]
+                hits = fuse(one.hits for one in found if isinstance(one, SearchResults))
+        attempts = tuple(attempt for one in found for attempt in one.attempts)
+        failures = [one for one in found if isinstance(one, SearchFailed)]
+        if len(failures) < len(found):
+            return PaidHits(tuple(hits), attempts=attempts)
+        said = "; ".join(one.message for one in failures)
+        outcome = failures[0].outcome
+        raise SearchFailed(said, failures[0].remedy, outcome=outcome, attempts=attempts)
+
+    def probe(self) -> str:
+        """What each service says, and which keys would help. Raises SearchFailed."""
+        said = {one.provider: one.detail for one in self.search("wikipedia").attempts}
+        last = {one: f"asked last, {one.upper()}_API_KEY is not set" for one in self._scarce}
+        return "; ".join(f"{name}: {detail}" for name, detail in (last | said).items())
+
+
+def _ask(chain: SearchChain, query: str) -> SearchResults | SearchFailed:
+    try:
+        return chain(query)
+    except SearchFailed as failure:
+        return failure
+
+
+def fuse(results: Iterable[Sequence[Hit]]) -> list[Hit]:
+    """One hit for each work, by the sum of its reciprocal ranks; the retracted come last."""
+    groups: list[tuple[list[Hit], list[float]]] = []
+    for hits in results:
+        for rank, hit in enumerate(hits):
+            same = (one for one in groups if any(_is_same(hit, other) for other in one[0]))
+            if (group := next(same, None)) is None:
+                groups.append(group := ([], []))
+            group[0].append(hit)
+            group[1].append(1 / (EVEN + rank))
+    groups.sort(key=lambda group: -sum(group[1]))
+    return sorted((merge(group) for group, _ in groups), key=lambda hit: hit.is_retracted)
+
+
+def _is_same(hit: Hit, other: Hit) -> bool:
+    """Whether two records are of one work, or of its preprint and its published version."""
+    one, two = hit.work or {}, other.work or {}
+    if one.get("DOI") and one.get("DOI") == two.get("DOI"):
+        return True
+    years = [int(get_path(work, "issued", "date-parts", 0, 0) or 0) for work in (one, two)]
+    is_near = not all(years) or abs(years[0] - years[1]) <= APART
+    are_two = "DOI" in one and "DOI" in two and "article" not in (one["type"], two["type"])
+    return work_key(one) == work_key(two) != "" and is_near and not are_two
+
+
+def merge(group: Sequence[Hit]) -> Hit:
+    """One hit of the records of a work: as published rather than as a preprint.
+
+    What the first record lacks the others give. It is retracted where a record of its version says
+    so: a preprint is also taken back for a published version that stands.
+    """
+    best = sorted(group, key=_lacks)
+    works = [hit.work or {} for hit in best]
+    told: Json = {name: value for work in reversed(works) for name, value in work.items()}
+    told.pop("status", None)
+    is_preprint = told.get("type") == "article"
+    own = (work for work in works if is_preprint or work.get("type") != "article")
+    told |= {"status": "retracted"} if any("status" in work for work in own) else {}
+    if told.get("abstract"):  # whose service is named
+        told["source"] = next(work["source"] for work in works if "abstract" in work)
+    snippet = next((hit.snippet for hit in best if hit.snippet), "")
+    places = tuple(dict.fromkeys(place for hit in best for place in hit.places))
+    return best[0].model_copy(update={"work": told, "snippet": snippet, "places": places})
+
+
+def _lacks(hit: Hit) -> tuple[bool, bool, int]:
+    """What is wanting in a record: a published version, a DOI, fields."""
+    work = hit.work or {}
+    return work.get("type") in ("article", "document"), "DOI" not in work, -len(work)

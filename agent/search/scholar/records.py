@@ -1,0 +1,158 @@
+"""From a service's record of a work to a hit. No record is trusted to have its documented shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+from agent.evidence.words import stop_words
+from agent.search.hits import MAX_SNIPPET, MAX_TITLE, MAX_URL
+from agent.state import Hit
+from agent.state.json_data import Json, get_objects, get_path
+from agent.state.sanitizing import sanitize_line, strip_markup
+from agent.state.urls import is_web_url
+
+MAX_ABSTRACT = 6000  # characters
+MAX_AUTHORS = 50
+MAX_FIELD = 300  # characters of a name, a DOI, a venue
+MAX_WORDS = 20  # of a query whose words are told singly
+ARXIV_DOI = "10.48550/arxiv."
+#: How publishers begin the title of a work that was retracted, and how services name the notice.
+RETRACTED_TITLES = ("retracted:", "retracted article:", "[retracted]", "withdrawn:")
+TAKEN_BACK = {"retraction", "removal", "withdrawal", "retracted publication"}
+#: Type of CSL -> kinds of works as services write them, without case and signs. Others: `document`.
+_TYPES = (
+    "article:postedcontent preprint;article-journal:journalarticle article review researcharticle;"
+    "paper-conference:proceedingsarticle conference conferencepaper;book:book monograph editedbook;"
+    "chapter:bookchapter booksection;report:report;thesis:dissertation thesis;dataset:dataset"
+)
+_DOI_PREFIXES = ("", "doi:", "https://doi.org/", "http://doi.org/", "http://dx.doi.org/")
+
+
+def read_fields(row: object, fields: str) -> Json:
+    """The values at the paths of a row: `name=path.to.it`, `a|b` the first that is, `a+b` both."""
+    return {
+        name: _read_path(row, path) for name, _, path in (f.partition("=") for f in fields.split())
+    }
+
+
+def _read_path(row: object, path: str) -> Any:
+    if "+" in path:
+        found = (as_text(_read_path(row, one)) for one in path.split("+"))
+        return "-".join(dict.fromkeys(filter(None, found)))
+    steps = (one.split(".") for one in path.split("|"))
+    return next((value for keys in steps if (value := get_path(row, *keys))), None)
+
+
+def read_authors(row: object, path: str) -> list[Json]:
+    """Authors at `path:family:given:literal`, or at `path:name` with their names in one piece."""
+    where, *names = path.split(":")
+    rows = get_objects(row, *where.split("."))[:MAX_AUTHORS]
+    told = [[strip_markup(as_text(_read_path(o, n)), MAX_FIELD) for n in names] for o in rows]
+    return [made for one in told if (made := make_name(*one))]
+
+
+def make_name(family: str, given: str | None = None, literal: str = "") -> Json:
+    """A name of CSL-JSON. Without a given name it is cut before its last word, or at its comma."""
+    if given is None:
+        family, comma, given = family.partition(",")
+        if not comma:
+            given, _, family = family.rpartition(" ")
+    name = {"family": family.strip(), "given": given.strip()}
+    return {k: v for k, v in (name if family else {"literal": literal}).items() if v}
+
+
+def build_hit(service: str, record: Json) -> Iterator[Hit]:
+    """Yield the hit of a record in the names of CSL, or none where it has no title or address.
+
+    Besides these it may have `day` (as text or as numbers), `retracted` (a notice, or True),
+    `place` (an address of its open text), and `page`, which is its own where it has no DOI.
+    """
+    title = strip_markup(as_text(record.get("title")), MAX_TITLE)
+    doi = read_doi(record.get("DOI"))
+    address = _find_address(doi, record.get("URL"))
+    if not title or not address:
+        return
+    names = "container-title publisher volume issue page PMID PMCID".split()
+    told = {name: strip_markup(as_text(record.get(name)), MAX_FIELD) for name in names}
+    day = read_day(record.get("day"))
+    # blanks stand for the tags of JATS, which end lines
+    abstract = strip_markup(as_text(record.get("abstract")).replace("<", " <"), MAX_ABSTRACT)
+    is_retracted = _tells_retraction(record.get("retracted"))
+    told |= {"id": doi or address, "title": title, "DOI": doi, "URL": address, "source": service}
+    told["type"] = "article" if doi.startswith(ARXIV_DOI) else read_type(record.get("type"))
+    told["status"] = "retracted" * (is_retracted or title.casefold().startswith(RETRACTED_TITLES))
+    work = {**told, "author": record.get("author"), "abstract": abstract}
+    work["issued"] = {"date-parts": [day]} if day else None
+    place = record.get("place")
+    dated = "-".join(f"{number:02}" for number in day) or None
+    given = {"url": address, "snippet": sanitize_line(abstract, MAX_SNIPPET), "date": dated}
+    places = (place,) if isinstance(place, str) and is_place(place) else ()
+    known = {name: value for name, value in work.items() if value}
+    yield Hit(title=title, work=known, places=places, **given)
+
+
+def as_text(value: object) -> str:
+    """A text or a number as text, or the first of a list of them; "" for anything else."""
+    if isinstance(value, list):
+        value = next(iter(value), "")
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def is_place(url: str) -> bool:
+    """Whether a text is an address that can be read."""
+    return len(url) <= MAX_URL and " " not in url and is_web_url(url)
+
+
+def _find_address(doi: str, page: object) -> str:
+    """Where a work is: its page at arXiv, its DOI, or the page that the service names."""
+    if doi.startswith(ARXIV_DOI):
+        return f"https://arxiv.org/abs/{quote(doi.removeprefix(ARXIV_DOI), safe='/.')}"
+    if doi:
+        return f"https://doi.org/{quote(doi, safe='/:;()._-')}"
+    return page if isinstance(page, str) and is_place(page) else ""
+
+
+def read_doi(value: object) -> str:
+    """A DOI in lower case, without the address of its resolver; "" for what is none."""
+    start, mark, rest = sanitize_line(value, MAX_FIELD).casefold().partition("10.")
+    is_doi = bool(mark) and start in _DOI_PREFIXES and "/" in rest and " " not in rest
+    return mark + rest if is_doi else ""
+
+
+def read_type(value: object) -> str:
+    """The type of CSL for the first known of the kinds that a service gives a work."""
+    kinds = value if isinstance(value, list) else [value]
+    words = ["".join(filter(str.isalpha, str(kind).casefold())) for kind in kinds]
+    rows = (row.partition(":") for row in _TYPES.split(";"))
+    return next((name for name, _, known in rows if {*words} & {*known.split()}), "document")
+
+
+def read_day(value: object) -> list[int]:
+    """Year, month and day, as far as they are known, of YYYY-MM-DD or of a list of numbers."""
+    parts = value if isinstance(value, list) else as_text(value)[:10].split("-")
+    numbers = [int(part) for part in map(str, parts[:3]) if part.isdecimal() and len(part) < 5]
+    return numbers if numbers and numbers[0] >= 1000 and all(numbers) else []
+
+
+def _tells_retraction(value: object) -> bool:
+    """Whether a service says so: by a mark, or among the kinds of a work or of its notices."""
+    rows: Iterable[object] = value if isinstance(value, list) else ()
+    kinds = {str(get_path(one, "type") or one).casefold() for one in rows}
+    return value is True or not kinds.isdisjoint(TAKEN_BACK)
+
+
+def join_words(query: str, prefix: str = "") -> str:
+    """The telling words of a query joined by OR, without signs that mean something to a service.
+
+    For services that ask for all words else: the words of a question stand in few works together.
+    """
+    plain = "".join(char if char.isalnum() or char == "-" else " " for char in query)
+    words = [
+        word
+        for one in plain.split()
+        if (word := one.strip("-").casefold()) not in ("or", "and", "not", "")
+    ]
+    telling = [word for word in words if word not in stop_words("en")] or words
+    return " OR ".join(f"{prefix}{word}" for word in telling[:MAX_WORDS])

@@ -1,0 +1,287 @@
+"""Bibliographic services: asked, found and fused, read in whole or by the abstract, and cited."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import bibtexparser
+import pytest
+import responses
+import rispy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.answer import Answer
+from agent.answer.bibliography import to_bibtex, to_csl_json, to_ris
+from agent.answer.schema import Citation
+from agent.errors import SearchFailed
+from agent.evidence.credibility import Credibility
+from agent.run import research
+from agent.run.audit import audit_answer
+from agent.search.options import SearchOptions
+from agent.search.scholar.arxiv import Arxiv
+from agent.search.scholar.fusion import SERVICES, fuse
+from agent.search.scholar.records import build_hit
+from agent.settings import Settings, parse_settings
+from agent.state import Hit
+from tests.support.scholar_world import PAPERS, Paper, ScholarWorld
+
+JSON_SERVICES = [name for name in SERVICES if name != "arxiv"]
+#: How each service says that it found nothing.
+EMPTY = {
+    "crossref": {"message": {"items": []}},
+    "europepmc": {"resultList": {"result": []}},
+    "openalex": {"results": []},
+    "semantic_scholar": {"total": 0, "offset": 0},
+}
+
+
+@pytest.fixture
+def papers() -> Iterator[ScholarWorld]:
+    with ScholarWorld() as running:
+        yield running
+
+
+def settings_of(world: ScholarWorld, folder: Path, **more: str) -> Settings:
+    places = {"RUNS_DIR": str(folder / "runs"), "CACHE_DIR": str(folder / "cache")}
+    return parse_settings({**world.environment, **places, "LLM": "extractive", **more})
+
+
+def ask(world: ScholarWorld, folder: Path, paper: Paper, **more: str) -> Answer:
+    settings = settings_of(world, folder, SEARCH_PROVIDERS=paper.services[0], **more)
+    run = research(paper.question, settings.model_copy(update={"max_rounds": 1}))
+    for _ in run:
+        pass
+    return run.answer()
+
+
+# --- a run ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "text_from", "is_partial"),
+    [(0, "europepmc", False), (10, "", False), (18, "crossref", True)],
+)
+def test_a_work_is_read_in_whole_or_by_its_abstract(
+    papers: ScholarWorld, tmp_path: Path, n: int, text_from: str, is_partial: bool
+) -> None:
+    answer = ask(papers, tmp_path, PAPERS[n])
+    first = answer.citations[0]
+    assert first.quote.endswith(PAPERS[n].fact) and PAPERS[n].fact[:-1] in answer.answer
+    assert (first.text_from, bool(first.partial_text)) == (text_from, is_partial)
+    assert first.work and first.work["DOI"] == PAPERS[n].doi and "abstract" not in first.work
+    assert first.work["issued"]["date-parts"][0][0] == 2024
+    assert first.work["container-title"] == "Journal of Invented Trials"
+    assert audit_answer(json.loads(answer.model_dump_json()))["ok"]
+
+
+def test_a_retracted_work_proves_nothing_alone_and_weighs_nothing(
+    papers: ScholarWorld, tmp_path: Path
+) -> None:
+    assert not ask(papers, tmp_path / "a", PAPERS[28]).citations
+    answer = ask(papers, tmp_path / "b", PAPERS[18])  # beside which a retracted one has 90 percent
+    assert "47 percent" in answer.answer and "90" not in answer.answer
+    assert answer.status == "complete"
+
+
+# --- the services on the wire --------------------------------------------------------------------
+
+
+def test_what_is_asked_says_who_asks_and_since_when(papers: ScholarWorld, tmp_path: Path) -> None:
+    settings = settings_of(papers, tmp_path)
+    options = SearchOptions(since="2020-02-03")
+    for service in SERVICES.values():
+        service(settings, options).search("Velorine (and) relapse: AND?")
+    told = {name: (params, headers) for name, params, headers in papers.asked}
+    assert all("mailto:me@lab.example" in headers["User-Agent"] for _, headers in told.values())
+    assert told["crossref"][0]["filter"] == "from-pub-date:2020-02-03"
+    assert told["europepmc"][0]["query"] == (
+        "(velorine OR relapse) AND FIRST_PDATE:[2020-02-03 TO 3000-12-31]"
+    )
+    assert told["arxiv"][0]["search_query"] == (
+        "(all:velorine OR all:relapse) AND submittedDate:[202002030000 TO 300001010000]"
+    )
+    assert told["openalex"][0]["api_key"] == "alex-key"
+    assert told["semantic_scholar"][1]["x-api-key"] == "s2-key"
+
+
+@pytest.mark.parametrize("name", list(SERVICES))
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        ({"status": 401}, "blocked bad_key"), ({"status": 403}, "blocked bad_key"),
+        ({"status": 429, "headers": {"Retry-After": "7"}}, "rate_limited"),
+        ({"status": 500}, "unavailable"), ({"status": 504}, "timeout"),
+        ({"body": "<html>busy</html>"}, "invalid"), ({"body": ""}, "invalid"),
+        ({"body": "[1]"}, "invalid"), ({"json": {"message": 1, "results": "x"}}, "invalid"),
+        ({"body": b"<feed" + b"<a>" * 10_000}, "invalid"),
+    ],
+)  # fmt: skip
+def test_refusals(name: str, reply: dict[str, Any], outcome: str, tmp_path: Path) -> None:
+    settings = parse_settings({"CACHE_DIR": str(tmp_path)})
+    service = SERVICES[name](settings, SearchOptions())
+    with responses.RequestsMock() as mock:
+        mock.get(service.endpoint.base_url + service.path, **reply)
+        with pytest.raises(SearchFailed) as caught:
+            service.search("q")
+    assert caught.value.outcome in outcome.split()
+    assert caught.value.retry_after == (7 if outcome == "rate_limited" else None)
+
+
+@pytest.mark.parametrize("name", JSON_SERVICES)
+def test_nothing_found_is_no_failure(name: str, tmp_path: Path) -> None:
+    service = SERVICES[name](parse_settings({"CACHE_DIR": str(tmp_path)}), SearchOptions())
+    assert list(service.read(json.dumps(EMPTY[name]).encode())) == []
+
+
+def test_arxiv_is_asked_once_in_three_seconds(tmp_path: Path) -> None:
+    arxiv = Arxiv(parse_settings({"CACHE_DIR": str(tmp_path)}), SearchOptions())
+    assert arxiv.seconds_apart == 3
+    store = arxiv._turns.store
+    assert store.reserve("arxiv", 0) == 0 and store.reserve("arxiv", 0) > 0
+
+
+def test_scarce_services_are_asked_last(papers: ScholarWorld, tmp_path: Path) -> None:
+    keyless = {"OPENALEX_API_KEY": "", "SEMANTIC_SCHOLAR_API_KEY": ""}
+    chain = make_chain(papers, tmp_path, **keyless)
+    found = chain("Velorine relapse trial")
+    assert set(papers.names()) == {"crossref", "europepmc", "arxiv"}
+    assert {one.provider for one in found.attempts} == {*papers.names(), "scholar"}
+    papers.faults = dict.fromkeys(papers.names(), 503)
+    assert chain("Corvadine fever trial").hits and "openalex" in papers.names()
+
+
+def make_chain(world: ScholarWorld, folder: Path, **more: str) -> Any:
+    from agent.search import build_search_chain
+
+    return build_search_chain(settings_of(world, folder, **more))
+
+
+def test_all_services_down_is_a_failure_that_names_each(
+    papers: ScholarWorld, tmp_path: Path
+) -> None:
+    papers.faults = dict.fromkeys(SERVICES, 500)
+    with pytest.raises(SearchFailed) as caught:
+        make_chain(papers, tmp_path)("Velorine")
+    assert {one.provider for one in caught.value.attempts} >= set(SERVICES)
+
+
+# --- one work ------------------------------------------------------------------------------------
+
+
+def hit(service: str, **record: Any) -> Hit:
+    base = {"title": "A study of one thing and of another", "author": [{"family": "Ng"}]}
+    (made,) = build_hit(service, {**base, **record})
+    return made
+
+
+def test_records_of_one_work_are_one_hit() -> None:
+    arxiv = hit("arxiv", DOI="10.48550/arXiv.2401.1", day="2023-11", place="https://a.org/pdf/1")
+    paper = hit("crossref", DOI="10.1/X", type="journal-article", day=[2024, 5], volume="3")
+    again = hit(
+        "openalex", DOI="https://doi.org/10.1/x", type="article", retracted=True, abstract="A."
+    )
+    other = hit("crossref", title="Another one", DOI="10.1/y", day=[2024])
+    one, two = fuse([[arxiv, other], [paper], [again]])
+    assert (one.url, two.url) == ("https://doi.org/10.1/y", "https://doi.org/10.1/x")
+    assert two.is_retracted and two.work and two.work["volume"] == "3"
+    assert two.work["source"] == "openalex" and two.places == ("https://a.org/pdf/1",)
+
+
+def test_a_preprint_that_was_taken_back_leaves_its_published_version() -> None:
+    arxiv = hit("arxiv", DOI="10.48550/arXiv.2401.1", retracted=True)
+    (one,) = fuse([[arxiv], [hit("crossref", DOI="10.1/x", type="journal-article")]])
+    assert not one.is_retracted and fuse([[arxiv]])[0].is_retracted
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+FIELDS = "title DOI type author day retracted place URL abstract container-title page".split()
+
+
+@given(
+    st.fixed_dictionaries(
+        {"title": st.text()}, optional=dict.fromkeys(FIELDS[1:3] + FIELDS[4:], values)
+    )
+)
+def test_no_record_breaks_the_reader(record: dict[str, Any]) -> None:
+    for made in build_hit("crossref", {**record, "author": []}):
+        assert made.title and made.url.startswith("http") and len(made.snippet) <= 1000
+
+
+@pytest.mark.parametrize("name", JSON_SERVICES)
+@given(
+    row=st.dictionaries(
+        st.sampled_from(["title", "author", "authors", "issued", "journal"]), values
+    )
+)
+def test_no_row_breaks_a_service(name: str, row: dict[str, Any]) -> None:
+    service = SERVICES[name](Settings(), SearchOptions())
+    body: Any = [row]
+    for key in reversed(service.rows.split(".")):
+        body = {key: body}
+    for record in service.read(json.dumps(body).encode()):
+        list(build_hit(name, record))
+
+
+# --- the bibliography ----------------------------------------------------------------------------
+
+WORK = {
+    "id": "10.1/x", "type": "article-journal", "DOI": "10.1/x_y", "URL": "https://doi.org/10.1/x_y",
+    "title": "Salt & {Water}: 50% of $x_1$ \\ #1 ~ ^2", "container-title": "J. of A & B",
+    "author": [{"family": "Müller", "given": "Ana"}, {"literal": "Group of Rock and Salt"}],
+    "issued": {"date-parts": [[2024, 5, 2]]}, "page": "10-19", "volume": "3", "status": "retracted",
+}  # fmt: skip
+
+
+def answer_of(*works: dict[str, Any] | None, title: str = "A page") -> Answer:
+    trust = Credibility(score=0.5, domain=0.4, relevance=1, recency=0, reason="")
+    cited = tuple(
+        Citation(
+            id=n, title=title, url=f"https://a.org/{n}", quote="q", start=0, end=1, match="exact",
+            link="", page_sha256="", retrieved_at="2026-01-02T03:04:05Z", via="page",
+            credibility=trust, work=work,
+        )
+        for n, work in enumerate(works, 1)
+    )  # fmt: skip
+    return Answer(topic="t", status="complete", citations=cited)
+
+
+def test_bibtex_and_ris_and_csl_are_read_by_others() -> None:
+    answer = answer_of(WORK, None)
+    library = bibtexparser.parse_string(to_bibtex(answer))
+    assert not library.failed_blocks and [e.key for e in library.entries] == [
+        "mller2024-1",
+        "source-2",
+    ]
+    fields = library.entries_dict["mller2024-1"].fields_dict
+    assert fields["author"].value == "Müller, Ana and {Group of Rock {and} Salt}"
+    assert fields["title"].value.startswith(
+        "{Salt \\& \\{Water\\}: 50\\% of \\$x\\_1\\$ \\textbackslash{}"
+    )
+    first, page = rispy.loads(to_ris(answer))
+    assert (
+        first["authors"] == ["Müller, Ana", "Group of Rock and Salt"] and first["doi"] == "10.1/x_y"
+    )
+    assert (first["start_page"], first["end_page"], first["year"]) == ("10", "19", "2024")
+    assert first["title"] == WORK["title"] and first["notes"] == ["Retracted"]
+    assert page["type_of_reference"] == "ELEC" and page["urls"] == ["https://a.org/2"]
+    assert [item["type"] for item in json.loads(to_csl_json(answer))] == [
+        "article-journal",
+        "webpage",
+    ]
+
+
+@given(st.text(min_size=1))
+def test_no_title_breaks_a_format(title: str) -> None:
+    answer = answer_of({**WORK, "title": title, "author": [{"family": title}]}, None, title=title)
+    assert len(bibtexparser.parse_string(to_bibtex(answer)).entries) == 2
+    assert len(rispy.loads(to_ris(answer))) == 2
