@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from agent.documents.body_text import UnreadablePage
 from agent.documents.formats.archive import parse_xml
 from agent.documents.formats.xml import Element, attribute, find_all, find_first
-from agent.search.scholar.records import ARXIV_DOI, join_words, make_name
+from agent.search.scholar.records import ARXIV_DOI, make_name
 from agent.search.scholar.services import Service
 from agent.state.json_data import Json
 
@@ -18,12 +18,9 @@ class Arxiv(Service):
     Where a preprint names the DOI of its published version, that is the work.
     """
 
-    name, path, count_name, seconds_apart = "arxiv", "/query", "max_results", 3.0
-
-    def ask(self, query: str, since: str) -> Mapping[str, str]:
-        day = since.replace("-", "")
-        days = f" AND submittedDate:[{day}0000 TO 300001010000]" if since else ""
-        return {"search_query": f"({join_words(query, 'all:')}){days}"}
+    name, path, seconds_apart, prefix = "arxiv", "/query", 3.0, "all:"
+    asked = "search_query=({or}){since} max_results={count}"
+    since = " AND submittedDate:[{day:%Y%m%d}0000 TO 300001010000]"
 
     def read(self, data: bytes) -> Iterator[Json]:
         try:

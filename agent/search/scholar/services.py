@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 
@@ -29,6 +29,9 @@ class Service:
 
     name: str
     path: str
+    asked: str  # parameters, of which those that are empty are not sent
+    since: str  # how a day of publication is asked for
+    prefix = ""  # of a word in a query whose words are told singly
     rows: str  # where the list of works is in a reply: see `read_fields`
     fields: str
     authors: str
@@ -56,8 +59,11 @@ class Service:
     def search(self, query: str) -> tuple[Hit, ...]:
         """Works, best first. Raises SearchFailed."""
         query, options = self._options.for_query(query)
-        asked = {k: v for k, v in self.ask(query, str(options.since or "")).items() if v}
-        asked[self.count_name] = str(options.max_results)
+        words = {"q": query, "or": join_words(query, self.prefix), "mail": self.contact}
+        words |= {"key": self.key, "count": str(options.max_results)}
+        words["since"] = self.since.format(day=options.since) if options.since else ""
+        pairs = (pair.partition("=") for pair in self.asked.split())
+        asked = {name: text for name, _, form in pairs if (text := form.format_map(words))}
         agent = self._settings.user_agent or USER_AGENT
         headers = {"User-Agent": f"{agent} mailto:{self.contact}" if self.contact else agent}
         headers |= {"x-api-key": self.key} if self.key else {}
@@ -65,12 +71,6 @@ class Service:
             RateLimiter(self._turns).acquire(self.name)
         data = self.endpoint.fetch(self.path, headers=headers, params=asked)
         return tuple(hit for one in self.read(data) for hit in build_hit(self.name, one))
-
-    count_name = "rows"  # of the parameter that says how many are wanted
-
-    def ask(self, query: str, since: str) -> Mapping[str, str]:
-        """The parameters of a query, without those that are empty."""
-        raise NotImplementedError
 
     def read(self, data: bytes) -> Iterator[Json]:
         """The records of a reply, in the names of `build_hit`. Raises SearchFailed."""
@@ -90,15 +90,13 @@ class Crossref(Service):
     """https://api.crossref.org/swagger-ui/index.html; `updated-by` has Retraction Watch too."""
 
     name, path, rows = "crossref", "/works", "message.items"
+    asked = "query={q} rows={count} filter={since} mailto={mail}"
+    since = "from-pub-date:{day}"
     fields = (
         "title=title DOI=DOI type=type container-title=container-title publisher=publisher URL=URL "
         "volume=volume issue=issue page=page abstract=abstract retracted=updated-by"
     )
     authors = "author:family:given:name"
-
-    def ask(self, query: str, since: str) -> Mapping[str, str]:
-        day = f"from-pub-date:{since}" if since else ""
-        return {"query": query, "filter": day, "mailto": self.contact}
 
     def complete(self, row: Json) -> Json:
         return {"day": next(iter(read_fields(row, "d=issued.date-parts")["d"] or []), None)}
@@ -107,7 +105,9 @@ class Crossref(Service):
 class EuropePmc(Service):
     """PubMed's works: https://europepmc.org/RestfulWebService, `resultType=core`."""
 
-    name, path, rows, count_name = "europepmc", "/search", "resultList.result", "pageSize"
+    name, path, rows = "europepmc", "/search", "resultList.result"
+    asked = "query=({or}){since} email={mail} pageSize={count} format=json resultType=core"
+    since = " AND FIRST_PDATE:[{day} TO 3000-12-31]"
     fields = (
         "DOI=doi PMID=pmid PMCID=pmcid type=pubTypeList.pubType retracted=pubTypeList.pubType "
         "day=firstPublicationDate|pubYear container-title=journalInfo.journal.title page=pageInfo "
@@ -115,11 +115,6 @@ class EuropePmc(Service):
         "publisher=bookOrReportDetails.publisher"
     )
     authors = "authorList.author:lastName:firstName:collectiveName"
-
-    def ask(self, query: str, since: str) -> Mapping[str, str]:
-        days = f" AND FIRST_PDATE:[{since} TO 3000-12-31]" if since else ""
-        told = {"query": f"({join_words(query)}){days}", "email": self.contact}
-        return {**told, "format": "json", "resultType": "core"}
 
     def complete(self, row: Json) -> Json:
         """Its page, a title without the full stop of PubMed, and the full text of an open work."""
@@ -133,17 +128,15 @@ class EuropePmc(Service):
 class OpenAlex(Service):
     """https://developers.openalex.org/api-reference/works. Without a key ten searches a day."""
 
-    name, path, rows, count_name = "openalex", "/works", "results", "per-page"
+    name, path, rows = "openalex", "/works", "results"
+    asked = "search={q} per-page={count} filter={since} mailto={mail} api_key={key}"
+    since = "from_publication_date:{day}"
     fields = (
         "title=display_name|title DOI=doi type=type day=publication_date retracted=is_retracted "
         "container-title=primary_location.source.display_name volume=biblio.volume URL=id "
         "issue=biblio.issue page=biblio.first_page+biblio.last_page place=best_oa_location.pdf_url"
     )
     authors = "authorships:author.display_name"
-
-    def ask(self, query: str, since: str) -> Mapping[str, str]:
-        day = f"from_publication_date:{since}" if since else ""
-        return {"search": query, "filter": day, "mailto": self.contact, "api_key": self.key}
 
     def complete(self, row: Json) -> Json:
         """The abstract, which is told as its words, each with its places."""
@@ -158,7 +151,12 @@ class OpenAlex(Service):
 class SemanticScholar(Service):
     """https://api.semanticscholar.org/api-docs/graph. All without a key share one allowance."""
 
-    name, path, rows, count_name = "semantic_scholar", "/paper/search", "data", "limit"
+    name, path, rows = "semantic_scholar", "/paper/search", "data"
+    asked = (
+        "query={q} limit={count} publicationDateOrYear={since} fields=title,abstract,year,venue,"
+        "url,publicationDate,authors,journal,externalIds,openAccessPdf,publicationTypes"
+    )
+    since = "{day}:"
     fields = (
         "title=title type=publicationTypes day=publicationDate|year volume=journal.volume URL=url "
         "container-title=journal.name|venue page=journal.pages abstract=abstract "
@@ -166,8 +164,3 @@ class SemanticScholar(Service):
     )
     authors = "authors:name"
     seconds_apart = 1.0
-
-    def ask(self, query: str, since: str) -> Mapping[str, str]:
-        names = "title,abstract,year,publicationDate,authors,venue,journal,externalIds,url"
-        names += ",openAccessPdf,publicationTypes"
-        return {"query": query, "fields": names, "publicationDateOrYear": since and f"{since}:"}
