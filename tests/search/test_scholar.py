@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from agent.answer import Answer
 from agent.answer.bibliography import to_bibtex, to_csl_json, to_ris
 from agent.answer.schema import Citation
+from agent.checking.rules import Assessment, QuotePlace, decide_verdict
 from agent.errors import SearchFailed
 from agent.evidence.credibility import Credibility
+from agent.outside import Excerpt
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.search.options import SearchOptions
@@ -26,7 +28,7 @@ from agent.search.scholar.arxiv import Arxiv
 from agent.search.scholar.fusion import SERVICES, fuse
 from agent.search.scholar.records import build_hit
 from agent.settings import Settings, parse_settings
-from agent.state import Hit
+from agent.state import Hit, Page, Source
 from tests.support.scholar_world import PAPERS, Paper, ScholarWorld
 
 JSON_SERVICES = [name for name in SERVICES if name != "arxiv"]
@@ -85,6 +87,20 @@ def test_a_retracted_work_proves_nothing_alone_and_weighs_nothing(
     answer = ask(papers, tmp_path / "b", PAPERS[18])  # beside which a retracted one has 90 percent
     assert "47 percent" in answer.answer and "90" not in answer.answer
     assert answer.status == "complete"
+
+
+def test_no_judge_makes_a_retracted_work_a_proof() -> None:
+    text = "Velorine reduced relapse by 11 percent."
+    retracted, sound = (QuotePlace(text, "T", 0, len(text), is_bad) for is_bad in (True, False))
+    judged = Assessment("supported", "model")
+    assert decide_verdict(text, [retracted], judged) == Assessment("unsupported", "rule")
+    assert decide_verdict(text, [retracted, sound], judged) == Assessment("supported", "rule")
+
+
+def test_a_model_is_told_what_was_retracted() -> None:
+    page = Page.from_text("https://doi.org/10.1/x", "A trial", "Text.", "2026-01-02T03:04:05Z")
+    source = Source(n=1, page=page, hit=hit("crossref", DOI="10.1/x", retracted=True))
+    assert Excerpt.of(source, ["Text."]).title == "[RETRACTED] A trial"
 
 
 # --- the services on the wire --------------------------------------------------------------------
