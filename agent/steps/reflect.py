@@ -186,11 +186,12 @@ def _describe_slot(slot: Slot) -> str:
 def select_evidence(research: Research, budget: int) -> tuple[Excerpt, ...]:
     """The passages that a prompt shows, within a budget of tokens.
 
-    They are ranked by the topic with its slots, by each query of the round, and by each slot that a
-    reading left open.
+    They are ranked by the topic with its slots, by each slot that a reading left open, and by each
+    query of the round.
     """
     queries = _ranking_queries(research)
-    return select_passages(research.sources, queries, budget, least_share=LEAST_SHARE)
+    least_share = LEAST_SHARE if research.round > 1 else 0.0
+    return select_passages(research.sources, queries, budget, least_share=least_share)
 
 
 def _ranking_queries(research: Research) -> tuple[str, ...]:
@@ -199,7 +200,7 @@ def _ranking_queries(research: Research) -> tuple[str, ...]:
     filled = {name for name, one in research.findings.items() if one.status == "filled"}
     unread = not research.events_of(Reflected)
     still_open = (text for name, text in described.items() if name not in filled and not unread)
-    return (whole, *research.current_queries, *still_open)
+    return (whole, *still_open, *research.current_queries)
 
 
 def _build_reflection(
