@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 AUTHOR, INITIALS = "Check of citations", "CC"
-MAX_UNPACKED = 200_000_000  # bytes of all parts of the user's file
+MAX_UNPACKED = 100_000_000  # bytes of all parts of the user's file
+#: What python-docx raises of a file that it cannot take apart.
+DAMAGES = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    SyntaxError,
+    OSError,
+    zipfile.BadZipFile,
+)
 LONGEST_QUOTE = 1000  # characters
 PREFIX = 24  # letters by which a claim is found whose words are not whole in the document
 STYLES = {
@@ -38,36 +48,35 @@ STYLES = {
 
 def write_check_docx(result: CheckResult, body: bytes = b"") -> bytes:
     """The report with a comment at each claim. `body`: the user's DOCX. Raises UsageError."""
-    document = _open(body) if body else _make_document(result)
-    words = _Words.of(document)
-    lost = []
-    for claim, span in reversed(list(words.locate(result))):
-        if span is None:
-            lost.append(claim)
-            continue
-        runs = words.cut(*span)
-        document.add_comment(runs, _describe(claim, result), AUTHOR, INITIALS)
-    if lost and words.runs:
-        told = "\n".join(f"{one.text}\n{_describe(one, result)}" for one in reversed(lost))
-        text = f"Sentences that were not found in this document:\n{told}"
-        document.add_comment(words.runs[:1], text, AUTHOR, INITIALS)
-    file = io.BytesIO()
-    document.save(file)
-    return file.getvalue()
-
-
-def _open(body: bytes) -> Document:
+    if not body:
+        return _add_comments(_make_document(result), result)
     import docx
+    from docx.opc.exceptions import OpcError
 
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as parts:
             if sum(part.file_size for part in parts.infolist()) > MAX_UNPACKED:
                 raise ValueError("it is too large")
-        return docx.Document(io.BytesIO(body))
-    except (ValueError, KeyError, SyntaxError, OSError, zipfile.BadZipFile) as error:
-        raise UsageError(
-            f"No comments can be put into this DOCX: {error}.", "Use --format html."
-        ) from None
+        return _add_comments(docx.Document(io.BytesIO(body)), result)
+    except (*DAMAGES, OpcError) as error:
+        fault = f"No comments can be put into this DOCX: {str(error)[:200]}."
+        raise UsageError(fault, "Use --format html.") from None
+
+
+def _add_comments(document: Document, result: CheckResult) -> bytes:
+    words = _Words.of(document)
+    lost = []
+    for claim, span in reversed(list(words.locate(result))):
+        if span is None:
+            lost.append(f"{claim.text}\n{_describe(claim, result)}")
+        else:
+            document.add_comment(words.cut(*span), _describe(claim, result), AUTHOR, INITIALS)
+    if lost and words.runs:
+        told = "\n".join(("Sentences that were not found in this document:", *reversed(lost)))
+        document.add_comment(words.runs[:1], told, AUTHOR, INITIALS)
+    file = io.BytesIO()
+    document.save(file)
+    return file.getvalue()
 
 
 def _describe(claim: ClaimCheck, result: CheckResult) -> str:
@@ -94,8 +103,9 @@ class _Words(NamedTuple):
         from docx.oxml.ns import qn
         from docx.text.run import Run
 
+        owner = next(document.iter_inner_content(), None)
         parts = document.element.body.iter(qn("w:r"))
-        runs = [Run(part, document.paragraphs[0]) for part in parts] if document.paragraphs else []
+        runs = [Run(part, owner) for part in parts] if owner else []
         found = [
             (letter, n, offset)
             for n, run in enumerate(runs)
