@@ -22,7 +22,7 @@ PARSERS = {
     "bibtex": "bibtex:parse_bibtex",
 }
 #: Suffixes that name a form; of any other name it is told by the content.
-_FORMS = "html docx pdf json wikitext markdown".split()
+_FORMS = "html docx pdf json wikitext markdown bibtex".split()
 SUFFIXES = {f".{form}": form for form in _FORMS} | {
     **dict.fromkeys((".md", ".mdx"), "markdown"),
     **dict.fromkeys((".htm", ".xhtml"), "html"),
