@@ -78,8 +78,10 @@ class Outcome(NamedTuple):
 def load(data: Path) -> Iterator[Case]:
     """The sentences of each sort."""
     turns = tomllib.loads(PAGES.read_text("utf-8"))
-    english = [(Leaf("", a.text), a.text) for a in _articles(data)]
-    pages = {"en": english, **_invented()}
+    articles = [(Leaf("", a.text), a.text) for a in _articles(data)]
+    rows = islice(read_passages(data), 4000)
+    passages = [(Leaf(row["title"], row["text"]), row["text"]) for row in rows]
+    pages = {"en": passages[:40], **_invented()}
     for language, halves in turns.items():
         sentences = list(_sentences(pages[language]))
         for half, kinds in halves.items():
@@ -90,9 +92,8 @@ def load(data: Path) -> Iterator[Case]:
                 yield Case("turning", kind, language, half, sentence, Leaf(title, body))
         for leaf, sentence in sentences[:EACH]:
             yield Case("plain", "plain", language, "report", sentence, leaf)
-    yield from _real("articles", english[60:])
-    passages = (Leaf(row["title"], row["text"]) for row in islice(read_passages(data), 4000))
-    yield from _real("passages", [(leaf, leaf.text) for leaf in passages])
+    yield from _real("articles", articles)
+    yield from _real("passages", passages[40:])
 
 
 def _articles(data: Path) -> list[Any]:

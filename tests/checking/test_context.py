@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from agent.checking.cited_claims import rule_claim
 from agent.checking.context import find_turn, show_context
 from agent.checking.rules import QuotePlace, is_proved
-from agent.state import PageRead, Research, Source, Verified, Warned
-from agent.steps.verify import Verify
+from agent.state import Claim, PageRead, Research, Source, Verified, Warned
+from agent.steps.verify import HINTS, JudgeClaims, Verify
 from evals.judges import KnowingJudge, tell_all
 from evals.pairs import Leaf
 from evals.swaps import read_pages
@@ -149,3 +149,11 @@ def test_any_page_is_read(text: str, title: str, start: int, length: int) -> Non
     turn = find_turn(text, title, start, start + length)
     assert not turn or turn in f"{title}\n{text}"
     assert all(text[a:b].strip() for a, b in show_context(text, title, start, start + length))
+
+
+def test_a_judge_is_told_hints_only_where_there_are_some() -> None:
+    claims = (Claim(text=BUILT, citations=(1,)), Claim(text="It is old.", citations=(1,)))
+    plain = JudgeClaims(topic="Bridges", claims=claims, hints=("", "")).prompt()
+    assert plain == JudgeClaims(topic="Bridges", claims=claims).prompt()
+    told = JudgeClaims(topic="Bridges", claims=claims, hints=("", "below <Myths>")).prompt()
+    assert told.startswith(plain) and told.endswith(f"{HINTS}\n2. below &lt;Myths&gt;")
