@@ -139,14 +139,16 @@ def _speaker_of(text: str, start: int) -> str:
     """Who speaks in a paragraph that begins with a name and a colon, in a record of several."""
     line = text.rfind("\n", 0, start) + 1
     label = _LABEL.match(text, line, start)
-    is_record = label and len(_labels(text)) >= SPEAKERS
-    return text[line:start] if is_record else ""
+    is_record = len(names := _labels(text)) >= SPEAKERS
+    return text[line:start] if label and is_record and label[0] in names else ""
 
 
 @lru_cache(maxsize=64)
 def _labels(text: str) -> tuple[str, ...]:
-    lines = islice(text.splitlines(), 5000)
-    return tuple({found[0] for line in lines if (found := _LABEL.match(line))})
+    """The labels of lines that may be names: no word of one begins in lower case."""
+    found = (_LABEL.match(line) for line in islice(text.splitlines(), 5000))
+    labels = {one[0] for one in found if one}
+    return tuple(one for one in labels if not any(word[0].islower() for word in one.split()))
 
 
 def doubts(words: str, text: str) -> bool:
