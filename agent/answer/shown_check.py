@@ -81,10 +81,15 @@ def describe_check(result: CheckResult, override: str = "") -> list[str]:
 
     `override` says how to take it for something else.
     """
+    lines = [*describe_found(result, override), summarize(result), _tally(result)]
+    return [line for line in lines if line]
+
+
+def describe_found(result: CheckResult, override: str = "") -> list[str]:
+    """What the report has, and what of it could not be read or judged."""
     sources = result.shares.sources
     found = _describe_report(result.report, sources, override) if result.report else ()
-    lines = [*found, _describe_shares(result), summarize(result), _tally(result)]
-    return [line for line in lines if line]
+    return [line for line in (*found, _describe_shares(result)) if line]
 
 
 def _describe_report(report: ReportInfo, sources: int, override: str) -> Iterator[str]:
@@ -214,7 +219,12 @@ def _cut_report(result: CheckResult) -> Iterator[ReportPiece]:
 
 def _mark_row(row: Sequence[ReportPiece]) -> tree.Parts:
     """A line of the report, each claim with its mark behind it."""
-    return [part for piece in row for part in _mark(piece)]
+    parts: list[tree.Inline] = []
+    for before, piece in zip((ReportPiece(""), *row), row, strict=False):
+        if before.claim and piece.text[:1].isalnum():
+            parts.append(" ")
+        parts += _mark(piece)
+    return parts
 
 
 def _mark(piece: ReportPiece) -> tree.Parts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Header, Query, Request, Response
 from fastapi import Path as PathParameter
@@ -21,6 +21,7 @@ from agent import __version__
 from agent.answer import Answer
 from agent.answer.check import CheckResult
 from agent.answer.phrases import STANDING_LABELS, VERDICT_LABELS
+from agent.answer.shown_check import STATUSES, VERDICTS
 from agent.errors import AgentError, Busy, UsageError
 from agent.run.models import make_models
 from agent.search.providers import find_searches
@@ -132,7 +133,12 @@ def _add_ui_routes(app: FastAPI) -> None:
     @app.get("/ui/shared.js", include_in_schema=False)
     def shared_labels() -> Response:
         """The words of the other formats, as a module of the page."""
-        labels = {"VERDICT_LABELS": VERDICT_LABELS, "STANDING_LABELS": STANDING_LABELS}
+        labels: dict[str, Any] = {
+            "VERDICT_LABELS": VERDICT_LABELS,
+            "STANDING_LABELS": STANDING_LABELS,
+            "CHECK_LABELS": {verdict: words.label for verdict, words in VERDICTS.items()},
+            "SOURCE_LABELS": STATUSES,
+        }
         module = "".join(
             f"export const {n} = {json.dumps(value)};\n" for n, value in labels.items()
         )

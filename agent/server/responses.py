@@ -12,18 +12,31 @@ from starlette.exceptions import HTTPException
 
 from agent.answer import Answer, build_error_answer, to_json
 from agent.answer.check import build_check_result
-from agent.answer.formats import to_html, to_markdown
+from agent.answer.check_fix import fix_report
+from agent.answer.formats import to_check_html, to_html, to_markdown
+from agent.answer.shown_check import describe_found, summarize
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
 from agent.server.openapi import EMPTY_QUESTION
 from agent.serving.live import LiveRun
 
 AnswerFormat = Literal["json", "markdown", "html"]
+FILES = {
+    "json": ("application/json", "json"),
+    "markdown": ("text/markdown; charset=utf-8", "md"),
+    "html": ("text/html; charset=utf-8", "html"),
+}
 RETRY_AFTER = "5"  # seconds
 
 
 def result_body(answer: Answer) -> dict[str, Any]:
-    """The answer object as JSON, with the report as Markdown and the question."""
+    """The answer object as JSON, with the report as Markdown and the question.
+
+    Of a check the report tells in lines what came of it, and what was found.
+    """
     report = answer.report.markdown if answer.report else to_markdown(answer)
+    if answer.check:
+        result = build_check_result(answer)
+        report = "\n".join((summarize(result), *describe_found(result)))
     return answer.model_dump(mode="json") | {"report": report, "question": answer.topic}
 
 
@@ -45,19 +58,25 @@ def _status_of(answer: Answer) -> int:
 
 
 def file_response(name: str, answer: Answer, answer_format: AnswerFormat) -> Response:
-    """An answer as a file to download and pass on: it does not tell where its journal lies."""
+    """An answer as a file to download and pass on: it does not tell where its journal lies.
+
+    A check as Markdown is the report with what does not hold struck or marked.
+    """
     run = answer.run and answer.run.model_copy(update={"journal": None})
     answer = answer.model_copy(update={"run": run})
-    to_text, content_type, suffix = {
-        "json": (to_json, "application/json", "json"),
-        "markdown": (to_markdown, "text/markdown; charset=utf-8", "md"),
-        "html": (to_html, "text/html; charset=utf-8", "html"),
-    }[answer_format]
+    check = build_check_result(answer) if answer.check else None
+    if answer_format == "html":
+        text = to_check_html(check) if check else to_html(answer)
+    elif answer_format == "markdown":
+        text = fix_report(check).text if check else to_markdown(answer)
+    else:
+        text = to_json(answer)
+    content_type, suffix = FILES[answer_format]
     headers = {
         "Content-Type": content_type,
         "Content-Disposition": f'attachment; filename="{name}.{suffix}"',
     }
-    return Response(to_text(answer).encode("utf-8", "replace"), headers=headers)
+    return Response(text.encode("utf-8", "replace"), headers=headers)
 
 
 # --- handlers of exceptions -----------------------------------------------------------------------

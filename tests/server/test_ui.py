@@ -383,6 +383,56 @@ def test_a_report_is_read_from_its_summary_on(page: Page) -> None:
     assert "Medium" not in page.text()  # a model's word for its own work
 
 
+# --- a check -------------------------------------------------------------------------------------
+
+
+def check(page: Page, act: str) -> str:
+    """Open the form of a check, and give it the report `REPORT`; how the check ended."""
+    one_hop().set_up(page.services)
+    final = page.services.url("final")
+    cited = "Argentina won the cup. [1] France won it in 1998 [1]."
+    others = f"Many people like football very much. {EVIL}"
+    report = f"# Cups 🏆\n\n{cited}\n\n{others}\n\n[1] {final}\n"
+    page.home("/?check")
+    assert page.shown("#report") and not page.shown("#question")
+    page.tab.run(f"window.REPORT = {json.dumps(report)}; {act}")
+    return str(page.tab.wait(ENDED))
+
+
+PASTED = """document.getElementById('report').value = REPORT;
+  document.getElementById('check').requestSubmit()"""
+DROPPED = """const data = new DataTransfer();
+  data.items.add(new File([REPORT], 'cups.md'));
+  document.getElementById('check').dispatchEvent(
+    new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}))"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("act", [PASTED, DROPPED])
+def test_a_report_is_checked_where_it_is_given(page: Page, act: str) -> None:
+    assert check(page, act) == "1 sentence does not hold"
+    assert page.text(".run h1") == "Cups 🏆"
+    assert "2 with a source, 1 source" in page.text(".told")
+    assert page.text(".sentence.supported") == "Argentina won the cup."
+    assert not page.shown(".evidence.supported")
+    page.press_key("n")
+    failing = "document.activeElement.closest('.pair').querySelector('.evidence:not(.supported)')"
+    assert page.tab.run(f"{failing}.open") and "not on the page" in page.tab.run(
+        f"{FOCUSED}.innerText"
+    )
+    page.tab.click(".mark.supported")
+    assert "Argentina won the cup." in page.text(".evidence.supported blockquote")
+    assert EVIL in page.text(".report") and "1 sentence without a source" in page.text(".body")
+    page.tab.click(".another")
+    assert page.tab.wait("document.getElementById('report').checkVisibility()")
+
+
+def test_a_check_of_nothing_says_what_is_missing(page: Page) -> None:
+    page.home("/?check")
+    page.tab.run("document.getElementById('check').requestSubmit()")
+    assert "Paste a report first" in page.text("#problem")
+
+
 # --- asking on, and taking along -----------------------------------------------------------------
 
 
@@ -666,6 +716,9 @@ def test_axe_finds_no_fault(page: Page, axe: str, gate: threading.Event) -> None
     look("disagreement")
     page.finish(insufficient())
     look("not found")
+    check(page, PASTED)
+    page.tab.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    look("check")
     page.services.fault = lambda: Raw(403, '{"error": {"code": 403, "message": "no"}}')
     page.home()
     page.ask("Why does all of this fail?")

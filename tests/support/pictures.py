@@ -21,7 +21,7 @@ from tests.support.browser import Browser, Tab, find_chromium
 from tests.support.services import ModelRequest, Raw, Reply, Services
 from tests.support.web import Web, configure_from
 
-STATES = ("running", "answered", "disagreement", "insufficient", "report", "empty")
+STATES = ("running", "answered", "disagreement", "insufficient", "report", "check", "empty")
 SIZES = {1280: 900, 768: 1024, 390: 844}
 ENDED = "document.querySelector('.state strong:not(.live)')?.textContent"
 #: The pages of all worlds: address, date, title and text. They are read from a corpus.
@@ -154,6 +154,20 @@ BATTERIES = Script(
     {"price": []},
     [],
 )
+REPORT = f"""# The Games and their hosts
+
+London and Paris have each staged the Games three times [1]. Tokyo held its second Games in 2022
+[2]. The torch had waited a year [2].
+
+The ferry Ellen sails between two islands [3]. “The sum for its new batteries is a secret”, the
+council said [4]. Members may read the figures [5]. Most visitors liked the opening.
+
+[1] {ALMANAC}
+[2] {TOKYO}
+[3] {FERRY}
+[4] {COUNCIL}
+[5] {LOGIN}
+"""
 
 
 def ask(tab: Tab, base: str, question: str, *, way: str = "quick") -> None:
@@ -246,6 +260,29 @@ class Studio:
     def report(self) -> None:
         """A report from the demo's documents, without a model."""
         self._ended("report", self.offline.base, "How do HPA and KEDA differ?", "report")
+
+    def check(self) -> None:
+        """A report that was pasted; and the form for one."""
+        GAMES.set_up(self.services)
+        with self.browser.tab() as tab:
+            tab.open(self.web.base + "/?check")
+            tab.wait("document.querySelector('#checking:not([hidden])') !== null")
+            tab.run(f"document.getElementById('report').value = {json.dumps(REPORT)}")
+            tab.run("document.getElementById('check').requestSubmit()")
+            assert tab.wait(ENDED, 20), tab.errors
+            address = str(tab.run("location.href"))
+
+        def prepare(tab: Tab) -> None:
+            tab.open(address)
+            tab.wait(ENDED)
+
+        self.shoot("check", prepare)
+
+        def empty(tab: Tab) -> None:
+            tab.open(self.web.base + "/?check")
+            tab.wait("document.querySelector('#checking:not([hidden])') !== null")
+
+        self.shoot("check-empty", empty)
 
     def _ended(self, name: str, base: str, question: str, way: str = "quick") -> str:
         """A run that ended, as its link shows it; returns its address."""

@@ -52,6 +52,9 @@ export const runPath = (name) => `/api/runs/${encodeURIComponent(name)}`;
 /** Begin a run that goes on without a client; returns its name. */
 export const beginRun = (question) => begin("/api/research/stream", { ...question, detach: true });
 
+/** Begin to check a report; returns the name of the run. */
+export const beginCheck = (report) => begin("/api/check/stream", { ...report, detach: true });
+
 /** Ask on about the answer of a run; returns the name of the new run. */
 export const askOn = (name, question) =>
   begin(`${runPath(name)}/follow`, { question, detach: true });

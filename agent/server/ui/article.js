@@ -1,5 +1,6 @@
 // A run on the page: what is going on, then the answer. Its frame is made once and changed.
 import { answerSections, marginSection, searchDeeper } from "/ui/answer.js";
+import { checkSections } from "/ui/check.js";
 import { countDropped } from "/ui/checks.js";
 import { button, element, icon } from "/ui/element.js";
 import { formatCount, formatSeconds, formatUsage } from "/ui/labels.js";
@@ -53,9 +54,9 @@ export class Article {
     else this.#drawProgress(run);
   }
 
-  /** Go to the next number of the text, or the one before. */
+  /** Go to the next number of the text or problem of a check, or the one before. */
   step(direction) {
-    const markers = [...this.root.querySelectorAll(".marker")];
+    const markers = [...this.root.querySelectorAll(".marker, .problem")];
     const at = markers.indexOf(this.evidence?.opener ?? document.activeElement);
     const next = markers[at < 0 && direction < 0 ? markers.length - 1 : at + direction];
     next?.focus();
@@ -98,6 +99,11 @@ export class Article {
     this.evidence = new Evidence(run.answer, run.activity, this.margin);
     const tools = run.answer.error ? null : toolBar(run.name, this.actions);
     this.body.classList.toggle("quoted", isQuoted(run.answer)); // no model wrote it
+    if (run.answer.check) {
+      this.root.classList.add("whole");
+      this.body.replaceChildren(...checkSections(run, tools, (by) => this.step(by)));
+      return;
+    }
     const tries = triesOf(this.actions);
     this.body.replaceChildren(...answerSections(run, this.evidence, tools, tries));
     this.foot.replaceChildren(this.actions.askOn ? askOnForm(this.actions.askOn) : "");

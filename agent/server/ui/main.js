@@ -1,6 +1,7 @@
 // The page: a question is asked and its run is followed. The address names the run that is open.
 import {
   askOn,
+  beginCheck,
   beginRun,
   fetchJson,
   followRun,
@@ -11,6 +12,7 @@ import {
   runPath,
 } from "/ui/api.js";
 import { Article, endAnnouncement, submitOnEnter } from "/ui/article.js";
+import { CheckForm } from "/ui/check.js";
 import {
   fillChoices,
   fillForm,
@@ -79,8 +81,10 @@ function showProblem(error, retry = start) {
 }
 
 const clearProblem = () => byId("problem").replaceChildren();
-const setHome = (isHome) => {
-  for (const part of document.querySelectorAll("#home, #below")) part.hidden = !isHome;
+/** Show the first page, the form of a check, or neither. */
+const showForm = (shown) => {
+  for (const part of document.querySelectorAll("#home, #below")) part.hidden = shown !== "ask";
+  byId("checking").hidden = shown !== "check";
 };
 
 // --- a run ---------------------------------------------------------------------------------------
@@ -99,7 +103,7 @@ async function openRun(name, { focus = false, below = false } = {}) {
     askOn: status.follow ? followUp : null,
     prices,
   });
-  setHome(false);
+  showForm(null);
   run = newRun(name, summary);
   draw();
   announce("Research has begun.");
@@ -204,26 +208,40 @@ async function submit() {
   }
   const send = form.querySelector("button.main");
   send.disabled = true;
+  await open(() => beginRun(body), submit);
+  send.disabled = false;
+}
+
+/** Begin a run and show it; `retry` is offered where it could not begin. */
+async function open(begin, retry) {
   try {
-    const name = await beginRun(body);
+    const name = await begin();
     history.pushState(null, "", `/?run=${encodeURIComponent(name)}`);
     scrollTo(0, 0);
     showAddress({ focus: true });
   } catch (error) {
-    showProblem(error, submit);
-  } finally {
-    send.disabled = false;
+    showProblem(error, retry);
   }
+}
+
+/** Check a report as the form tells it. */
+function submitCheck(report) {
+  clearProblem();
+  return open(
+    () => beginCheck(report),
+    () => submitCheck(report),
+  );
 }
 
 /** Show the run that the address names, or the form alone. */
 async function showAddress({ focus = false } = {}) {
   clearProblem();
   shownSearch = location.search;
-  const name = new URLSearchParams(location.search).get("run");
+  const asked = new URLSearchParams(location.search);
+  const name = asked.get("run");
   try {
     if (name) await openRun(name, { focus });
-    else showHome();
+    else showHome(asked.has("check") ? "check" : "ask");
   } catch (error) {
     showProblem(error, error.status === 401 ? start : showAddress);
   }
@@ -236,14 +254,18 @@ function goToPart() {
   part?.focus({ preventScroll: true });
 }
 
-function showHome() {
+function showHome(shown = "ask") {
   following.abort();
   article?.evidence?.leave();
   run = null;
   article = null;
   byId("runs").replaceChildren();
-  setHome(true);
+  showForm(shown);
   document.title = homeTitle;
+  if (shown === "check") {
+    byId("report").focus();
+    return;
+  }
   const listed = earlier.refresh().catch(() => {});
   if (location.hash === "#earlier") listed.then(goToPart);
   else form.elements.question.focus();
@@ -286,13 +308,17 @@ form.addEventListener("submit", (event) => {
   submit();
 });
 form.addEventListener("change", () => showWay(form, prices));
+new CheckForm(byId("check"), {
+  check: submitCheck,
+  showFault: (fault) => showProblem(new Problem(fault)),
+});
 submitOnEnter(form.elements.question);
 
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
     if (!menu.contains(event.target)) menu.open = false;
   }
-  const opener = event.target.closest?.("a[data-run], .bar a");
+  const opener = event.target.closest?.("a[data-run], .bar a, .another");
   const hasModifier = event.metaKey || event.ctrlKey || event.shiftKey || event.button;
   if (!opener || hasModifier) return;
   event.preventDefault();
@@ -311,7 +337,8 @@ document.addEventListener("keydown", (event) => {
   if (isTyping() || event.metaKey || event.ctrlKey || event.altKey) return;
   if (event.key === "n" || event.key === "p") article?.step(event.key === "n" ? 1 : -1);
   if (event.key !== "/") return;
-  const field = article ? article.foot.querySelector("textarea") : form.elements.question;
+  const shown = byId("checking").hidden ? form.elements.question : byId("report");
+  const field = article ? article.foot.querySelector("textarea") : shown;
   if (field) event.preventDefault();
   field?.focus();
 });

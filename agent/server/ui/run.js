@@ -1,4 +1,5 @@
 // A run as the page knows it: a value that changes as a whole. No element is touched here.
+import { checkOutcome } from "/ui/check.js";
 import { activityLabel } from "/ui/labels.js";
 
 const NO_ACTIVITY = { queries: [], pages: [], found: [], facts: {}, contexts: [], copies: {} };
@@ -34,6 +35,7 @@ export const withSummary = (run, summary) => ({
   activity: { ...NO_ACTIVITY, ...summary.activity },
   cancelled: summary.cancelled,
   queued: summary.state === "queued",
+  told: summary.answer?.report ?? "", // of a check: what came of it, in lines
 });
 
 /** The run with its answer. */
@@ -60,6 +62,7 @@ export function stepText(run) {
 export function outcomeOf(run) {
   const { answer } = run;
   if (run.cancelled) return { text: "Stopped by you", icon: "dash", tone: "quiet" };
+  if (answer.check && !answer.error) return checkOutcome(run);
   if (answer.error) return { text: "No answer", icon: "cross", tone: "bad" };
   if (answer.status === "insufficient") return insufficientOutcome(answer);
   if (disputesOf(answer).length) return { text: "Sources disagree", icon: "differ", tone: "warn" };
