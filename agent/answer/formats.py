@@ -72,13 +72,6 @@ def to_check_text(result: CheckResult, width: int = 10_000, *, has_colour: bool 
     return write_text(show_check_on_terminal(result), width, has_colour=has_colour)
 
 
-def to_check_html(result: CheckResult) -> str:
-    """The check as a page: the report beside the quotes that decide."""
-    from agent.answer.check_page import write_check_page
-
-    return write_check_page(result)
-
-
 def to_check_docx(result: CheckResult, body: bytes | None) -> bytes:
     """The report with comments. `body`: the file that was checked; none for a journal's."""
     from agent.answer.check_docx import write_check_docx

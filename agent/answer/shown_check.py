@@ -81,30 +81,27 @@ def describe_check(result: CheckResult, override: str = "") -> list[str]:
 
     `override` says how to take it for something else.
     """
-    lines = [*describe_found(result, override), summarize(result), _tally(result)]
-    return [line for line in lines if line]
+    return [*describe_found(result, override), *filter(None, (summarize(result), _tally(result)))]
 
 
 def describe_found(result: CheckResult, override: str = "") -> list[str]:
     """What the report has, and what of it could not be read or judged."""
-    sources = result.shares.sources
-    found = _describe_report(result.report, sources, override) if result.report else ()
+    found = _describe_report(result.report, result, override) if result.report else ()
     return [line for line in (*found, _describe_shares(result)) if line]
 
 
-def _describe_report(report: ReportInfo, sources: int, override: str) -> Iterator[str]:
+def _describe_report(report: ReportInfo, result: CheckResult, override: str) -> Iterator[str]:
     has_most = 2 * report.unaddressed <= report.marks
     if not has_most:
         told = f"{report.marks - report.unaddressed} of {report.marks}"
         yield f"Under half of the marks find an address: {told}. {report.advice}".rstrip()
     counts = [_number(report.sentences, "sentence"), f"{report.cited_sentences} with a source"]
-    counts.append(_number(sources, "source"))
+    counts.append(_number(result.shares.sources, "source"))
     if report.unaddressed:
         counts.append(f"{_number(report.unaddressed, 'mark')} without an address")
     by = f" with {MARKS[report.marked_by]}" if report.marked_by else ""
     yield f"{', '.join(counts)}. Taken for {report.form}{by}{override}."
-    if has_most and report.advice:
-        yield report.advice
+    yield report.advice * has_most
 
 
 def _number(count: int, noun: str) -> str:
@@ -221,9 +218,8 @@ def _mark_row(row: Sequence[ReportPiece]) -> tree.Parts:
     """A line of the report, each claim with its mark behind it."""
     parts: list[tree.Inline] = []
     for before, piece in zip((ReportPiece(""), *row), row, strict=False):
-        if before.claim and piece.text[:1].isalnum():
-            parts.append(" ")
-        parts += _mark(piece)
+        gap = (" ",) if before.claim and piece.text[:1].isalnum() else ()
+        parts += [*gap, *_mark(piece)]
     return parts
 
 

@@ -215,7 +215,7 @@ def _print_result(result: CheckResult, options: dict[str, Any]) -> int:
 def _format(
     result: CheckResult, options: dict[str, Any], *, is_terminal: bool, is_file: bool = False
 ) -> str | bytes:
-    from agent.answer import formats, sarif
+    from agent.answer import check_page, formats, sarif
 
     default = "text" if is_terminal else "json"
     chosen = options["format"] or default
@@ -224,7 +224,7 @@ def _format(
             return formats.to_check_docx(result, options["body"])
         chosen = default
     if chosen == "html":
-        return formats.to_check_html(result)
+        return check_page.write_check_page(result)
     if chosen == "sarif":
         return sarif.to_check_sarif(result)
     if chosen == "text":

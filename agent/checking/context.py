@@ -146,8 +146,8 @@ def _speaker_of(text: str, start: int) -> str:
 @lru_cache(maxsize=64)
 def _labels(text: str) -> tuple[str, ...]:
     """The labels of lines that may be names: no word of one begins in lower case."""
-    found = (_LABEL.match(line) for line in islice(text.splitlines(), 5000))
-    labels = {one[0] for one in found if one}
+    lines = islice(text.splitlines(), 5000)
+    labels = {one[0] for line in lines if (one := _LABEL.match(line))}
     return tuple(one for one in labels if not any(word[0].islower() for word in one.split()))
 
 

@@ -49,6 +49,13 @@ from agent.serving.runs import MAX_LISTED, RUN_NAME, Runs, begin_requested
 from agent.serving.serve import guard_app
 
 UI_FOLDER = Path(__file__).parent / "ui"
+#: The words of the other formats, which the page has from them.
+LABELS: dict[str, Any] = {
+    "VERDICT_LABELS": VERDICT_LABELS,
+    "STANDING_LABELS": STANDING_LABELS,
+    "CHECK_LABELS": {verdict: words.label for verdict, words in VERDICTS.items()},
+    "SOURCE_LABELS": STATUSES,
+}
 UI_SUFFIXES = {".html", ".css", ".js", ".svg", ".png", ".ico", ".woff2"}
 NO_SUCH_RUN = "There is no run of this name."
 RunName = Annotated[str, PathParameter(pattern=f"^{RUN_NAME.pattern}$", description="a run's id")]
@@ -133,16 +140,8 @@ def _add_ui_routes(app: FastAPI) -> None:
     @app.get("/ui/shared.js", include_in_schema=False)
     def shared_labels() -> Response:
         """The words of the other formats, as a module of the page."""
-        labels: dict[str, Any] = {
-            "VERDICT_LABELS": VERDICT_LABELS,
-            "STANDING_LABELS": STANDING_LABELS,
-            "CHECK_LABELS": {verdict: words.label for verdict, words in VERDICTS.items()},
-            "SOURCE_LABELS": STATUSES,
-        }
-        module = "".join(
-            f"export const {n} = {json.dumps(value)};\n" for n, value in labels.items()
-        )
-        return Response(module, media_type="text/javascript")
+        lines = (f"export const {n} = {json.dumps(one)};\n" for n, one in LABELS.items())
+        return Response("".join(lines), media_type="text/javascript")
 
     @app.get("/ui/{name}", include_in_schema=False)
     def ui_file(name: str) -> Response:

@@ -13,7 +13,8 @@ from starlette.exceptions import HTTPException
 from agent.answer import Answer, build_error_answer, to_json
 from agent.answer.check import build_check_result
 from agent.answer.check_fix import fix_report
-from agent.answer.formats import to_check_html, to_html, to_markdown
+from agent.answer.check_page import write_check_page
+from agent.answer.formats import to_html, to_markdown
 from agent.answer.shown_check import describe_found, summarize
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
 from agent.server.openapi import EMPTY_QUESTION
@@ -65,12 +66,11 @@ def file_response(name: str, answer: Answer, answer_format: AnswerFormat) -> Res
     run = answer.run and answer.run.model_copy(update={"journal": None})
     answer = answer.model_copy(update={"run": run})
     check = build_check_result(answer) if answer.check else None
+    text = to_json(answer)
     if answer_format == "html":
-        text = to_check_html(check) if check else to_html(answer)
+        text = write_check_page(check) if check else to_html(answer)
     elif answer_format == "markdown":
         text = fix_report(check).text if check else to_markdown(answer)
-    else:
-        text = to_json(answer)
     content_type, suffix = FILES[answer_format]
     headers = {
         "Content-Type": content_type,

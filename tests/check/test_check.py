@@ -13,7 +13,8 @@ import jsonschema
 import pytest
 
 from agent.answer.check import CheckResult, build_check_result, check_schema
-from agent.answer.formats import to_check_html, to_check_text
+from agent.answer.check_page import write_check_page
+from agent.answer.formats import to_check_text
 from agent.answer.sarif import to_check_sarif
 from agent.check.__main__ import command
 from agent.checking.cited_claims import ClaimRuling, rule_claim
@@ -277,7 +278,7 @@ def test_the_page_escapes_what_it_shows(services: Services, settings: Settings) 
     services.pages = {"p": AMPERE}
     text = f"The <b>x</b> & \\<script> carries 150 cars and 360 ships [p]({services.url('p')})."
     run = begin_check(read_report(text.encode()), settings.model_copy(update={"verify": "rules"}))
-    page = to_check_html(build_check_result(run.answer()))
+    page = write_check_page(build_check_result(run.answer()))
     assert page.count("<script") == 1 and "&lt;script&gt;" in page
 
 
