@@ -281,7 +281,7 @@ def compare(before: Sequence[float], now: Sequence[float]) -> str:
 NAMES = tuple(
     "extractive languages slots calibration auto reading conflicts swaps claims "
     "injection obedience planted namesakes links check cited_claims reports_of_others turns "
-    "documents page_kinds page_dates credibility walls scholar".split()
+    "calculations differences documents page_kinds page_dates credibility walls scholar".split()
 )
 
 

@@ -17,10 +17,11 @@ _SHOWN = re.compile(r'<source id="(\d+)"')
 
 
 class Word(NamedTuple):
-    """What a judge says of a claim: the verdict, and the source that decides."""
+    """What a judge says of a claim: the verdict, the source that decides, and arithmetic."""
 
     verdict: str
     source: int | None = None
+    calculation: str | None = None
 
 
 #: From a claim's text and the numbers of the sources that are shown.
@@ -55,7 +56,7 @@ def judge_prompt(prompt: str, knows: Knows, said: dict[str, Word]) -> list[dict[
     rows = []
     for number, (_, text) in parse_claims(prompt).items():
         word = said[text] = knows(text, shown)
-        rows.append({"claim": number, "verdict": word.verdict, "source": word.source})
+        rows.append({"claim": number, **word._asdict()})
     return rows
 
 

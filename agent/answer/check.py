@@ -12,9 +12,11 @@ from agent.answer.addresses import CorpusAddresses
 from agent.documents.html.own_words import TEASER
 from agent.evidence.links import quote_link
 from agent.state import (
+    Calculation,
     Checked,
     CheckedClaim,
     CitedReport,
+    Difference,
     Failed,
     Frozen,
     PageRead,
@@ -57,6 +59,16 @@ class ClaimCheck(Frozen):
     quote_start: int | None = None
     quote_end: int | None = None
     link: str = Field(default="", description="opens the page at the quote")
+    calculation: Calculation | None = Field(
+        default=None,
+        exclude_if=lambda calculation: calculation is None,
+        description="how its numbers follow from those of the pages, which it cites by `sources`",
+    )
+    differences: tuple[Difference, ...] = Field(
+        default=(),
+        exclude_if=lambda differences: not differences,
+        description="what it says otherwise than its pages; it decides nothing",
+    )
 
 
 class UncitedSentence(Frozen):
@@ -189,6 +201,9 @@ def _build_claim(
         verdict=claim.verdict,
         by=claim.by,
         reason=addresses.shorten_text(claim.reason),
+        differences=claim.differences,
+        calculation=claim.calculation
+        and claim.calculation.renumber({s.n: ids[s.page.sha256] for s in sources}),
     )
     if quote is None:
         return check

@@ -26,6 +26,7 @@ from agent.answer.shown_check import (
     cut_rows,
     describe_check,
     describe_claim,
+    describe_notes,
     describe_source,
     sort_sources,
     summarize,
@@ -118,9 +119,10 @@ def _render_evidence(claim: ClaimCheck, number: int, result: CheckResult) -> Mar
     numbers = [claim.source] if claim.source else claim.sources
     pages = (_render_page(cited[n], claim) for n in numbers if n in cited)
     summary = element("summary", describe_claim(claim), class_=f"verdict {claim.verdict}")
+    notes = (_text("p", note, class_="quiet") for note in describe_notes(claim))
     is_open = {} if claim.verdict in SETTLED else {"open": ""}
     where = {"class_": f"evidence {claim.verdict}", "id": f"quote-{number}"}
-    return element("details", summary, quote, *pages, **where, **is_open)
+    return element("details", summary, *notes, quote, *pages, **where, **is_open)
 
 
 def _render_page(source: SourceCheck, claim: ClaimCheck) -> Markup:

@@ -63,7 +63,12 @@ def _renumber_citations(some: tuple[Citation, ...], numbers: Numbers) -> tuple[C
 
 def _renumber_claims(claims: tuple[Claim, ...], numbers: Numbers) -> tuple[Claim, ...]:
     return tuple(
-        claim.model_copy(update={"citations": tuple(numbers[n] for n in claim.citations)})
+        claim.model_copy(
+            update={
+                "citations": tuple(numbers[n] for n in claim.citations),
+                "calculation": claim.calculation and claim.calculation.renumber(numbers),
+            }
+        )
         for claim in claims
     )
 

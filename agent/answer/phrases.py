@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent.evidence.markdown import split_cells
 from agent.outside.budget import CallUsage
 from agent.slots.versions import is_time
-from agent.state import Claim, Scalar, Verdict, is_retracted
+from agent.state import Calculation, Claim, Difference, Scalar, Verdict, is_retracted
 from agent.state.json_data import Json, get_path
 
 if TYPE_CHECKING:  # at run time, building an answer imports this module
@@ -56,6 +56,17 @@ def describe_followed(answer: Answer) -> str:
     if follows is None or not follows.understood:
         return ""
     return f"Understood as: {follows.understood} It follows: {follows.question}"
+
+
+def describe_calculation(made: Calculation) -> str:
+    """What a calculation gives, and how: `75 = 100 * 3 / (3 + 1)`."""
+    value = "" if made.value is None else f"{round(made.value, 3):,} = "
+    return f"{value}{made.expression}"
+
+
+def describe_difference(difference: Difference, said: str) -> str:
+    """The words of a page, and those of an answer or a report in their place."""
+    return f"page: {difference.page or '–'}; {said}: {difference.claim or '–'}"
 
 
 def read_cells(row: str) -> list[str]:

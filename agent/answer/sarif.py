@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from agent import __version__
 from agent.answer.check import CheckResult, ClaimCheck
+from agent.answer.phrases import describe_difference
 from agent.answer.shown_check import VERDICTS
 from agent.state.reports import CheckVerdict
 
@@ -69,6 +70,8 @@ def _invocation(result: CheckResult) -> Json:
 
 def _result(claim: ClaimCheck, result: CheckResult, lines: list[int]) -> Json:
     message = f"{VERDICTS[claim.verdict].label}: {claim.reason or RULES[claim.verdict]}"
+    notes = [describe_difference(one, "report") for one in claim.differences]
+    message += "".join(f" ({note})" for note in notes)
     if claim.quote:
         message += f" Nearest: “{claim.quote}”"
     region = _region(claim, lines) if result.report and _is_of_file(result) else {}
@@ -81,6 +84,8 @@ def _result(claim: ClaimCheck, result: CheckResult, lines: list[int]) -> Json:
         "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"sentence": claim.text[:200]},
     }
+    if notes:
+        found["properties"] = {"differences": [one.model_dump() for one in claim.differences]}
     if claim.link:
         found["relatedLocations"] = [
             {

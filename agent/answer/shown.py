@@ -153,10 +153,34 @@ def _list_block(form: str, intro: str, claims: Sequence[Claim], role: str) -> It
     if form == "row":
         head = phrases.read_cells(table[0]) if table else []
         yield tree.Table(head, tuple(map(_read_row, claims)))
+        yield from (tree.Prose(note, "quiet") for claim in claims for note in list_notes(claim))
     elif form == "item":
-        yield tree.Bullets(tuple(tree.Item(_read_sentence(claim)) for claim in claims), role)
+        items = [(claim, [tree.Item(note) for note in list_notes(claim)]) for claim in claims]
+        yield tree.Bullets([tree.Item(_read_sentence(one), notes) for one, notes in items], role)
     else:
-        yield tree.Prose([part for claim in claims for part in (*_read_sentence(claim), " ")], role)
+        yield from _list_sentences(claims, role)
+
+
+def _list_sentences(claims: Sequence[Claim], role: str) -> Iterator[tree.Block]:
+    """Sentences as a paragraph, which ends with one that has notes: they stand below it."""
+    parts: list[tree.Inline] = []
+    for claim in claims:
+        parts += (*_read_sentence(claim), " ")
+        if notes := list_notes(claim):
+            yield tree.Prose(parts, role)
+            yield from (tree.Prose(note, "quiet") for note in notes)
+            parts = []
+    if parts:
+        yield tree.Prose(parts, role)
+
+
+def list_notes(claim: Claim) -> list[tree.Parts]:
+    """The lines below a claim: how its numbers follow, and how it differs from its page."""
+    notes: list[tree.Parts] = []
+    if made := claim.calculation:
+        numbers = tuple(dict.fromkeys(one.citation for one in made.operands))
+        notes.append((phrases.describe_calculation(made), " ", tree.Marks(numbers)))
+    return notes + [(phrases.describe_difference(one, "answer"),) for one in claim.differences]
 
 
 def _read_sentence(claim: Claim) -> tree.Parts:

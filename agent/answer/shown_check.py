@@ -14,6 +14,7 @@ from agent.answer.check import (
     SourceCheck,
     SourceStatus,
 )
+from agent.answer.phrases import describe_calculation, describe_difference
 from agent.state.reports import CheckVerdict, MarkForm
 
 
@@ -66,7 +67,7 @@ def show_check_on_terminal(result: CheckResult) -> tree.Shown:
     blocks: list[tree.Block] = [
         tree.Group(tuple(tree.Prose((line,)) for line in describe_check(result, OVERRIDE))),
         *map(tree.Prose, rows),
-        *(_show_problem(claim, result) for claim in worst if claim.verdict != "supported"),
+        *(_show_problem(claim, result) for claim in worst if _is_shown(claim)),
         *_list_sources(result),
         *_list_warnings(result),
     ]
@@ -239,14 +240,26 @@ def describe_claim(claim: ClaimCheck) -> str:
     return f"{mark} {label}{reason}"
 
 
+def _is_shown(claim: ClaimCheck) -> bool:
+    """Whether there is more to say of a claim than that it is confirmed."""
+    return bool(claim.verdict != "supported" or claim.calculation or claim.differences)
+
+
+def describe_notes(claim: ClaimCheck) -> list[str]:
+    """How its numbers follow, and where it differs from the page, a line each."""
+    made = [describe_calculation(claim.calculation)] if claim.calculation else []
+    return made + [describe_difference(one, "report") for one in claim.differences]
+
+
 def _show_problem(claim: ClaimCheck, result: CheckResult) -> tree.Group:
     """A claim that is not confirmed, with the quote that decides."""
     urls = [one.page_url for one in result.sources if one.id == claim.source]
     source = (tree.Prose((f"  [{claim.source}] {url}",)) for url in urls)
     quote = (tree.Prose((f"> {claim.quote}",)), *source) if claim.quote else ()
+    notes = [tree.Prose((note,), "quiet") for note in describe_notes(claim)]
     return tree.Group(
         (
             tree.Prose((describe_claim(claim),)),
-            tree.Group((tree.Prose((claim.text,)), *quote), "inset"),
+            tree.Group((tree.Prose((claim.text,)), *notes, *quote), "inset"),
         )
     )

@@ -8,7 +8,9 @@ from itertools import groupby, islice, takewhile
 from typing import TypeVar
 
 from agent.checking import rules
+from agent.checking.calculation import compute_claim
 from agent.checking.context import show_context
+from agent.checking.differences import find_differences
 from agent.checking.rules import FAILING, Assessment, QuotePlace, missing_in_quotes
 from agent.evidence import closest_sentences, content_words, split_sentences
 from agent.evidence.citing import make_answered, order_quotes
@@ -98,7 +100,7 @@ class Bench:
     def _make_place(self, quote: Quote) -> QuotePlace:
         source = self._sources[quote.source]
         page, is_retracted = source.page, source.hit.is_retracted
-        return QuotePlace(page.text, page.title, quote.start, quote.end, is_retracted)
+        return QuotePlace(page.text, page.title, quote.start, quote.end, is_retracted, quote.source)
 
     def open_claims(self) -> tuple[Claim, ...]:
         """The claims that are not proved and were not judged, and in the first round the values."""
@@ -190,6 +192,8 @@ class Bench:
         """Remember what a model says of a claim, and cite the offered sentence that it names."""
         self._judged[shown_text(claim)] = assessment
         named = [quote for quote in self.offers(claim) if quote.source == source]
+        if told := assessment.calculation:
+            self._cite_operands(claim, told.expression)
         if assessment.verdict != "supported" or not named:
             return
         if source in claim.citations and not missing_in_quotes(claim.text, self.places(claim)):
@@ -200,6 +204,24 @@ class Bench:
             for i, other in enumerate(row):
                 if shown_text(other) == shown_text(claim):
                     self._cite(row, i, *(named if lacks else named[:1]))
+
+    def _cite_operands(self, claim: Claim, expression: str) -> None:
+        """Let a claim cite the offered sentences, too, that have numbers of its calculation."""
+        shown = [*self._own_quotes(claim), *self.offers(claim)]
+        computed = compute_claim(expression, claim.text, tuple(map(self._make_place, shown)))
+        made = computed.calculation if computed else None
+        used = {(one.citation, one.start) for one in made.operands} if made else set()
+        held = [
+            quote
+            for quote in self.offers(claim)
+            if any(n == quote.source and quote.start <= at < quote.end for n, at in used)
+        ]
+        self._quotes += held
+        for row in self._rows:
+            for i, other in enumerate(row):
+                if shown_text(other) == shown_text(claim):
+                    cited = dict.fromkeys((*other.citations, *(quote.source for quote in held)))
+                    row[i] = other.model_copy(update={"citations": tuple(cited)})
 
     def _cite(self, row: list[Claim], at: int, *quotes: Quote) -> None:
         """Give a claim these quotes of a source; it cites that alone, unless it did before."""
@@ -219,6 +241,9 @@ class Bench:
         """Why a claim fails, in words."""
         if rules.is_retracted(self.places(claim)):
             return "all that says so was retracted"
+        judged = self._judged.get(shown_text(claim), rules.UNCHECKED)
+        if fault := rules.explain_fault(judged, claim.text, self.places(claim)):
+            return fault
         missing = missing_in_quotes(claim.text, self.places(claim))
         if missing:
             return f"{missing[0]} is not in its quotes"
@@ -254,12 +279,18 @@ class Bench:
 
     def to_verified(self, *, drop: bool) -> Verified:
         """The answer with every verdict; without the claims that fail, if `drop`."""
-        rows = [[_give(claim, self.rule(claim)) for claim in row] for row in self._rows]
+        rows = [[self._tell(claim) for claim in row] for row in self._rows]
         kept = [[c for c in row if not drop or c.verdict not in FAILING] for row in rows]
         dropped = [c for row in rows for c in row if drop and c.verdict in FAILING]
         kept = _check_intros(kept, self.places)
         verified = _rebuild(self._answer, kept, self._quotes, dropped)
         return verified.model_copy(update={"findings": self._judge_findings()})
+
+    def _tell(self, claim: Claim) -> Claim:
+        """A claim with its verdict, and with what it says otherwise than its quotes."""
+        told = _give(claim, self.rule(claim))
+        places = () if told.by == "rule" else self.places(claim)
+        return told.model_copy(update={"differences": find_differences(claim.text, places)})
 
     def _judge_findings(self) -> tuple[Finding, ...]:
         """The findings with the verdict on each value; weighed anew without those that fail."""
@@ -285,7 +316,8 @@ class Bench:
 
 
 def _give(judged: ClaimOrFinding, assessment: Assessment) -> ClaimOrFinding:
-    return judged.model_copy(update=assessment._asdict())
+    given = assessment._asdict()
+    return judged.model_copy(update={k: given[k] for k in given if k in type(judged).model_fields})
 
 
 # --- values ---------------------------------------------------------------------------------------
@@ -310,6 +342,21 @@ def text_around_quotes(page: Page, quotes: Iterable[Quote]) -> tuple[str, ...]:
 
     With them the headings above, and what the page says of all its text, where that may turn one.
     """
+    pieces: list[tuple[int, int]] = []
+    last = -1
+    for i, span in _around(page, quotes):
+        joins = pieces and i - 1 == last
+        pieces[-1:] = [(pieces[-1][0], span[1])] if joins else [*pieces[-1:], span]
+        last = i
+    return tuple(page.text[a:b] for a, b in pieces)
+
+
+def sentences_around(page: Page, quotes: Iterable[Quote]) -> tuple[tuple[int, int], ...]:
+    """Where the sentences stand that `text_around_quotes` gives."""
+    return tuple(span for _, span in _around(page, quotes))
+
+
+def _around(page: Page, quotes: Iterable[Quote]) -> list[tuple[int, tuple[int, int]]]:
     text, spans = page.text, split_sentences(page.text)
     shown: set[int] = set()
     for quote in quotes:
@@ -317,11 +364,7 @@ def text_around_quotes(page: Page, quotes: Iterable[Quote]) -> tuple[str, ...]:
         shown.update(range(min(held, default=0) - 1, max(held, default=-1) + 2))
         context = set(show_context(text, page.title, quote.start, quote.end))
         shown.update(i for i, span in enumerate(spans) if span in context)
-    pieces: list[tuple[int, int]] = []
-    for i in sorted(shown & set(range(len(spans)))):
-        joins = pieces and i - 1 in shown
-        pieces[-1:] = [(pieces[-1][0], spans[i][1])] if joins else [*pieces[-1:], spans[i]]
-    return tuple(text[a:b] for a, b in pieces)
+    return [(i, spans[i]) for i in sorted(shown & set(range(len(spans))))]
 
 
 # --- claims ---------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ that are kept for tuning.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -72,16 +73,20 @@ _INSERTED = re.compile(r"\[[^\[\]]{1,40}\]")
 
 
 class ClaimRuling(NamedTuple):
-    """What rules say of a claim, why, and the quote that decides or is nearest."""
+    """What rules say of a claim, why, and the quote that decides or is nearest.
+
+    `may_follow`: they refute it by a number, which a judge may show to follow from others.
+    """
 
     verdict: Verdict
     reason: str = ""
     quote: Quote | None = None
+    may_follow: bool = False
 
     @property
     def is_open(self) -> bool:
         """Whether a model is to judge."""
-        return self.verdict == "unchecked"
+        return self.verdict == "unchecked" or self.may_follow
 
 
 _Ruled = ClaimRuling | None
@@ -105,10 +110,12 @@ def rule_claim(claim: str, sources: Sequence[Source], before: Sequence[str] = ()
         ruling = _rule_quotations(claim, quotations, sources, nearest)
         if ruling and (is_comparable or ruling.verdict == "supported"):
             return ruling
-    if ruling := _find_contradiction(claim, near, by_number):
-        return ruling
-    if is_comparable:
-        return _find_lack(claim, near, sources)
+    ruling = _find_contradiction(claim, near, by_number)
+    if ruling is None and is_comparable:
+        ruling = _find_lack(claim, near, sources)
+    if ruling:
+        follows = ruling.verdict != "unchecked" and _may_follow(claim, near)
+        return ruling._replace(may_follow=follows)
     if _is_foreign(claim, sources):
         names = " or ".join(absent_names(claim, sources)[:2])
         return ClaimRuling("unsupported", f"the page does not name {names}", nearest)
@@ -303,6 +310,19 @@ def _would_be_told(
     texts = [quote.text for quote in near]
     texts += _whole_pages(sources) if _kind(lost) != "date" else []
     return bool(words) and any(_share(words, text) >= SAME_THING for text in texts)
+
+
+def _may_follow(claim: str, near: Sequence[Quote]) -> bool:
+    """Whether a number that the nearest sentences lack may be reckoned from two of its kind there.
+
+    A share may be one of any two numbers of a kind; years, of dates.
+    """
+    texts = [quote.text for quote in near]
+    told = {(one.text, _kind(one)) for text in texts for one in read_quantities(text)}
+    counts = Counter(kind.replace("date", "number months") for _, kind in told)
+    shared = max(counts.values(), default=0)
+    kinds = [_kind(one) for one in find_missing(claim, texts)]
+    return any(shared > 1 if kind == "number share" else counts[kind] > 1 for kind in kinds)
 
 
 def missing_on_pages(

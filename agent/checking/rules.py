@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
+from agent.checking.calculation import compute_claim
 from agent.checking.context import find_turn
 from agent.evidence import content_words, fold, is_heading, is_row, split_sentences
 from agent.evidence.instructions import find_instruction
@@ -28,7 +29,7 @@ from agent.evidence.quantities import find_missing, missing_quantities, stands_o
 from agent.evidence.quoting import touched_sentences
 from agent.evidence.sentences import Span
 from agent.evidence.words import count_words
-from agent.state import Claim, Verdict
+from agent.state import Calculation, Claim, Verdict
 
 FEWEST_WORDS = 4  # of a sentence; fewer are a name, a number or a fragment
 FAILING: tuple[Verdict, ...] = ("unsupported", "contradicted")
@@ -42,6 +43,7 @@ class QuotePlace(NamedTuple):
     start: int
     end: int
     is_retracted: bool = False  # the page is a work that was retracted
+    source: int = 0  # its number
 
     @property
     def quote(self) -> str:
@@ -50,10 +52,14 @@ class QuotePlace(NamedTuple):
 
 
 class Assessment(NamedTuple):
-    """A verdict, and who gave it: `rule`, a model's name, or nobody."""
+    """A verdict, and who gave it: `rule`, `calculation`, a model's name, or nobody.
+
+    Of a model it has the arithmetic that it gave; of a claim, what that gives.
+    """
 
     verdict: Verdict
     by: str = ""
+    calculation: Calculation | None = None
 
 
 UNCHECKED = Assessment("unchecked")
@@ -89,7 +95,8 @@ def decide_value(value: str, places: Sequence[QuotePlace], judged: Assessment | 
 
     A value that is a whole sentence is on its page, but not thereby the answer to its slot.
     """
-    return limit_assessment(judged, value, places) if judged else UNCHECKED
+    judged = judged._replace(calculation=None) if judged else UNCHECKED
+    return limit_assessment(judged, value, places)
 
 
 def is_retracted(places: Sequence[QuotePlace]) -> bool:
@@ -100,16 +107,30 @@ def is_retracted(places: Sequence[QuotePlace]) -> bool:
 def limit_assessment(
     judged: Assessment, claim: str, places: Sequence[QuotePlace], pages: Sequence[str] = ()
 ) -> Assessment:
-    """What a model said, and no more than the rules allow.
+    """What a model said, and no more than the rules and its own arithmetic allow.
 
     A claim stands on its quotes, and on `pages` as wholes where it cites these and quotes nothing.
     """
+    told, judged = judged.calculation, judged._replace(calculation=None)
+    telling = [place for place in places if not _gives_orders(place)]
+    computed = compute_claim(told.expression, claim, telling) if told else None
+    if computed and computed.fault:
+        verdict = judged.verdict if judged.verdict in FAILING else "unsupported"
+        return Assessment(verdict, "calculation", computed.calculation)
     if judged.verdict != "supported":
         return judged
-    telling = [place for place in places if not _gives_orders(place)]
-    missing = find_missing(claim, _texts_of(telling))
+    missing = computed.missing if computed else find_missing(claim, _texts_of(telling))
     holds = all(any(stands_on_page(one, page) for page in pages) for one in missing)
+    if computed:
+        judged = Assessment("supported", "calculation", computed.calculation)
     return judged if telling and holds else judged._replace(verdict="partial")
+
+
+def explain_fault(judged: Assessment, claim: str, places: Sequence[QuotePlace]) -> str:
+    """Why the arithmetic of a model does not hold; "" where it does, and where there is none."""
+    told = judged.calculation
+    computed = compute_claim(told.expression, claim, places) if told else None
+    return computed.fault if computed else ""
 
 
 def _gives_orders(place: QuotePlace) -> bool:

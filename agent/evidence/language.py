@@ -7,6 +7,7 @@ import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import islice
@@ -39,12 +40,16 @@ class Language(NamedTuple):
     holds: dict[str, re.Pattern[str]]  # by type of the answer: what a sentence has that gives one
     parts: re.Pattern[str]  # what stands between two questions in one
     replaces: re.Pattern[str]  # what a text says that holds in the place of an older one
+    extremes: tuple[tuple[str, re.Pattern[str]], ...]  # `max`, `min`: that something is the most
+    contrasts: tuple[tuple[str, re.Pattern[str]], ...]  # words by which two sentences differ
+    ratios: tuple[tuple[re.Pattern[str], Decimal], ...]  # a half, a third, twice
     turns: dict[str, str]  # patterns, by place: what may turn a sentence that stands beside it
     units: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]  # what is asked, and its dimensions
     drop: tuple[tuple[re.Pattern[str], str], ...]  # what only asks, and what stands for it
     breaks: re.Pattern[str] | None  # what stands between words, where no blanks do
     articles: tuple[str, ...]  # what is written before a word, in one with it
     stemmer: str  # of Snowball; "" for none
+    has_decimal_comma: bool  # `1.234` is more than a thousand
     has_noun_capitals: bool  # every noun has a capital letter, which then tells no name
 
     def drop_article(self, word: str) -> str:
@@ -60,14 +65,14 @@ def load_language(tag: str) -> Language:
     table = tomllib.loads(file.read_text("utf-8"))
     spaced = "script" not in table or tag == "ar"
     stop = table["stop"].split()
-    asks, holds = (
+    asks, holds, extremes, contrasts = (
         [(kind, _pattern(words, spaced)) for kind, words in _entries(table.get(name, ""), ":")]
-        for name in ("asks", "holds")
+        for name in ("asks", "holds", "extremes", "contrasts")
     )
     turns, before = _entries(table["turns"], ":"), "|".join(table.get("articles", "").split())
-    units, drop = (
+    units, drop, ratios = (
         [(_pattern(words, spaced), rest) for words, rest in _entries(table.get(name, ""), "=")]
-        for name in ("units", "drop")
+        for name in ("units", "drop", "ratios")
     )
     return Language(
         tag,
@@ -78,12 +83,16 @@ def load_language(tag: str) -> Language:
         dict(holds),
         re.compile(table["parts"], re.I),
         _pattern(table["replaces"], spaced),
+        tuple(extremes),
+        tuple(contrasts),
+        tuple((words, Decimal(value)) for words, value in ratios),
         {place: _bound_words(rf"(?:{before})?(?:{words})", spaced) for place, words in turns},
         tuple((words, tuple(dimensions.split())) for words, dimensions in units),
         tuple((words, f" {rest} ") for words, rest in drop),
         re.compile(f"[{table['breaks']}]+") if "breaks" in table else None,
         tuple(table.get("articles", "").split()),
         table["stemmer"],
+        table.get("decimal") == ",",
         table.get("nouns", False),
     )
 

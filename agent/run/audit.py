@@ -193,6 +193,8 @@ def _check_claims(answer: Answer, evidence: JournalEvidence) -> Iterator[Failure
             yield f"{where}.verdict", f"{claim.verdict} is not what checking it says"
         elif assessment.by != claim.by:
             yield f"{where}.by", f"it was {assessment.by or 'nobody'} who said so"
+        if assessment.calculation != claim.calculation:
+            yield f"{where}.calculation", "it is not what computing it gives"
 
 
 def _rule(
@@ -273,7 +275,7 @@ def _rule_value(
     cited = [citation for citation in answer.citations if citation.id in slot.citations]
     held = [c for c in cited if holds_value(c.quote, slot.value)] or cited
     assessment = decide_value(str(slot.value), evidence.quote_places(held), judged)
-    return UNCHECKED if assessment.verdict in FAILING else assessment
+    return (UNCHECKED if assessment.verdict in FAILING else assessment)[:2]
 
 
 def _is_quoted(value: Scalar, cited: Sequence[int], answer: Answer) -> bool:

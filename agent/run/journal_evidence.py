@@ -31,7 +31,9 @@ class JournalEvidence(NamedTuple):
     def quote_places(self, citations: Sequence[Citation]) -> tuple[QuotePlace, ...]:
         """Where the quotes stand. Of an unknown page, the quote is taken for the whole text."""
         return tuple(
-            QuotePlace(self.page_text(c, c.quote), c.title, c.start, c.end, is_retracted(c.work))
+            QuotePlace(
+                self.page_text(c, c.quote), c.title, c.start, c.end, is_retracted(c.work), c.id
+            )
             for c in citations
         )
 

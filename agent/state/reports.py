@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from agent.state.values import Frozen, Quote
+from agent.state.values import Calculation, Difference, Frozen, Quote
 
 MAX_REPORT_CHARS = 400_000
 MAX_SENTENCES = 2000
@@ -94,7 +94,7 @@ class CheckedClaim(Frozen):
 
     `reason` says in a few words what is wrong. `quote` is what decides, or is nearest; its source
     is that of the run. `sources` are those of the report; in the evidence that `--search` found,
-    `quote` alone names the page.
+    `quote` alone names the page. `calculation` cites by the numbers of the run.
     """
 
     sentence: ReportSentence
@@ -102,3 +102,5 @@ class CheckedClaim(Frozen):
     by: str = ""
     reason: str = ""
     quote: Quote | None = None
+    calculation: Calculation | None = None
+    differences: tuple[Difference, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections.abc import Mapping
 from typing import Any, Literal, TypedDict, Unpack
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -320,11 +321,53 @@ class SubQuery(Frozen):
     reasoning: str = ""
 
 
+class Operand(Frozen):
+    """A number of a calculation: as it is written there, and where it stands on its source."""
+
+    text: str
+    citation: int = Field(description="the number of the source")
+    start: int
+    end: int
+
+
+class Calculation(Frozen):
+    """Arithmetic that gives a number of a claim: over numbers that stand in its quotes."""
+
+    expression: str
+    value: int | float | None = Field(default=None, description="null where it gives none")
+    operands: tuple[Operand, ...] = ()
+
+    def renumber(self, numbers: Mapping[int, int]) -> Calculation:
+        """The same with other numbers for the sources."""
+        renumbered = (
+            one.model_copy(update={"citation": numbers[one.citation]}) for one in self.operands
+        )
+        return self.model_copy(update={"operands": tuple(renumbered)})
+
+
+DifferenceKind = Literal[
+    "negation", "amount", "hedge", "direction", "cause", "name", "number", "words"
+]
+
+
+class Difference(Frozen):
+    """Words of a claim, and those of the nearest sentence of its page in their place.
+
+    `page` is "" for words that the page does not have there, and for a name that is on no page.
+    `amount`: all and some.
+    """
+
+    kind: DifferenceKind
+    page: str
+    claim: str
+
+
 class Claim(Frozen):
     """A sentence of the answer, an item of a list or a row of a table, and what checking it said.
 
-    `by`: `rule`, or the name of the model that judged; empty while unchecked. `intro`: the lines
-    above a list or a table, in Markdown; all its items have the same, and it is shown once.
+    `by`: `rule`, `calculation`, or the name of the model that judged; empty while unchecked.
+    `intro`: the lines above a list or a table, in Markdown; all its items have the same, and it is
+    shown once.
     """
 
     text: str
@@ -333,6 +376,16 @@ class Claim(Frozen):
     by: str = ""
     form: Literal["sentence", "item", "row"] = "sentence"
     intro: str = ""
+    calculation: Calculation | None = Field(
+        default=None,
+        exclude_if=lambda calculation: calculation is None,
+        description="how its numbers follow from quoted ones; absent where none was given",
+    )
+    differences: tuple[Difference, ...] = Field(
+        default=(),
+        exclude_if=lambda differences: not differences,
+        description="what it says otherwise than its pages; it decides nothing",
+    )
 
 
 class Section(Frozen):

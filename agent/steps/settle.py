@@ -95,7 +95,9 @@ def _prove_in_order(answer: Verified, builder: _ClaimBuilder) -> Verified:
             return claim
         places = builder.places(claim, answer.quotes)
         if is_proved(claim.text, places, before[claim.text]):
-            return claim.model_copy(update={"verdict": "supported", "by": "rule"})
+            return claim.model_copy(
+                update={"verdict": "supported", "by": "rule", "calculation": None}
+            )
         if (claim.verdict, claim.by) == ("supported", "rule"):
             return claim.model_copy(update={"verdict": "unchecked", "by": ""})
         return claim

@@ -16,7 +16,18 @@ from agent.errors import AgentError, Halt, ModelFailed
 from agent.evidence import render_sources, select_passages
 from agent.evidence.citing import compose_answer
 from agent.outside import AskMany, Reply, Task, TaskKind
-from agent.state import Claim, Draft, Event, Failed, Frozen, Halted, Research, Verified, Warned
+from agent.state import (
+    Calculation,
+    Claim,
+    Draft,
+    Event,
+    Failed,
+    Frozen,
+    Halted,
+    Research,
+    Verified,
+    Warned,
+)
 from agent.steps.asking import NO_REPLY, failure_event, reply_event
 from agent.steps.prompt_rules import CITE_RULE, DATA_RULE, escape, language_rule, render_topic
 from agent.steps.settle import settle
@@ -41,12 +52,31 @@ class Judgement(Frozen):
     source: int | None = Field(
         default=None, description="id of the source that decides; null if none does"
     )
+    calculation: str | None = Field(
+        default=None,
+        description="arithmetic over numbers as the quotes have them, where a number of the claim, "
+        "a count or a superlative follows from them: `100 * 3 / (3 + 1)`; else null",
+    )
+
+    def to_assessment(self, model: str) -> Assessment:
+        """The verdict of a model, with its arithmetic."""
+        told = Calculation(expression=self.calculation) if self.calculation else None
+        return Assessment(self.verdict, model, told)
 
 
 class Judgements(Frozen):
     """A verdict for each claim that was shown."""
 
     verdicts: list[Judgement]
+
+
+#: For a judge: how it shows that a number follows from others. The program computes it itself.
+CALCULATION_RULE = (
+    "Where a number of the claim, a count or a superlative is not in a source and follows from "
+    "numbers there, give the arithmetic as calculation, with the numbers as they stand there: "
+    "+ - * /, parentheses, min, max, sum, count, days, years: `100 * 3 / (3 + 1)`, "
+    "`max(120, 95, 80)`, `count(120 > 90, 95 > 90, 80 > 90)`, `years(1990-05-01, 2020-03-02)`."
+)
 
 
 class JudgeClaims(Task[Judgements]):
@@ -67,7 +97,8 @@ class JudgeClaims(Task[Judgements]):
             "unsupported: it says nothing of it. A claim that tells nothing of the topic, such as "
             "that the sources do not say, is unsupported. A name or a number alone is judged as "
             "the answer to the topic, `name: value` as a fact about it. Give the id of the source "
-            f"that decides. What you know from elsewhere does not count. {DATA_RULE}"
+            f"that decides. {CALCULATION_RULE} What you know from elsewhere does not count. "
+            f"{DATA_RULE}"
         )
 
     def prompt(self) -> str:
@@ -222,7 +253,7 @@ def _record_judgements(reply: Reply[Judgements], claims: Sequence[Claim], bench:
     """Remember the first verdict on each claim."""
     for n, judgement in sorted(first_judgements(reply.answer).items()):
         if 0 < n <= len(claims):
-            assessment = Assessment(judgement.verdict, reply.model)
+            assessment = judgement.to_assessment(reply.model)
             bench.record_judgement(claims[n - 1], assessment, judgement.source)
 
 
@@ -263,6 +294,6 @@ def recorded_assessments(calls: Iterable[dict[str, Any]]) -> dict[str, Assessmen
             judgements = Judgements.model_validate(call["response"]["answer"])
             for n, judgement in first_judgements(judgements).items():
                 if text := claims.get(str(n)):
-                    assessment = Assessment(judgement.verdict, str(call["response"]["model"]))
+                    assessment = judgement.to_assessment(str(call["response"]["model"]))
                     assessments[html.unescape(text)] = assessment
     return assessments

@@ -158,7 +158,7 @@ def answer() -> Answer:
 
 def hostile(text: str) -> Answer:
     """An answer with a report in which each string from outside is this text."""
-    ours = "status verdict form match via markdown confidence schema_version topic".split()
+    ours = "status verdict form match via markdown confidence schema_version topic kind".split()
     made = fill(json.loads(to_json(world_cup_answer())), text, ours)
     made["slots"][text] = made["slots"].pop("winner")
     return Answer.model_validate(made)

@@ -112,13 +112,13 @@ def write(services: Services) -> str:
 
 
 def judge(rows: dict[str, str]) -> Callable[[Any], Any]:
-    """A model that has a verdict for claims by their first words."""
+    """A model that has a verdict for claims by their first words; it says yes to others."""
 
     def think(asked: Any) -> Any:
         verdicts = []
         for n, (cites, text) in parse_claims(asked.prompt).items():
             found = [verdict for start, verdict in rows.items() if text.startswith(start)]
-            verdicts.append({"claim": n, "verdict": found[0], "source": cites[0]})
+            verdicts.append({"claim": n, "verdict": [*found, "supported"][0], "source": cites[0]})
         return {"verdicts": verdicts}
 
     return think

@@ -1,5 +1,6 @@
 """Numbers, dates, scores and quantities in text, and arithmetic over them."""
 
+from agent.evidence.quantities.arithmetic import *
 from agent.evidence.quantities.dates import *
 from agent.evidence.quantities.numbers import *
 from agent.evidence.quantities.quantity import *

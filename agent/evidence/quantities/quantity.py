@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import lru_cache
 from itertools import chain, combinations, permutations
 from typing import NamedTuple
 
 from agent.evidence.lists import find_lists, list_lengths
 from agent.evidence.markers import strip_markers
+from agent.evidence.quantities.numbers import digit_readings
 from agent.evidence.quantities.reading import Day, Number, Quantity, Reader, Score, years_unit
 from agent.evidence.words import PLAIN_WORD, strip_accents
 
@@ -39,7 +42,7 @@ def missing_quantities(claim: str, quotes: Texts, *, derived: bool = True) -> tu
 
 def find_missing(claim: str, quotes: Texts, *, derived: bool = True) -> tuple[Quantity, ...]:
     """As `missing_quantities`, the quantities themselves."""
-    wanted = read_quantities(claim)
+    wanted = read_quantities(claim, quotes)
     if not wanted:
         return ()
     given = _read_evidence(tuple(quotes), LONGEST_QUOTES)
@@ -58,12 +61,78 @@ def stands_on_page(quantity: Quantity, text: str) -> bool:
     return len(text) > LONGEST_PAGE or given.is_cut or _stands(quantity, given)
 
 
-def read_quantities(claim: str) -> tuple[Quantity, ...]:
-    """The quantities that a claim states, each once, in order of their kind."""
+def read_quantities(claim: str, beside: Texts = ()) -> tuple[Quantity, ...]:
+    """The quantities that a claim states, each once, in order of their kind.
+
+    `beside`: what it is held against, which tells of `the two towns` whether it counts.
+    """
     text = strip_markers(claim[:LONGEST_CLAIM])
     first, _, rest = text.lstrip().partition(" ")
     is_listed = first[:-1].isdecimal() and first.endswith((".", ")"))  # `4. Turn it on`
-    return tuple(dict.fromkeys(Reader(rest if is_listed else text).quantities))
+    return tuple(dict.fromkeys(Reader(rest if is_listed else text, beside=beside).quantities))
+
+
+def find_operand(wanted: Quantity, text: str) -> tuple[str, Quantity] | None:
+    """What of a text a number or a date of an expression is: its words, and what is meant.
+
+    The expression may leave out scale and unit: `4.2` of `4.2 million km`. A part of a date or of a
+    score is a number without a unit.
+    """
+    given = _read_evidence((text,), LONGEST_QUOTES)
+    if isinstance(wanted, Number):
+        for other in given.numbers:
+            if _is_same(wanted, other):
+                return other.text, other if other.unit else wanted
+            if not wanted.unit and set(wanted.values) & set(_mantissas(other)):
+                return other.text, other
+    if not _stands(wanted, given):
+        return None
+    days = (day.text for day in given.days if isinstance(wanted, Day) and day.year == wanted.year)
+    return next(days, wanted.text), wanted
+
+
+_DIGITS = re.compile(r"\d(?:[\d.,' ]*\d)?")
+
+
+def _mantissas(number: Number) -> list[float]:
+    """What the digits of a number may mean without its scale; nothing for one in words."""
+    digits = _DIGITS.search(number.text)
+    return digit_readings(digits[0]) if digits else []
+
+
+def _count_decimals(text: str, value: float) -> int:
+    """How many decimals a number has as it is written, where it is read as a value."""
+    digits = _DIGITS.search(text)
+    if not digits or value == float(re.sub(r"\D", "", digits[0])):
+        return 0
+    return len(digits[0].replace(",", ".").rpartition(".")[2])
+
+
+def is_told(value: Decimal, said: Number, at: int = 0) -> bool:
+    """Whether a number of a text tells a value, at its own precision; `at`: in which reading.
+
+    Its last digit is rounded; after "about", "nearly" or "more than" it need only lie there.
+    """
+    number, digits = said.values[at], _mantissas(said)
+    if len(digits) == len(said.values):
+        mantissa = digits[at]
+    else:  # in words: three million
+        mantissa = number / _last_digit(number) if number >= 1000 else number
+    step = number / (mantissa or 1) * 10.0 ** -_count_decimals(said.text, mantissa)
+    return _lies(said.rough, value, Decimal(f"{number:.15g}"), Decimal(f"{abs(step):.15g}"))
+
+
+def _lies(rough: str, value: Decimal, said: Decimal, step: Decimal) -> bool:
+    off = value - said
+    match rough:
+        case "over" | "least":
+            return off > 0 or (rough == "least" and not off)
+        case "under" | "most":
+            return off < 0 or (rough == "most" and not off)
+        case "about" | "nearly":
+            is_near = _is_rounding(float(said), float(value), rough) or abs(off) < step
+            return is_near and (rough == "about" or off < 0)
+    return abs(off) <= step / 2
 
 
 # --- what quotes hold ---------------------------------------------------------------------------
@@ -193,8 +262,9 @@ def _is_rounded(wanted: Number, given: _Evidence) -> bool:
 
 
 def _is_rounding(rounded: float, exact: float, rough: str) -> bool:
+    """Whether a number after "about" or "more than" is another one, rounded."""
     off, step = exact - rounded, _last_digit(rounded)
-    if rough == "over":
+    if rough in ("over", "least"):
         return 0 <= off < step
     return abs(off) < step and abs(off) <= NEAR * abs(exact)
 

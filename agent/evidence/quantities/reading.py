@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from functools import cache
-from itertools import islice
+from itertools import islice, permutations
 from string import capwords
 from typing import NamedTuple
 
@@ -27,6 +27,8 @@ from agent.evidence.words import UNSPACED, normalize, strip_accents, word_lists
 
 YEARS = range(1000, 2101)
 MOST_DIGITS = 12  # of a number that is compared by its value
+#: Tables of words before a rounded number; those with longer words (`no more than`) first.
+ROUGH = ("least", "most", "nearly", "over", "under", "about")
 MOST_NUMBERS = 20_000  # of a text: many times more than a page of prose has; the rest is cut off
 
 
@@ -43,7 +45,7 @@ class Number(NamedTuple):
     text: str
     values: tuple[float, ...]
     unit: Unit | None = None
-    rough: str = ""  # `about`: after such a word; `over`: after "more than" and its like
+    rough: str = ""  # one of `ROUGH`, after such a word
     span: str = ""  # `century` or `decade`: then any of its years gives it
     exact: str = ""  # the digits, if they are more than a float tells apart: then they are compared
 
@@ -126,9 +128,13 @@ def _to_digits(found: re.Match[str]) -> str:
 
 
 class Reader:
-    """The quantities of one text. Each kind is read from what the ones before it left."""
+    """The quantities of one text. Each kind is read from what the ones before it left.
 
-    def __init__(self, text: str, *, is_evidence: bool = False) -> None:
+    `beside`: what a claim is held against. `the twelve letters` counts where that has four.
+    """
+
+    def __init__(self, text: str, *, is_evidence: bool = False, beside: Sequence[str] = ()) -> None:
+        self._beside = beside
         self.quantities: list[Quantity] = []
         self.loose: set[float] = set()
         self._is_evidence = is_evidence
@@ -229,18 +235,14 @@ class Reader:
         """How a number at an offset is rounded, by the words before it; of a claim alone."""
         if self._is_evidence:
             return ""
-        before = strip_accents(self._text[max(0, at - 30) : at]).rstrip(" $€£¥")
-        for kind in ("over", "about"):
-            if _rough_pattern(kind).search(before):
-                return kind
-        return ""
+        return rounding_before(self._text, at)
 
     def _read_words(self, match: re.Match[str]) -> Sequence[Quantity]:
         """The numbers written out in a run of number words."""
         found: list[Quantity] = []
         words = [strip_accents(word) for word in re.split(r"[\s-]+", match[0])]
         is_plain = len(words) == 1 and words[0] in numbers.small_cardinals()
-        if is_plain and not self._is_evidence and self._follows_article(match.start()):
+        if is_plain and self._follows_article(match.start()) and not self._counts_here(match):
             return []  # `the two schemes`: which ones, not how many
         if self._is_evidence:
             self.loose |= {value for word in words for value in _loose_values().get(word, ())}
@@ -253,6 +255,13 @@ class Reader:
             at += used or 1
         return found
 
+    def _counts_here(self, match: re.Match[str]) -> bool:
+        """Whether this is evidence, or what stands beside it counts others of the same name."""
+        noun = " ".join(match.string[match.end() :].split()[:1]).rstrip(".,;:!?")
+        others = "|".join(numbers.small_cardinals() - {match[0].casefold()})
+        rival = re.compile(rf"(?<!\w)(?:{others}) {re.escape(noun)}(?!\w)", re.I)
+        return self._is_evidence or any(rival.search(text) for text in self._beside if noun)
+
     def _follows_article(self, at: int) -> bool:
         before = self._text[max(0, at - 10) : at].casefold().split()
         return bool(before) and before[-1] in word_lists()["quantities"]["definite"].split()
@@ -261,6 +270,12 @@ class Reader:
         found = _unit_pattern().match(match.string, match.end())
         unit = _units()[strip_accents(found["unit"])] if found else None
         return Number(text, (value,), unit, self._rough(match.start()))
+
+
+def rounding_before(text: str, at: int) -> str:
+    """Which of `ROUGH` stands before an offset; "" for none."""
+    before = strip_accents(text[max(0, at - 30) : at]).rstrip(" $€£¥")
+    return next((kind for kind in ROUGH if _rough_pattern(kind).search(before)), "")
 
 
 def _int(digits: str | None) -> int | None:
@@ -438,6 +453,13 @@ def _units() -> dict[str, Unit]:
     }
 
 
+@cache
+def unit_factors() -> frozenset[float]:
+    """How many of one unit another one of its dimension is, for any two."""
+    pairs = permutations(set(_units().values()), 2)
+    return frozenset(a.size / b.size for a, b in pairs if a.dimension == b.dimension)
+
+
 def years_unit() -> Unit:
     """A year as a unit."""
     return _units()["years"]
@@ -454,7 +476,7 @@ def _rough_pattern(kind: str) -> re.Pattern[str]:
     words = [" ".join(words) for words in _table(kind)]
     spaced = "|".join(word for word in words if not _is_unspaced(word))
     signs = "|".join(word for word in words if _is_unspaced(word))
-    more = r"|[~≈<]" if kind == "about" else "|>"
+    more = {"about": "|[~≈]", "over": "|>", "under": "|<"}.get(kind, "")
     return re.compile(rf"(?:(?<![^\W_])(?:{spaced})(?: (?:a|an|the|de|di))?|{signs}{more})$")
 
 

@@ -1,4 +1,5 @@
 // A check of a report: the form for one, and its text with marks beside what decides on each.
+import { noteElements } from "/ui/claims.js";
 import { button, element, folded, icon, link, section, siteOf, textElement } from "/ui/element.js";
 import { formatCount } from "/ui/labels.js";
 import { CHECK_LABELS, SOURCE_LABELS } from "/ui/shared.js";
@@ -201,6 +202,7 @@ function evidenceElement(claim, sources) {
       icon(ICONS[verdict]),
       textElement(reason ? `${label}: ${reason}` : label),
     ),
+    noteElements(claim, "report"),
     quote && textElement(quote, "blockquote"),
     numbers.filter((n) => sources.has(n)).map((n) => pageLine(sources.get(n), claim.link)),
   );

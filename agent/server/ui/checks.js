@@ -55,14 +55,20 @@ function claimLines(answer) {
   const of = (verdict) => claims.filter((claim) => claim.verdict === verdict);
   const supported = of("supported");
   const proved = supported.filter(({ by }) => by === "rule").length;
-  const judges = [...new Set(supported.map(({ by }) => by).filter((by) => by && by !== "rule"))];
-  const judged = supported.length - proved;
+  const computed = supported.filter(({ by }) => by === "calculation").length;
+  const names = supported.map(({ by }) => by);
+  const judges = [...new Set(names)].filter((by) => by && !["rule", "calculation"].includes(by));
+  const judged = supported.length - proved - computed;
   const one = (count, single, many) =>
     `${formatCount(count, "sentence")} ${count === 1 ? single : many}`;
   return [
     proved && [
       "check",
       `${one(proved, "is its page’s own", "are their pages’ own")}, word for word.`,
+    ],
+    computed && [
+      "check",
+      `${one(computed, "follows", "follow")} from quoted numbers, computed again.`,
     ],
     judged && [
       "check",

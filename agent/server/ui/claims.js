@@ -44,12 +44,24 @@ function paragraph(claims, evidence) {
     index && !WIDE_ENDS.includes(claims[index - 1].text.at(-1)) ? " " : "",
     sentenceElement(claim, evidence),
   ]);
-  return element("p", { dir: "auto" }, sentences);
+  const notes = claims.flatMap((claim) => noteElements(claim, "answer"));
+  return [element("p", { dir: "auto" }, sentences), ...notes];
+}
+
+/** The lines below a claim: how its numbers follow, and where a source has other words. */
+export function noteElements({ calculation, differences = [] }, said) {
+  const lines = differences.map((one) => `page: ${one.page || "–"}; ${said}: ${one.claim || "–"}`);
+  if (calculation) {
+    const { value, expression } = calculation;
+    const round = value === null ? "" : `${Number(value.toFixed(3)).toLocaleString("en")} = `;
+    lines.unshift(round + expression);
+  }
+  return lines.map((line) => textElement(line, "p", { class: "quiet" }));
 }
 
 function itemList(claims, evidence) {
   const items = claims.map((claim) =>
-    element("li", { dir: "auto" }, sentenceElement(claim, evidence)),
+    element("li", { dir: "auto" }, sentenceElement(claim, evidence), noteElements(claim, "answer")),
   );
   return element("ul", { class: "items" }, items);
 }

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from agent.checking.bench import text_around_quotes
+from agent.checking.bench import sentences_around, text_around_quotes
 from agent.checking.cited_claims import ClaimRuling, missing_on_pages, missing_words, rule_claim
-from agent.checking.rules import Assessment, QuotePlace, limit_assessment
+from agent.checking.differences import find_differences
+from agent.checking.rules import QuotePlace, explain_fault, limit_assessment
 from agent.evidence import closest_sentences, estimate_tokens, first_sentences
+from agent.evidence.language import language_of
 from agent.evidence.quantities import missing_quantities
 from agent.outside import AskMany, Excerpt, Reply
 from agent.state import (
@@ -36,6 +38,7 @@ from agent.steps.verify import (
 from agent.strategies.check.read_cited import Found, index_sources
 
 SHOWN = 3  # sentences of each page that a judge is shown for a claim, with their neighbours
+PEERS = 8  # sentences that a superlative may be about
 MOST_SHOWN = 3  # pages of a claim that a judge is shown
 FEWEST_TO_BATCH = 2  # a model that is given one claim at a time is given no more here
 BATCHES = 3  # claims cost little beside the pages that they share: so many times the usual number
@@ -92,7 +95,7 @@ class JudgeReport:
         judged: dict[int, tuple[Judgement, str]] = {}
         if self._uses_model:
             yield from self._judge_open(cases, research, judged)
-        claims = (_decide(case, judged.get(n)) for n, case in enumerate(cases))
+        claims = (_compare(_decide(case, judged.get(n)), case) for n, case in enumerate(cases))
         yield Checked(claims=tuple(claims))
 
     def _judge_open(
@@ -188,8 +191,14 @@ def _excerpts(cases: Sequence[_Case]) -> tuple[Excerpt, ...]:
 
 
 def _near(claim: str, source: Source) -> list[Quote]:
-    """The sentences nearest to a claim; the first ones of a page that shares no word with it."""
-    return closest_sentences(claim, [source], SHOWN) or first_sentences(source, SHOWN)
+    """The sentences nearest to a claim; the first ones of a page that shares no word with it.
+
+    With a claim of a superlative come those like the nearest one: it was computed over them.
+    """
+    near = closest_sentences(claim, [source], SHOWN) or first_sentences(source, SHOWN)
+    if near and any(words.search(claim) for _, words in language_of(claim).extremes):
+        near += [q for q in closest_sentences(near[0].text, [source], PEERS) if q not in near]
+    return near
 
 
 # --- what is said of it ---------------------------------------------------------------------------
@@ -198,6 +207,8 @@ def _near(claim: str, source: Source) -> list[Quote]:
 def _decide(case: _Case, judged: tuple[Judgement, str] | None) -> CheckedClaim:
     """The verdict on a case: of the rules, else of the model within the rules."""
     checked = _by_rules(case) if judged is None else _by_model(case, *judged)
+    if case.ruling.may_follow and (checked.verdict != "supported" or not checked.calculation):
+        checked = _by_rules(case)
     if case.is_searched:
         if checked.verdict in ("unsupported", "unchecked"):
             return CheckedClaim(sentence=case.sentence, verdict="unchecked", reason=SEARCHED)
@@ -209,8 +220,24 @@ def _decide(case: _Case, judged: tuple[Judgement, str] | None) -> CheckedClaim:
     return checked
 
 
+def _compare(checked: CheckedClaim, case: _Case) -> CheckedClaim:
+    """What is said of a case, with what it says otherwise than the sentences nearest to it."""
+    if checked.by == "rule" and checked.verdict == "supported":
+        return checked
+    near = [
+        (source.page, quote)
+        for source in case.sources
+        for quote in _near(case.sentence.text, source)
+    ]
+    places = [
+        QuotePlace(page.text, page.title, q.start, q.end, source=q.source) for page, q in near
+    ]
+    found = find_differences(case.sentence.text, places)
+    return checked.model_copy(update={"differences": found})
+
+
 def _by_rules(case: _Case) -> CheckedClaim:
-    verdict, reason, quote = case.ruling
+    verdict, reason, quote, _ = case.ruling
     by = "" if verdict == "unchecked" else "rule"
     return CheckedClaim(sentence=case.sentence, verdict=verdict, by=by, reason=reason, quote=quote)
 
@@ -220,15 +247,20 @@ def _by_model(case: _Case, judgement: Judgement, model: str) -> CheckedClaim:
     sources = [s for s in case.sources if s.n == judgement.source] or list(case.sources)
     near = [quote for source in sources for quote in _near(case.sentence.text, source)]
     pages = {source.n: source.page for source in sources}
-    places = [QuotePlace(pages[q.source].text, pages[q.source].title, q.start, q.end) for q in near]
-    said, texts = Assessment(judgement.verdict, model), [page.text for page in pages.values()]
-    assessment = limit_assessment(said, case.sentence.text, places, texts)
+    places = [
+        QuotePlace(page.text, page.title, start, end, source=n)
+        for n, page in pages.items()
+        for start, end in sentences_around(page, [q for q in near if q.source == n])
+    ]
+    text, told = case.sentence.text, judgement.to_assessment(model)
+    assessment = limit_assessment(told, text, places, [page.text for page in pages.values()])
     return CheckedClaim(
         sentence=case.sentence,
         verdict=assessment.verdict,
-        by=model,
-        reason=_explain(assessment.verdict, case),
+        by=assessment.by,
+        reason=explain_fault(told, text, places) or _explain(assessment.verdict, case),
         quote=near[0] if near else None,
+        calculation=assessment.calculation,
     )
 
 

@@ -1,0 +1,346 @@
+"""Arithmetic that a judge gives for a claim: computed here, over numbers of the claim's quotes.
+
+It holds where each number of it stands in a quote, or is a constant that something is multiplied or
+divided by; and where what it gives is a number that the claim states, at the claim's own precision,
+or the largest or the smallest, and the claim is about the thing that has it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from decimal import Decimal
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent.evidence import content_words, fold
+from agent.evidence.language import language_of
+from agent.evidence.quantities import (
+    Day,
+    Measure,
+    Node,
+    Number,
+    Operation,
+    Quantity,
+    Reader,
+    Term,
+    Unit,
+    Unreadable,
+    compute_arithmetic,
+    find_missing,
+    find_operand,
+    is_told,
+    list_terms,
+    parse_arithmetic,
+    read_quantities,
+    rounding_before,
+    unit_factors,
+)
+from agent.evidence.quoting import touched_sentences
+from agent.state import Calculation, Operand
+
+if TYPE_CHECKING:
+    from agent.checking.rules import QuotePlace
+
+NONE = frozenset(("", "null", "none", "n/a", "-"))
+#: What a number is multiplied or divided by without standing in a quote.
+CONSTANTS = frozenset(map(Decimal, "100 1000 12 24 60 7 365.25".split()))
+OF_TEMPERATURES = frozenset(map(Decimal, "9 5 32 1.8".split()))
+FACTOR_DIGITS = 3  # the fewest of a factor between two units: a shorter one may be any number
+RATIO = Decimal("0.05")  # how far what is called a half or a third may be from it, as a share
+MOST_ITEMS = 50  # that a claim counts
+MOST_TIMES = 5  # what is more, where a claim tells a ratio in words, is in hundredths
+BEYOND = ("over", "least", "under", "most")
+ACROSS = ("min", "max", "sum", "count")
+
+
+class Computed(NamedTuple):
+    """What came of a calculation; `fault` says why it does not hold, "" where it does.
+
+    `missing`: what the claim states besides, and its quotes do not give.
+    """
+
+    calculation: Calculation | None
+    fault: str = ""
+    missing: tuple[Quantity, ...] = ()
+
+
+class _Found(NamedTuple):
+    """A term of an expression, what is meant by it, and where it stands; a constant nowhere."""
+
+    term: Term
+    meant: Quantity | None
+    place: QuotePlace | None = None
+    start: int = 0
+    end: int = 0
+
+    @property
+    def unit(self) -> Unit | None:
+        """The unit that counts: constants have none, and shares are plain numbers."""
+        unit = self.meant.unit if isinstance(self.meant, Number) else None
+        is_plain = unit is None or unit.dimension == "share" or _decimal(self.term) in CONSTANTS
+        return None if is_plain else unit
+
+
+def compute_claim(expression: str, claim: str, places: Sequence[QuotePlace]) -> Computed | None:
+    """What a judge's arithmetic says of a claim; None where there is none, as in a number alone.
+
+    A number may stand anywhere in a sentence that a quote is of.
+    """
+    if (expression := expression.strip()).casefold() in NONE:
+        return None
+    whole = [touched_sentences(p.text, p.start, p.end) or [(p.start, p.end)] for p in places]
+    spans = zip(places, whole, strict=True)
+    places = [p._replace(start=all_[0][0], end=all_[-1][1]) for p, all_ in spans]
+    faults: list[str] = []
+    for groups in (True, False):  # a comma between digits: of one number, or between two
+        try:
+            node = parse_arithmetic(expression, groups=groups)
+            found = list(_find_terms(node, claim, places))
+            return _compute(expression, node, found, claim, places)
+        except Unreadable as error:
+            faults.append(f"{expression}: {error}")
+    return Computed(None, faults[0])
+
+
+def _compute(
+    expression: str, node: Node, found: list[_Found], claim: str, places: Sequence[QuotePlace]
+) -> Computed | None:
+    """Raises Unreadable."""
+    converts = any(not one.place for one in found)
+    items = len(node.args) if isinstance(node, Operation) and node.name in ACROSS else 0
+    readings: tuple[int, ...] = (-1, 0) if language_of(claim).has_decimal_comma else (0, -1)
+    readings = readings[:1] if items else readings
+    modes = [(bare, last) for bare in (False, True)[: 1 + converts] for last in readings]
+    totals = [_total(node, found, bare=bare, last=last) for bare, last in modes]
+    all_told = [
+        (list(_list_told(node, total, found, claim, last)), total, last)
+        for (_, last), total in zip(modes, totals, strict=True)
+    ]
+    told, total, last = next((one for one in all_told if one[0]), all_told[0])
+    if isinstance(node, Term) and not told:
+        return None
+    size = Decimal(str(next((one.unit.size for one in found if one.unit), 1))) ** total.power
+    value = float(f"{total.value / size:.12g}")
+    made = Calculation(
+        expression=expression,
+        value=int(value) if value.is_integer() else value,
+        operands=tuple(dict.fromkeys(_operand(one) for one in found if one.place)),
+    )
+    extremes = language_of(claim).extremes
+    is_extreme = any(node[0] == kind and words.search(claim) for kind, words in extremes)
+    if not told and not is_extreme:
+        return Computed(made, f"{expression} is {round(value, 3):,g}, which the claim does not say")
+    if isinstance(node, Operation) and (fault := _find_fault(node, found, claim, is_extreme, last)):
+        return Computed(made, fault)
+    given = [text for place in places for text in (place.quote, place.title)]
+    known = {*told, *(one.meant for one in found if not one.place)}
+    left = (one for one in find_missing(claim, given) if one not in known)
+    counted = {float(items), value if told and made.expression[:5] == "count" else 0.0}
+    return Computed(made, "", tuple(x for x in left if not counted & set(getattr(x, "values", ()))))
+
+
+def _operand(found: _Found) -> Operand:
+    source = found.place.source if found.place else 0
+    return Operand(text=found.term.text, citation=source, start=found.start, end=found.end)
+
+
+# --- where its numbers stand ----------------------------------------------------------------------
+
+
+def _find_terms(node: Node, claim: str, places: Sequence[QuotePlace]) -> Iterator[_Found]:
+    """Each term where it stands; one that is named twice at two places, if it stands at two.
+
+    Raises Unreadable for a term that stands nowhere.
+    """
+    taken: set[tuple[str, int]] = set()
+    for term, within in list_terms(node):
+        some = [one for place in places for one in _find_in(term, place)]
+        free = [one for one in some if one.place and (one.place.text, one.start) not in taken]
+        found = next(iter(free or some), None) or _find_known(term, within, claim)
+        if found is None or (within == "count" and not free):
+            raise Unreadable(f"{term.text} is in none of its quotes")
+        if found.place:
+            taken.add((found.place.text, found.start))
+        yield found
+
+
+def _find_in(term: Term, place: QuotePlace) -> Iterator[_Found]:
+    """Where a term stands in a quote; the whole quote where its signs are others."""
+    wanted = _read_term(term)
+    words, meant = (wanted and find_operand(wanted, place.quote)) or ("", None)
+    if term.kind == "words" and fold(term.text) in fold(place.quote):
+        words = term.text
+    if words:
+        pattern = rf"(?<!\d)(?<!\d[.,]){re.escape(words)}(?!\d)"
+        spans = [match.span() for match in re.finditer(pattern, place.quote)]
+        for start, end in spans or [(0, place.end - place.start)]:
+            yield _Found(term, meant, place, place.start + start, place.start + end)
+
+
+def _read_term(term: Term) -> Quantity | None:
+    """The number or the date that a term is; None for words. Raises Unreadable."""
+    if term.kind == "date":
+        day = _parse_day(term)
+        return Day(term.text, day.year, ((day.month, day.day),))
+    return next((one for one in read_quantities(term.text) if isinstance(one, Number)), None)
+
+
+def _parse_day(term: Term) -> date:
+    try:
+        return date.fromisoformat(term.text)
+    except ValueError:
+        raise Unreadable(f"{term.text} is no date") from None
+
+
+def _find_known(term: Term, within: str, claim: str) -> _Found | None:
+    """A constant, a factor between units, or the limit that the claim names in a comparison."""
+    value = _decimal(term)
+    stated = [one for one in read_quantities(claim) if isinstance(one, Number)]
+    if within[:1] in ("<", ">"):
+        limits = (one for one in stated if float(value) in one.values)
+        return next((_Found(term, limit) for limit in limits), None)
+    is_factor = within in ("*", "/") and (value in CONSTANTS or _is_unit_factor(value))
+    is_warm = any(one.unit and one.unit.dimension.startswith("temperature") for one in stated)
+    is_known = is_factor or (is_warm and value in OF_TEMPERATURES)
+    return _Found(term, _read_term(term)) if is_known else None
+
+
+def _is_unit_factor(value: Decimal) -> bool:
+    """Whether a number is how many of one unit another one is, as precisely as it is written."""
+    digits = len(value.as_tuple().digits)
+    rounded = (Decimal(f"{factor:.{digits}g}") for factor in unit_factors())
+    return digits >= FACTOR_DIGITS and value in rounded
+
+
+def _decimal(term: Term) -> Decimal:
+    """The value of a term as it is written, without scale and unit."""
+    plain = re.sub(r"[^\d.]", "", term.text).rstrip(".")
+    return Decimal(plain) if plain.replace(".", "", 1).isdecimal() else Decimal("NaN")
+
+
+# --- what it gives --------------------------------------------------------------------------------
+
+
+def _total(node: Node, found: Sequence[_Found], *, bare: bool = False, last: int = 0) -> Measure:
+    """What it gives: in the smallest units where all are of one kind; `bare`: as it is written.
+
+    `last`: -1 takes the other reading of numbers that may be read in two ways: `1.234`.
+    """
+    known = {one.term: one for one in found}
+    has_units = len({one.unit.dimension for one in found if one.unit}) == 1
+
+    def read(term: Term) -> Measure:
+        one = known[term]
+        if isinstance(one.meant, Day):
+            return Measure(Decimal((day := _parse_day(term)).year), 0, day)
+        written = _read_term(term) if bare else one.meant
+        if not isinstance(written, Number):
+            raise Unreadable(f"{term.text} is no number")
+        value = Decimal(f"{written.values[last]:.15g}")
+        if bare or not has_units or not one.unit:
+            return Measure(value)
+        return Measure(value * Decimal(str(one.unit.size)), 1)
+
+    return compute_arithmetic(node, read)
+
+
+def _list_told(
+    node: Node, total: Measure, found: Sequence[_Found], claim: str, last: int
+) -> Iterator[Quantity]:
+    """The numbers of a claim that tell what a calculation gives; words for ratios, too."""
+    unit, value = next((one.unit for one in found if one.unit), None), abs(total.value)
+    if isinstance(node, Operation) and node.name == "count":
+        if value in _read_counts(claim, len(node.args)):
+            yield Number("", (float(value),))
+        return
+    for said in read_quantities(claim):
+        if isinstance(said, Number) and any(
+            is_told(one, said, last) for one in _in_unit_of(said, total, unit, found)
+        ):
+            yield said
+    for words, ratio in language_of(claim).ratios:
+        for match in words.finditer(claim):
+            rough = rounding_before(claim, match.start())
+            said = Number(match[0], (float(ratio),), rough=rough)
+            share = value / 100 if value > MOST_TIMES else value
+            if abs(share - ratio) <= RATIO * ratio or (rough in BEYOND and is_told(share, said)):
+                yield said
+
+
+def _in_unit_of(
+    said: Number, total: Measure, unit: Unit | None, found: Sequence[_Found]
+) -> Iterator[Decimal]:
+    """A total in the unit of a number that may tell it; a share in hundredths too."""
+    value = abs(total.value)
+    if unit and total.power:
+        is_same = said.unit and said.unit.dimension == unit.dimension
+        value /= Decimal(str((said.unit if is_same and said.unit else unit).size)) ** total.power
+    yield value
+    has_hundred = any(one.term.text == "100" for one in found)
+    if said.unit and said.unit.dimension == "share" and not total.power and not has_hundred:
+        yield value * 100
+
+
+# --- what the claim makes of it -------------------------------------------------------------------
+
+
+def _find_fault(
+    node: Operation, found: Sequence[_Found], claim: str, is_extreme: bool, last: int
+) -> str:
+    """Why a claim does not say what its calculation gives, though the numbers are right."""
+    if node.name == "count":
+        numbers = [one for one in read_quantities(claim) if isinstance(one, Number)]
+        limits = [one for one in numbers if one.rough in BEYOND]
+        counted = [one.meant for one in found if one.term in node.args]
+        beyond = (
+            f"{one.text} is not {limit.rough} {limit.text}"
+            for one in counted
+            for limit in limits
+            if isinstance(one, Number)
+            and not is_told(Decimal(f"{one.values[last]:.15g}"), limit, last)
+        )
+        return next(beyond, "")
+    if not is_extreme:
+        return ""
+    counts = _read_counts(claim)
+    if counts - {1.0} and len(node.args) not in counts:
+        return f"it is computed over {len(node.args)}"
+    return _find_other(node, found, claim, last)
+
+
+def _read_counts(claim: str, items: int = 1) -> set[float]:
+    """How many things a claim counts, in words of any language; one, where it names no others."""
+    read = Reader(claim, is_evidence=True)
+    plain = {n.values[0] for n in read.quantities if isinstance(n, Number) and not n.unit}
+    counts = {n for n in {*read.loose, *plain} if 1 <= n <= MOST_ITEMS and n == int(n)}
+    return counts - {1.0, items} or counts
+
+
+def _find_other(node: Operation, found: Sequence[_Found], claim: str, last: int) -> str:
+    """Where the largest or smallest number is another thing's than the claim's."""
+    words = content_words(claim, tag := language_of(claim).tag)
+    beside = {one: set(content_words(_words_beside(one, found), tag)) for one in found if one.place}
+    owners = ([one for one, held in beside.items() if word in held] for word in words)
+    single = [some[0] for some in owners if len(some) == 1]
+    subject = max(dict.fromkeys(single), key=single.count, default=None)
+    if subject is None:
+        return ""
+    one, best = (_total(some, found, last=last) for some in (subject.term, node))
+    if one == best:
+        return ""
+    return f"{subject.term.text} is not the {node.name}imum"
+
+
+def _words_beside(found: _Found, others: Sequence[_Found]) -> str:
+    """The part of a sentence that is nearer to a number than to any other of the calculation."""
+    text = found.place.text if found.place else ""
+    start, end = touched_sentences(text, found.start, found.end)[0]
+    found_there = ((o.start, o.end) for o in others if o.place and o.place.text == text)
+    same = sorted({span for span in found_there if start <= span[0] < end})
+    for one, other in pairwise(same):
+        middle = (one[1] + other[0]) // 2
+        end = min(end, middle) if one[0] == found.start else end
+        start = max(start, middle) if other[0] == found.start else start
+    return text[start:end]

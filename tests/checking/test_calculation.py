@@ -1,0 +1,113 @@
+"""Arithmetic of a judge is computed here, over numbers that the claim's quotes have."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.checking.calculation import compute_claim
+from agent.checking.differences import find_differences
+from agent.checking.rules import Assessment, QuotePlace, limit_assessment
+from agent.state import Calculation
+
+BRIDGES = "The Norvik bridge is 1,240 metres long. The Hallen bridge is 980 metres long. "
+OTHERS = (
+    "The Aspurg bridge is 310 metres long. It was opened on 1 May 1990 and closed on 2 March 2020."
+)
+SPLIT = "Of the members 3 voted yes, and 1 voted no."
+
+
+def place(text: str) -> QuotePlace:
+    return QuotePlace(text, "", 0, len(text), source=7)
+
+
+def compute(expression: str, claim: str, text: str = BRIDGES + OTHERS) -> str:
+    """The fault of a calculation; "" where it holds."""
+    computed = compute_claim(expression, claim, [place(text)])
+    return computed.fault if computed else "none"
+
+
+@pytest.mark.parametrize(
+    ("expression", "claim"),
+    [
+        ("1,240 - 980", "The Norvik bridge is 260 metres longer than the Hallen bridge."),
+        ("1240 + 980 + 310", "The three bridges are about 2.5 km long in all."),
+        ("100 * 980 / 1240", "The Hallen bridge has 79% of the length of the Norvik bridge."),
+        ("1240 / 310", "The Norvik bridge is four times as long as the Aspurg bridge."),
+        ("max(1240, 980, 310)", "The Norvik bridge is the longest of the three bridges."),
+        ("count(1240 > 900, 980 > 900, 310 > 900)", "Two of the bridges exceed 900 metres."),
+        ("years(1990-05-01, 2020-03-02)", "The Aspurg bridge was open for 29 years."),
+        ("days(1990-05-01, 2020-03-02)", "It stood for 10,898 days."),
+        ("1240 / 1000", "The Norvik bridge is 1.24 km long."),
+        ("1.240 - 980", "Die Brücke von Norvik ist 260 Meter länger als die von Hallen."),
+    ],
+)
+def test_what_follows_holds(expression: str, claim: str) -> None:
+    text = BRIDGES + OTHERS if "Brücke" not in claim else BRIDGES.replace("1,240", "1.240")
+    assert compute(expression, claim, text) == ""
+
+
+@pytest.mark.parametrize(
+    ("expression", "claim", "fault"),
+    [
+        ("1240 - 980", "The Norvik bridge is 280 metres longer.", "does not say"),
+        ("1240 - 960", "The Norvik bridge is 280 metres longer.", "in none of its quotes"),
+        ("max(1240, 980, 310)", "The Hallen bridge is the longest of the three bridges.", ""),
+        ("1240 - 980", "The Norvik bridge is more than 260 metres longer.", "does not say"),
+        ("__import__('os')", "The Norvik bridge is 260 metres longer.", "cannot be read"),
+        ("1240 ** 980", "The Norvik bridge is 260 metres longer.", "cannot be read"),
+        ("1240 / (980 - 980)", "The Norvik bridge is 260 metres longer.", "cannot be computed"),
+        ("(" * 500 + "1" + ")" * 500, "The Norvik bridge is 260 metres longer.", "cannot be read"),
+    ],
+)
+def test_what_does_not_follow_fails(expression: str, claim: str, fault: str) -> None:
+    found = compute(expression, claim)
+    assert found and found != "none" and fault in found
+
+
+def test_the_judge_is_held_to_its_own_arithmetic() -> None:
+    def judge(expression: str, claim: str) -> Assessment:
+        told = Assessment("supported", "a-model", Calculation(expression=expression))
+        return limit_assessment(told, claim, [place(SPLIT)])
+
+    right = judge("100 * 3 / (3 + 1)", "75% of the members voted yes.")
+    assert (right.verdict, right.by) == ("supported", "calculation")
+    assert right.calculation and right.calculation.value == 75
+    assert {SPLIT[o.start : o.end] for o in right.calculation.operands} == {"3", "1"}
+    assert {one.citation for one in right.calculation.operands} == {7}
+    wrong = judge("100 * 3 / (3 + 1)", "80% of the members voted yes.")
+    assert (wrong.verdict, wrong.by) == ("unsupported", "calculation")
+    assert judge("", "75% of the members voted yes.").verdict != "supported"
+
+
+@given(st.text(alphabet="0123456789+-*/()., <>=maxincountdy\"'°€٣", max_size=60))
+def test_any_expression_ends(text: str) -> None:
+    computed = compute_claim(text, "It has 260 of 1,240 metres.", [place(BRIDGES)])
+    assert computed is None or isinstance(computed.fault, str)
+
+
+# --- differences ----------------------------------------------------------------------------------
+
+PAGE = "Coffee may reduce the risk of some cancers, researchers in Lund found in 2015."
+
+
+@pytest.mark.parametrize(
+    ("claim", "kind", "page", "said"),
+    [
+        (PAGE.replace("may reduce", "will reduce"), "hedge", "may", "will"),
+        (PAGE.replace("some cancers", "all cancers"), "amount", "some", "all"),
+        (PAGE.replace("may reduce", "may not reduce"), "negation", "", "not"),
+        (PAGE.replace("2015", "2018"), "number", "2015", "2018"),
+        (PAGE.replace("Lund", "Brasco"), "name", "Lund", "Brasco"),
+        ("The team of Veltrane Osmund drank a lot of it.", "name", "", "Veltrane Osmund"),
+    ],
+)
+def test_what_a_claim_says_otherwise_is_shown(claim: str, kind: str, page: str, said: str) -> None:
+    found = find_differences(claim, [place(PAGE)])
+    assert (kind, page, said) in [(one.kind, one.page, one.claim) for one in found]
+
+
+@pytest.mark.parametrize("claim", [PAGE, f"According to the article, {PAGE}", PAGE.split(", ")[0]])
+def test_where_nothing_differs_nothing_is_shown(claim: str) -> None:
+    assert find_differences(claim, [place(PAGE)]) == ()
