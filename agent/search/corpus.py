@@ -29,8 +29,10 @@ MAX_HITS = 20
 MAX_CHUNKS = 100  # the best chunks, of which the hits are the documents
 MAX_QUERY = 2000  # characters; the rest of a query is ignored
 MAX_SNIPPET = 400  # characters
-LARGE_CORPUS = 50_000  # documents from which on a search uses the rarest terms only
-MAX_RARE_TERMS = 4
+#: A term that stands in so many chunks is left out where a query has rarer ones. Of 200,000 real
+#: and mixed passages 20 hits had .669 of 706 that are needed, in 24 ms; all terms had .678 in
+#: 35 ms, the four rarest .602 in 14 ms (medians).
+COMMON = 15_000
 TITLE_WEIGHT = 2.0  # of a word of the title; one of the text weighs 1
 log = logging.getLogger(__name__)
 
@@ -154,12 +156,11 @@ class Corpus:
             self._indexes.close(self._index)
 
     def _select_terms(self, terms: Sequence[str]) -> Sequence[str]:
-        """In a large corpus only the rarest terms: the others cost most and matter least."""
-        if self._index.size < LARGE_CORPUS or len(terms) <= MAX_RARE_TERMS:
+        """Of a large corpus no common terms: they cost most and matter least."""
+        if self._index.size < COMMON:
             return terms
-        counts = {term: self._index.count_chunks(term) for term in terms}
-        by_rarity = sorted((count, term) for term, count in counts.items() if count)
-        return [term for _, term in by_rarity[:MAX_RARE_TERMS]]
+        counts = {term: self._index.count_chunks(term, COMMON) for term in terms}
+        return [term for term, count in counts.items() if 0 < count < COMMON] or terms
 
 
 def _best_sentence(text: str, query: str) -> str:

@@ -127,9 +127,10 @@ class CorpusIndex:
         """The number of documents."""
         return 0 if self._is_away else int(self._fetch("SELECT count(*) FROM documents")[0][0])
 
-    def count_chunks(self, term: str) -> int:
-        """The number of chunks that contain a term."""
-        return int(self._fetch("SELECT count(*) FROM words WHERE words MATCH ?", term)[0][0])
+    def count_chunks(self, term: str, most: int) -> int:
+        """The number of chunks that contain a term; none is counted beyond `most`."""
+        some = "SELECT 1 FROM words WHERE words MATCH ? LIMIT ?"
+        return int(self._fetch(f"SELECT count(*) FROM ({some})", term, most)[0][0])
 
     def search(self, terms: Sequence[str], title_weight: float, limit: int) -> list[Match]:
         """The documents among the `limit` best chunks for any of the terms, best first, by BM25.

@@ -22,7 +22,7 @@ from agent.documents.files import plain_markdown, unwrap_paragraphs
 from agent.documents.reading import read_body
 from agent.errors import ReadFailed, UsageError
 from agent.run.sources import open_sources
-from agent.search.corpus import Corpus
+from agent.search.corpus import COMMON, MAX_HITS, Corpus
 from agent.search.documents import FileReader
 from agent.search.files import scan_files
 from agent.search.indexing import IndexUpdate
@@ -77,6 +77,19 @@ def test_urls_are_percent_encoded_and_front_matter_gives_title_and_url(folder: P
 @pytest.mark.parametrize("query", ["黒猫", "猫", "好", "猫が好き", "猫の話"])
 def test_finds_chinese_and_japanese_by_any_part_of_a_run(folder: Path, query: str) -> None:
     assert titles(Corpus(folder, None), query) == ["猫の話"]
+
+
+def test_a_large_corpus_is_searched_by_all_words_that_are_not_common(tmp_path: Path) -> None:
+    """Six rare words: a passage that has the last four is found, common words alone are not."""
+    rows = [{"title": f"T{n}", "text": f"pump report {n}"} for n in range(COMMON)]
+    told = "amber basalt cobalt dolomite", "cobalt dolomite erbium feldspar"
+    rows += [{"title": text.split()[0], "text": f"pump report {text}"} for text in told]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    corpus = Corpus(file, None)
+    asked = "pump report amber basalt cobalt dolomite erbium feldspar"
+    assert set(titles(corpus, asked)) == {"amber", "cobalt"}
+    assert len(titles(corpus, "pump report")) == MAX_HITS
 
 
 def test_an_unknown_url_is_not_found(folder: Path) -> None:
