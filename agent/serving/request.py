@@ -13,6 +13,7 @@ from agent.errors import UsageError
 from agent.run.request import MAX_TOPIC_CHARACTERS
 from agent.settings import Settings
 from agent.state import CitedReport, Frozen
+from agent.state.reports import ReportForm
 
 SHORTEST_TOPIC = 3  # characters
 RUN_NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
@@ -24,7 +25,7 @@ REQUEST_FIELDS = (
     "max_calls lang since allow_domains block_domains verify on_unsupported credibility cache"
 ).split()
 #: Those that a request to check a report may set.
-CHECK_FIELDS = "max_seconds max_usd max_tokens max_calls lang verify cache".split()
+CHECK_FIELDS = "max_seconds max_usd max_tokens max_calls lang verify cache archive".split()
 REQUESTED_FIELDS = {*REQUEST_FIELDS, *CHECK_FIELDS}
 LONGEST_REPORT = 10_000_000  # characters, in base64 if need be
 #: A request may lower these caps of the server, not raise them.
@@ -84,6 +85,9 @@ class ReportRequest(RunRequest):
     name: str = Field(
         default="", max_length=200, description="the name of its file, which tells its form"
     )
+    form: ReportForm | None = Field(
+        default=None, description="what the report is; null: found out by its name and content"
+    )
     search: bool = Field(default=False, description="search for sentences that cite nothing")
 
     def setting_overrides(self, server: Settings) -> dict[str, Any]:
@@ -92,12 +96,13 @@ class ReportRequest(RunRequest):
 
     def read_report(self) -> CitedReport:
         """The report, read in a worker. Raises UsageError."""
-        if self.encoding == "text":
-            return read_report(self.report.encode("utf-8", "replace"), self.name)
+        body = self.report.encode("utf-8", "replace")
         try:
-            return read_report(b64decode(self.report, validate=True), self.name)
+            if self.encoding == "base64":
+                body = b64decode(body, validate=True)
         except ValueError:
             raise UsageError("The report is not base64.", "Send its bytes in base64.") from None
+        return read_report(body, self.name, self.form or "")
 
 
 Text = Annotated[

@@ -23,6 +23,7 @@ from agent.errors import UsageError
 from agent.run.audit import audit_answer
 from agent.run.check import begin_check
 from agent.run.estimate import estimate
+from agent.server.responses import FILES
 from agent.settings import Settings
 from tests.evidence.test_evidence import source
 from tests.support.processes import run_command
@@ -362,6 +363,11 @@ def test_a_report_is_checked_over_http(web: Web) -> None:
     name = response.headers["x-run-id"]
     again = web.client.get(f"/api/runs/{name}").json()
     assert again["answer"]["check"]["claims"] == value["claims"]
+    assert again["answer"]["report"].startswith("1 sentence does not hold\n")
+    files = {f: web.client.get(f"/api/runs/{name}/answer?format={f}").text for f in FILES}
+    assert files["html"].count('class="verdict contradicted"') and "~~" in files["markdown"]
+    asked = {"report": FALSE, "name": "r.md", "form": "wikitext"}
+    assert web.client.post("/api/check", json=asked).json()["report"]["form"] == "wikitext"
     sent = base64.b64encode(TRUE.encode()).decode()
     encoded = web.client.post("/api/check", json={"report": sent, "encoding": "base64"})
     assert encoded.json()["ok"] is True
@@ -375,6 +381,7 @@ def test_what_cannot_be_checked_is_refused_over_http(web: Web) -> None:
     assert post("/api/check", json={"report": "## a"}).status_code == 422
     assert post("/api/check", json={"report": "é", "encoding": "base64"}).status_code == 422
     assert post("/api/check", json={}).status_code == 422
+    assert post("/api/check", json={"report": FALSE, "form": "prose"}).status_code == 422
     long = {"report": "a b c. " * 100_000}
     assert post("/api/check", json=long).status_code == 200, "longer than a question may be"
     assert post("/api/research", json={"question": "a" * 70_000}).status_code == 413

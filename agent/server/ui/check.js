@@ -44,7 +44,8 @@ export class CheckForm {
   }
 
   #ask(report) {
-    return { ...report, search: this.form.elements.search.checked };
+    const { search, archive } = this.form.elements;
+    return { ...report, search: search.checked, archive: archive.checked || null };
   }
 
   #refuse(message) {
