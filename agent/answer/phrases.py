@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # at run time, building an answer imports this module
     from agent.evidence.credibility import Credibility
 
 MOST_AUTHORS = 3  # that are named
+#: Kinds of differences that are another way to say a claim, where it is supported.
+REWORDED = ("number", "words")
 NO_CONFLICTS = "No significant conflicting information was found."
 NOT_COMPARED = "What the sources say was not compared value by value."
 #: What is shown after a sentence with this verdict; nothing for `supported`.
@@ -64,9 +66,13 @@ def describe_calculation(made: Calculation) -> str:
     return f"{value}{made.expression}"
 
 
-def describe_difference(difference: Difference, said: str) -> str:
-    """The words of a page, and those of an answer or a report in their place."""
-    return f"page: {difference.page or '–'}; {said}: {difference.claim or '–'}"
+def describe_differences(differences: Iterable[Difference], verdict: str, said: str) -> list[str]:
+    """The words of a page, and those of an answer or a report in their place, a line each.
+
+    Of a claim that is supported only those that may turn it: others are another way to say it.
+    """
+    shown = (one for one in differences if verdict != "supported" or one.kind not in REWORDED)
+    return [f"page: {one.page or '–'}; {said}: {one.claim or '–'}" for one in shown]
 
 
 def read_cells(row: str) -> list[str]:

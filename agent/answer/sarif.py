@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from agent import __version__
 from agent.answer.check import CheckResult, ClaimCheck
-from agent.answer.phrases import describe_difference
+from agent.answer.phrases import describe_differences
 from agent.answer.shown_check import VERDICTS
 from agent.state.reports import CheckVerdict
 
@@ -70,7 +70,7 @@ def _invocation(result: CheckResult) -> Json:
 
 def _result(claim: ClaimCheck, result: CheckResult, lines: list[int]) -> Json:
     message = f"{VERDICTS[claim.verdict].label}: {claim.reason or RULES[claim.verdict]}"
-    notes = [describe_difference(one, "report") for one in claim.differences]
+    notes = describe_differences(claim.differences, claim.verdict, "report")
     message += "".join(f" ({note})" for note in notes)
     if claim.quote:
         message += f" Nearest: “{claim.quote}”"

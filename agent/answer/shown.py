@@ -180,7 +180,8 @@ def list_notes(claim: Claim) -> list[tree.Parts]:
     if made := claim.calculation:
         numbers = tuple(dict.fromkeys(one.citation for one in made.operands))
         notes.append((phrases.describe_calculation(made), " ", tree.Marks(numbers)))
-    return notes + [(phrases.describe_difference(one, "answer"),) for one in claim.differences]
+    told = phrases.describe_differences(claim.differences, claim.verdict, "answer")
+    return notes + [(line,) for line in told]
 
 
 def _read_sentence(claim: Claim) -> tree.Parts:

@@ -14,7 +14,7 @@ from agent.answer.check import (
     SourceCheck,
     SourceStatus,
 )
-from agent.answer.phrases import describe_calculation, describe_difference
+from agent.answer.phrases import describe_calculation, describe_differences
 from agent.state.reports import CheckVerdict, MarkForm
 
 
@@ -242,13 +242,13 @@ def describe_claim(claim: ClaimCheck) -> str:
 
 def _is_shown(claim: ClaimCheck) -> bool:
     """Whether there is more to say of a claim than that it is confirmed."""
-    return bool(claim.verdict != "supported" or claim.calculation or claim.differences)
+    return bool(claim.verdict != "supported" or describe_notes(claim))
 
 
 def describe_notes(claim: ClaimCheck) -> list[str]:
     """How its numbers follow, and where it differs from the page, a line each."""
     made = [describe_calculation(claim.calculation)] if claim.calculation else []
-    return made + [describe_difference(one, "report") for one in claim.differences]
+    return made + describe_differences(claim.differences, claim.verdict, "report")
 
 
 def _show_problem(claim: ClaimCheck, result: CheckResult) -> tree.Group:

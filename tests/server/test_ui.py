@@ -207,7 +207,7 @@ def test_nothing_is_called_missing_while_it_is_looked_for(
     reached = held(world.set_up(page.services), gate, "reflect")
     page.home()
     page.ask(world.topic)
-    assert reached.wait(60) and page.tab.wait("document.querySelector('.facts') !== null")
+    assert reached.wait(60) and page.tab.wait("document.querySelector('.found') !== null")
     assert page.text(".facts").split("\n") == ["Facts", "Winner", "Looking", "Score", "Looking"]
     assert "Argentina won the cup." in page.text(".found")
     assert page.tab.run("document.querySelectorAll('.run .check, .run .ok').length") == 0

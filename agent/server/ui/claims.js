@@ -4,6 +4,8 @@ import { element, textElement } from "/ui/element.js";
 import { VERDICT_LABELS } from "/ui/shared.js";
 
 const LAST_WORD = /\S{1,12}$/u; // or the end of it
+/** Differences that are another way to say a claim, where it is supported. */
+const REWORDED = new Set(["number", "words"]);
 const WIDE_ENDS = "。！？"; // no space follows them
 
 /** Claims as blocks in their order; an intro stands once, above its list or table. */
@@ -49,8 +51,9 @@ function paragraph(claims, evidence) {
 }
 
 /** The lines below a claim: how its numbers follow, and where a source has other words. */
-export function noteElements({ calculation, differences = [] }, said) {
-  const lines = differences.map((one) => `page: ${one.page || "–"}; ${said}: ${one.claim || "–"}`);
+export function noteElements({ calculation, verdict, differences = [] }, said) {
+  const shown = differences.filter(({ kind }) => verdict !== "supported" || !REWORDED.has(kind));
+  const lines = shown.map((one) => `page: ${one.page || "–"}; ${said}: ${one.claim || "–"}`);
   if (calculation) {
     const { value, expression } = calculation;
     const round = value === null ? "" : `${Number(value.toFixed(3)).toLocaleString("en")} = `;
