@@ -26,7 +26,7 @@ from agent.state import Checked, Cited, Draft, Hit, Page, PageRead, Research, Ve
 from agent.steps.verify import Verify
 from agent.strategies.check.judge import JudgeReport
 from evals.harness import HALVES, Bench, Cell, Evaluation, Table, main, spread
-from evals.judges import KnowingJudge, Word
+from evals.knowing import KnowingJudge, Word
 
 ARMS = ("no judge", "right", "agrees, right arithmetic", "agrees, wrong arithmetic", "agrees")
 DOORS = ("answer", "check")

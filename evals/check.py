@@ -29,7 +29,7 @@ from agent.evidence.words import count_words
 from agent.state import Checked, CheckedClaim, CitedReport, Failed, Hit, Page, PageRead, Research
 from agent.strategies.check.judge import JudgeReport
 from evals.harness import HALVES, Bench, Cell, Evaluation, Table, main, read_rows, share
-from evals.judges import KnowingJudge, Knows, Word, err_at
+from evals.knowing import KnowingJudge, Knows, Word, err_at
 from evals.page_kinds import load_articles
 
 AT = "2026-01-01T00:00:00Z"

@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent.checking.trial import TRIED
 from agent.evidence import fold
 from agent.evidence.markers import strip_markers
 from agent.evidence.names import find_names
@@ -25,7 +26,7 @@ from agent.state import Checked, CheckedClaim, CitedReport, Page, ReportSentence
 from agent.strategies.check.judge import JudgeReport
 from evals.check import change_number, change_year
 from evals.harness import Bench, Cell, Evaluation, Table, half, main, read_rows
-from evals.judges import KnowingJudge, Knows, err_at, tell_all
+from evals.knowing import KnowingJudge, Knows, err_at, tell_all
 from evals.pairs import Leaf
 from evals.swaps import read_pages
 
@@ -136,7 +137,7 @@ def measure(pair: Pair, _: Bench) -> Iterator[Outcome]:
 
 def check(pair: Pair, arm: str) -> Outcome:
     """What the product says of a claim by the page that it cites."""
-    judge = KnowingJudge(judge_of(pair, arm))
+    judge = KnowingJudge(judge_of(pair, arm), TRIED if arm == "yes to all" else ())
     said = check_page(pair.claim, Leaf("", pair.page), judge, uses_model=arm != "rules")
     return Outcome(pair, arm, said.verdict, said.reason, bool(judge.said))
 

@@ -28,7 +28,7 @@ from agent.outside import Ask, Excerpt
 from agent.run.models import make_models
 from agent.settings import parse_settings
 from agent.state import Claim
-from agent.steps.verify import JudgeClaims
+from agent.steps.judges import JudgeClaims
 from evals.harness import DATA, Bench, Cell, Evaluation, Table, main, only, read_rows
 
 RECORD = Path(__file__).with_name("judges.json")

@@ -24,7 +24,7 @@ from agent.answer import SlotAnswer
 from agent.evidence import split_sentences
 from agent.slots.sameness import same_value
 from evals.harness import Bench, Cell, Evaluation, Table, count, main, size, write_rows
-from evals.judges import Word
+from evals.knowing import Word
 from evals.scripted import Reporter, Scripted, Sources, run_scripted
 from evals.slots import load_matches
 

@@ -1,88 +1,69 @@
-"""Judges that stand in for a model: what they say of each claim is known beforehand."""
+"""What a judge is worth, and what knowing it is worth.
+
+`python -m evals.judges [DATA]` tries the judge of the environment as `doctor` does. Then it puts
+faults planted in real sentences to it, one at a time (`evals.differences`, the half not tuned on).
+By kind it tells how many are called supported, and how many still are once the trial is known.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import html
-import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
+from agent.checking.bench import text_around_quotes
+from agent.checking.rules import Assessment, QuotePlace, find_unseen
+from agent.checking.trial import TRIED
 from agent.errors import ModelFailed
-from agent.outside import Reply, Task
-from tests.support.services import parse_claims
+from agent.evidence import closest_sentences
+from agent.llm import ModelChain
+from agent.outside import Ask, Excerpt
+from agent.run.models import make_models, order_models
+from agent.settings import parse_settings
+from agent.state import Claim, Hit, Source
+from agent.steps.judges import JudgeClaims, make_trial, weigh_replies
+from evals.differences import Case, load
+from evals.harness import DATA
 
-ERRORS = 0.05  # the share of verdicts in which an erring judge is wrong
-_SHOWN = re.compile(r'<source id="(\d+)"')
-
-
-class Word(NamedTuple):
-    """What a judge says of a claim: the verdict, the source that decides, and arithmetic."""
-
-    verdict: str
-    source: int | None = None
-    calculation: str | None = None
+EACH = 10  # real sentences of a kind
 
 
-#: From a claim's text and the numbers of the sources that are shown.
-Knows = Callable[[str, set[int]], Word]
+def put(case: Case, ask: Ask, blind_to: frozenset[str]) -> tuple[bool, bool]:
+    """Whether a judge supports a claim, and whether that counts where its blindness is known."""
+    source = Source(n=1, page=case.page, hit=Hit(url=case.page.url))
+    near = closest_sentences(case.claim, [source], 3)
+    evidence = (Excerpt.of(source, text_around_quotes(case.page, near)),)
+    claims = (Claim(text=case.claim, citations=(1,)),)
+    try:
+        reply = ask(JudgeClaims(topic=case.page.title, claims=claims, evidence=evidence))
+    except ModelFailed:
+        return False, False
+    told = [one.verdict for one in reply.answer.verdicts]
+    places = [QuotePlace(case.page.text, "", one.start, one.end, source=1) for one in near]
+    judged = Assessment("supported", reply.model, blind_to=blind_to)
+    before = told[:1] == ["supported"]
+    return before, before and not find_unseen(judged, case.claim, places)
 
 
-class KnowingJudge:
-    """A model that is asked by `Verify`: it knows each verdict, and rewrites nothing.
-
-    `said` has its last word on each claim. It reads the prompt alone, as a model does.
-    """
-
-    def __init__(self, knows: Knows) -> None:
-        self._knows = knows
-        self.said: dict[str, Word] = {}
-
-    def __call__(self, task: Task[Any]) -> Reply[Any]:
-        if task.name != "verify":
-            raise ModelFailed("nothing to say", "", outcome="invalid")
-        rows = judge_prompt(task.prompt(), self._knows, self.said)
-        answer = task.answer_type.model_validate({"verdicts": rows})
-        return Reply(answer=answer, model="scripted")
-
-    def collect(self, tasks: Sequence[Task[Any]]) -> Iterator[Reply[Any]]:
-        """Replies in the order of the tasks."""
-        return map(self, tasks)
+def tell_worth(data: Path) -> Iterator[str]:
+    """The table of the judge that the environment names, as Markdown."""
+    settings = parse_settings(os.environ)
+    models = make_models(settings)
+    ask = ModelChain(models, settings.llm_timeout, orders=order_models(settings, models))
+    tasks = make_trial(settings.claims_per_call)
+    for name, worth in weigh_replies((task, ask(task)) for task in tasks).items():
+        yield f"{name}: {worth.describe()}\n"
+        yield "| kind | n | missed in the trial | supported | still |\n|---|---|---|---|---|"
+        cases = [one for one in load(data) if one.half == "report" and one.kind != "number"]
+        for kind in sorted({one.kind for one in cases}):
+            own = [one for one in cases if one.kind == kind][:EACH]
+            told = [put(one, ask, worth.blind_to) for one in own]
+            missed = "{} of {}".format(*worth.missed.get(kind, (0, 3))) if kind in TRIED else ""
+            before, after = (sum(one[n] for one in told) for n in (0, 1))
+            yield f"| {kind} | {len(told)} | {missed} | {before} | {after} |"
 
 
-def judge_prompt(prompt: str, knows: Knows, said: dict[str, Word]) -> list[dict[str, Any]]:
-    """The rows of a reply to a prompt of the task `verify`; `said` remembers them."""
-    shown = {int(n) for n in _SHOWN.findall(prompt)}
-    rows = []
-    for number, (_, text) in parse_claims(prompt).items():
-        word = said[text] = knows(text, shown)
-        rows.append({"claim": number, **word._asdict()})
-    return rows
-
-
-def tell_all(true: bool, right: int = 1) -> Knows:
-    """A judge that is shown one thing in some sentences: true, and on page `right`, or false."""
-
-    def knows(_: str, shown: set[int]) -> Word:
-        return Word("supported", right) if true and right in shown else Word("unsupported")
-
-    return knows
-
-
-def err_at(knows: Knows, seed: str = "swaps", share: float = ERRORS) -> Knows:
-    """The same judge, wrong about a share of the claims, drawn by a hash of their text."""
-
-    def errs(text: str, shown: set[int]) -> Word:
-        word = knows(text, shown)
-        if not is_drawn(text, seed, share):
-            return word
-        named = sorted(shown)[len(text) % len(shown)] if shown else None
-        return Word("unsupported") if word.verdict == "supported" else Word("supported", named)
-
-    return errs
-
-
-def is_drawn(text: str, seed: str, share: float) -> bool:
-    """Whether a text is among a share of all texts: the same texts for the same seed."""
-    drawn = hashlib.sha1(f"{seed}:{html.unescape(text)}".encode(), usedforsecurity=False).digest()
-    return int.from_bytes(drawn[:4], "big") < share * 2**32
+if __name__ == "__main__":
+    for line in tell_worth(Path(sys.argv[1]) if sys.argv[1:] else DATA):
+        print(line, flush=True)

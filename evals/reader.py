@@ -21,9 +21,10 @@ from agent.evidence.names import find_names
 from agent.llm.extractive.question import parse_question
 from agent.outside import Task
 from agent.outside.tools import Exchange
-from evals.judges import Word, judge_prompt
+from evals.knowing import Word, judge_prompt
 from evals.questions import Passages, contains_answer
 from evals.scripted import Scripted, Shown, shown_sources
+from tests.support.services import judge_planted
 
 QUERIES = 3
 SLOT = "what_is_asked"
@@ -115,6 +116,7 @@ class HonestReader(Scripted):
             "decide": self._decide,
             "synthesize": self._answer,
             "verify": self._verify,
+            "try_judge": judge_planted,
             "mend": lambda _: {"answer": "", "citations": []},
         }
         return answers[task.name](self.read(task))

@@ -23,7 +23,7 @@ from agent.evidence.citing import compose_answer
 from agent.state import Cited, Draft, Hit, Page, PageRead, Research, Verified
 from agent.steps.verify import Verify
 from evals.harness import Bench, Cell, Evaluation, Table, count, main, spread
-from evals.judges import KnowingJudge, Knows, err_at, tell_all
+from evals.knowing import KnowingJudge, Knows, err_at, tell_all
 from evals.pairs import Leaf, Pair, build_pairs
 
 ARMS = ("none", "perfect", "errs", "agrees")

@@ -26,7 +26,7 @@ from agent.steps.verify import Verify
 from evals.check import half_of
 from evals.cited_claims import check_page
 from evals.harness import Bench, Cell, Evaluation, Table, main
-from evals.judges import KnowingJudge, tell_all
+from evals.knowing import KnowingJudge, tell_all
 from evals.page_kinds import load_articles
 from evals.pairs import Leaf
 from evals.questions import read_passages

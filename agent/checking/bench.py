@@ -232,10 +232,10 @@ class Bench:
     def rule(self, claim: Claim) -> Assessment:
         """What is to be said of a claim or of a value."""
         judged = self._judged.get(shown_text(claim))
+        text, places = self.place(claim)
         if claim in self._value_quotes:
-            _, _, value = claim.text.partition(": ")
-            return rules.decide_value(value, self.places(claim), judged)
-        return rules.decide_verdict(claim.text, self.places(claim), judged, self._before(claim))
+            return rules.decide_value(text, places, judged)
+        return rules.decide_verdict(text, places, judged, self._before(claim))
 
     def explain(self, claim: Claim) -> str:
         """Why a claim fails, in words."""
@@ -249,6 +249,16 @@ class Bench:
             return f"{missing[0]} is not in its quotes"
         is_denied = self.rule(claim).verdict == "contradicted"
         return "its quotes say otherwise" if is_denied else "its quotes do not say it"
+
+    def place(self, claim: Claim) -> tuple[str, tuple[QuotePlace, ...]]:
+        """The words that are judged of a claim or of a value, and where its quotes stand."""
+        text = claim.text.partition(": ")[2] if claim in self._value_quotes else claim.text
+        return text, self.places(claim)
+
+    def explain_unseen(self, claim: Claim) -> str:
+        """Why a claim is open that a judge called supported; "" for another one."""
+        judged = self._judged.get(shown_text(claim), rules.UNCHECKED)
+        return rules.explain_unseen(judged, claim.text, self.places(claim))
 
     def hint(self, claim: Claim) -> str:
         """Why a claim that stands on its page word for word is open; "" for another one."""

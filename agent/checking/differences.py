@@ -58,16 +58,41 @@ class _Run(NamedTuple):
 def find_differences(claim: str, places: Sequence[QuotePlace]) -> tuple[Difference, ...]:
     """How a claim differs from what it stands on: its nearest sentence, and its pages for names."""
     said, language = _split(claim), language_of(claim)
-    touched = ((p.text, touched_sentences(p.text, p.start, p.end)) for p in places)
-    runs = [_split(one) for one in dict.fromkeys(t[a:b] for t, some in touched for a, b in some)]
-    shares = [(_share(said, run), run) for run in runs if len(said.words) >= FEWEST_WORDS]
-    share, nearest = max(shares, key=lambda one: one[0], default=(0.0, said))
+    share, nearest = _find_nearest(said, places)
     found = [*(_compare(nearest, said, language) if share >= ALIKE else ())]
     if not found and sorted(nearest.keys) == sorted(said.keys):
         found += _exchange(nearest.text, claim, language)
     told = " ".join(one.claim for one in found)
     found += (one for one in _missing_names(claim, places, language) if one.claim not in told)
     return tuple(dict.fromkeys(found))[:MOST_SHOWN]
+
+
+def find_kinds(claim: str, places: Sequence[QuotePlace]) -> frozenset[DifferenceKind]:
+    """In which ways a claim may say otherwise than its nearest sentence, in whatever words.
+
+    Numbers and plain words aside. It finds too much: what it finds is open, and no fault.
+    """
+    said, language = _split(claim), language_of(claim)
+    share, nearest = _find_nearest(said, places)
+    if not share:
+        return frozenset()
+    found = {*_kinds(nearest, said, language, is_within=True)} - {"name"}
+    found |= {one.kind for one in (_compare(nearest, said, language) if share >= ALIKE else ())}
+    found -= {"number", "words"}
+    shared = [find_names(text, language.tag) for text in (nearest.text, claim)]
+    page, ours = ([name for name in names if name in shared[0]] for names in shared)
+    is_other = [name for name in page if name in ours] != ours
+    if is_other or any(_missing_names(claim, places, language)):
+        found.add("name")
+    return frozenset(found)
+
+
+def _find_nearest(said: _Run, places: Sequence[QuotePlace]) -> tuple[float, _Run]:
+    """The quoted sentence that is most like a claim, and how much; 0 for too short a claim."""
+    touched = ((p.text, touched_sentences(p.text, p.start, p.end)) for p in places)
+    runs = [_split(one) for one in dict.fromkeys(t[a:b] for t, some in touched for a, b in some)]
+    shares = [(_share(said, run), run) for run in runs if len(said.words) >= FEWEST_WORDS]
+    return max(shares, key=lambda one: one[0], default=(0.0, said))
 
 
 @lru_cache(maxsize=1024)

@@ -8,19 +8,22 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from agent.checking.trial import Worth
 from agent.doctor.corpus import check_corpus
 from agent.doctor.results import Check, Job, Result, make_error_result
 from agent.errors import AgentError
-from agent.llm import Generation, Model, model_label
-from agent.outside import spawn
+from agent.llm import Generation, Model, ModelChain, model_label
+from agent.outside import run_with_timeout, spawn
 from agent.outside.budget import sum_usage
 from agent.outside.cache import open_cache
 from agent.outside.recording import read_journal
-from agent.run.models import make_models
+from agent.run.calls import choose_thinking, remember_trials
+from agent.run.models import make_models, order_models
 from agent.search import Provider, build_search_chain
 from agent.search.corpus import Corpus
 from agent.settings import Settings, user_folder
 from agent.state import SearchResults
+from agent.steps.judges import make_trial, weigh_replies
 
 LAST_RUNS = 20  # whose replies are counted
 MANY_MENDED = 0.2  # of the replies
@@ -122,21 +125,34 @@ def _describe_replies(runs: Path) -> Result:
 
 
 def _describe_judge(settings: Settings) -> Result:
-    """Who judges the sentences that rules cannot prove, and what a small judge is worth.
-
-    The figures are of a model of 1.5 billion parameters: `python -m evals.claims`.
-    """
-    model = settings.models_for("judge")[0]
+    """Who judges the sentences that rules cannot prove, and what it misses of planted faults."""
+    model, *others = settings.models_for("judge")
     if settings.verify == "rules" or model == "extractive":
         return Result("ok", "rules alone: what they cannot prove stays unchecked")
-    if settings.claims_per_call > 1:
-        return Result("ok", f"{model} judges, {settings.claims_per_call} sentences in one call")
-    return Result(
-        "warn",
-        f"{model} judges each sentence by itself; a small model errs: one of 1.5 billion "
-        "parameters called 24 of 30 false sentences supported",
-        "Where it matters, name a stronger one in LLM_JUDGE, or use --verify rules.",
-    )
+    each = "each sentence by itself" if settings.claims_per_call == 1 else "several in one call"
+    judges = f"{model} judges, {each}"
+    try:
+        worths = run_with_timeout(settings.llm_timeout, lambda: _try_judge(settings))
+    except TimeoutError:
+        return Result("warn", f"{judges}; not tried in {settings.llm_timeout:g} s, so a run will")
+    for name, worth in worths.items():
+        told = f"{judges}; of planted faults {name} {worth.describe()}"
+        if worth.blind_to:
+            more = "" if others else ", or name a second one after it"
+            return Result("warn", told, f"Name a stronger one in LLM_JUDGE{more}.")
+        return Result("ok", told)
+    return Result("warn", f"{judges}; it could not be tried", "See the row of the model.")
+
+
+def _try_judge(settings: Settings) -> dict[str, Worth]:
+    """Try the first judge with planted faults; what it said before is remembered."""
+    models = make_models(settings)
+    chain = ModelChain(models, settings.llm_timeout, orders=order_models(settings, models))
+    ask = remember_trials(settings, chain)
+    tasks = make_trial(settings.claims_per_call)
+    tasks = [t.model_copy(update={"thinking": choose_thinking(t, settings)}) for t in tasks]
+    asked = [(task, spawn(partial(ask, task))) for task in tasks]
+    return weigh_replies((task, reply.result()) for task, reply in asked if not reply.exception())
 
 
 def _warm_models(models: Iterable[Model]) -> None:

@@ -26,7 +26,7 @@ from agent.settings import TASK_KINDS, Settings
 from agent.state import Frozen
 from agent.state.clock import utc_now
 from agent.state.json_data import parse_json
-from agent.steps.verify import JudgeClaims
+from agent.steps.judges import JudgeClaims
 
 Label = Literal["right", "wrong", "abstained"]
 SAMPLE_FILE = Path(__file__).parents[2] / "evals/judge_sample.jsonl"

@@ -10,8 +10,9 @@ from pydantic import SecretStr
 
 from agent.errors import Halt, OutsideError, Spent
 from agent.llm import Model, ModelChain
-from agent.outside import AnswerT, Outside, Parent, Reply, Task, TaskKind, Thinking, spawn
+from agent.outside import AnswerT, Ask, Outside, Parent, Reply, Task, TaskKind, Thinking, spawn
 from agent.outside.budget import Budget, Caps, Cost, sum_usage
+from agent.outside.cache import open_cache
 from agent.outside.deadline import WaitLimits
 from agent.outside.journal import Journal
 from agent.outside.query_guard import QueryGuard
@@ -25,10 +26,10 @@ from agent.run.costs import (
     estimate_task_tokens,
     limit_reply,
 )
-from agent.run.models import answer_extractively, order_models
+from agent.run.models import answer_extractively, name_models, order_models
 from agent.run.resources import open_rate_limits
 from agent.run.sources import Sources
-from agent.settings import Settings
+from agent.settings import Settings, user_folder
 from agent.state import Frozen, Page, SearchResults
 from agent.state.json_data import Json
 from agent.state.urls import canonical_url
@@ -38,6 +39,7 @@ ResponseT = TypeVar("ResponseT", bound=Frozen)
 
 #: Tasks that produce the answer. They may use what the budget reserves for it.
 ANSWER_TASKS = frozenset("synthesize draft verify mend recall".split())
+TRIAL_TTL = 90 * 86_400.0  # seconds for which it is known what a judge is worth
 ASK_TIMEOUT = 900.0  # seconds for all models and retries of one task: a safety net, not a target
 PARENT_TIMEOUT = 60.0  # seconds to find or read a page in the journals of earlier runs
 WARM_UP_TIMEOUT = 2.0  # seconds for which the first search waits for the model's import
@@ -52,11 +54,12 @@ def compose_calls(
 ) -> Outside:
     """Compose the three calls of a run, each with what wraps it, the outermost first:
 
-    ask:    journal(budget(fallback and retry(rate limit(model))))
+    ask:    journal(budget(memory of trials(fallback and retry(rate limit(model)))))
     search: journal(budget(query guard(cache(fallback(rate limit(provider))))))
     read:   journal(budget(cache(page reader)))
 
-    The sources come with their cache, fallback and limits. Replies of models are never cached.
+    The sources come with their cache, fallback and limits. Replies of models are not cached,
+    but for those that say what a judge is worth.
     Without `rate_limiter`, the limits are those that all runs on this machine share.
     """
     rate_limiter = rate_limiter or RateLimiter(open_rate_limits(settings))
@@ -67,7 +70,11 @@ def compose_calls(
     chain = _make_chain(settings, models, orders, budget, rate_limiter)
     guard = QueryGuard(_secrets_of(settings), str(journal.header["topic"]))
     warm_up = spawn(chain.warm)
-    ask = GuardedAsk(recorder.record_ask(chain, orders), guard, _preparation(settings, journal))
+    ask = GuardedAsk(
+        recorder.record_ask(chain, remember_trials(settings, chain), orders),
+        guard,
+        _preparation(settings, journal),
+    )
 
     def search(query: str) -> SearchResults:
         guard.check(query)
@@ -95,6 +102,17 @@ def compose_calls(
         sources.warnings,
         _record_parent(recorder, sources, journal),
     )
+
+
+def remember_trials(settings: Settings, ask: Ask) -> Ask:
+    """The same `ask`, which asks only once in `TRIAL_TTL` what a judge is worth."""
+    if not (settings.cache and settings.cache_ttl):
+        return ask
+    folder = (settings.cache_dir or user_folder("cache")) / "judges"
+    cache = open_cache(settings.cache_url.get_secret_value(), folder, TRIAL_TTL)
+    servers = {"openai_base_url", "openai_servers", "gemini_base_url", "anthropic_base_url"}
+    told = settings.model_dump(mode="json", include={*servers, "thinking"})
+    return cache.wrap_ask(ask, judges=name_models(settings, "judge"), **told)
 
 
 def _preparation(settings: Settings, journal: Journal) -> Callable[[Task[Any]], Task[Any]]:
@@ -237,12 +255,14 @@ class CallRecorder(NamedTuple):
     patience: float  # seconds, as in WaitLimits
     rate_limit_wait: Callable[[], float]  # seconds for which this run's calls have waited so far
 
-    def record_ask(self, chain: ModelChain, orders: Orders) -> RecordedCall[Task[Any], Reply[Any]]:
+    def record_ask(
+        self, chain: ModelChain, ask: Ask, orders: Orders
+    ) -> RecordedCall[Task[Any], Reply[Any]]:
         """Recorded calls of models. A resumed run goes on without those that failed."""
         budget = self.budget
         kind = CallKind[Task[Any], Reply[Any]](
             "ask",
-            chain,
+            ask,
             encode_request=_encode_task,
             encode_response=lambda r: r.model_dump(mode="json", serialize_as_any=True),
             decode_response=_decode_reply,
@@ -293,7 +313,8 @@ def _encode_task(task: Task[Any]) -> Json:
     """What identifies a task in the journal: its prompts, and its turns with tools if any."""
     request = {"task": task.name, "system": task.system_prompt(), "prompt": task.prompt()}
     exchanges = [exchange.model_dump(mode="json") for exchange in task.exchanges]
-    return {**request, "exchanges": exchanges} if exchanges else request
+    told = {"exchanges": exchanges, "avoid": list(task.avoid)}
+    return request | {name: value for name, value in told.items() if value}
 
 
 def _decode_reply(task: Task[AnswerT], response: Json) -> Reply[AnswerT]:

@@ -11,7 +11,7 @@ from agent.checking.rules import Assessment, QuotePlace
 from agent.outside.recording import read_journal
 from agent.state.json_data import Json, get_path
 from agent.state.values import hash_text, is_retracted
-from agent.steps.verify import recorded_assessments
+from agent.steps.judges import recorded_assessments
 
 
 class JournalEvidence(NamedTuple):

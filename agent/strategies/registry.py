@@ -131,6 +131,7 @@ def _build_check(outside: Outside, settings: Settings, report: CitedReport) -> S
             settings.report_tokens,
             settings.claims_per_call,
             uses_model=settings.verify == "model",
+            has_second=len(settings.models_for("judge")) > 1,
             language=settings.lang,
         ),
     )
@@ -161,6 +162,7 @@ def _build_verify(outside: Outside, settings: Settings) -> Verify:
         settings.lang,
         mode=settings.verify,
         batch=settings.claims_per_call,
+        has_second=len(settings.models_for("judge")) > 1,
         on_unsupported=settings.on_unsupported,
     )
 

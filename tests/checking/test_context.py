@@ -13,8 +13,9 @@ from agent.checking.cited_claims import rule_claim
 from agent.checking.context import find_turn, show_context
 from agent.checking.rules import QuotePlace, is_proved
 from agent.state import Claim, PageRead, Research, Source, Verified, Warned
-from agent.steps.verify import HINTS, JudgeClaims, Verify
-from evals.judges import KnowingJudge, tell_all
+from agent.steps.judges import HINTS, JudgeClaims
+from agent.steps.verify import Verify
+from evals.knowing import KnowingJudge, tell_all
 from evals.pairs import Leaf
 from evals.swaps import read_pages
 from evals.turns import PAGES

@@ -14,8 +14,8 @@ from agent.llm.model import Generation
 from agent.llm.replies import parse_reply
 from agent.outside import Task
 from agent.steps.generate_queries import MakeQueries
+from agent.steps.judges import JudgeClaims
 from agent.steps.reflect import CheckCoverage, ReadSources
-from agent.steps.verify import JudgeClaims
 from agent.strategies.loop.decide import ChooseAction
 from agent.strategies.report.draft import WriteReport
 from agent.strategies.report.plan import MakePlan

@@ -8,11 +8,17 @@ from typing import NamedTuple
 from agent.checking.bench import sentences_around, text_around_quotes
 from agent.checking.cited_claims import ClaimRuling, missing_on_pages, missing_words, rule_claim
 from agent.checking.differences import find_differences
-from agent.checking.rules import QuotePlace, explain_fault, limit_assessment
+from agent.checking.rules import (
+    Assessment,
+    QuotePlace,
+    explain_fault,
+    explain_unseen,
+    limit_assessment,
+)
 from agent.evidence import closest_sentences, estimate_tokens, first_sentences
 from agent.evidence.language import language_of
 from agent.evidence.quantities import missing_quantities
-from agent.outside import AskMany, Excerpt, Reply
+from agent.outside import AskMany, Excerpt
 from agent.state import (
     Checked,
     CheckedClaim,
@@ -27,14 +33,8 @@ from agent.state import (
     Verdict,
 )
 from agent.state.urls import canonical_url
+from agent.steps.judges import Docket, JudgeClaims, Panel
 from agent.steps.prompt_rules import DATA_RULE
-from agent.steps.verify import (
-    JudgeClaims,
-    Judgement,
-    Judgements,
-    first_judgements,
-    judge_side_by_side,
-)
 from agent.strategies.check.read_cited import Found, index_sources
 
 SHOWN = 3  # sentences of each page that a judge is shown for a claim, with their neighbours
@@ -77,38 +77,47 @@ class _Case(NamedTuple):
         return Claim(text=self.sentence.text, citations=tuple(s.n for s in self.sources))
 
 
+_Judged = tuple[Assessment, int | None]  # a judge's verdict, and the page that it names
+
+
 class JudgeReport:
     """Gives each sentence that cites something its verdict, in as few model calls as fit."""
 
     def __init__(
-        self, ask: AskMany, budget: int, batch: int, *, uses_model: bool, language: str = ""
+        self,
+        ask: AskMany,
+        budget: int,
+        batch: int,
+        *,
+        uses_model: bool,
+        has_second: bool = False,
+        language: str = "",
     ) -> None:
         """`budget`: tokens of evidence in a call; `batch`: claims that Verify judges in one."""
-        self._ask = ask
         self._budget = budget
         self._batch = batch * BATCHES if batch >= FEWEST_TO_BATCH else batch
         self._uses_model = uses_model
+        self._panel = Panel(ask, batch, has_second=has_second)
         self._language = language
 
     def __call__(self, research: Research, report: CitedReport, found: Found) -> Iterator[Event]:
         cases = _make_cases(research, report, found)
-        judged: dict[int, tuple[Judgement, str]] = {}
+        judged: dict[int, _Judged] = {}
         if self._uses_model:
             yield from self._judge_open(cases, research, judged)
         claims = (_compare(_decide(case, judged.get(n)), case) for n, case in enumerate(cases))
         yield Checked(claims=tuple(claims))
 
     def _judge_open(
-        self, cases: Sequence[_Case], research: Research, judged: dict[int, tuple[Judgement, str]]
+        self, cases: Sequence[_Case], research: Research, judged: dict[int, _Judged]
     ) -> Iterator[Event]:
         """Ask for the verdicts of the open cases, as many in each call as fit."""
-        yield from judge_side_by_side(
-            self._ask,
-            list(self._group(cases)),
+        docket = Docket[int](
             lambda group: self._make_task([cases[n] for n in group], research),
-            lambda reply, group: judged.update(_read_reply(reply, group)),
-            research,
+            lambda n, source: (cases[n].sentence.text, _places(cases[n], source)),
+            lambda n, assessment, source: judged.update({n: (assessment, source)}),
         )
+        yield from self._panel.judge(list(self._group(cases)), docket, research)
 
     def _group(self, cases: Sequence[_Case]) -> Iterator[list[int]]:
         """The open cases, those of one page together, as many in a group as fit."""
@@ -133,15 +142,6 @@ class JudgeReport:
             language=self._language,
             hints=tuple(case.ruling.reason for case in cases),
         )
-
-
-def _read_reply(reply: Reply[Judgements], group: Sequence[int]) -> dict[int, tuple[Judgement, str]]:
-    """The verdicts of a reply, by the place of the case."""
-    return {
-        group[n - 1]: (judgement, reply.model)
-        for n, judgement in sorted(first_judgements(reply.answer).items())
-        if 0 < n <= len(group)
-    }
 
 
 # --- what there is to judge -----------------------------------------------------------------------
@@ -204,7 +204,7 @@ def _near(claim: str, source: Source) -> list[Quote]:
 # --- what is said of it ---------------------------------------------------------------------------
 
 
-def _decide(case: _Case, judged: tuple[Judgement, str] | None) -> CheckedClaim:
+def _decide(case: _Case, judged: _Judged | None) -> CheckedClaim:
     """The verdict on a case: of the rules, else of the model within the rules."""
     checked = _by_rules(case) if judged is None else _by_model(case, *judged)
     if case.ruling.may_follow and (checked.verdict != "supported" or not checked.calculation):
@@ -242,26 +242,35 @@ def _by_rules(case: _Case) -> CheckedClaim:
     return CheckedClaim(sentence=case.sentence, verdict=verdict, by=by, reason=reason, quote=quote)
 
 
-def _by_model(case: _Case, judgement: Judgement, model: str) -> CheckedClaim:
+def _by_model(case: _Case, told: Assessment, named: int | None) -> CheckedClaim:
     """What a model says, and no more than the rules allow."""
-    sources = [s for s in case.sources if s.n == judgement.source] or list(case.sources)
-    near = [quote for source in sources for quote in _near(case.sentence.text, source)]
-    pages = {source.n: source.page for source in sources}
-    places = [
-        QuotePlace(page.text, page.title, start, end, source=n)
-        for n, page in pages.items()
-        for start, end in sentences_around(page, [q for q in near if q.source == n])
-    ]
-    text, told = case.sentence.text, judgement.to_assessment(model)
-    assessment = limit_assessment(told, text, places, [page.text for page in pages.values()])
+    text, places = case.sentence.text, _places(case, named)
+    pages = dict.fromkeys(place.text for place in places)
+    assessment = limit_assessment(told, text, places, list(pages))
+    why = explain_fault(told, text, places) or explain_unseen(told, text, places)
+    near = [quote for source in _pages_for(case, named) for quote in _near(text, source)]
     return CheckedClaim(
         sentence=case.sentence,
         verdict=assessment.verdict,
         by=assessment.by,
-        reason=explain_fault(told, text, places) or _explain(assessment.verdict, case),
+        reason=why or _explain(assessment.verdict, case),
         quote=near[0] if near else None,
         calculation=assessment.calculation,
     )
+
+
+def _pages_for(case: _Case, source: int | None) -> list[Source]:
+    """The page that a judge names; all that the sentence may stand on where it names none."""
+    return [s for s in case.sources if s.n == source] or list(case.sources)
+
+
+def _places(case: _Case, source: int | None) -> list[QuotePlace]:
+    """What a judge was shown for a case of the page that it names."""
+    return [
+        QuotePlace(one.page.text, one.page.title, start, end, source=one.n)
+        for one in _pages_for(case, source)
+        for start, end in sentences_around(one.page, _near(case.sentence.text, one))
+    ]
 
 
 def _explain(verdict: Verdict, case: _Case) -> str:
