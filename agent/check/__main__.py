@@ -64,7 +64,7 @@ says that every source was read that a claim needs.
     show_default=True,
     help="Verdicts that end with status 1; empty: none.",
 )
-@shell.options("llm corpus offline verify")
+@shell.options("llm corpus offline browser verify")
 @shell.cap_options("the whole check")
 @shell.options("estimate resume retry-failed no-cache trust-env lang out verbose schema")
 @click.option("--replay", type=shell.PATH, help="Repeat a journal, going nowhere.")

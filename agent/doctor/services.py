@@ -17,6 +17,7 @@ from agent.outside import run_with_timeout, spawn
 from agent.outside.budget import sum_usage
 from agent.outside.cache import open_cache
 from agent.outside.recording import read_journal
+from agent.pages.browser import REMEDY, find_browser
 from agent.run.calls import choose_thinking, remember_trials
 from agent.run.models import make_models, order_models
 from agent.search import Provider, build_search_chain
@@ -39,6 +40,7 @@ def service_checks(settings: Settings) -> dict[str, Job]:
         "directory of journals": lambda: _check_writable(runs, "RUNS_DIR"),
         "directory of caches": lambda: _check_writable(cache, "CACHE_DIR"),
         "corpus": lambda: _check_demo_corpus(cache),
+        "browser": lambda: _check_browser(settings.page_browser_path),
     }
     if settings.corpus:
         jobs["documents"] = partial(check_corpus, settings.corpus, cache)
@@ -58,6 +60,13 @@ def _check_writable(folder: Path, variable: str) -> Result:
         remedy = f"Name another directory with {variable}; runs go on without."
         return Result("warn", f"{folder} cannot be written ({error.strerror})", remedy)
     return Result("ok", str(folder))
+
+
+def _check_browser(named: Path | None) -> Result:
+    """Whether a browser can show the pages that only a script fills."""
+    if program := find_browser(named):
+        return Result("ok", f"{program} shows pages that need scripts")
+    return Result("warn", "none is installed: pages that need scripts are not read", REMEDY)
 
 
 def _check_demo_corpus(cache: Path) -> Result:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import NamedTuple
+from pathlib import Path
+from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from agent import USER_AGENT
 from agent.documents.body_reader import BodyReader
 from agent.documents.body_text import Body, BodyText, UnreadablePage
+from agent.documents.html.walls import WALLS
 from agent.errors import ReadFailed
+from agent.pages.browser import REMEDY as BROWSER_REMEDY
+from agent.pages.browser import Browser, find_browser
 from agent.pages.download import Downloader, DownloadLimits, FetchedBody, host_of
 from agent.pages.guard import AddressGuard
 from agent.pages.robots import ROBOTS_MAX_BYTES, ROBOTS_TIMEOUT, RobotsRules
@@ -18,6 +22,7 @@ from agent.state import Page
 from agent.state.clock import format_utc
 from agent.state.places import to_places
 
+BrowserUse = Literal["auto", "always", "off"]
 PLAIN_TEXT = "text/plain; charset=utf-8"
 
 
@@ -50,10 +55,13 @@ class PageReader:
         user_agent: str = USER_AGENT,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         guard: AddressGuard | None = None,
+        browser: BrowserUse = "off",
+        browser_path: Path | None = None,
     ) -> None:
-        """`timeout`: seconds for a page as a whole. `max_bytes`: of a page, decompressed.
+        """`timeout`: seconds for a page as a whole, and again for a browser that renders it.
 
-        `guard`: replaces the one that `allow_private_network` selects.
+        `max_bytes`: of a page, decompressed. `guard`: replaces the one that `allow_private_network`
+        selects. `browser`: `auto` renders pages that show nothing without scripts.
         """
         self._limits = DownloadLimits(timeout, max_bytes)
         self._now = now
@@ -62,6 +70,9 @@ class PageReader:
         rules = RobotsRules(self._fetch_robots_txt, user_agent.split("/")[0])
         self._policy = _RobotsPolicy(rules if respect_robots else None)
         self._bodies = BodyReader()
+        self._browser_use = browser
+        program = find_browser(browser_path) if browser != "off" else None
+        self._browser = Browser(program, guard, user_agent) if program else None
 
     def __call__(self, url: str) -> Page:
         """Read a page: follow redirects, extract its title and text.
@@ -72,8 +83,27 @@ class PageReader:
         `rejected`.
         """
         body = self._downloader.get(url.strip(), self._limits, self._policy)
-        read = self._extract_text(body)
+        if self._browser_use == "always" and self._browser and _is_html(body):
+            body = self._render(body.url, self._browser)
+        try:
+            read = self._extract_text(body)
+        except ReadFailed as error:
+            if self._browser_use == "off" or not _needs_scripts(error, body):
+                raise
+            if self._browser is None:
+                raise ReadFailed(error.message, BROWSER_REMEDY, outcome=error.outcome) from None
+            body = self._render(body.url, self._browser)
+            read = self._extract_text(body)
         return self._build_page(body.url, read.title or host_of(body.url), read)
+
+    def _render(self, url: str, browser: Browser) -> FetchedBody:
+        """What a browser shows of a page, where its scripts left it. Raises ReadFailed."""
+        shown = browser.render(url, self._limits.timeout)
+        self._downloader.check_address(shown.url, self._limits.timeout)
+        self._policy.check_before_use(shown.url, ROBOTS_TIMEOUT)
+        html = shown.html.encode("utf-8", "replace")[: self._limits.max_bytes]
+        where = shown.url.partition("#")[0]
+        return FetchedBody(where, "text/html; charset=utf-8", html, is_truncated=False)
 
     def read_given(self, given: GivenText) -> Page:
         """A page by the text that a search service gave, where the page itself may be read.
@@ -133,10 +163,25 @@ class PageReader:
         """Abort every connection; reads under way raise ReadFailed. Can be called twice."""
         self._downloader.close()
         self._bodies.close()
+        if self._browser:
+            self._browser.close()
 
     def _fetch_robots_txt(self, origin: str) -> bytes:
         limits = DownloadLimits(ROBOTS_TIMEOUT, ROBOTS_MAX_BYTES)
         return self._downloader.get(f"{origin}/robots.txt", limits).data
+
+
+def _is_html(body: FetchedBody) -> bool:
+    from agent.documents import sniff
+
+    return sniff.detect_kind(body.data, body.content_type) == "html"
+
+
+def _needs_scripts(error: ReadFailed, body: FetchedBody) -> bool:
+    """Whether a page that could not be read may show something once its scripts have run."""
+    if WALLS["javascript"].reason in error.message:
+        return True
+    return error.outcome == "empty" and _is_html(body) and b"<script" in body.data.lower()
 
 
 class _RobotsPolicy:

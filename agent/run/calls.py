@@ -96,7 +96,7 @@ def compose_calls(
         recorder.record_source(
             SearchResults, search, 2 * settings.search_timeout, sources.count_earlier
         ),
-        recorder.record_source(Page, sources.read, settings.page_timeout + 1),
+        recorder.record_source(Page, sources.read, settings.read_timeout),
         warm,
         close,
         sources.warnings,

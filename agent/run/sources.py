@@ -131,6 +131,8 @@ def open_page_reader(settings: Settings) -> PageReader:
         through_proxy=settings.fetch_through_proxy,
         respect_robots=settings.respect_robots,
         user_agent=settings.user_agent or USER_AGENT,
+        browser=settings.page_browser,
+        browser_path=settings.page_browser_path,
     )
 
 
@@ -341,7 +343,7 @@ def _read_key_fields(settings: Settings) -> dict[str, Any]:
     return settings.model_dump(
         mode="json",
         include={
-            *("allow_private_network", "fetch_through_proxy", "respect_robots"),
+            *("allow_private_network", "fetch_through_proxy", "respect_robots", "page_browser"),
             *("search_page_text", "since", "archive_base_url"),
             *("crossref_base_url", "europepmc_base_url"),
         },

@@ -125,6 +125,9 @@ class Settings(Frozen):
     allow_private_network: bool = False
     fetch_through_proxy: bool = False
     respect_robots: bool = True
+    #: Whether an installed Chromium renders pages: those that show nothing without scripts, all.
+    page_browser: Literal["auto", "always", "off"] = "auto"
+    page_browser_path: Path | None = None  # None: the first that is found
     archive: bool = False  # a check tries pages that cannot be read in an archive
     archive_base_url: str = "https://archive.org"
     user_agent: str = ""  # sent to pages and Wikipedia; empty: the program's name
@@ -267,6 +270,11 @@ class Settings(Frozen):
             self.google_cloud_project if self.use_vertexai else "",
             self.google_cloud_location,
         )
+
+    @property
+    def read_timeout(self) -> float:
+        """Seconds in which a page is read: once by itself, and once more by a browser."""
+        return self.page_timeout * (1 if self.page_browser == "off" else 2) + 1
 
     @property
     def claims_per_call(self) -> int:

@@ -70,6 +70,11 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "type": click.Choice(["model", "rules"]),
         "help": "Who judges what rules cannot prove: a model, or nobody.  [default: model]",
     },
+    "browser": {
+        "type": click.Choice(["auto", "always", "off"]),
+        "help": "Which pages an installed Chromium renders: those that show nothing without "
+        "scripts, all, or none.  [default: auto]",
+    },
     "estimate": {**_FLAG, "help": "The range of price, time and calls, as JSON."},
     "resume": {"metavar": "RUN", "help": "Go on with a run, or begin one of this name."},
     "retry-failed": {**_FLAG, "help": "With --resume: ask again what failed."},
@@ -85,7 +90,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "schema": {**_FLAG, "help": "Print the JSON Schema of the output and exit."},
     "host": {"default": "127.0.0.1", "show_default": True, "help": "Address to listen on."},
 }
-_FIELDS = {"no-cache": "cache"}  # the field of an option that is named otherwise
+#: The field of an option that is named otherwise.
+_FIELDS = {"no-cache": "cache", "browser": "page_browser"}
 
 
 def options(names: str) -> Callable[[F], F]:

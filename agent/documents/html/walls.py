@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 #: data/search; no false positive on data/pages and data/worldcup. Run test_walls.py after changing
 #: this and what follows.
 MAX_WALL_CHARS = 1500
+MAX_FRAME_CHARS = 200  # of text around an empty place for the content: a menu, a footer
 MAX_NOTICE_CHARS = 1000  # of text up to which the words of a notice make a page a wall
 SEARCHED_CHARS = 300  # of the text, from its beginning, where a notice may begin
 SEARCHED_BYTES = 300_000  # of the HTML, from its beginning
@@ -78,7 +79,8 @@ def detect_wall(body: bytes, title: str, text: str) -> Wall | None:
     html = body[:SEARCHED_BYTES].decode("utf-8", "replace")
     if marked := _markup().search(html):
         return WALLS[str(marked.lastgroup)]
-    if not text and _SCRIPTED.search(html):
+    scripted = _SCRIPTED.search(html) if len(text) <= MAX_FRAME_CHARS else None
+    if scripted and (not text or scripted[0].startswith("<div")):
         return WALLS["javascript"]
     found = _find_notices(title, text) if len(text) <= MAX_NOTICE_CHARS else set()
     if not _PASSWORD_FIELD.search(html):

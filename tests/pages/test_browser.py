@@ -1,0 +1,225 @@
+"""Pages that a script fills, in a real Chromium: what is read, what is refused, what is left."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.errors import ReadFailed
+from agent.pages.browser import find_browser
+from agent.pages.fetch import PageReader
+from agent.pages.guard import AddressGuard
+from tests.support.page_server import Connection, PageServer, reply
+
+PROGRAM = find_browser()
+needs_browser = pytest.mark.skipif(PROGRAM is None, reason="no Chromium is installed")
+SAYS = "The ferry at Holm carried 48,210 passengers in 2024, more than in any year before."
+HTML = "Content-Type: text/html; charset=utf-8"
+
+
+def page(script: str, body: str = "<div id=root></div>") -> bytes:
+    return reply(
+        f"<html><head><title>Ferries</title></head><body>{body}<script>{script}</script>".encode(),
+        "200 OK",
+        HTML,
+    )
+
+
+def read_pages(web: PageServer, **how: Any) -> PageReader:
+    """A reader for which this server is the public web, and the rest of this machine is not."""
+    guard = AddressGuard(
+        allowed=frozenset({("127.0.0.1", web.port)}), resolver=lambda *_: ["127.0.0.1"]
+    )
+    how = {"timeout": 20.0, "browser": "auto", "respect_robots": False, **how}
+    return PageReader(guard=guard, **how)
+
+
+def browsers() -> list[str]:
+    """The processes of browsers that live, whoever started them."""
+    shown = subprocess.run(["ps", "-eo", "stat,args"], capture_output=True, text=True, check=True)
+    rows = [row for row in shown.stdout.splitlines() if "--remote-debugging-pipe" in row]
+    return [row for row in rows if not row.startswith("Z")]
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """Nothing of a browser lives on after a test."""
+    yield
+    assert not browsers()
+
+
+LOADED = "fetch('/data').then(r => r.text()).then(t => root.innerHTML = '<p>' + t + '</p>')"
+LISTED = """
+let n = 0;
+const more = () => { for (let i = 0; i < 80; i++) {
+  const p = document.createElement('p');
+  p.textContent = `Boat number ${++n} of the list has a name and a harbour of its own.`;
+  root.append(p); } };
+more();
+addEventListener('scroll', () => { if (n < 200) more(); });
+"""
+ENDLESS = f"root.innerHTML = '<p>{SAYS}</p>'; setInterval(() => fetch('/data'), 50)"
+MOVED = f"history.pushState(null, '', '/moved?x=1#part'); root.innerHTML = '<p>{SAYS}</p>'"
+ASKING = f"alert('Cookies?'); root.innerHTML = '<p>' + (confirm('?') ? 'yes' : '{SAYS}') + '</p>'"
+
+
+@needs_browser
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("script", "words", "path"),
+    [
+        (LOADED, SAYS, "/"),
+        (LISTED, "Boat number 190 of the list", "/"),
+        (ENDLESS, SAYS, "/"),
+        (MOVED, SAYS, "/moved?x=1"),
+        (ASKING, SAYS, "/"),
+        ("location.href = '/other'", SAYS, "/other"),
+    ],
+    ids=["client", "list", "endless", "history", "dialogs", "navigation"],
+)
+def test_what_scripts_show_is_read(
+    web: PageServer, quiet: None, script: str, words: str, path: str
+) -> None:
+    web.answers["/"] = page(script)
+    web.answers["/data"] = reply(SAYS.encode(), "200 OK", "Content-Type: text/plain")
+    web.answers["/other"] = page("", f"<p>{SAYS}</p>")
+    with closing(read_pages(web)) as reader:
+        found = reader(f"{web.url}/")
+    assert words in found.text and found.url == f"{web.url}{path}"
+    head = next(head for head in web.request_heads[1:] if head.startswith("GET / "))
+    assert "user-agent: llm-research-agent/" in head.lower() and "cookie" not in head.lower()
+
+
+@needs_browser
+@pytest.mark.slow
+def test_a_page_that_has_text_is_rendered_only_where_that_is_asked_for(
+    web: PageServer, quiet: None
+) -> None:
+    body = f"<p id=root>{SAYS}</p>"
+    web.answers["/"] = page("root.textContent += ' A script says so, too.'", body)
+    for use, count in (("auto", 1), ("always", 2)):
+        web.request_heads.clear()
+        with closing(read_pages(web, browser=use)) as reader:
+            text = reader(f"{web.url}/").text
+        assert ("A script says so" in text) == (use == "always")
+        assert len([head for head in web.request_heads if head.startswith("GET / ")]) == count
+
+
+@needs_browser
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("script", "outcome"),
+    [("while (true) {}", "timeout"), ("let a = []; while (a.push(new Array(1e6).fill(1.5)));", "")],
+    ids=["loop", "memory"],
+)
+def test_a_page_that_never_ends_is_given_up(
+    web: PageServer, quiet: None, script: str, outcome: str
+) -> None:
+    web.answers["/"] = page(script)
+    with closing(read_pages(web, timeout=4.0)) as reader, pytest.raises(ReadFailed) as caught:
+        reader(f"{web.url}/")
+    assert not outcome or caught.value.outcome == outcome
+
+
+@needs_browser
+@pytest.mark.slow
+def test_who_closes_the_reader_ends_the_browser(web: PageServer, quiet: None) -> None:
+    asked = threading.Event()
+    web.answers["/"] = page("fetch('/data')")
+
+    def hang(connection: Connection) -> None:
+        asked.set()
+        connection.hang()
+
+    web.answers["/data"] = hang
+    with closing(read_pages(web)) as reader:
+        failures: list[ReadFailed] = []
+
+        def read() -> None:
+            with pytest.raises(ReadFailed) as caught:
+                reader(f"{web.url}/")
+            failures.append(caught.value)
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        assert asked.wait(20)
+        reader.close()
+        thread.join(20)
+    assert failures
+
+
+TRIES = """
+fetch('{0}/fetch', {{mode: 'no-cors'}}).catch(() => 0);
+fetch('/redirect?{0}', {{mode: 'no-cors'}}).catch(() => 0);
+navigator.sendBeacon('{0}/beacon', 'x');
+new Image().src = '{0}/image';
+try {{ new WebSocket('{0}/socket'.replace('http', 'ws')) }} catch {{}}
+try {{ new EventSource('{0}/events') }} catch {{}}
+add('iframe', {{src: '{0}/frame'}}); add('script', {{src: '{0}/script'}});
+add('link', {{rel: 'stylesheet', href: '{0}/style'}});
+add('link', {{rel: 'prefetch', href: '{0}/a'}});
+add('link', {{rel: 'preconnect', href: '{0}'}}); add('object', {{data: '{0}/object'}});
+add('video', {{src: '{0}/video'}}); window.open('{0}/window');
+new Worker(URL.createObjectURL(new Blob(["fetch('{0}/worker', {{mode: 'no-cors'}})"])));
+"""
+STUN = """
+add('iframe', {srcdoc: `<script>const p = new RTCPeerConnection({iceServers: [
+{urls: "stun:127.0.0.1:PORT"}]}); p.createDataChannel("x");
+p.createOffer().then(o => p.setLocalDescription(o));<\\/script>`});
+"""
+ADD = """
+const add = (tag, set) => document.body.append(Object.assign(document.createElement(tag), set));
+"""
+HOSTS = "127.0.0.1 localhost [::1] 0.0.0.0 2130706433 0x7f.1 127.1 rebound.example".split()
+
+
+@needs_browser
+@pytest.mark.slow
+def test_no_private_address_is_reached(web: PageServer, quiet: None) -> None:
+    """104 tries by http and one by UDP, of this machine under eight names."""
+    reached: list[str] = []
+    with PageServer(host="0.0.0.0") as own, closing(socket.socket(type=socket.SOCK_DGRAM)) as udp:
+        udp.bind(("127.0.0.1", 0))
+        udp.setblocking(False)
+        bases = [f"http://{host}:{own.port}" for host in HOSTS]
+        script = ADD + "".join(TRIES.format(base) for base in bases)
+        script += STUN.replace("PORT", str(udp.getsockname()[1]))
+        script += f"root.innerHTML = '<p>{SAYS}</p>'"
+        web.answers["/"] = page(script)
+        for base in bases:
+            location = f"Location: {base}/redirected"
+            web.answers[f"/redirect?{base}"] = reply(b"", "302 Found", location)
+        with closing(read_pages(web)) as reader:
+            assert SAYS in reader(f"{web.url}/").text
+        reached += own.request_heads
+        assert not reached and not own.connections
+        with pytest.raises(BlockingIOError):
+            udp.recv(1)
+
+
+@needs_browser
+@pytest.mark.slow
+def test_a_page_that_goes_to_a_private_address_is_not_read(web: PageServer, quiet: None) -> None:
+    with PageServer({"/secret": page("", f"<p>{SAYS}</p>")}) as own:
+        web.answers["/"] = page(f"location.href = '{own.url}/secret'")
+        with closing(read_pages(web)) as reader, pytest.raises(ReadFailed):
+            reader(f"{web.url}/")
+        assert not own.connections
+
+
+def test_without_a_browser_it_is_said_what_to_install(web: PageServer) -> None:
+    web.answers["/"] = page(LOADED)
+    missing = Path("/nowhere/chromium")
+    with closing(read_pages(web, browser_path=missing)) as reader, pytest.raises(ReadFailed) as e:
+        reader(f"{web.url}/")
+    assert "JavaScript" in e.value.message and "chromium-headless-shell" in e.value.remedy
+    with closing(read_pages(web, browser="off")) as reader, pytest.raises(ReadFailed) as e:
+        reader(f"{web.url}/")
+    assert "JavaScript" in e.value.message and not e.value.remedy
