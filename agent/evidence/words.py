@@ -156,6 +156,8 @@ def _fold_characters(text: str) -> tuple[str, Sequence[int]]:
     folded: list[str] = []
     origin = array("I")
     blank = True  # no blank at the beginning, nor after another
+    if RAISED.search(text):  # `10⁴` is not `104`
+        text = RAISED.sub(lambda raised: raised[0].translate(_MARKED), text)
     for i, piece in enumerate(map(_FOLDED.__getitem__, text)):
         if piece == " ":
             if blank:
@@ -173,6 +175,11 @@ def _fold_characters(text: str) -> tuple[str, Sequence[int]]:
     return "".join(folded), origin
 
 
+#: Digits that are raised behind a digit, and a sign for each that folds to itself and a caret.
+RAISED = re.compile("(?<=\\d)[⁺⁻]?[⁰¹²³⁴-⁹]+(?![⁰¹²³⁴-⁹/⁄])")
+_MARKED = {ord(char): chr(0xE000 + n) for n, char in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")}
+
+
 class _FoldedCharacters(dict[str, str]):
     """What each character is when it is folded; any blank is one space."""
 
@@ -183,6 +190,7 @@ class _FoldedCharacters(dict[str, str]):
 
 
 _FOLDED = _FoldedCharacters()
+_FOLDED.update({chr(0xE000 + n): f"^{char}" for n, char in enumerate("0123456789+-")})
 MOST_FOLDED = 3_000_000  # characters
 
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from agent.documents.blocks import LINE, RAISED, BlockBuilder, TextBlock
 from agent.documents.body_text import PlacedText, normalize_title
 from agent.documents.formats.archive import Archive
-from agent.documents.formats.xml import Element, attribute, find_first, local_name
+from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name
+from agent.documents.formulas import lower_text, raise_text, write_formula
 
 #: Elements of OpenDocument by the names of their like in Office Open XML.
 _SAME = {
@@ -38,6 +39,8 @@ _AROUND = "sdt sdtContent customXml ins table-header-rows table-rows table-row-g
 _REPEATED = frozenset("sldNum dt hdr ftr sldImg".split())
 _NOTES = ("footnoteReference", "endnoteReference", "note", "annotation")
 _LINKED_FIELD = re.compile(r"HYPERLINK\s+\"([^\"]+)\"")
+#: How a text is written above the line, and below it.
+_SCRIPTS = {"super": raise_text, "sub": lower_text}
 _LONGEST_NOTE = 3000  # characters of what is told of a note where the text refers to it
 OPEN_CONTENT = "content.xml"  # the part with the content of a document of OpenDocument
 ROW_LEVEL = 9  # of the head of a table, as a heading
@@ -69,8 +72,13 @@ class Part:
         name: str,
         levels: Mapping[str, int] | None = None,
         notes: Mapping[tuple[str, str], TextBlock] | None = None,
+        *,
+        is_report: bool = False,
     ) -> None:
-        """`levels`: of headings, by the names of their styles; `notes` by kind and id."""
+        """`levels`: of headings, by the names of their styles; `notes` by kind and id.
+
+        Of a report, raised numbers are marks, and stay as they are.
+        """
         self.root = archive.read_xml(name)
         self.own_notes: list[TextBlock] = []  # in OpenDocument they stand in the text
         self._is_open = name == OPEN_CONTENT
@@ -78,6 +86,8 @@ class Part:
         self._levels = levels or {}
         self._notes = notes or {}
         self._counts: Counter[str] = Counter()  # of the items of each list
+        self._is_report = is_report
+        self._scripts = self._read_scripts() if self._is_open else {}
         self._field = ""  # the address of a field whose result is being read,
         self._field_start = 0  # and where that begins
         self._readers: dict[str, Callable[[Element, BlockBuilder], None]] = {
@@ -85,6 +95,8 @@ class Part:
             "txbxContent": self._add_box,
             "hyperlink": self._add_link,
             "r": self._add_run,
+            "span": self._add_run,
+            "oMath": lambda formula, to: to.add(write_formula(formula)),
             **dict.fromkeys(("instrText", "fldChar"), self._read_field),
             **dict.fromkeys(_NOTES, self._refer),
         }
@@ -156,11 +168,32 @@ class Part:
             builder.add((child.tail or "") if self._is_open else "")
 
     def _add_run(self, run: Element, builder: BlockBuilder) -> None:
+        """A piece of text in one style, which may be raised or lowered."""
         start = builder.length
-        if not _is_hidden(run):
+        script = self._scripts.get(attribute(run, "style-name")) or _script_of(run)
+        if _is_hidden(run):
+            pass
+        elif script and not self._is_report and not self._refers(run):
+            piece = BlockBuilder()
+            self._add_content(run, piece)
+            block = piece.build("paragraph")
+            builder.add(_SCRIPTS[script](block.text) if block else "")
+        else:
             self._add_content(run, builder)
-        if child_value(run, "rPr/vertAlign") == "superscript":
+        if script == "super":
             builder.link(start, RAISED)
+
+    def _refers(self, run: Element) -> bool:
+        """Whether a run holds a note, whose link would be lost."""
+        return any(find_first(run, name) is not None for name in _NOTES)
+
+    def _read_scripts(self) -> dict[str, str]:
+        """The styles of OpenDocument that raise or lower text: `super` and `sub`."""
+        found: dict[str, str] = {}
+        for style in find_all(self.root, "text-properties"):
+            position = attribute(style, "text-position").split(" ")[0]
+            found[attribute(style.getparent(), "name")] = _shift_of(position)
+        return found
 
     def _add_box(self, box: Element, builder: BlockBuilder) -> None:
         builder.separate("\n")
@@ -193,6 +226,21 @@ class Part:
         url = note.links[0].url if note and note.links else "#" + "".join(key)
         text = note.text[:_LONGEST_NOTE] if note else ""
         builder.link(builder.length, url, text, is_note=True)
+
+
+def _script_of(run: Element) -> str:
+    """Whether a run of Word or PowerPoint is `super` or `sub`; "" for neither."""
+    aligned = _shift_of(child_value(run, "rPr/vertAlign").removesuffix("script"))
+    return aligned or _shift_of(attribute(run.find("./{*}rPr"), "baseline"))
+
+
+def _shift_of(position: str) -> str:
+    """`super` or `sub` for a word, or for how much of its size a text is moved up; "" for none."""
+    if position in _SCRIPTS:
+        return position
+    amount = position.strip("-%")
+    is_none = not amount.isdecimal() or not amount.strip("0")
+    return "" if is_none else "sub" if position.startswith("-") else "super"
 
 
 def child_value(element: Element, path: str) -> str:

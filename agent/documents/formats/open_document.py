@@ -18,7 +18,7 @@ def read_open_document(source: Body) -> BodyText:
     archive = Archive(source.data)
     if b"encryption-data" in archive.read("META-INF/manifest.xml"):
         raise UnreadablePage("it needs a password", "unsupported")
-    part = Part(archive, OPEN_CONTENT)
+    part = Part(archive, OPEN_CONTENT, is_report=source.is_report)
     body = find_first(part.root, "body")
     if body is None or not len(body):
         raise UnreadablePage("it is damaged: it has no content", "invalid")

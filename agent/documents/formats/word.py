@@ -23,7 +23,9 @@ def read_word(source: Body) -> BodyText:
     text = PlacedText(source, *core_properties(archive))
     notes = {kind: list(_read_notes(archive, part, kind)) for kind in _NOTES}
     named = {(kind, key): block for kind, found in notes.items() for key, block in found}
-    add_sections(text, Part(archive, part, _heading_levels(archive, part), named).read_blocks())
+    levels = _heading_levels(archive, part)
+    body = Part(archive, part, levels, named, is_report=source.is_report)
+    add_sections(text, body.read_blocks())
     margins = ((k, name) for k in _MARGINS for name in _related_parts(archive, part, k))
     blocks = ((Part(archive, name).read_note(), kind) for kind, name in margins)
     for block, kind in {block and block.text: (block, kind) for block, kind in blocks}.values():

@@ -11,6 +11,7 @@ from agent.documents import sniff
 from agent.documents.blocks import TextBlock
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.cpu_limit import OverCpuLimit, limit_cpu
+from agent.documents.formulas import lower_text, raise_text, write_formula
 from agent.documents.html.blocks import Element, read_blocks
 from agent.documents.html.boxes import (
     find_boxes,
@@ -156,6 +157,7 @@ def extract_html(html: str, url: str = "") -> HtmlPage:
         return HtmlPage("", strip_tags(html))
     day, paywall = find_day(tree), find_paywall(tree)
     _remove_hidden(tree)
+    _write_scripts(tree)
     paywall = paywall.look_at(tree.find("body"))  # before the text is taken out of it
     text = _extract_text(tree, url)
     if not is_complete and len(all_text := strip_tags(html)) > 2 * len(text):
@@ -229,6 +231,23 @@ def _end_head(tree: Element) -> None:
 def _remove_hidden(tree: Element) -> None:
     """Remove what no reader sees, where instructions to a model may hide, and footnote numbers."""
     _remove_elements([*tree.xpath(_EDITORIAL_MARKS), *find_hidden_elements(tree)])
+
+
+def _write_scripts(tree: Element) -> None:
+    """Write raised and lowered text and formulas as text that means the same.
+
+    What is raised and links is the mark of a note.
+    """
+    for element in list(tree.iter("sup", "sub", "math")):
+        if element.tag == "math":
+            text = write_formula(element)
+        elif next(element.iter("a"), None) is None:
+            text = (raise_text if element.tag == "sup" else lower_text)(element.text_content())
+        else:
+            continue
+        del element[:]
+        element.text = text
+        element.drop_tag()
 
 
 def _remove_elements(elements: Sequence[Element]) -> None:

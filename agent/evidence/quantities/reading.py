@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
+from decimal import Decimal
 from functools import cache
 from itertools import islice, permutations
 from string import capwords
@@ -23,7 +24,7 @@ from agent.evidence.language import LANGUAGES, load_language, month_names
 from agent.evidence.quantities import numbers
 from agent.evidence.quantities.dates import months
 from agent.evidence.quantities.numbers import CHINESE_DIGITS, number_words, scales
-from agent.evidence.words import UNSPACED, normalize, strip_accents, word_lists
+from agent.evidence.words import RAISED, UNSPACED, normalize, strip_accents, word_lists
 
 YEARS = range(1000, 2101)
 MOST_DIGITS = 12  # of a number that is compared by its value
@@ -99,9 +100,27 @@ _MARK = "\x00"  # stands where a quantity was read, so that none is read twice
 
 
 def _plain(text: str) -> str:
-    """A text in one notation: ASCII digits and dashes, no accents, Chinese numerals as digits."""
+    """A text in one notation: ASCII digits and dashes, no accents, Chinese numerals as digits.
+
+    Powers of ten are written out; another number's raised digits are the mark of a note.
+    """
+    text = _POWER.sub(_write_out, text) if "10" in text else text
+    text = text if text.isascii() else RAISED.sub("", text)
     apart = normalize("NFKD", text.translate(_SIGNS)).translate(_SIGNS)
     return _NUMERALS.sub(_to_digits, _without_marks(apart))
+
+
+#: `10⁶`, `3.2 × 10⁻⁴`, `10^6`, `10^(-4)`.
+_POWER = re.compile(
+    r"(?<![\w.,])(?:(\d{1,6}(?:[.,]\d{1,9})?)\s?[×xX·⋅∙*]\s?)?10"
+    r"(?:\^\(?([-−+]?\d{1,2})\)?|([⁺⁻]?[⁰¹²³⁴-⁹]{1,2}))(?![\d.,]?\d)"
+)
+
+
+def _write_out(power: re.Match[str]) -> str:
+    exponent = int(unicodedata.normalize("NFKC", power[2] or power[3]).replace("−", "-"))
+    value = Decimal((power[1] or "1").replace(",", ".")).scaleb(exponent)
+    return f"{value:f}"
 
 
 def _without_marks(text: str) -> str:

@@ -1,0 +1,94 @@
+"""Raised and lowered text and formulas as plain text that means the same: `10⁻⁴`, `CO₂`, `(a+b)/c`.
+
+What Unicode has no sign for is written with `^` and `_`. Formulas are MathML (W3C, MathML 3.0) and
+Office MathML (ISO/IEC 29500-1, 22.1), whose elements are alike but for their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent.documents.formats.xml import Element, attribute, find_first, local_name
+
+_PLAIN = "0123456789+-=()n"
+_RAISED = str.maketrans(_PLAIN + "−–i", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ⁻⁻ⁱ")
+_LOWERED = str.maketrans(_PLAIN + "−–aeox", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙ₋₋ₐₑₒₓ")
+#: Raised letters of abbreviations, which are no exponents: 2ᵉ, Mᵐᵉ, 1st.
+_ORDINALS = frozenset("aeo")
+_LONGEST = 40  # characters that are raised; more is a passage in small type
+_BY_POSITION = {
+    **dict.fromkeys(("mfrac", "f"), "/"),
+    **dict.fromkeys(("msup", "sSup", "mover"), "^"),
+    **dict.fromkeys(("msub", "sSub", "munder"), "_"),
+    **dict.fromkeys(("msubsup", "sSubSup", "munderover"), "_^"),
+}
+_UNSEEN = frozenset("annotation annotation-xml".split())
+
+
+def raise_text(text: str) -> str:
+    """A text as it is written above the line."""
+    bare = text.strip()
+    is_word = bare.isalpha() and (len(bare) > 1 or bare in _ORDINALS)
+    if not bare or is_word or len(bare) > _LONGEST:
+        return text
+    raised = bare.translate(_RAISED)
+    return raised if _is_written(bare, _RAISED) else f"^{_enclose(bare)}"
+
+
+def lower_text(text: str) -> str:
+    """A text as it is written below the line."""
+    bare = text.strip()
+    if not bare or len(bare) > _LONGEST:
+        return text
+    return bare.translate(_LOWERED) if _is_written(bare, _LOWERED) else f"_{_enclose(bare)}"
+
+
+def _is_written(text: str, signs: dict[int, int]) -> bool:
+    return all(ord(char) in signs for char in text)
+
+
+def _enclose(text: str) -> str:
+    """An operand, in parentheses unless it is one word or one number."""
+    return text if text.isalpha() or text.isdecimal() else f"({text})"
+
+
+def write_formula(formula: Element) -> str:
+    """A formula on one line: `x = (-b ± √(b² - 4ac))/(2a)`."""
+    name = local_name(formula)
+    if name in ("t", "mi", "mn", "mo", "mtext", "ms"):
+        return " ".join("".join(formula.itertext()).split())
+    parts = [one for one in formula if local_name(one) and not _is_unseen(one)]
+    written = [write_formula(part) for part in parts]
+    if signs := _BY_POSITION.get(name):
+        return _write_operation(signs, written)
+    if name == "rad":  # its degree comes first
+        written.reverse()
+    if name in ("msqrt", "mroot", "rad"):
+        degree = written[1:] if name != "msqrt" else []
+        inner = written[0] if degree and written else "".join(written)
+        return f"{raise_text(degree[0]) if degree and degree[0] else ''}√{_enclose(inner)}"
+    if name == "nary":
+        sign = attribute(find_first(formula, "chr"), "val") or "∫"
+        return f"{sign}{_write_operation('_^', ['', *written[:2]])} {''.join(written[2:])}"
+    if name in ("d", "mfenced"):
+        return f"({', '.join(written)})"
+    if name in ("mtr", "mr"):
+        return ", ".join(written)
+    return ("; " if name in ("mtable", "m") else "").join(written)
+
+
+def _is_unseen(part: Element) -> bool:
+    name = local_name(part)
+    return name in _UNSEEN or (name.endswith("Pr") and len(name) > 2)
+
+
+def _write_operation(signs: str, parts: Sequence[str]) -> str:
+    """A fraction, or a base with what is below and above it."""
+    base, others = (parts[0] if parts else ""), parts[1:]
+    if signs == "/":
+        return "/".join(_enclose(part) for part in parts)
+    base = base if base.isalnum() or len(base) < 2 else f"({base})"
+    scripts = zip(signs, others, strict=False)
+    return base + "".join(
+        (raise_text if sign == "^" else lower_text)(one) for sign, one in scripts if one
+    )
