@@ -30,6 +30,7 @@ DOORS = {
     "config": Door("agent.config", "Keep keys and settings in a file of your own."),
     "chat": Door("agent.chat", "Ask question after question, each following the last."),
     "check": Door("agent.check", "Check a report of anybody's against the pages that it cites."),
+    "read": Door("agent.read", "Show what is read of a file or a page, and what is not."),
     "audit": Door("agent.audit", "Check an answer against the pages that it cites."),
     "trace": Door("agent.trace", "Show what a run asked, searched, read and decided."),
     "batch": Door("agent.batch", "Research every question of a file."),

@@ -28,15 +28,17 @@ PART_CHARS = 200_000  # after which what is read of a document is handed over
 #: The offset from which on a place counts, its name, and the number of the line there, if lines
 #: are counted: the lines after it have the next numbers. `(0, "page 3", None)`, `(9, "row", 7)`.
 Mark = tuple[int, str, int | None]
+#: What was seen of a document and not read, how much of it, and why: in words for the user.
+Unread = tuple[str, int, str]
 
 
 class BodyText(NamedTuple):
     """Title and text of a body; what it does not have is empty.
 
     `url` is the one that it gives itself. `marks` are in the order of their offsets. `note` says
-    what of it was not read, in words for the user. `date`, as YYYY-MM-DD, is when it was last
-    changed, or else published, as it says itself. A report has a form and blocks, too; `listed`
-    are sources with the labels that markers have for them.
+    what of its text was not read, in words for the user, `not_read` that and what else. `date`, as
+    YYYY-MM-DD, is when it was last changed, or else published, as it says itself. A report has a
+    form and blocks, too; `listed` are sources with the labels that markers have for them.
     """
 
     title: str
@@ -49,6 +51,7 @@ class BodyText(NamedTuple):
     blocks: tuple[TextBlock, ...] = ()
     listed: tuple[tuple[str, str, str], ...] = ()  # label, URL, title
     spans: tuple[CitedSpan, ...] = ()
+    not_read: tuple[Unread, ...] = ()
 
 
 class UnreadablePage(ValueError):
@@ -99,7 +102,8 @@ class PlacedText:
     def __init__(self, source: Body, title: str = "", date: str = "") -> None:
         self.title = normalize_title(title)
         self.date = date
-        self.note = ""  # what is not read
+        self.note = ""  # what of the text is not read
+        self._lost: list[Unread] = []
         self._source = source
         self._pieces: list[str] = []
         self._marks: list[Mark] = []
@@ -153,6 +157,13 @@ class PlacedText:
                 self.add_line(line, name, row)
             self.add("" if lines else read.text[start:end], name)
 
+    def lose(self, what: str, count: int, why: str, *, has_text: bool = True) -> None:
+        """Tell that so many of something were seen and not read; those with text in the note."""
+        if count:
+            self._lost.append((what, count, why))
+            told = f"{count} {what} not read: {why}" if has_text else ""
+            self.note = "; ".join(filter(None, (self.note, told)))
+
     def hand_over(self) -> None:
         """Give what was added since the last time to the one who waits for it."""
         pieces, _, marks = self._handed
@@ -170,7 +181,17 @@ class PlacedText:
             text = text[:most].rstrip()
             self.note = self.note or f"only its first {most:,} characters were read"
         marks, blocks = (mark for mark in self._marks if mark[0] < len(text)), tuple(self._blocks)
-        return BodyText(self.title, text, url, tuple(marks), self.note, self.date, blocks=blocks)
+        of_text = [("text", 1, self.note)] if self.note and not self._lost else []
+        return BodyText(
+            self.title,
+            text,
+            url,
+            tuple(marks),
+            self.note,
+            self.date,
+            blocks=blocks,
+            not_read=(*of_text, *self._lost),
+        )
 
     def _append(self, text: str, name: str, number: int | None, joint: str) -> None:
         if self.is_full:

@@ -77,6 +77,9 @@ JSON; text;; formats.structured:read_json; json geojson jsonld; \
   application/json application/ld+json application/geo+json text/json
 Jupyter notebook; text;; formats.structured:read_json; ipynb; application/x-ipynb+json
 e-mail (EML); text;; formats.mail:read_mail; eml; message/rfc822
+mailbox (mbox); text;; formats.bundles:read_mailbox; mbox; application/mbox
+subtitles; text;; formats.structured:read_subtitles; vtt srt; text/vtt application/x-subrip
+ZIP of documents; mark; lxml; formats.bundles:read_zip; zip;
 JATS; mark; lxml; formats.jats:read_jats; nxml;
 XML and feeds;;; files:read_xml; xml rss atom;
 source code; text;; formats.structured:read_code; CODE; \
@@ -166,6 +169,8 @@ def _find_in_archive(source: Body) -> Format | None:
         return found
     if (suffix := _MAIN_PARTS.get(part.partition("/")[0])) or not source.suffix:
         return _BY_SUFFIX[suffix] if suffix else None
+    if source.suffix == ".zip":
+        return _BY_SUFFIX[".zip"]
     raise UnreadablePage("it is a ZIP archive, and no document that is known", "unsupported")
 
 

@@ -160,7 +160,7 @@ def test_a_hidden_sheet_is_noted_and_not_read() -> None:
         "xl/b.xml": '<s xmlns="x"><row><c><v>666</v></c></row></s>',
     }
     found = read_body(packed(parts), suffix=".xlsx")
-    assert found.text == "Open\n1" and found.note == "hidden sheets were not read: Secret"
+    assert found.text == "Open\n1" and found.note == "1 hidden sheets not read: Secret"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,9 @@ ROOMS = (
     "llm steps strategies answer run serving"
 ).split()
 #: Doors never import each other, and nothing imports a door.
-DOORS = set("cli audit batch chat check config doctor evaluate mcp_server server trace".split())
+DOORS = set(
+    "cli audit batch chat check config doctor evaluate mcp_server read server trace".split()
+)
 DATA = {"demo"}  # holds no code
 MOST_ROOMS = 18
 NETWORK = set("socket ssl http requests urllib3 httpx2 httpcore2 google serpapi".split())

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.formats.archive import Archive, read_properties
+from agent.documents.formats.beside import add_beside
 from agent.documents.formats.office import OPEN_CONTENT, Part, add_sections, add_slide
 from agent.documents.formats.table import MAX_COLUMNS, Row, Sheet, add_sheets
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
@@ -33,6 +34,7 @@ def read_open_document(source: Body) -> BodyText:
         add_sections(text, part.read_blocks())
         for n, note in enumerate(part.own_notes, 1):
             text.add_block(note, f"note {n}")
+    add_beside(text, archive)
     return text.finish()
 
 

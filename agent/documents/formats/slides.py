@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from agent.documents.body_text import Body, BodyText, PlacedText
 from agent.documents.formats.archive import Archive, core_properties, main_part
+from agent.documents.formats.beside import add_beside
 from agent.documents.formats.office import Part, add_slide
 from agent.documents.formats.xml import find_all
 
@@ -23,6 +24,7 @@ def read_slides(source: Body) -> BodyText:
             for kind, related in archive.relations(slide).values():
                 if kind == wanted:
                     text.add_block(Part(archive, related).read_note(), f"{place} {number}")
+    add_beside(text, archive)
     return text.finish()
 
 

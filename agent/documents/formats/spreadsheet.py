@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from agent.documents.body_text import Body, BodyText, PlacedText
 from agent.documents.formats.archive import Archive, core_properties, main_part
+from agent.documents.formats.beside import add_beside
 from agent.documents.formats.table import MAX_COLUMNS, Row, Sheet, add_sheets
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 
@@ -47,6 +48,7 @@ def read_spreadsheet(source: Body) -> BodyText:
     part = main_part(archive)
     text = PlacedText(source, *core_properties(archive))
     add_sheets(text, _sheets(archive, part, _read_workbook(archive, part)))
+    add_beside(text, archive)
     return text.finish()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from agent.documents.files import plain_markdown, read_plain_page
 from agent.documents.sniff import decode, detect_kind
 
 MAX_DEPTH = 50  # of values in values; what is deeper is written as JSON
+_TAG = re.compile(r"<[^<>]{0,100}>|\{\\[^{}]{0,100}\}")
 MAX_ROW = 500  # characters of a record that is one line
 
 
@@ -103,3 +105,18 @@ def read_code(source: Body) -> BodyText:
     if not text.strip():
         raise UnreadablePage("it has no text", "empty")
     return BodyText("", text, marks=((0, "line", 1),))
+
+
+def read_subtitles(source: Body) -> BodyText:
+    """What is said in subtitles (WebVTT, SubRip), each piece at its time: `00:12:05`."""
+    text = PlacedText(source)
+    time, said = "", ""
+    for line in decode(source.data).splitlines():
+        if "-->" in line:
+            time = line.partition("-->")[0].strip().replace(",", ".").partition(".")[0]
+        elif time and line.strip() and not line.strip().isdigit():
+            words = _TAG.sub("", line).strip()
+            if words != said:  # the next piece may repeat the last line
+                text.add(words, time)
+            said = words
+    return text.finish()

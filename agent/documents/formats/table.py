@@ -33,8 +33,7 @@ def add_sheets(text: PlacedText, sheets: Iterable[Sheet]) -> None:
             continue
         text.add(name, f"sheet {name}")
         add_rows(text, rows, f"sheet {name}, row")
-    if hidden:
-        text.note = f"hidden sheets were not read: {', '.join(hidden)}"
+    text.lose("hidden sheets", len(hidden), ", ".join(hidden))
 
 
 def add_rows(text: PlacedText, rows: Iterable[Row], place: str) -> None:

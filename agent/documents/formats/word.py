@@ -7,7 +7,13 @@ from posixpath import dirname
 
 from agent.documents.blocks import TextBlock
 from agent.documents.body_text import Body, BodyText, PlacedText
-from agent.documents.formats.archive import Archive, core_properties, main_part, resolve_part
+from agent.documents.formats.archive import (
+    Archive,
+    core_properties,
+    main_part,
+    resolve_part,
+)
+from agent.documents.formats.beside import add_beside
 from agent.documents.formats.office import ROW_LEVEL, Part, add_sections, child_value
 from agent.documents.formats.xml import attribute, find_all, find_first, to_int
 
@@ -33,6 +39,7 @@ def read_word(source: Body) -> BodyText:
     for kind, word in _NOTES.items():
         for n, (_, block) in enumerate(notes[kind], 1):
             text.add_block(block, f"{word} {n}")
+    add_beside(text, archive)
     return text.finish()
 
 

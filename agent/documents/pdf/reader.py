@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from ctypes import POINTER, c_ushort, cast, create_string_buffer
+from functools import partial
 from typing import Any, NamedTuple
 
 from agent.documents.blocks import BlockBuilder
@@ -17,6 +19,7 @@ from agent.documents.pdf.pages import PageJoiner
 IMAGE = (3,)  # FPDF_PAGEOBJ_IMAGE
 MAX_PAGES = 1000
 MAX_CHARS = 1_000_000  # of a page
+MAX_FIELDS = 2000  # of a form, on a page
 #: Titles that a program filled in.
 _GENERATED_TITLE = re.compile(
     r"^(?:untitled|title|powerpoint presentation|slide \d+|document\d*|microsoft word.*|"
@@ -51,6 +54,7 @@ def read_pdf(source: Body) -> BodyText:
     title = " ".join(str(properties.get("Title", "")).split())
     text = PlacedText(source, "" if _GENERATED_TITLE.match(title) else title)
     text.date = read_day(properties.get("ModDate"), properties.get("CreationDate"))
+    form = _read_form(document)
     images = _ImagePages()
     joiner = PageJoiner(min(MAX_PAGES, len(document)))
     for number, page in enumerate(_read_pages(document, images, has_links=source.is_report), 1):
@@ -60,13 +64,52 @@ def read_pdf(source: Body) -> BodyText:
         text.hand_over()
         if text.is_full:
             break
-    if (count := len(document)) > MAX_PAGES:
-        text.note = f"only the first {MAX_PAGES} of its {count} pages were read"
-    elif images.unread:
-        text.note = f"{images.unread} of its {count} pages are images; {images.remedy}"
+    for number, line in form:
+        text.add(line, f"form on page {number}")
+    text.lose("attachments", _count_attachments(document), "save them as files of their own")
+    text.lose("pages", max(0, len(document) - MAX_PAGES), f"only the first {MAX_PAGES} are")
+    text.lose("pages that are images", images.unread, images.remedy)
     if text.note and not text.has_text:
         raise UnreadablePage(f"it has no text: {text.note}", "empty")
     return text.finish()
+
+
+def _read_form(document: Any) -> list[tuple[int, str]]:
+    """The fields of a form that are filled in, each with its page: `Name of owner: A. Berg`."""
+    from pypdfium2 import raw
+
+    if not document.get_formtype():
+        return []
+    document.init_forms()
+    found: dict[str, tuple[int, str]] = {}
+    for index in range(min(MAX_PAGES, len(document))):
+        page = document[index]
+        for n in range(min(MAX_FIELDS, raw.FPDFPage_GetAnnotCount(page))):
+            field = raw.FPDFPage_GetAnnot(page, n)
+            ask = partial(_read_field, document.formenv, field)
+            names = raw.FPDFAnnot_GetFormFieldAlternateName, raw.FPDFAnnot_GetFormFieldName
+            name = next(filter(None, map(ask, names)), "")
+            value = ask(raw.FPDFAnnot_GetFormFieldValue)
+            if name and value and value != "Off":
+                found.setdefault(f"{name}: {value}", (index + 1, f"{name}: {value}"))
+            raw.FPDFPage_CloseAnnot(field)
+    return list(found.values())
+
+
+def _read_field(form: Any, field: Any, function: Any) -> str:
+    """A text of a field of a form, in UTF-16, which PDFium gives in two steps: size, then text."""
+    size = function(form, field, None, 0)
+    if not 2 < size < 2 * MAX_CHARS:
+        return ""
+    buffer = create_string_buffer(size)
+    function(form, field, cast(buffer, POINTER(c_ushort)), size)
+    return " ".join(buffer.raw[: size - 2].decode("utf-16-le", "replace").split())
+
+
+def _count_attachments(document: Any) -> int:
+    from pypdfium2 import raw
+
+    return int(raw.FPDFDoc_GetAttachmentCount(document))
 
 
 def _read_pages(document: Any, images: _ImagePages, *, has_links: bool) -> Iterator[_Page]:

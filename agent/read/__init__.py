@@ -1,0 +1,1 @@
+"""What the program reads of a file or a page: `research-agent read FILE`."""

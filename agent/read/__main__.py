@@ -1,0 +1,113 @@
+"""What the program reads of a file or of a page: its text, its places, and what it does not read.
+
+It is what to look at where an answer that should be there is not found. No model is asked.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from agent import shell
+from agent.errors import UsageError
+
+if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
+    from agent.state.json_data import Json
+
+EPILOG = """\b
+Examples:
+  python -m agent.read report.docx
+  python -m agent.read https://example.org/ --format json | jq .not_read
+"""
+
+
+@shell.door_command("agent.read", EPILOG)
+@click.argument("source", metavar="FILE|URL")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), help="[default: by stdout]")
+@shell.options("browser trust-env")
+def command(source: str, form: str | None, page_browser: str | None, trust_env: bool | None) -> int:
+    """Print what is read of a file or a web page: JSON in a pipe, text on a terminal.
+
+    "not_read" is what was seen of it and not read, how much, and why. Exit status: 0 it was read,
+    1 it has no text or could not be read, 2 wrong usage.
+    """
+    is_page = source.startswith(("http://", "https://"))
+    read = _read_page(source, page_browser, trust_env) if is_page else _read_file(Path(source))
+    if form == "text" or (form is None and sys.stdout.isatty()):
+        shell.print_text(_render_text(read))
+    else:
+        shell.print_json(read)
+    return 0
+
+
+def _read_file(file: Path) -> Json:
+    """Raises UsageError for what is no file, ReadFailed for one that cannot be read."""
+    from agent.documents.body_reader import BodyReader
+    from agent.documents.body_text import Body, UnreadablePage
+    from agent.documents.registry import SUFFIXES
+    from agent.errors import ReadFailed
+    from agent.search.documents import MAX_BYTES
+
+    suffix = file.suffix.lower()
+    if not file.is_file():
+        raise UsageError(f"{file} is no file.", "Name a file, or an address that begins with http.")
+    if suffix not in SUFFIXES:
+        known = "See python -m agent.doctor for the types that are read."
+        raise UsageError(f"{file} is of no type that is read.", known)
+    if file.stat().st_size > MAX_BYTES:
+        raise ReadFailed(f"{file} is larger than {MAX_BYTES // 1_000_000} MB.", outcome="rejected")
+    reader = BodyReader()
+    with closing(reader):
+        try:
+            found = reader.read(Body(file.read_bytes(), suffix=suffix))
+        except (UnreadablePage, OSError) as error:
+            raise ReadFailed(f"{file}: {error}.", outcome="invalid") from None
+    marks = [(start, name, number) for start, name, number in found.marks]
+    lost = [{"what": what, "count": count, "why": why} for what, count, why in found.not_read]
+    return _describe(found.title or file.stem, found.text, marks, found.date, lost)
+
+
+def _read_page(url: str, browser: str | None, trust_env: bool | None) -> Json:
+    """Raises ReadFailed."""
+    from agent.run.sources import open_page_reader
+    from agent.settings import load_settings
+
+    settings = load_settings(trust_env=trust_env, page_browser=browser)
+    with closing(open_page_reader(settings)) as reader:
+        page = reader(url)
+    lost = [{"what": "text", "count": 1, "why": page.partial_text}] if page.partial_text else []
+    marks = [(place.start, place.name, place.number) for place in page.places]
+    return _describe(page.title, page.text, marks, page.date, lost)
+
+
+def _describe(
+    title: str, text: str, marks: list[tuple[int, str, int | None]], date: str, lost: list[Json]
+) -> Json:
+    places = [{"start": start, "name": name, "number": number} for start, name, number in marks]
+    return {"title": title, "text": text, "places": places, "date": date, "not_read": lost}
+
+
+def _render_text(read: Json) -> str:
+    """The text with its places in brackets before each, and at the end what was not read."""
+    text, places = read["text"], [*read["places"], {"start": len(read["text"]), "name": ""}]
+    head = [read["title"], *([read["date"]] if read["date"] else []), ""]
+    parts = [text[: places[0]["start"]]]
+    for place, following in zip(places, places[1:], strict=False):
+        number = f" {place['number']}" if place["number"] is not None else ""
+        piece = text[place["start"] : following["start"]].strip("\n")
+        parts.append(f"[{place['name']}{number}]\n{piece}" if place["name"] else piece)
+    lost = [f"Not read: {one['count']} {one['what']}: {one['why']}" for one in read["not_read"]]
+    return "\n".join([*head, *filter(None, parts), *(["", *lost] if lost else [])]) + "\n"
+
+
+def main() -> None:
+    """Run the command and end the process."""
+    shell.run_and_exit(command)
+
+
+if __name__ == "__main__":
+    main()
