@@ -16,9 +16,9 @@ from agent import shell
 from agent.errors import Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.batch.batch import BatchSummary, Engine
-    from agent.batch.mirror import Mirror
-    from agent.batch.progress import ProgressReporter
+    from agent.run.batch.batch import BatchSummary, Engine
+    from agent.run.batch.mirror import Mirror
+    from agent.run.batch.progress import ProgressReporter
     from agent.settings import Settings
 
 EPILOG = """\b
@@ -72,11 +72,11 @@ def command(**options: Any) -> int:
 
 
 def _run(options: dict[str, Any]) -> BatchSummary:
-    from agent.batch.batch import Batch, sort_rows
-    from agent.batch.output import OutputFile
-    from agent.batch.progress import ProgressReporter, format_progress
     from agent.batch.topics import read_topics
     from agent.outside.budget import Caps
+    from agent.run.batch.batch import Batch, sort_rows
+    from agent.run.batch.output import OutputFile
+    from agent.run.batch.progress import ProgressReporter, format_progress
 
     caps = Caps(**{name: _read_cap(options, name) for name in CAPS})
     topics, settings = read_topics(options["topics"]), _read_settings(options)
@@ -118,20 +118,20 @@ def _make_mirror(out: str, settings: Settings) -> Mirror | None:
     """The copy of the batch at a URL; None where `out` is a path."""
     if "://" not in out:
         return None
-    from agent.batch.mirror import Mirror
+    from agent.run.batch.mirror import Mirror
 
     return Mirror(out, settings)
 
 
 def _make_engine(options: dict[str, Any], settings: Settings, mirror: Mirror | None) -> Engine:
-    from agent.batch.local import LocalEngine
     from agent.outside.threads import spawn
+    from agent.run.batch.local import LocalEngine
     from agent.run.resources import share_resources
 
     if options["address"] and options["engine"] != "ray":
         raise UsageError("--address is that of a Ray cluster.", "Add --engine ray.")
     if options["engine"] == "ray":
-        from agent.batch.cluster import RayEngine
+        from agent.run.batch.cluster import RayEngine
 
         url = mirror.url if mirror else None
         return RayEngine(settings, options["address"], options["concurrency"], url)

@@ -5,24 +5,16 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from agent.errors import UsageError
 from agent.outside.input_file import open_regular, read_lines, unreadable
+from agent.run.batch.topic import Topic
 from agent.state.json_data import InvalidJson, parse_json
 
 MAX_ID_CHARS = 200
 MAX_LINE_CHARS = 1_000_000  # of a line of JSON; a longer line is not a topic
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 JSON_LINES_SUFFIXES = (".jsonl", ".ndjson", ".json")
-
-
-class Topic(NamedTuple):
-    """One topic of the input file."""
-
-    id: str | int  # the id in the file, or else the number of the line
-    text: str
-    fault: str = ""  # why the line is not a valid topic; empty: it is valid
 
 
 def read_topics(path: Path) -> list[Topic]:

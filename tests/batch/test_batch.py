@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.answer import Answer, answer_validator
-from agent.batch.batch import Batch, Progress, sort_rows
-from agent.batch.local import LocalEngine, run_name
-from agent.batch.output import OutputFile
-from agent.batch.progress import ProgressReporter, format_progress
-from agent.batch.topics import Topic, read_topics
+from agent.batch.topics import read_topics
 from agent.errors import JournalError, UsageError
 from agent.outside.budget import Caps
+from agent.run.batch.batch import Batch, Progress, sort_rows
+from agent.run.batch.local import LocalEngine, run_name
+from agent.run.batch.output import OutputFile
+from agent.run.batch.progress import ProgressReporter, format_progress
+from agent.run.batch.topic import Topic
 from agent.run.resources import share_resources
 from agent.settings import parse_settings
 from tests.support.cups import (

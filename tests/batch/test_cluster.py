@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from agent.batch.batch import Engine
 from agent.errors import UsageError
+from agent.run.batch.batch import Engine
 from agent.settings import Settings
 from tests.support.cups import serve_cups, topic_lines
 from tests.support.processes import find_ray_workers
@@ -52,7 +52,7 @@ def test_a_lost_worker_costs_no_row(services: Services, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not without_ray, reason="ray is installed")
 def test_without_ray_it_says_what_to_install() -> None:
-    from agent.batch.cluster import RayEngine
+    from agent.run.batch.cluster import RayEngine
 
     with pytest.raises(UsageError, match="needs Ray") as told:
         engine: Engine = RayEngine(Settings(offline=True), None, 2)

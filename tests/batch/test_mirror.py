@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from agent.batch.batch import Batch, BatchSummary
-from agent.batch.local import LocalEngine
-from agent.batch.mirror import Mirror
-from agent.batch.topics import Topic
 from agent.errors import JournalError, UsageError
 from agent.outside.budget import Caps
+from agent.run.batch.batch import Batch, BatchSummary
+from agent.run.batch.local import LocalEngine
+from agent.run.batch.mirror import Mirror
+from agent.run.batch.topic import Topic
 from agent.run.resources import share_resources
 from agent.settings import parse_settings
 from tests.support.cups import count_requests, cup_topic, finished_calls, requests_since, serve_cups

@@ -23,8 +23,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.batch.output import OutputFile
 from agent.errors import OutputFailed, UsageError
+from agent.run.batch.output import OutputFile
 from agent.shell import require_writable, write_all, write_file
 from tests.support.processes import interpreter_command, start_command
 from tests.support.services import HANGS, Services

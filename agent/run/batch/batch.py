@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Protocol
 
-from agent.batch.local import make_error_row, make_fault_row, run_name
-from agent.batch.output import OutputFile, sum_usages, topic_digest
-from agent.batch.topics import Topic
 from agent.errors import NON_RETRYABLE, JournalError, UsageError
 from agent.outside.budget import CallUsage, Caps
+from agent.run.batch.local import make_error_row, make_fault_row, run_name
+from agent.run.batch.output import OutputFile, sum_usages, topic_digest
+from agent.run.batch.topic import Topic
 from agent.settings import Settings
 from agent.state import Frozen
 from agent.state.json_data import Json

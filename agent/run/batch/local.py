@@ -14,12 +14,12 @@ from concurrent.futures import Future
 from functools import partial
 
 from agent.answer import Answer, build_error_answer, to_json
-from agent.batch.mirror import Mirror
-from agent.batch.topics import Topic
 from agent.errors import AgentError, JournalBusy, UsageError
 from agent.outside import spawn
 from agent.outside.budget import CallUsage
 from agent.run import Run, research
+from agent.run.batch.mirror import Mirror
+from agent.run.batch.topic import Topic
 from agent.run.begin import journal_path
 from agent.run.resources import SharedResources
 from agent.settings import Settings

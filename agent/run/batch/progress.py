@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from agent.answer.phrases import format_usd
-from agent.batch.batch import Progress
+from agent.run.batch.batch import Progress
 
 LOG_INTERVAL = 30.0  # seconds between two lines in a log or a pipe
 TERMINAL_INTERVAL = 0.5  # the same on a terminal

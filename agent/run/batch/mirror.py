@@ -21,9 +21,9 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from agent.batch.output import OutputFile, open_name_file
 from agent.errors import AgentError, JournalError, UsageError
 from agent.outside import spawn
+from agent.run.batch.output import OutputFile, open_name_file
 from agent.settings import Settings, user_folder
 from agent.state.json_data import Json
 
