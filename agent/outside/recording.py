@@ -66,6 +66,7 @@ class JournalHeader(_Line):
     topic: str = ""
     strategy: str = ""
     reason: str = ""  # why this strategy was chosen
+    search: list[str] = Field(default_factory=list)  # who is asked before those of the settings
     at: str = Field(default="", pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]{2,20}Z?)?)?$")
     request: str = ""  # the name of a server's request
     warnings: list[str] = Field(default_factory=list)  # about sources that were not used

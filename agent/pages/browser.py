@@ -119,7 +119,9 @@ class Browser:
             raise ReadFailed(fault, outcome="invalid") from None
         except (OSError, ValueError, LookupError, subprocess.SubprocessError) as error:
             fault = f"{host_of(url)}: the browser failed ({type(error).__name__})."
-            raise ReadFailed(fault, "Turn it off with --browser off.", outcome="invalid") from None
+            raise ReadFailed(
+                fault, "Turn it off with --browser never.", outcome="invalid"
+            ) from None
         finally:
             self._slots.release()
 
@@ -222,14 +224,16 @@ class _Pipe:
 
 
 def _memory_of(session: int) -> int:
-    """Bytes that the processes of a session have in memory, shared ones once for each."""
-    total = 0
+    """Bytes that the processes of a session have in memory; of what they share, the most of one."""
+    own, shared = 0, [0]
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError, IndexError):
             fields = stat.read_text("latin-1").rpartition(")")[2].split()
             if int(fields[3]) == session:
-                total += int(fields[21]) * os.sysconf("SC_PAGE_SIZE")
-    return total
+                _, resident, of_files, *_ = map(int, stat.with_name("statm").read_text().split())
+                own += resident - of_files
+                shared.append(of_files)
+    return (own + max(shared)) * os.sysconf("SC_PAGE_SIZE")
 
 
 class _Tab:

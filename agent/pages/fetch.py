@@ -22,7 +22,7 @@ from agent.state import Page
 from agent.state.clock import format_utc
 from agent.state.places import to_places
 
-BrowserUse = Literal["auto", "always", "off"]
+BrowserUse = Literal["auto", "always", "never"]
 PLAIN_TEXT = "text/plain; charset=utf-8"
 
 
@@ -55,7 +55,7 @@ class PageReader:
         user_agent: str = USER_AGENT,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         guard: AddressGuard | None = None,
-        browser: BrowserUse = "off",
+        browser: BrowserUse = "never",
         browser_path: Path | None = None,
     ) -> None:
         """`timeout`: seconds for a page as a whole, and again for a browser that renders it.
@@ -71,7 +71,7 @@ class PageReader:
         self._policy = _RobotsPolicy(rules if respect_robots else None)
         self._bodies = BodyReader()
         self._browser_use = browser
-        program = find_browser(browser_path) if browser != "off" else None
+        program = find_browser(browser_path) if browser != "never" else None
         self._browser = Browser(program, guard, user_agent) if program else None
 
     def __call__(self, url: str) -> Page:
@@ -88,7 +88,7 @@ class PageReader:
         try:
             read = self._extract_text(body)
         except ReadFailed as error:
-            if self._browser_use == "off" or not _needs_scripts(error, body):
+            if self._browser_use == "never" or not _needs_scripts(error, body):
                 raise
             if self._browser is None:
                 raise ReadFailed(error.message, BROWSER_REMEDY, outcome=error.outcome) from None

@@ -36,6 +36,7 @@ from agent.run.sources import (
     open_sources,
     search_options,
 )
+from agent.search.providers import research_services
 from agent.settings import (
     SHAPING_FIELDS,
     Settings,
@@ -87,6 +88,7 @@ def research(
     else:
         header = _make_header(path, clean_topic(topic), settings)
         settings = settings.model_copy(update={"strategy": header["settings"]["strategy"]})
+    settings = settings.model_copy(update={"search": _who_is_asked(settings, header)})
     slots = requested_slots(settings)
     rate_limiter = RateLimiter(resources.limits if resources else open_rate_limits(settings))
     models = resources.models if resources else make_models(settings)
@@ -104,6 +106,11 @@ def research(
         journal = Journal.begin(path, header)
     parts = make_parts(settings, journal, models, sources, rate_limiter)
     return Run(parts, slots, data_model)
+
+
+def _who_is_asked(settings: Settings, header: Json) -> tuple[str, ...]:
+    """The search providers in order: first those that go with the strategy that was chosen."""
+    return tuple(dict.fromkeys((*header.get("search", ()), *settings.search)))
 
 
 def _take_data_model(overrides: dict[str, Any]) -> type[BaseModel] | None:
@@ -182,6 +189,7 @@ def _make_header(path: Path, topic: str, settings: Settings) -> Json:
     The strategy `auto` is replaced by the one that was chosen.
     """
     choice = resolve_strategy(topic, settings)
+    asked = list(research_services(settings)) if choice.is_research else []
     parent = describe_followed(settings)
     shape = settings.model_dump(mode="json", include=set(SHAPING_FIELDS))
     shape["verify_batch"] = settings.claims_per_call
@@ -192,6 +200,7 @@ def _make_header(path: Path, topic: str, settings: Settings) -> Json:
         "topic": topic,
         "strategy": choice.strategy,
         "reason": choice.reason,
+        **({"search": asked} if asked else {}),
         "at": utc_now(),
         "settings": shape if is_special else shape | {"strategy": choice.strategy},
         **({"corpus": str(corpus)} if (corpus := find_corpus(settings)) else {}),

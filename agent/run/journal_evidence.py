@@ -9,6 +9,7 @@ from typing import NamedTuple
 from agent.answer import Citation
 from agent.checking.rules import Assessment, QuotePlace
 from agent.outside.recording import read_journal
+from agent.search.chain import FOR_RESEARCH
 from agent.state.json_data import Json, get_path
 from agent.state.values import hash_text, is_retracted
 from agent.steps.judges import recorded_assessments
@@ -51,7 +52,11 @@ def read_evidence(journal: Path | None) -> JournalEvidence:
     schema = get_path(recording.header, "settings", "slots_schema")
     return JournalEvidence(
         _index_pages(calls),
-        [line["request"].get("query") for line in calls if line["call"] == "search"],
+        [
+            str(line["request"].get("query")).removesuffix(FOR_RESEARCH)
+            for line in calls
+            if line["call"] == "search"
+        ],
         recorded_assessments(calls),
         schema if isinstance(schema, dict) else None,
         str(recording.header.get("corpus", "")),

@@ -200,10 +200,12 @@ def _open_web(
 
 
 def _scholarly(settings: Settings) -> list[str]:
-    """The bibliographic services that the settings name; all of them for the set."""
+    """The bibliographic services that a run may ask; all of them for the set."""
+    from agent.search.providers import research_services
     from agent.search.scholar.fusion import SERVICES, Scholar
 
-    return [name for name in SERVICES if {name, Scholar.name} & set(settings.search)]
+    named = {*settings.search, *research_services(settings)}
+    return [name for name in SERVICES if {name, Scholar.name} & named]
 
 
 def _with_open_texts(settings: Settings, web: Sources, reader: PageReader) -> Sources:

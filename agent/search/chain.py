@@ -17,6 +17,8 @@ from agent.state import Attempt, Hit, Outcome, SearchResults
 from agent.state.sanitizing import sanitize_line
 
 Hits = tuple[Hit, ...]
+#: At the end of a query that works of research answer: the chain's `for_research` is asked first.
+FOR_RESEARCH = " in:scholar"
 
 
 class Provider(Protocol):
@@ -53,10 +55,12 @@ class SearchChain:
         options: SearchOptions | None = None,
         cooldowns: Cooldowns | None = None,
         *,
+        for_research: Sequence[Provider] = (),
         now: Callable[[], float] = time.monotonic,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.providers = tuple(providers)
+        self._for_research = tuple(for_research)
         self._options = options or SearchOptions()
         self._now, self._pause = now, pause
         self._breaker = CircuitBreaker(cooldowns or Cooldowns(), now)
@@ -72,7 +76,7 @@ class SearchChain:
 
     def close(self) -> None:
         """Close the providers that hold connections."""
-        for provider in self.providers:
+        for provider in (*self._for_research, *self.providers):
             getattr(provider, "close", lambda: None)()
 
     def __call__(self, query: str) -> SearchResults:
@@ -80,13 +84,14 @@ class SearchChain:
 
         `SearchResults.query` is the query as sent: one line of at most 500 characters.
         """
-        sent_query = sanitize_line(query, MAX_QUERY)
+        sent_query = sanitize_line(query.removesuffix(FOR_RESEARCH), MAX_QUERY)
         if not sent_query:
             raise SearchFailed("The query is empty.", "Ask for something.", outcome="rejected")
         attempts: list[Attempt] = []
         costs: list[Spent] = []
         hits: Hits = ()
-        for provider in self._providers_to_ask(attempts):
+        first = self._for_research if query.endswith(FOR_RESEARCH) else ()
+        for provider in self._providers_to_ask((*first, *self.providers), attempts):
             hits, tried, spent = self._ask_provider(provider, sent_query)
             attempts += tried
             costs.append(spent)
@@ -100,10 +105,12 @@ class SearchChain:
             query=sent_query, hits=hits, provider=name, attempts=tuple(attempts), **cost
         )
 
-    def _providers_to_ask(self, attempts: list[Attempt]) -> Iterator[Provider]:
+    def _providers_to_ask(
+        self, providers: Sequence[Provider], attempts: list[Attempt]
+    ) -> Iterator[Provider]:
         """The providers to ask, until the caller has hits. Skipped ones are added to `attempts`."""
         asked = set()
-        for provider in self.providers:
+        for provider in providers:
             if skipped := self._breaker.skipped_attempt(provider.name):
                 attempts.append(skipped)
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 
 from agent import USER_AGENT
@@ -22,7 +22,7 @@ from agent.search.serpapi import SerpApi
 from agent.search.serper import Serper
 from agent.search.tavily import Tavily
 from agent.search.wikipedia import Wikipedia
-from agent.settings import Settings
+from agent.settings import DEFAULT_PROVIDERS, Settings
 from agent.state import Hit
 
 #: Name in SEARCH_PROVIDERS -> how to build the provider. One that lacks its key is built too: its
@@ -95,10 +95,17 @@ def build_search_chain(
         fault = f"There is no search provider {unknown[0]!r}.{hint}"
         known = dict.fromkeys([*factories, *plugin_names("search_providers")])
         raise UsageError(fault, f"Choose from: {', '.join(known)}.")
-    providers: list[Provider] = [factories[name](settings, options) for name in names]
-    if rate_limiter:
-        providers = [RateLimitedProvider(provider, rate_limiter) for provider in providers]
-    return SearchChain(providers, options)
+
+    def make(names: Iterable[str]) -> list[Provider]:
+        made = [factories[name](settings, options) for name in names]
+        return [RateLimitedProvider(one, rate_limiter) for one in made] if rate_limiter else made
+
+    return SearchChain(make(names), options, for_research=make(research_services(settings)))
+
+
+def research_services(settings: Settings) -> tuple[str, ...]:
+    """Who is asked first for works of research: nobody where the user named who is asked."""
+    return (Scholar.name,) if settings.search == DEFAULT_PROVIDERS else ()
 
 
 def find_searches(settings: Settings) -> tuple[str, ...]:

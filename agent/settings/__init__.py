@@ -6,6 +6,7 @@ from agent.settings.env_file import is_env_file as is_env_file
 from agent.settings.env_file import is_open_to_others as is_open_to_others
 from agent.settings.env_file import read_env_file as read_env_file
 from agent.settings.env_file import user_file as user_file
+from agent.settings.fields import DEFAULT_PROVIDERS as DEFAULT_PROVIDERS
 from agent.settings.fields import DEPTHS as DEPTHS
 from agent.settings.fields import ENVIRONMENT as ENVIRONMENT
 from agent.settings.fields import KNOWN_VARIABLES as KNOWN_VARIABLES

@@ -126,7 +126,7 @@ class Settings(Frozen):
     fetch_through_proxy: bool = False
     respect_robots: bool = True
     #: Whether an installed Chromium renders pages: those that show nothing without scripts, all.
-    page_browser: Literal["auto", "always", "off"] = "auto"
+    page_browser: Literal["auto", "always", "never"] = "auto"
     page_browser_path: Path | None = None  # None: the first that is found
     archive: bool = False  # a check tries pages that cannot be read in an archive
     archive_base_url: str = "https://archive.org"
@@ -196,6 +196,11 @@ class Settings(Frozen):
     api_log: Literal["text", "json"] = "text"
 
     trust_env: bool = False  # `.env` may set what `RISKS` names, beside a key of the user too
+
+    @field_validator("page_browser", mode="before")
+    @classmethod
+    def _take_off_for_never(cls, value: Any) -> Any:
+        return "never" if value == "off" else value
 
     @field_validator("runs_dir", "cache_dir", mode="before")
     @classmethod
@@ -274,7 +279,7 @@ class Settings(Frozen):
     @property
     def read_timeout(self) -> float:
         """Seconds in which a page is read: once by itself, and once more by a browser."""
-        return self.page_timeout * (1 if self.page_browser == "off" else 2) + 1
+        return self.page_timeout * (1 if self.page_browser == "never" else 2) + 1
 
     @property
     def claims_per_call(self) -> int:

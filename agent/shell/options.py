@@ -71,9 +71,9 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "Who judges what rules cannot prove: a model, or nobody.  [default: model]",
     },
     "browser": {
-        "type": click.Choice(["auto", "always", "off"]),
+        "type": click.Choice(["auto", "always", "never", "off"]),
         "help": "Which pages an installed Chromium renders: those that show nothing without "
-        "scripts, all, or none.  [default: auto]",
+        "scripts, all, or none (never, or off).  [default: auto]",
     },
     "estimate": {**_FLAG, "help": "The range of price, time and calls, as JSON."},
     "resume": {"metavar": "RUN", "help": "Go on with a run, or begin one of this name."},

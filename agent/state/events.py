@@ -52,6 +52,7 @@ class Planned(Frozen):
     question_type: Literal["factual", "comparative", "exploratory", "technical"]
     search_strategy: str
     sub_queries: tuple[SubQuery, ...]
+    is_research: bool = False  # bibliographic services are searched first
 
 
 class Understood(Frozen):

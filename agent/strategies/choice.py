@@ -21,6 +21,7 @@ class StrategyChoice(NamedTuple):
 
     strategy: str
     reason: str
+    is_research: bool = False  # works of research answer it
 
 
 _BROAD_QUESTION = re.compile(
@@ -63,6 +64,19 @@ _RELATION = re.compile(
     r"film|series|band|company|team)\b",
 )
 _CHINESE_RELATION = re.compile(r"的|所在|出生于|位于|由|创立|导演|写的")
+#: What only works of research answer. Chosen like the others: `python -m evals.auto`.
+_RESEARCH = re.compile(
+    r"\b(?:meta-?analys[ei]s|systematic reviews?|peer.reviewed|preprints?|placebo|randomi[sz]ed|"
+    r"in (?:mice|rats|vitro|vivo)|(?:clinical|controlled) (?:trials?|stud(?:y|ies))|cohort stud\w+|"
+    r"(?:scientific|research|scholarly|medical) (?:literature|papers?|evidence|articles?)|"
+    r"stud(?:y|ies) (?:show|find|found|suggest|say|on|of (?:the )?effects?)|efficacy of|"
+    r"(?:evidence|research) (?:that|for|on|about|into|say\w*|show\w*)|literature (?:on|review)|"
+    r"(?:papers|studies|trials) (?:on|about|of|that|have)|doi)\b"
+    r"|^(?:do|does|did|can|is|are)\b.*\b(?:causes?|prevents?|improves?|treat|reduces?|increases?|harms?|"
+    r"associated with|linked to)\b"
+    r"|研究(?:表明|显示|证明|发现)|论文|文献|临床试验|荟萃分析|随机对照",
+    re.I,
+)
 _CJK_CHARACTER = re.compile(f"[{CJK}]")
 #: The least number of relations that make a chain. A long question counts as one more relation.
 #: These three were chosen, like the patterns, on the half of the public sets kept for tuning: after
@@ -75,7 +89,18 @@ LONG_QUESTION = 10  # content words
 def strategy_for_topic(
     topic: str, strategies: Container[str], slots: bool = False
 ) -> StrategyChoice:
-    """The strategy that fits a topic, out of `strategies`; `slots`: the caller named slots."""
+    """The strategy that fits a topic, out of `strategies`; `slots`: the caller named slots.
+
+    For a question of research the bibliographic services are asked first.
+    """
+    choice = _choose(topic, strategies, slots)
+    if not _RESEARCH.search(topic):
+        return choice
+    reason = f"{choice.reason}; it is one of research, so scholarly works are searched first"
+    return StrategyChoice(choice.strategy, reason, is_research=True)
+
+
+def _choose(topic: str, strategies: Container[str], slots: bool) -> StrategyChoice:
     if slots:
         return StrategyChoice("slots", "facts were asked for by name")
     if _BROAD_QUESTION.search(topic) and "report" in strategies:

@@ -220,6 +220,6 @@ def test_without_a_browser_it_is_said_what_to_install(web: PageServer) -> None:
     with closing(read_pages(web, browser_path=missing)) as reader, pytest.raises(ReadFailed) as e:
         reader(f"{web.url}/")
     assert "JavaScript" in e.value.message and "chromium-headless-shell" in e.value.remedy
-    with closing(read_pages(web, browser="off")) as reader, pytest.raises(ReadFailed) as e:
+    with closing(read_pages(web, browser="never")) as reader, pytest.raises(ReadFailed) as e:
         reader(f"{web.url}/")
     assert "JavaScript" in e.value.message and not e.value.remedy

@@ -23,6 +23,8 @@ from agent.evidence.credibility import Credibility
 from agent.outside import Excerpt
 from agent.run import research
 from agent.run.audit import audit_answer
+from agent.search import build_search_chain
+from agent.search.chain import FOR_RESEARCH
 from agent.search.options import SearchOptions
 from agent.search.scholar.arxiv import Arxiv
 from agent.search.scholar.fusion import SERVICES, fuse
@@ -31,6 +33,7 @@ from agent.settings import Settings, parse_settings
 from agent.state import Hit, Page, Source
 from tests.support.scholar_world import PAPERS, Paper, ScholarWorld
 
+NOWHERE = "http://127.0.0.1:9"
 JSON_SERVICES = [name for name in SERVICES if name != "arxiv"]
 #: How each service says that it found nothing.
 EMPTY = {
@@ -171,8 +174,6 @@ def test_scarce_services_are_asked_last(papers: ScholarWorld, tmp_path: Path) ->
 
 
 def make_chain(world: ScholarWorld, folder: Path, **more: str) -> Any:
-    from agent.search import build_search_chain
-
     return build_search_chain(settings_of(world, folder, **more))
 
 
@@ -183,6 +184,34 @@ def test_all_services_down_is_a_failure_that_names_each(
     with pytest.raises(SearchFailed) as caught:
         make_chain(papers, tmp_path)("Velorine")
     assert {one.provider for one in caught.value.attempts} >= set(SERVICES)
+
+
+def test_a_question_of_research_is_asked_of_them_first(
+    papers: ScholarWorld, tmp_path: Path
+) -> None:
+    """By `auto`, which the journal holds for a run that goes on; by the plan of a report too."""
+    settings = settings_of(papers, tmp_path, SEARCH_PROVIDERS="", WIKIPEDIA_BASE_URL=NOWHERE)
+    settings = settings.model_copy(update={"strategy": "auto", "max_rounds": 1, "resume": "own"})
+    topic = f"{PAPERS[18].question[:-1]}, by clinical trials?"
+    run = research(topic, settings)
+    answer = run.answer()
+    assert answer.run and answer.run.reason.endswith("scholarly works are searched first")
+    assert "47 percent" in answer.answer and answer.citations[0].work
+    asked = [one.provider for one in run.research.attempts if one.what == "search"]
+    assert asked[0] in SERVICES and "scholar" in asked
+    again = settings.model_copy(update={"strategy": "slots"})
+    assert research("", again).answer().answer == answer.answer
+    named = settings_of(papers, tmp_path, SEARCH_PROVIDERS="wikipedia", WIKIPEDIA_BASE_URL=NOWHERE)
+    for own, first in ((settings, "scholar"), (named, "wikipedia")):
+        chain = build_search_chain(own)
+        assert [one.name for one in chain.providers][-1] == "wikipedia"
+        papers.asked.clear()
+        try:
+            found: Any = chain("Velorine relapse" + FOR_RESEARCH)
+        except SearchFailed as failure:
+            found = failure
+        assert found.attempts[-1].provider == first
+        assert not any("in:scholar" in str(told) for _, told, _ in papers.asked)
 
 
 # --- one work ------------------------------------------------------------------------------------

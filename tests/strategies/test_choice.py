@@ -50,6 +50,20 @@ def test_the_kind_of_question_chooses() -> None:
     assert {strategy_for_topic(topic, some).strategy for topic in ASKED} == set(some)
 
 
+RESEARCH = (
+    "Does creatine harm the kidneys?",
+    "What is known about the efficacy of semaglutide?",
+    "Which studies show that naps help memory?",
+    "司美格鲁肽的临床试验结果是什么？",
+)
+
+
+def test_questions_of_research_are_known() -> None:
+    assert all(strategy_for_topic(topic, ALL).is_research for topic in RESEARCH)
+    assert not any(strategy_for_topic(topic, ALL).is_research for topic in ASKED)
+    assert strategy_for_topic(RESEARCH[0], ALL, slots=True).is_research
+
+
 def test_auto_says_what_it_chose_and_why(tmp_path: Path) -> None:
     """In the first event, in the answer and in the journal; a resumed run keeps its strategy."""
     plain = Settings(offline=True, runs_dir=tmp_path, cache_dir=tmp_path)

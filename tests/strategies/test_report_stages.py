@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from agent.run.audit import audit_answer
 from agent.settings import Settings
 from agent.state import Blocked, Doubted, PageRead, Planned, Queried, Searched, Warned
 from agent.trace.__main__ import format_lines, load_trace
@@ -123,9 +124,14 @@ def test_sub_queries_go_by_their_priority(world: Services, settings: Settings) -
         "question_type": "Technical",
         "search_strategy": "deep-dive",
         "prioritized_sub_queries": [{"query": q, "priority": p} for q, p in rows],
+        "is_research": True,
     }
     script_replies(world, plan, task="plan")
     run, _ = run_checked_report(TOPIC, settings)
+    answer = json.loads(run.answer().model_dump_json())
+    journal = Path(answer["run"]["journal"]).read_text("utf-8")
+    assert '"query":"a in:scholar"' in journal.replace(": ", ":") and audit_answer(answer)["ok"]
+    assert {*world.search_queries[:3]} == {"a", "b", "c"}  # the user named who is asked
     planned = [(s.query, s.priority) for s in run.research.events_of(Planned)[0].sub_queries]
     assert planned == [("a", "High"), ("b", "Medium"), ("c", "Low")]
     assert "documentation" in world.model_requests[1].system

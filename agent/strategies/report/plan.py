@@ -41,6 +41,9 @@ class ReportPlan(Frozen):
         description="3 to 6 web search queries that together cover the question"
     )
     since: str = Field(default="", description=SINCE)
+    is_research: bool = Field(
+        default=False, description="whether papers, trials and reviews answer it best"
+    )
 
 
 class MakePlan(Task[ReportPlan]):
@@ -93,5 +96,6 @@ def _build_plan(plan: ReportPlan, topic: str) -> Planned:
     return Planned(
         question_type=plan.question_type,
         search_strategy=sanitize_line(plan.search_strategy, 200),
+        is_research=plan.is_research,
         sub_queries=tuple(sub_queries.values()) or (SubQuery(query=topic, priority="High"),),
     )

@@ -5,7 +5,7 @@ A call that fails is told to the model as data and has no other effect.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from agent.errors import OutsideError
 from agent.evidence.credibility import HOSTILE, SPARED, Blocking, find_blocked, host_kind
 from agent.outside import Read, Search
 from agent.outside.tools import ToolCall
+from agent.search.chain import FOR_RESEARCH
 from agent.state import Blocked, Event, Hit, Research, Searched, Warned
 from agent.state.urls import canonical_url
 from agent.steps.asking import call_failure
@@ -57,11 +58,13 @@ class UseTools:
         valid = [call for call in run if not find_fault(call, research)]
         queries = select_new_queries(valid, research)
         hits = yield from self._block_untrusted(select_new_hits(valid, research), research)
-        for query in queries:  # all start before any is waited for
+        form = f"{{}}{FOR_RESEARCH}" if research.plan and research.plan.is_research else "{}"
+        asked = {form.format(query): query for query in queries}
+        for query in asked:  # all start before any is waited for
             self.search.start(query)
         for hit in hits:
             self.read.start(hit.url)
-        yield from self._search_queries(queries, research.round)
+        yield from self._search_queries(asked, research.round)
         yield from self._read_pages(hits)
         results = [render_result(call, research, self.blocking) for call in run]
         too_many = render_error(f"at most {MAX_CALLS_PER_TURN} calls a turn are run")
@@ -81,8 +84,9 @@ class UseTools:
             yield Warned(message=f"{NOTHING_PASSED} {urls}")
             yield from self._read_pages([event.hit for event in best])
 
-    def _search_queries(self, queries: list[str], round: int) -> Iterator[Event]:
-        for query, outcome in zip(queries, self.search.collect(queries), strict=True):
+    def _search_queries(self, asked: Mapping[str, str], round: int) -> Iterator[Event]:
+        outcomes = self.search.collect(tuple(asked))
+        for query, outcome in zip(asked.values(), outcomes, strict=True):
             if isinstance(outcome, OutsideError):
                 yield call_failure("search", query, outcome)
             else:
