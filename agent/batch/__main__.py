@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent import shell
-from agent.errors import Stopped, UsageError
+from agent.errors import Stopped
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
-    from agent.run.batch.batch import BatchSummary, Engine
+    from agent.run.batch.batch import BatchSummary
     from agent.run.batch.mirror import Mirror
-    from agent.run.batch.progress import ProgressReporter
     from agent.settings import Settings
 
 EPILOG = """\b
@@ -44,18 +43,12 @@ begun: mend it, and give the same command. Exit status: 0 all topics are
 answered; 1 some failed, or were left because of that or of a cap of the
 batch, or it could not run; 2 wrong usage; 130 interrupted.
 """
-ENGINES = ("local", "ray")
-CAPS = ("seconds", "usd", "tokens", "calls")
 
 
 @shell.door_command("agent.batch", EPILOG)
 @click.argument("topics", type=shell.PATH)
 @click.option("--out", required=True, metavar="FILE", help="A path, or a URL like s3://b/f.jsonl.")
-@click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True)
-@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
-@click.option("--address", help="Of a Ray cluster; else one is started here.")
-@shell.cap_options("the whole batch (of time: this command)", name="batch_")
-@shell.cap_options("one topic", flag="--each-max-")
+@shell.batch_options("batch", "topic")
 @click.option("--retry-failed", is_flag=True, help="Do again what failed, and its failed calls.")
 @click.option("--in-order", is_flag=True, help="At the end, put FILE into the order of TOPICS.")
 @shell.options("strategy depth slots llm search corpus offline no-cache trust-env lang")
@@ -73,34 +66,26 @@ def command(**options: Any) -> int:
 
 def _run(options: dict[str, Any]) -> BatchSummary:
     from agent.batch.topics import read_topics
-    from agent.outside.budget import Caps
     from agent.run.batch.batch import Batch, sort_rows
+    from agent.run.batch.engines import open_engine, read_caps
     from agent.run.batch.output import OutputFile
-    from agent.run.batch.progress import ProgressReporter, format_progress
+    from agent.run.batch.progress import ProgressReporter
 
-    caps = Caps(**{name: _read_cap(options, name) for name in CAPS})
+    caps = read_caps(options)
     topics, settings = read_topics(options["topics"]), _read_settings(options)
     mirror = _make_mirror(options["out"], settings)
-    engine = _make_engine(options, settings, mirror)
+    engine = open_engine(options, settings, mirror)
     output = mirror.open_output() if mirror else OutputFile(Path(options["out"]))
     batch = Batch(topics, output, engine, settings, caps, concurrency=options["concurrency"])
     reporter = ProgressReporter(terminal=sys.stderr.isatty())
     with shell.interruptible("\nStopping; the same command goes on.", batch.stop):
-        summary = batch.run(lambda progress: _show(reporter.next_line(progress), reporter))
-        _show(format_progress(batch.progress()), reporter, last=True)
+        summary = batch.run(reporter.show)
+        reporter.show_last(batch.progress())
         if options["in_order"] and not summary.left:
             sort_rows(topics, output)
         if mirror:
             mirror.close()
     return summary.model_copy(update={"out": options["out"]})
-
-
-def _read_cap(options: dict[str, Any], name: str) -> Any:
-    """A cap of the whole batch; None if not given. Raises UsageError."""
-    value = options[f"batch_{name}"]
-    if value is not None and not value > 0:  # nor is NaN
-        raise UsageError(f"--max-{name} {value:g} leaves room for nothing.", "Give more than 0.")
-    return value
 
 
 def _read_settings(options: dict[str, Any]) -> Settings:
@@ -121,30 +106,6 @@ def _make_mirror(out: str, settings: Settings) -> Mirror | None:
     from agent.run.batch.mirror import Mirror
 
     return Mirror(out, settings)
-
-
-def _make_engine(options: dict[str, Any], settings: Settings, mirror: Mirror | None) -> Engine:
-    from agent.outside.threads import spawn
-    from agent.run.batch.local import LocalEngine
-    from agent.run.resources import share_resources
-
-    if options["address"] and options["engine"] != "ray":
-        raise UsageError("--address is that of a Ray cluster.", "Add --engine ray.")
-    if options["engine"] == "ray":
-        from agent.run.batch.cluster import RayEngine
-
-        url = mirror.url if mirror else None
-        return RayEngine(settings, options["address"], options["concurrency"], url)
-    # on a thread, so that Ctrl-C ends the wait for the index of a corpus, whatever it waits for
-    resources = spawn(lambda: share_resources(settings)).result()
-    return LocalEngine(resources, mirror)
-
-
-def _show(text: str, reporter: ProgressReporter, *, last: bool = False) -> None:
-    """Write progress to standard error; a terminal has one line that changes."""
-    if text:
-        rewrite = "\r\033[K" if reporter.terminal else ""
-        click.echo(f"{rewrite}{text}", err=True, nl=last or not reporter.terminal)
 
 
 def _exit_status(summary: BatchSummary) -> int:

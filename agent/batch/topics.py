@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from agent.errors import UsageError
-from agent.outside.input_file import open_regular, read_lines, unreadable
+from agent.outside.input_file import decode_lines
 from agent.run.batch.topic import Topic
 from agent.state.json_data import InvalidJson, parse_json
 
@@ -27,7 +27,7 @@ def read_topics(path: Path) -> list[Topic]:
     An invalid line becomes a topic with a `fault`, so that it costs only itself.
     Raises UsageError if the file cannot be read, has no valid topic, or has an id twice.
     """
-    lines = _decode_lines(path)
+    lines = decode_lines(path)
     try:
         topics = list(_parse_lines(lines, path.suffix.lower()))
     except csv.Error as error:
@@ -37,18 +37,6 @@ def read_topics(path: Path) -> list[Topic]:
         raise UsageError(f"{path} holds no topic.{reason}", "Write one on each line.")
     _check_unique_ids(topics, path)
     return topics
-
-
-def _decode_lines(path: Path) -> Iterator[str]:
-    """The lines of a file, as text. Raises UsageError."""
-    try:
-        with open_regular(path) as file:
-            for n, raw in enumerate(read_lines(file), 1):
-                yield raw.decode("utf-8-sig" if n == 1 else "utf-8")
-    except OSError as error:
-        raise unreadable(path, error) from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path} cannot be read: line {n} is not UTF-8.", "Convert it.") from None
 
 
 def _parse_lines(lines: Iterable[str], suffix: str) -> Iterator[Topic]:

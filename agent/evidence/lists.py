@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
 
 from agent.evidence.names import find_names
 from agent.evidence.sentences import split_sentences
@@ -16,6 +17,7 @@ _SEPARATOR = re.compile(
     re.I,
 )
 _BULLET = re.compile(r"^[^\S\n]*(?:[-*•‣–]|\d{1,3}[.)])\s+\S", re.M)
+_ITEM = re.compile(r"[^\S\n]*(?:[-*•‣–]\s+|\d{1,3}[.)]\s+|\|\s*|(?=[^|\n]+\|))")
 LONG_ITEM = 6  # words
 
 
@@ -36,14 +38,34 @@ def find_lists(text: str) -> tuple[list[str], ...]:
     return (*runs, *(run[1:] for run in runs if len(run) > 2 and _is_adverbial(run[0])))
 
 
+def find_items(text: str) -> list[list[str]]:
+    """The items of each list of names in the sentences of a text."""
+    return [names for run in find_lists(text) if all(names := _names_of(run))]
+
+
+def find_rows(text: str) -> list[list[str]]:
+    """The first names of the bullets or table rows that stand under each other in a text."""
+    found = []
+    for has_form, lines in groupby(text.split("\n"), lambda line: bool(_ITEM.match(line))):
+        if has_form:
+            cells = [_ITEM.sub("", line, count=1).split("|")[0].strip() for line in lines]
+            found.append([cell for cell in dict.fromkeys(cells) if cell])
+    return [cells for cells in found if len(cells) > 2]
+
+
 def find_left_out(told: str, quotes: Iterable[str]) -> list[str]:
     """The names of a quoted list that a text leaves out although it tells two or more of them."""
     for run in (run for quote in quotes for run in find_lists(quote)):
-        names = list(dict.fromkeys(_name_of(piece, n == 0) for n, piece in enumerate(run)))
+        names = _names_of(run)
         left_out = [name for name in names if name not in told]
         if all(names) and left_out and len(names) - len(left_out) > 1:
             return left_out
     return []
+
+
+def _names_of(run: Sequence[str]) -> list[str]:
+    """The names that the items of a list are, each once."""
+    return list(dict.fromkeys(_name_of(piece, n == 0) for n, piece in enumerate(run)))
 
 
 def _name_of(piece: str, is_first: bool) -> str:

@@ -84,6 +84,18 @@ def read_lines(file: BinaryIO, max_bytes: int = MAX_LINE_BYTES) -> Iterator[byte
         yield line
 
 
+def decode_lines(path: Path) -> Iterator[str]:
+    """The lines of a regular file in UTF-8, without a byte order mark. Raises UsageError."""
+    try:
+        with open_regular(path) as file:
+            for n, raw in enumerate(read_lines(file), 1):
+                yield raw.decode("utf-8-sig" if n == 1 else "utf-8")
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} cannot be read: line {n} is not UTF-8.", "Convert it.") from None
+
+
 def read_bytes(path: Path, max_bytes: int) -> bytes:
     """The content of a regular file as it is now. Raises OSError where it has over `max_bytes`."""
     with open_regular(path) as file:

@@ -3,6 +3,7 @@
 from agent.shell.files import require_writable as require_writable
 from agent.shell.files import write_file as write_file
 from agent.shell.options import PATH as PATH
+from agent.shell.options import batch_options as batch_options
 from agent.shell.options import cap_options as cap_options
 from agent.shell.options import door_command as door_command
 from agent.shell.options import options as options

@@ -116,6 +116,20 @@ def cap_options(what: str, flag: str = "--max-", name: str = "max_") -> Callable
     )
 
 
+def batch_options(whole: str, one: str) -> Callable[[F], F]:
+    """How many runs go on at once, where, and the caps of the whole and of one of them."""
+    count, engines = click.IntRange(1, 1000), click.Choice(["local", "ray"])
+    return _stack(
+        [
+            click.option("--concurrency", type=count, default=8, show_default=True),
+            click.option("--engine", type=engines, default="local", show_default=True),
+            click.option("--address", help="Of a Ray cluster; else one is started here."),
+            cap_options(f"the whole {whole} (of time: this command)", name="batch_"),
+            cap_options(f"one {one}", flag="--each-max-"),
+        ]
+    )
+
+
 def server_options(port: int) -> Callable[[F], F]:
     """The options of both servers: where to listen, what to search, the caps of a run."""
     at = click.option("--port", type=click.IntRange(0, 65535), default=port, show_default=True)

@@ -36,7 +36,7 @@ def same_value(one: Scalar, other: Scalar) -> bool:
 
 @lru_cache(maxsize=4096)
 def _same_text(short: str, long: str) -> bool:
-    a, b = _normalize(short), _normalize(long)
+    a, b = normalize_value(short), normalize_value(long)
     if a == b:
         return True
     if (first := read_scores(short)) and (second := read_scores(long)):
@@ -65,11 +65,11 @@ def is_swapped_score(one: str, one_text: str, other: str, other_text: str) -> bo
 def _names_beside(text: str, wanted: set[tuple[int, int]]) -> list[str]:
     """The words with a capital in the line of a text that holds a score."""
     line = next((line for line in text.split("\n") if read_scores(line) & wanted), "")
-    return [_normalize(name) for name in capitalised_words(line)]
+    return [normalize_value(name) for name in capitalised_words(line)]
 
 
 @lru_cache(maxsize=4096)
-def _normalize(text: str) -> str:
+def normalize_value(text: str) -> str:
     """A text without case, accents, kinds of dash and blanks, and what stands around it."""
     bare = " ".join(strip_accents(fold(text)).split()).strip(" .,'\"")
     return re.sub(r"^(?:the|a|an) ", "", bare)

@@ -98,7 +98,7 @@ def _make_queries(task: Task[Any]) -> dict[str, Any]:
 
 def _understand(task: Task[Any]) -> dict[str, Any]:
     earlier = getattr(task, "earlier", ())
-    question = complete_question(task.topic, earlier)
+    question = complete_question(task.topic, earlier, has_slots=bool(task.slots))
     plan = _make_queries(task.model_copy(update={"topic": question}))
     queries = [search_words(task.topic, earlier), *plan["queries"]]
     return {"question": question, "queries": queries, "slots": plan["slots"]}

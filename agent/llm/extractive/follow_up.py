@@ -19,11 +19,17 @@ from agent.state import EarlierAnswer
 MOST_NAMES = 3  # of the earlier answer, in a query
 
 
-def complete_question(topic: str, earlier: Sequence[EarlierAnswer]) -> str:
-    """The question in full, as far as rules can say it; itself where it stands alone."""
-    if not earlier:
+def complete_question(
+    topic: str, earlier: Sequence[EarlierAnswer], *, has_slots: bool = False
+) -> str:
+    """The question in full, as far as rules can say it; itself where it stands alone.
+
+    A name stands alone where the caller named slots: they say what is asked of it.
+    """
+    question = parse_question(topic)
+    if not earlier or (has_slots and question.names):
         return topic
-    question, parent = parse_question(topic), parse_question(earlier[-1].question)
+    parent = parse_question(earlier[-1].question)
     if not (question.surely_named or question.years):
         person = _person(question, parent, earlier[-1].answer)
         return _append(topic, [*person, *_subject_of(parent)])

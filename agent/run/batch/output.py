@@ -135,6 +135,11 @@ class OutputFile:
             raise
         self._index_row(_RowFields.model_validate(row), len(raw))
 
+    def read_row(self, topic_id: str) -> Json:
+        """The row of a topic. Raises OSError, and KeyError where there is none."""
+        row = self.index[topic_id]
+        return dict(parse_json(read_at(self._file.fileno(), row.size, row.offset)))
+
     def rewrite(self, ids: Iterable[str]) -> None:
         """Replace the file atomically by one with the rows of these ids only, in this order.
 

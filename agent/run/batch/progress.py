@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import click
+
 from agent.answer.phrases import format_usd
 from agent.run.batch.batch import Progress
 
@@ -18,6 +20,20 @@ class ProgressReporter:
         self.terminal = terminal
         self._interval = TERMINAL_INTERVAL if terminal else LOG_INTERVAL
         self._last_shown = 0.0 if terminal else -1.0  # -1: a log gets its first line at once
+
+    def show(self, progress: Progress) -> None:
+        """Write the line to standard error, if one is due."""
+        self._write(self.next_line(progress), ends=False)
+
+    def show_last(self, progress: Progress) -> None:
+        """Write the last line to standard error."""
+        self._write(format_progress(progress), ends=True)
+
+    def _write(self, text: str, *, ends: bool) -> None:
+        """A terminal has one line that changes."""
+        if text:
+            rewrite = "\r\033[K" if self.terminal else ""
+            click.echo(f"{rewrite}{text}", err=True, nl=ends or not self.terminal)
 
     def next_line(self, progress: Progress) -> str:
         """The line to show now; empty: none is due."""

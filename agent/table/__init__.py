@@ -1,0 +1,1 @@
+"""A table of many things, each cell with its quote: `research-agent table`."""

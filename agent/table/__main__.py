@@ -1,0 +1,196 @@
+"""A table of many things: rows found or given, each cell with the quote that it stands on."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agent import shell
+from agent.errors import AgentError, Stopped, UsageError
+
+if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
+    from agent.answer import Answer
+    from agent.answer.table import Column, Table
+    from agent.run import Run
+    from agent.run.batch.batch import BatchSummary
+    from agent.run.batch.output import OutputFile
+    from agent.run.table import TableRun
+    from agent.settings import Settings
+
+EPILOG = """\b
+NAMES: what the rows are, such as "EU countries": a first run finds them. Or a
+file of names: .csv or .tsv with a column `name` (else the first column counts,
+and its heading says what the names are of), or a name a line.
+--columns: with commas, name or name:type; types are string, integer, number,
+boolean and date. FILE ends in .json, .csv, .xlsx or .html; FILE.rows.jsonl
+beside it has the run of each row. The same command goes on after any end;
+remove FILE.rows.jsonl to begin anew. Without --out the table is printed.
+
+\b
+Examples:
+  python -m agent.table "EU countries" --rows 27 \\
+    --columns capital,population:integer,joined:date --out eu.xlsx
+  python -m agent.table clubs.csv --columns founded:integer,capacity:integer
+
+\b
+Exit status: 0 each row was researched; 1 some failed or were left, or it could
+not run; 2 wrong usage; 3 no rows were found; 4 with --strict, a cell is empty;
+130 interrupted.
+"""
+NO_ROWS = 3  # exit status
+EMPTY_CELL = 4
+STOPPING = "\nStopping; the same command goes on."
+
+
+@shell.door_command("agent.table", EPILOG)
+@click.argument("names")
+@click.option("--columns", required=True, callback=shell.split_commas, help="What to find of each.")
+@click.option("--rows", type=click.IntRange(1, 1000), help="How many rows there are.")
+@click.option("--out", type=shell.PATH, metavar="FILE", help="Write the table to this file.")
+@shell.batch_options("table", "row")
+@click.option("--retry-failed", is_flag=True, help="Do again what failed, and its failed calls.")
+@click.option("--strict", is_flag=True, help="Exit status 4 where a cell is empty.")
+@shell.options("depth llm search corpus offline no-cache trust-env lang")
+def command(names: str, columns: tuple[str, ...], **options: Any) -> int:
+    """Find the same facts of many things; JSON on stdout, progress on stderr."""
+    from agent.answer.table_formats import FORMATS
+
+    out: Path | None = options["out"]
+    if out and out.suffix.lower() not in FORMATS:
+        raise UsageError(f"{out} is of no known format.", f"End its name in {', '.join(FORMATS)}.")
+    shell.require_writable(out)
+    try:
+        return _run(names, columns, options)
+    except KeyboardInterrupt:  # while the rows are looked for, or the index of a corpus is built
+        remedy = "The same command goes on."
+        raise Stopped("The table was stopped before its rows.", remedy) from None
+
+
+def _run(names: str, columns: tuple[str, ...], options: dict[str, Any]) -> int:
+    from agent.run.batch.output import OutputFile
+    from agent.run.table import parse_columns
+    from agent.settings import load_options
+
+    parsed, settings = parse_columns(columns), load_options(options)
+    output = OutputFile(_rows_file(names, columns, options["out"], settings))
+    with closing(output):
+        table_run, settings = _prepare(names, parsed, output, settings, options)
+        if table_run is None:
+            click.echo(f"No rows were found for {names!r}. Give their names in a file.", err=True)
+            return NO_ROWS
+        summary, table = _fill(table_run, settings, options), table_run.table()
+    if not (options["out"] or summary.left or summary.failed):
+        output.path.unlink()  # what is only printed is found anew the next time
+    _show(table, summary, options["out"])
+    return _exit_status(table, summary, strict=options["strict"])
+
+
+def _rows_file(names: str, columns: tuple[str, ...], out: Path | None, settings: Settings) -> Path:
+    """Where the rows are kept: beside the table, or, where it is only printed, beside the runs."""
+    import hashlib
+
+    from agent.run.begin import journal_path
+
+    if out:
+        return out.with_name(f"{out.name}.rows.jsonl")
+    digest = hashlib.sha256(repr((names, columns)).encode()).hexdigest()[:16]
+    file = journal_path(settings, digest).parent / "tables" / f"{digest}.jsonl"
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return file
+
+
+def _prepare(
+    names: str,
+    columns: tuple[Column, ...],
+    output: OutputFile,
+    settings: Settings,
+    options: dict[str, Any],
+) -> tuple[TableRun | None, Settings]:
+    """The rows to research, and the settings of their runs; None where no rows were found."""
+    from agent.outside.budget import CallUsage
+    from agent.run.table import TableRun, begin_rows, collect_rows, read_names
+
+    file = Path(names)
+    if file.suffix.lower() in (".csv", ".tsv", ".txt") or file.is_file():
+        return TableRun(file.stem, columns, read_names(file), output), settings
+    run = begin_rows(names, settings, f"{output.batch_name}-rows")
+    answer = _answer(run)
+    if answer.error:
+        raise AgentError(answer.error.message, answer.error.remedy)
+    rows = collect_rows(run, answer, options["rows"])
+    if not rows:
+        return None, settings
+    wanted = options["rows"] or 0
+    few = (f"{len(rows)} rows were found of {wanted}.",) if len(rows) < wanted else ()
+    followed = settings.model_copy(update={"follow": answer.run.id if answer.run else None})
+    usage = CallUsage.model_validate(answer.usage.model_dump(include=set(CallUsage.model_fields)))
+    return TableRun(names, columns, rows, output, warnings=few, usage=usage), followed
+
+
+def _answer(run: Run) -> Answer:
+    """The answer of the run that finds the rows. Raises KeyboardInterrupt if it was stopped."""
+    stopped = Event()
+
+    def stop() -> None:
+        stopped.set()
+        run.stop()
+
+    with shell.interruptible(STOPPING, stop):
+        answer = run.answer()
+    if stopped.is_set():
+        raise KeyboardInterrupt
+    return answer
+
+
+def _fill(table_run: TableRun, settings: Settings, options: dict[str, Any]) -> BatchSummary:
+    from agent.run.batch.engines import open_engine, read_caps
+    from agent.run.batch.progress import ProgressReporter
+
+    caps, engine = read_caps(options), open_engine(options, settings)
+    reporter = ProgressReporter(terminal=sys.stderr.isatty())
+    batch = table_run.begin(engine, settings, caps, options["concurrency"])
+    with shell.interruptible(STOPPING, batch.stop):
+        batch.run(reporter.show)
+    reporter.show_last(batch.progress())
+    return batch.summary().model_copy(update={"usage": table_run.usage()})
+
+
+def _show(table: Table, summary: BatchSummary, out: Path | None) -> None:
+    from agent.answer.table_formats import FORMATS, to_table_json, to_table_terminal
+
+    if out:
+        shell.write_file(out, FORMATS[out.suffix.lower()](table))
+        counts = Counter(cell.status for cell in table.cells)
+        told = {"rows": len(table.rows), "cells": dict(sorted(counts.items()))}
+        keys = {"left", "failed", "stopped", "usage", "seconds"}
+        told |= summary.model_dump(mode="json", include=keys)
+        shell.print_json({**told, "warnings": list(table.warnings), "out": str(out)})
+    elif sys.__stdout__ and sys.__stdout__.isatty():
+        shell.print_text(to_table_terminal(table))
+    else:
+        shell.print_text(to_table_json(table))
+
+
+def _exit_status(table: Table, summary: BatchSummary, *, strict: bool) -> int:
+    if summary.stopped:
+        click.echo(f"{summary.left} rows are left: {summary.stopped.rstrip('.')}.", err=True)
+    if summary.stopped == "interrupted":
+        return shell.INTERRUPTED
+    if summary.failed or summary.left:
+        return 1
+    return EMPTY_CELL if strict and any(cell.value is None for cell in table.cells) else 0
+
+
+def main() -> None:
+    """Run the command and end the process. Runs under way stay in their journals."""
+    shell.run_and_exit(command, shell.fail_as_json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""A table of many things: its rows, its cells with their quotes, and how it is written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.answer.table import Cell, CellSource, Column, Table, TableRow, merge_rows
+from agent.answer.table_formats import to_table_csv, to_table_html, to_table_xlsx
+from agent.errors import UsageError
+from agent.evidence.lists import find_items, find_rows
+from agent.run.table import parse_columns, read_names
+from agent.shell import fail_as_json, run_command
+from agent.table.__main__ import command
+from tests.support.services import ModelRequest, Services, source_ids
+
+TOWNS = {"Arnvik": ("Holm", 1200), "Brekke": ("Lund", 3400), "Dalen": ("Vik", 560)}
+COLUMNS = "river,people:integer"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any, str]:
+    status = run_command(command, fail_as_json, arguments)
+    shown = capsys.readouterr()
+    return status, json.loads(shown.out), shown.err
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    names = ", ".join(TOWNS)
+    (folder / "county.md").write_text(f"# Norddal\n\nThe towns of Norddal are {names} and Elva.\n")
+    for name, (river, people) in TOWNS.items():
+        text = f"# {name}\n\n{name} is a town. The capital of {name} is {river}.\n"
+        (folder / f"{name}.md").write_text(f"{text}\n{name} has a population of {people:,}.")
+    return folder
+
+
+def calls(tmp_path: Path) -> int:
+    return sum(len(file.read_text().splitlines()) for file in (tmp_path / "runs").glob("*.jsonl"))
+
+
+def test_rows_are_found_and_each_cell_has_its_quote(
+    tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "towns.json"
+    asked = ["towns of Norddal", "--columns", "capital,population:integer", "--offline"]
+    asked += ["--corpus", str(corpus), "--rows", "4", "--out", str(out)]
+    status, summary, _ = run(capsys, *asked)
+    assert (status, summary["rows"], summary["left"]) == (0, 4, 0)
+    assert summary["cells"] == {"filled": 6, "missing": 2} and not summary["warnings"]
+    table = json.loads(out.read_text())
+    for row in table["rows"][:3]:
+        for name, value in zip(("capital", "population"), TOWNS[row["name"]], strict=True):
+            cell = row["cells"][name]
+            source = cell["source"]
+            assert cell["value"] == value and cell["status"] == "filled"
+            assert str(value) in source["quote"].replace(",", "")
+            assert source["end"] - source["start"] == len(source["quote"])
+    last = table["rows"][3]
+    assert last["name"] == "Elva" and last["cells"]["capital"]["reason"]
+
+    before = calls(tmp_path)  # what has a row is not done again
+    status, again, _ = run(capsys, *asked)
+    assert (status, again["cells"]) == (0, summary["cells"])
+    assert calls(tmp_path) == before and json.loads(out.read_text()) == table
+
+
+def test_names_of_a_file_are_rows_once_and_an_empty_cell_says_why(
+    tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "towns.csv", tmp_path / "out.csv"
+    file.write_text("Town,id\nArnvik,1\narnvik,2\nAtlantis,3\n")
+    asked = [str(file), "--columns", "capital,population:integer", "--offline", "--strict"]
+    status, summary, _ = run(capsys, *asked, "--corpus", str(corpus), "--out", str(out))
+    assert (status, summary["cells"]) == (4, {"filled": 2, "missing": 2})
+    head, first, second = csv.reader(io.StringIO(out.read_text()))
+    assert head == ["name", "capital", "capital source", "population", "population source"]
+    assert first[:2] == ["Arnvik", "Holm"] and first[3] == "1200"
+    assert second == ["Atlantis", "", "", "", ""]
+    status, table, _ = run(capsys, *asked[:-1], "--corpus", str(corpus))
+    assert status == 0 and table["rows"][1]["cells"]["capital"]["reason"]
+
+
+def think(asked: ModelRequest) -> dict[str, Any]:
+    """Of the list it says the rows, of a town's page its cells."""
+    shown = source_ids(asked.prompt)
+    if asked.task in ("generate_queries", "understand"):
+        topic = re.search(r"<topic[^>]*>(.*?)</topic>", asked.prompt)
+        assert topic
+        return {"question": topic[1], "queries": [topic[1]], "slots": []}
+    if asked.task != "reflect":
+        return {}
+    slots = asked.prompt.rpartition("Slots:")[2]
+    rows = []
+    for n, text in shown.items():
+        if "row[]" in slots and "towns of Norddal are" in text:
+            quote = re.search(r"The towns of Norddal are.*?\.", text)
+            assert quote
+            named = enumerate(re.findall(r"Arnvik|Brekke|Dalen", quote[0]))
+            rows += [_row(f"row[{i}]", name, n, quote[0]) for i, name in named]
+        told = re.finditer(r"The river of (\w+) is the (\w+)\.", text) if "river" in slots else ()
+        about = (said for said in told if f"{said[1]}</topic>" in asked.prompt)
+        rows += [_row("river", said[2], n, said[0]) for said in about]
+    return {"slots": rows, "answer": "", "need_more": not rows, "new_queries": []}
+
+
+def _row(name: str, value: str, source: int, quote: str) -> dict[str, Any]:
+    return {"name": name, "value": value, "source": source, "quote": quote}
+
+
+def test_with_a_model_a_page_that_lists_the_rows_is_read_once(
+    tmp_path: Path, services: Services, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    lines = [f"The river of {name} is the {river}." for name, (river, _) in TOWNS.items()]
+    services.pages = {"list": f"The towns of Norddal are {', '.join(TOWNS)}. {' '.join(lines)}"}
+    services.default_hits = ["list"]
+    services.think = think
+    for name, value in services.environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    status, table, _ = run(capsys, "towns of Norddal", "--columns", "river")
+    assert status == 0
+    told = {row["name"]: row["cells"]["river"]["value"] for row in table["rows"]}
+    assert told == {name: river for name, (river, _) in TOWNS.items()}
+    assert services.page_requests == ["list"] and services.search_queries == ["towns of Norddal"]
+    assert not list((tmp_path / "runs/tables").glob("*.jsonl"))  # it was only printed
+
+
+def row(name: str, url: str = "", quote: str = "", start: int = 0, **more: Any) -> TableRow:
+    source = CellSource(url=url, title="", quote=quote, start=start, end=start + 1, link=url)
+    return TableRow(name=name, cells={"x": Cell(value="v", source=source, **more)})
+
+
+def test_one_entity_is_one_row() -> None:
+    rows = [row("Czechia", "a", "Its capital is Prague."), row("The Netherlands", "b", "q")]
+    rows += [row("Czech Republic", "a", "Its capital is Prague."), row("netherlands", "c", "r")]
+    rows += [row("France", "d", "France and Italy."), row("Italy", "d", "France and Italy.")]
+    rows += [row("Peru", "a", "Its capital is Prague.", start=9)]
+    merged = merge_rows(rows)
+    assert [(one.name, one.also) for one in merged] == [
+        ("Czechia", ("Czech Republic",)),
+        ("The Netherlands", ("netherlands",)),
+        ("France", ()),
+        ("Italy", ()),
+        ("Peru", ()),
+    ]
+
+
+FORMULA = {"value": "=cmd()"}
+
+
+def test_foreign_text_is_no_formula_and_no_markup() -> None:
+    column = Column(name="=1+1")
+    source = CellSource(
+        url="javascript:x", title="t", quote="<b>", start=0, end=3, link="javascript:x"
+    )
+    cell = Cell(value="=cmd()", status="conflict", source=source)
+    one = TableRow(name="@name", cells={"=1+1": cell})
+    table = Table(topic="<i>", columns=(column,), rows=(one,))
+    assert to_table_csv(table).splitlines()[1].startswith("'@name,'=cmd()")
+    page = to_table_html(table)
+    assert "<b>" not in page and "<i>" not in page and "href" not in page
+    with zipfile.ZipFile(io.BytesIO(to_table_xlsx(table))) as book:
+        assert b"<f>" not in book.read("xl/worksheets/sheet1.xml")
+        assert b"&lt;b&gt;" in book.read("xl/comments1.xml")
+
+
+def test_lists_of_a_page_are_found() -> None:
+    assert find_items("They were Ada Berg, Bo Lund and Cy Vik.")[0] == [
+        "Ada Berg",
+        "Bo Lund",
+        "Cy Vik",
+    ]
+    assert find_rows("- Ada\n- Bo\n- Cy\n\nText.\nA | 1\nB | 2\nB | 3\nC | 4") == [
+        ["Ada", "Bo", "Cy"],
+        ["A", "B", "C"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"), [("a:colour", "no type"), ("", "needs columns"), ("a.b", "a name may not")]
+)
+def test_columns_that_cannot_be_are_refused(columns: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse_columns(columns.split(",") if columns else [])
+
+
+@pytest.mark.parametrize("text", ["", "name\n", "name\n" + "x" * 300])
+def test_a_file_without_names_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "names.csv"
+    file.write_text(text)
+    with pytest.raises(UsageError):
+        read_names(file)
+
+
+def test_an_unknown_format_is_refused_before_anything_is_spent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, shown, err = run(capsys, "x", "--columns", COLUMNS, "--out", str(tmp_path / "t.pdf"))
+    assert status == 2 and ".xlsx" in err and shown["error"]["kind"] == "usage"
