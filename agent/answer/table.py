@@ -72,7 +72,7 @@ class TableRow(Frozen):
         return {(name, source.url, source.start) for name, source in found if source}
 
 
-class Table(Frozen):
+class TableAnswer(Frozen):
     """A table, with as many rows as were found. `left`: rows that were not researched yet."""
 
     schema_version: Literal["1"] = "1"

@@ -16,7 +16,7 @@ from agent.answer.html import (
     link_element,
     render_document,
 )
-from agent.answer.table import Cell, CellSource, Table, TableRow
+from agent.answer.table import Cell, CellSource, TableAnswer, TableRow
 from agent.state import Scalar
 
 STYLES = ("agent.answer/base.css", "agent.answer/page.css")
@@ -25,12 +25,12 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 MAX_COMMENT = 1000  # characters
 
 
-def to_table_json(table: Table) -> str:
+def to_table_json(table: TableAnswer) -> str:
     """The whole table: each cell with its quote and link, or the reason why it is empty."""
     return table.model_dump_json(indent=2) + "\n"
 
 
-def to_table_csv(table: Table) -> str:
+def to_table_csv(table: TableAnswer) -> str:
     """Names and values; behind each column the address that its value stands on."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -50,7 +50,7 @@ def _as_text(value: Scalar | None) -> Any:
     return "" if value is None else value
 
 
-def to_table_xlsx(table: Table) -> bytes:
+def to_table_xlsx(table: TableAnswer) -> bytes:
     """A workbook with typed values; a comment on each says the quote and its address.
 
     Raises NotConfigured where the extra `export` is not installed.
@@ -98,7 +98,7 @@ def _lines_of(source: CellSource | None) -> list[str]:
     return [f"“{source.quote}”", source.title, source.url] if source else []
 
 
-def to_table_html(table: Table) -> str:
+def to_table_html(table: TableAnswer) -> str:
     """A page: each value is a link to its quote on its page, and shows the quote on hover."""
     names = ["name", *(column.name for column in table.columns)]
     head = element("tr", *(element("th", name, scope="col") for name in names))
@@ -130,7 +130,7 @@ def _render_cell(cell: Cell) -> Markup:
     return join_markup([link_element(cell.source.link, str(cell.value), title=told), mark])
 
 
-def to_table_terminal(table: Table) -> str:
+def to_table_terminal(table: TableAnswer) -> str:
     """The table in the width of the terminal under standard output, and what it lacks."""
     from agent.answer.text import measure_terminal, write_text
     from agent.answer.tree import Block, Prose, Shown, Text
@@ -151,13 +151,13 @@ def _short(cell: Cell) -> str:
     return f"{value} (disputed)" if cell.status == "conflict" else value
 
 
-def _notes(table: Table) -> Iterator[str]:
+def _notes(table: TableAnswer) -> Iterator[str]:
     yield from table.warnings
     if table.left:
         yield f"{table.left} rows are not researched yet: the same command goes on."
 
 
-FORMATS: dict[str, Callable[[Table], str | bytes]] = {
+FORMATS: dict[str, Callable[[TableAnswer], str | bytes]] = {
     ".json": to_table_json,
     ".csv": to_table_csv,
     ".xlsx": to_table_xlsx,

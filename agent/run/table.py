@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from agent.answer import Answer
-from agent.answer.table import Column, ColumnType, Table, TableRow, build_row, merge_rows
+from agent.answer.table import Column, ColumnType, TableAnswer, TableRow, build_row, merge_rows
 from agent.errors import UsageError
 from agent.evidence.lists import find_items, find_rows
 from agent.outside.budget import CallUsage, Caps
@@ -180,12 +180,12 @@ class TableRun:
         """What all runs used so far, that which found the rows too."""
         return sum_usages([self._usage, self._output.usage])
 
-    def table(self) -> Table:
+    def table(self) -> TableAnswer:
         """The table as far as it is known, one row an entity, in the order of the names."""
         done = [row for row in self._rows if row.name in self._output.index]
         rows = merge_rows(self._read_row(row) for row in done)
         left = len(self._rows) - len(done)
-        return Table(
+        return TableAnswer(
             topic=self._topic,
             columns=self._columns,
             rows=tuple(rows),

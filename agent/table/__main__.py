@@ -16,7 +16,7 @@ from agent.errors import AgentError, Stopped, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
     from agent.answer import Answer
-    from agent.answer.table import Column, Table
+    from agent.answer.table import Column, TableAnswer
     from agent.run import Run
     from agent.run.batch.batch import BatchSummary
     from agent.run.batch.output import OutputFile
@@ -161,7 +161,7 @@ def _fill(table_run: TableRun, settings: Settings, options: dict[str, Any]) -> B
     return batch.summary().model_copy(update={"usage": table_run.usage()})
 
 
-def _show(table: Table, summary: BatchSummary, out: Path | None) -> None:
+def _show(table: TableAnswer, summary: BatchSummary, out: Path | None) -> None:
     from agent.answer.table_formats import FORMATS, to_table_json, to_table_terminal
 
     if out:
@@ -177,7 +177,7 @@ def _show(table: Table, summary: BatchSummary, out: Path | None) -> None:
         shell.print_text(to_table_json(table))
 
 
-def _exit_status(table: Table, summary: BatchSummary, *, strict: bool) -> int:
+def _exit_status(table: TableAnswer, summary: BatchSummary, *, strict: bool) -> int:
     if summary.stopped:
         click.echo(f"{summary.left} rows are left: {summary.stopped.rstrip('.')}.", err=True)
     if summary.stopped == "interrupted":

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agent.answer.table import Cell, CellSource, Column, Table, TableRow, merge_rows
+from agent.answer.table import Cell, CellSource, Column, TableAnswer, TableRow, merge_rows
 from agent.answer.table_formats import to_table_csv, to_table_html, to_table_xlsx
 from agent.errors import UsageError
 from agent.evidence.lists import find_items, find_rows
@@ -163,7 +163,7 @@ def test_foreign_text_is_no_formula_and_no_markup() -> None:
     )
     cell = Cell(value="=cmd()", status="conflict", source=source)
     one = TableRow(name="@name", cells={"=1+1": cell})
-    table = Table(topic="<i>", columns=(column,), rows=(one,))
+    table = TableAnswer(topic="<i>", columns=(column,), rows=(one,))
     assert to_table_csv(table).splitlines()[1].startswith("'@name,'=cmd()")
     page = to_table_html(table)
     assert "<b>" not in page and "<i>" not in page and "href" not in page

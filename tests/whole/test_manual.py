@@ -121,7 +121,8 @@ def test_every_option_that_is_told_exists(name: str) -> None:
 
 
 def test_every_option_alone_in_code_exists() -> None:
-    doors = "cli audit batch check chat config evaluate trace server mcp_server doctor read table".split()
+    doors = "cli audit batch check chat config evaluate trace server mcp_server doctor".split()
+    doors += ["read", "table"]
     text = "".join(help_of(f"agent.{door}") for door in doors if find_spec(f"agent.{door}"))
     known = set(re.findall(r"--[a-z][a-z-]*", text))
     told = {o for name in MANUAL for o in re.findall(r"`(--[a-z][a-z-]*)", PAGES[name])}
@@ -150,7 +151,8 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
-TYPED = "README docs/answers docs/batch docs/costs docs/install docs/runs docs/strategies docs/tables".split()
+TYPED = "README docs/answers docs/batch docs/costs docs/install docs/runs docs/strategies".split()
+TYPED += ["docs/tables"]
 
 
 @pytest.mark.parametrize("name", TYPED)
