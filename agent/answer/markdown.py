@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from agent.answer import tree
@@ -39,24 +39,34 @@ def write_markdown(page: tree.Shown, *, is_linked: bool = True) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-class _Writer:
-    """Writes blocks; `linked` are the numbers of sources that marks link to."""
+def write_message(blocks: Iterable[tree.Block], links: Mapping[int, str]) -> str:
+    """Blocks as a message of a chat: each `[n]` is a link by itself, where its source has one."""
+    inline = {n: link for n, url in links.items() if (link := _format_destination(url))}
+    return "\n\n".join(filter(None, map(_Writer(set(inline), inline).write, blocks)))
 
-    def __init__(self, linked: set[int]) -> None:
+
+class _Writer:
+    """Writes blocks; `linked` are the numbers of sources that marks link to.
+
+    `inline` has the destinations of marks where each is to be whole without the rest of the page.
+    """
+
+    def __init__(self, linked: set[int], inline: Mapping[int, str] | None = None) -> None:
         self._linked = linked
+        self._inline_links = inline
 
     def write_page(self, page: tree.Shown) -> Iterator[str]:
         yield f"# {escape_markdown(page.title)}"
-        yield from map(self._write, page.head)
+        yield from map(self.write, page.head)
         for section in (*page.sections, *page.foot):
             yield from self._write_section(section)
 
     def _write_section(self, section: tree.PagePart) -> Iterator[str]:
         if section.blocks and not section.is_lead:
             yield f"## {escape_markdown(section.heading)}"
-        yield from map(self._write, section.blocks)
+        yield from map(self.write, section.blocks)
 
-    def _write(self, block: tree.Block) -> str:
+    def write(self, block: tree.Block) -> str:
         match block:
             case tree.Heading():
                 return f"### {escape_markdown(block.text)}"
@@ -78,7 +88,7 @@ class _Writer:
                 return self._source(block)
             case tree.Group():
                 title = [f"**{block.title}**"] if block.title else []
-                return "\n\n".join([*title, *map(self._write, block.blocks)])
+                return "\n\n".join([*title, *map(self.write, block.blocks)])
         return ""
 
     def _items(self, items: Iterable[tree.Item], indent: str = "") -> Iterator[str]:
@@ -104,16 +114,23 @@ class _Writer:
         return f"{' ' * text[:1].isspace()}{words}{' ' * (text[-1:].isspace() and bool(words))}"
 
     def _mark(self, number: int) -> str:
-        return rf"[\[{number}\]][{number}]" if number in self._linked else f"[{number}]"
+        if number not in self._linked:
+            return f"[{number}]"
+        to = f"[{number}]" if self._inline_links is None else f"({self._inline_links[number]})"
+        return rf"[\[{number}\]]{to}"
 
     def _source(self, source: tree.SourceEntry) -> str:
         """A source, and below it each of its quotes with the link that opens the page there."""
+        is_page = self._inline_links is None  # else only what cites a source is a mark
+        label = self._mark(source.number) if is_page else f"({source.number})"
         lines = [
-            f"{self._mark(source.number)} **{escape_markdown(source.title or source.url)}**",
+            f"{label} **{escape_markdown(source.title or source.url)}**",
             _format_destination(source.url) or escape_markdown(source.url),
             escape_markdown(source.about),
         ]
-        return "\n\n".join(["- " + "\\\n  ".join(lines), *map(self._quote, source.quotes)])
+        return "\n\n".join(
+            ["- " + "\\\n  ".join(filter(None, lines)), *map(self._quote, source.quotes)]
+        )
 
     def _quote(self, quote: tree.Quotation) -> str:
         place = f"({escape_markdown(quote.place)})" if quote.place else ""

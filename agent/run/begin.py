@@ -137,7 +137,10 @@ def _add_parent(sources: Sources, header: Json, path: Path, settings: Settings) 
     parent = parent_of(header)
     if parent is None:
         return sources
-    from agent.search.parent_pages import ParentPages
+    from agent.search.parent_pages import ParentPages, find_nothing
+
+    if not parent.run:
+        return sources._replace(search_parent=find_nothing)
 
     named = journal_path(settings, settings.follow) if settings.follow else None
     pages = ParentPages(find_chain(parent, path.parent, named), search_options(settings))
@@ -210,9 +213,13 @@ def _make_header(path: Path, topic: str, settings: Settings) -> Json:
 
 
 def describe_followed(settings: Settings) -> ParentRun | None:
-    """The run that the settings name as the one to follow. Raises UsageError, JournalError."""
+    """The run that the settings name as the one to follow. Raises UsageError, JournalError.
+
+    What was asked elsewhere has no run: it only tells what the question means.
+    """
     if not settings.follow:
-        return None
+        earlier = list(settings.earlier)
+        return ParentRun(run="", earlier=earlier) if earlier else None
     return describe_parent(
         journal_path(settings, settings.follow),
         lambda journal: _replay("", Settings(replay=journal), None),

@@ -39,6 +39,11 @@ MAX_SNIPPET = 200  # characters
 LEAST_SHARE = 0.3
 
 
+def find_nothing(query: str) -> SearchResults:
+    """What is found of a query where no earlier run read anything."""
+    return SearchResults(query=query, hits=(), provider=PROVIDER, at=utc_now())
+
+
 class ParentPages:
     """The pages of some runs, as a search engine and a reader. Read from the files at first use.
 

@@ -29,6 +29,7 @@ from agent.server import body, responses
 from agent.server.choices import Choices, describe_choices
 from agent.server.json_route import JsonRoute
 from agent.server.metrics import CONTENT_TYPE, Metrics
+from agent.server.openai_routes import add_openai_routes
 from agent.server.openapi import (
     ANSWER_OR_STREAM,
     CHECK_REFUSALS,
@@ -129,6 +130,7 @@ def create_app(backend: Backend) -> FastAPI:
     _add_check_routes(app, backend)
     _add_run_routes(app, backend)
     _add_output_routes(app, backend)
+    add_openai_routes(app, backend)
     return app
 
 

@@ -86,3 +86,18 @@ class Faults(Frozen):
 
     detail: tuple[FieldFault, ...] | str
     remedy: str = ""
+
+
+class OpenAIFault(Frozen):
+    """Why a request of OpenAI's API was refused."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class OpenAIError(Frozen):
+    """An error object of OpenAI's API."""
+
+    error: OpenAIFault

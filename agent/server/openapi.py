@@ -41,6 +41,11 @@ DELETION_REFUSALS: Responses = {
     **RUN_REFUSALS,
     409: {"model": body.Fault, "description": "The run has not ended"},
 }
+#: Refusals under `/v1/`.
+OPENAI_REFUSALS: Responses = {
+    status: {"model": body.OpenAIError, "description": "The request was refused, or the run failed"}
+    for status in (400, 401, 404, 409, 413, 429, 500, 502)
+}
 NOTHING_MORE: Responses = {204: {"description": "There is nothing more"}}
 _FRAME = body.StreamFrame.model_json_schema(ref_template="#/components/schemas/{model}")
 del _FRAME["$defs"]  # the components have them

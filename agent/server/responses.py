@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Literal
 
 from fastapi import Request, Response
@@ -18,6 +18,7 @@ from agent.answer.formats import to_html, to_markdown
 from agent.answer.shown_check import describe_found, summarize
 from agent.errors import AgentError, JournalError, NotConfigured, UsageError
 from agent.server.openapi import EMPTY_QUESTION
+from agent.serving.faults import OPENAI_PREFIX, fault_body, fault_status
 from agent.serving.live import LiveRun
 
 AnswerFormat = Literal["json", "markdown", "html"]
@@ -44,16 +45,17 @@ def result_body(answer: Answer) -> dict[str, Any]:
 def answer_response(answer: Answer, live: LiveRun | None = None) -> Response:
     """An answer, with 200 or the status of its error; `detail` is then the error's message."""
     body = result_body(answer) | ({"detail": answer.error.message} if answer.error else {})
-    return JSONResponse(body, _status_of(answer), {"X-Run-ID": live.id} if live else None)
+    return JSONResponse(body, status_of(answer), {"X-Run-ID": live.id} if live else None)
 
 
 def check_response(answer: Answer, live: LiveRun) -> Response:
     """The result of a check, with 200 or the status of its error."""
     body = build_check_result(answer).model_dump(mode="json")
-    return JSONResponse(body, _status_of(answer), {"X-Run-ID": live.id})
+    return JSONResponse(body, status_of(answer), {"X-Run-ID": live.id})
 
 
-def _status_of(answer: Answer) -> int:
+def status_of(answer: Answer) -> int:
+    """200, or the status of the error of an answer."""
     status_of = {"usage": 422, "not_configured": 500, "internal": 500}
     return status_of.get(answer.error.kind, 502) if answer.error else 200
 
@@ -90,6 +92,8 @@ async def handle_validation_error(request: Request, error: Exception) -> Respons
         return JSONResponse({"detail": EMPTY_QUESTION}, 400)
     detail = [{name: one[name] for name in ("loc", "msg", "type")} for one in faults]
     content_type = request.headers.get("content-type", "")
+    if request.url.path.startswith(OPENAI_PREFIX):
+        return _refuse(request, 400, f"{'.'.join(map(str, faults[0]['loc']))}: {faults[0]['msg']}")
     is_not_json = faults[0]["loc"] == ("body",) and "json" not in content_type
     remedy = {"remedy": "Send Content-Type: application/json."} if is_not_json else {}
     return JSONResponse({"detail": detail, **remedy}, 422)
@@ -98,18 +102,34 @@ async def handle_validation_error(request: Request, error: Exception) -> Respons
 async def handle_http_error(request: Request, error: Exception) -> Response:
     """The status of the exception; 422 for the 400 of a body that is not even text."""
     assert isinstance(error, HTTPException)
+    code = getattr(error, "code", None)
     status = 422 if error.status_code == 400 else error.status_code
-    return JSONResponse({"detail": error.detail}, status, error.headers)
+    return _refuse(request, status, str(error.detail), code=code, headers=error.headers)
 
 
 async def handle_agent_error(request: Request, error: Exception) -> Response:
     """422 for wrong usage (400 for an empty question), 409 for a journal, else 500."""
     assert isinstance(error, AgentError)
-    if isinstance(error, NotConfigured):
+    if isinstance(error, NotConfigured) and not request.url.path.startswith(OPENAI_PREFIX):
         return answer_response(build_error_answer("", error))
     status = {UsageError: 422, JournalError: 409}.get(type(error), 500)
     status = 400 if error.message == EMPTY_QUESTION else status
-    return JSONResponse({"detail": error.message, "remedy": error.remedy}, status)
+    return _refuse(request, status, error.message, error.remedy)
+
+
+def _refuse(
+    request: Request,
+    status: int,
+    message: str,
+    remedy: str | None = None,
+    *,
+    code: str | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A refusal in the form that the path has."""
+    path = request.url.path
+    content = fault_body(path, status, message, remedy, code)
+    return JSONResponse(content, fault_status(path, status), headers)
 
 
 def make_busy_handler(
@@ -117,8 +137,8 @@ def make_busy_handler(
 ) -> Callable[[Request, Exception], Coroutine[Any, Any, Response]]:
     """A handler of `Busy`, which counts the refusal: 429 with `Retry-After`."""
 
-    async def handle_busy(_: Request, error: Exception) -> Response:
+    async def handle_busy(request: Request, error: Exception) -> Response:
         count_refusal()
-        return JSONResponse({"detail": str(error)}, 429, {"Retry-After": RETRY_AFTER})
+        return _refuse(request, 429, str(error), headers={"Retry-After": RETRY_AFTER})
 
     return handle_busy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import aclosing
 from typing import Any
 
@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from agent.serving.live import Frame, LiveRun
 
 KEEP_ALIVE = 15.0  # seconds between comments on a quiet stream, which proxies would close
+KEEP_ALIVE_COMMENT = b": keep-alive\n\n"
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Accel-Buffering": "no",  # nginx would buffer frames
@@ -24,22 +25,29 @@ HEADERS = {
 def encode_frame(frame: Frame | None) -> bytes:
     """A frame as a server-sent event; None as a comment that keeps the connection alive."""
     if frame is None:
-        return b": keep-alive\n\n"
+        return KEEP_ALIVE_COMMENT
     detail = frame.detail if frame.type == "answer" else json.dumps(frame.detail)
     data = f'{{"type": "{frame.type}", "detail": {detail}}}'
     return f"id: {frame.n}\ndata: {data}\n\n".encode("utf-8", "replace")
 
 
+#: Writes a frame as what a stream has of it; None keeps the connection alive.
+Encode = Callable[[Frame | None], bytes]
+
+
 class EventStream(Response):
     """The frames of a run after the one of number `after`, until its end or a disconnect."""
 
-    def __init__(self, live: LiveRun, linger: float, after: int = 0) -> None:
+    def __init__(
+        self, live: LiveRun, linger: float, after: int = 0, encode: Encode = encode_frame
+    ) -> None:
         self.status_code = 200
         self.background = None
         self.init_headers({**HEADERS, "X-Run-ID": live.id})
         self._live = live
         self._linger = linger
         self._after = after
+        self._encode = encode
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await work_while_connected(self._live, self._linger, receive, self._send_all(send))
@@ -49,7 +57,7 @@ class EventStream(Response):
         await send(start)
         async with aclosing(self._live.follow(self._after, KEEP_ALIVE)) as frames:
             async for frame in frames:
-                event = encode_frame(frame)
+                event = self._encode(frame)
                 await send({"type": "http.response.body", "body": event, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 

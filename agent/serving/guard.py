@@ -13,6 +13,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -21,10 +22,13 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from agent.errors import UsageError
+from agent.serving.faults import fault_body
 from agent.state.sanitizing import sanitize_for_display
 
-#: Paths whose body may be longer: a report as JSON, in base64 if need be.
+#: Paths whose body may be longer. First a report as JSON, in base64 if need be.
 MAX_BODIES = dict.fromkeys(("/api/check", "/api/check/stream"), 12_000_000)
+#: A conversation, with all that was answered before.
+MAX_BODIES |= dict.fromkeys(("/v1/chat/completions", "/v1/responses"), 4_000_000)
 MAX_BODY = 65_536  # bytes: a question of 2,000 characters as JSON escapes, and the other fields
 BODY_SECONDS = 10.0  # time for a body to arrive
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -90,22 +94,21 @@ class AccessGuard:
 
     def _find_refusal(self, path: str, headers: Headers) -> ASGIApp | None:
         """The response to a request that is refused; None where it is not."""
+        refuse = partial(_refusal_response, path)
         host, origin = _host_name(headers.get("host", "")), headers.get("origin")
         if "content-length" in headers and "transfer-encoding" in headers:
             # a proxy may take the other length, and then read our requests differently than we do
-            return _refusal_response(400, "The body has two lengths.", {"Connection": "close"})
+            return refuse(400, "The body has two lengths.", {"Connection": "close"})
         if not self._is_named(host, headers):
-            return _refusal_response(
-                421, "This server is not asked by this name. Name it in API_HOSTS."
-            )
+            return refuse(421, "This server is not asked by this name. Name it in API_HOSTS.")
         if origin is not None and origin.partition("://")[2] != headers.get("host"):
-            return _refusal_response(403, "Pages of other sites may not ask.")
+            return refuse(403, "Pages of other sites may not ask.")
         if not self._is_open(path) and not self._has_token(headers):
             challenge = {"WWW-Authenticate": "Bearer"}
-            return _refusal_response(401, "A token is needed: Authorization: Bearer ...", challenge)
+            return refuse(401, "A token is needed: Authorization: Bearer ...", challenge)
         max_body = self._max_body_of(path)
         if int(headers.get("content-length", "0")) > max_body:
-            return _refusal_response(413, _too_long_message(max_body))
+            return refuse(413, _too_long_message(max_body))
         return None
 
     def _max_body_of(self, path: str) -> int:
@@ -176,9 +179,9 @@ def limit_body(receive: Receive, max_bytes: int) -> Receive:
 
 
 def _refusal_response(
-    status: int, detail: str, headers: Mapping[str, str] | None = None
+    path: str, status: int, detail: str, headers: Mapping[str, str] | None = None
 ) -> ASGIApp:
-    return JSONResponse({"detail": detail}, status, headers)
+    return JSONResponse(fault_body(path, status, detail), status, headers)
 
 
 def _choose_request_id(header: str) -> str:

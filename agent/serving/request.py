@@ -22,7 +22,8 @@ RUN_NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 #: others are the server's.
 REQUEST_FIELDS = (
     "strategy slots slots_schema depth max_rounds max_words max_seconds max_usd max_tokens "
-    "max_calls lang since allow_domains block_domains verify on_unsupported credibility cache"
+    "max_calls lang since allow_domains block_domains verify on_unsupported credibility cache "
+    "earlier"
 ).split()
 #: Those that a request to check a report may set.
 CHECK_FIELDS = "max_seconds max_usd max_tokens max_calls lang verify cache archive".split()

@@ -23,7 +23,8 @@ from pydantic import (
 from agent.outside import TaskKind
 from agent.outside.gemini_api import GeminiAccount
 from agent.outside.plugins import plugin_names
-from agent.state import CitedReport, Frozen
+from agent.outside.recording import MAX_EARLIER
+from agent.state import CitedReport, EarlierAnswer, Frozen
 
 TASK_KINDS: tuple[TaskKind, ...] = get_args(TaskKind)
 #: A server of `openai_servers`: its name, and where it is.
@@ -174,6 +175,8 @@ class Settings(Frozen):
 
     # an earlier run
     follow: str = ""  # a run's name or journal that this one asks on about
+    #: Questions of a conversation elsewhere, with their answers: `follow` wins.
+    earlier: tuple[EarlierAnswer, ...] = Field(default=(), max_length=MAX_EARLIER)
     resume: str = ""  # a run's name or journal to go on with; a new name begins a run
     replay: Path | None = None  # a run's name or journal to repeat without outside calls
     retry_failed: bool = False  # on resume, repeat the calls that failed
@@ -323,7 +326,7 @@ SHAPING_FIELDS = tuple(
 CALLER_FIELDS = set(
     "since allow_domains block_domains corpus strategy baseline depth offline slots slots_schema "
     "report search_uncited max_rounds max_words max_steps pages_per_query pages_per_step "
-    "evidence_tokens patience lang verify on_unsupported follow resume replay retry_failed "
+    "evidence_tokens patience lang verify on_unsupported follow earlier resume replay retry_failed "
     "request_id cache trust_env".split()
 )
 OTHER_NAMES = {

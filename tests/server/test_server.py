@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -23,21 +22,10 @@ from agent.errors import UsageError
 from agent.outside.recording import read_journal
 from agent.serving.guard import make_policy
 from tests.support.services import Raw, Services
-from tests.support.web import TOPIC, Web, configure_from, parse_frames, wait_until
-from tests.support.worlds import one_hop
+from tests.support.web import TOPIC, Web, configure_from, online, parse_frames, wait_until
 
 ROOT = Path(__file__).parents[2]
 ONCE = ["start", "report", "answer", "end"]
-
-
-@pytest.fixture
-def world(services: Services) -> Services:
-    """Services for a run that takes as long as a test wants."""
-    return one_hop().set_up(services)
-
-
-def online(world: Services, folder: Path, **more: str) -> Web:
-    return Web(configure_from(world.environment(folder, CACHE_TTL="0", **more)))
 
 
 def test_health_and_status(web: Web) -> None:
@@ -255,15 +243,6 @@ def assert_little(world: Services) -> None:
     """Nothing was asked but what was under way: the first task, the topic's own search."""
     assert world.tasks() in ([], ["generate_queries"]) and not world.page_requests
     assert world.search_queries in ([], [TOPIC])
-
-
-@pytest.fixture
-def gate(world: Services) -> Iterator[threading.Event]:
-    """No service replies until this is set, as it is when the test is over."""
-    event = threading.Event()
-    world.fault = lambda: None if event.wait(60) else Raw(500, "late")
-    yield event
-    event.set()
 
 
 @pytest.mark.parametrize("streams", [True, False])

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -18,6 +19,7 @@ from agent.serving.request import Configure, make_configure
 from agent.serving.runs import Runs
 from agent.serving.serve import Server, uvicorn_config
 from agent.settings import parse_settings
+from tests.support.services import Services
 
 TOPIC = "Who won the 2022 FIFA World Cup?"
 
@@ -25,6 +27,11 @@ TOPIC = "Who won the 2022 FIFA World Cup?"
 def configure_from(environment: Mapping[str, str], **options: Any) -> Configure:
     """Return the function that reads settings from a test's environment."""
     return make_configure(partial(parse_settings, environment), options)
+
+
+def online(world: Services, folder: Path, **more: str) -> Web:
+    """Return a server that asks the services of a world."""
+    return Web(configure_from(world.environment(folder, CACHE_TTL="0", **more)))
 
 
 class Web:
