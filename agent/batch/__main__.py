@@ -51,7 +51,7 @@ batch, or it could not run; 2 wrong usage; 130 interrupted.
 @shell.batch_options("batch", "topic")
 @click.option("--retry-failed", is_flag=True, help="Do again what failed, and its failed calls.")
 @click.option("--in-order", is_flag=True, help="At the end, put FILE into the order of TOPICS.")
-@shell.options("strategy depth slots llm search corpus offline no-cache trust-env lang")
+@shell.options("strategy depth slots llm search mcp corpus offline no-cache trust-env lang")
 def command(**options: Any) -> int:
     """Research the topics of a file; a summary as JSON on stdout, progress on stderr."""
     try:

@@ -34,7 +34,7 @@ not run, or where lines were read and a question ended in an error; 2 wrong usag
 
 
 @shell.door_command("agent.chat", EPILOG)
-@shell.options("strategy depth llm search corpus offline no-cache trust-env lang")
+@shell.options("strategy depth llm search mcp corpus offline no-cache trust-env lang")
 @click.option("--follow", metavar="RUN", help="The first question follows this run.")
 @shell.cap_options("each answer")
 @click.option("--json", "as_json", is_flag=True, help="Each answer as a JSON object on one line.")

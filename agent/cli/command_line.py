@@ -41,7 +41,7 @@ or before there was anything to answer from.
 @click.option("--topic", help="The question; or give it as the argument, or - for stdin.")
 @shell.options("strategy depth slots")
 @click.option("--slots-schema", metavar="FILE", help="JSON Schema, or its file: typed slots, data.")
-@shell.options("llm search corpus offline")
+@shell.options("llm search mcp corpus offline")
 @click.option("--max-rounds", type=int, help="Rounds of slots and report, 1 to 10.  [default: 2]")
 @click.option("--max-steps", type=int, help="Decisions of loop, 1 to 20.  [default: 5]")
 @click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")

@@ -46,7 +46,7 @@ def read_settings(options: dict[str, Any]) -> Settings:
 
 #: What a run that is repeated has from its journal, or does not do.
 _NOT_REPLAYED = (
-    "resume strategy depth slots slots_schema llm search corpus max_rounds max_steps max_words "
+    "resume strategy depth slots slots_schema llm search mcp corpus max_rounds max_steps max_words "
     "verify on_unsupported credibility max_seconds max_usd max_tokens max_calls since allow_domain "
     "block_domain lang"
 ).split()
@@ -66,7 +66,7 @@ def _find_idle_options(settings: Settings) -> Iterator[tuple[Sequence[str], str]
     if settings.replay:
         yield _NOT_REPLAYED, "the run is repeated as its journal has it"
     if settings.offline or (settings.corpus and "corpus" not in settings.search):
-        yield ("since", "allow_domain", "block_domain"), "only a corpus is searched"
+        yield ("since", "allow_domain", "block_domain", "mcp"), "only a corpus is searched"
     if settings.offline:
         yield ("llm",), "with --offline no model is asked"
     if not settings.resume:

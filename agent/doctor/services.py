@@ -22,6 +22,7 @@ from agent.run.calls import choose_thinking, remember_trials
 from agent.run.models import make_models, order_models
 from agent.search import Provider, build_search_chain
 from agent.search.corpus import Corpus
+from agent.search.mcp.source import open_servers
 from agent.settings import Settings, user_folder
 from agent.state import SearchResults
 from agent.steps.judges import make_trial, weigh_replies
@@ -173,7 +174,8 @@ def _warm_models(models: Iterable[Model]) -> None:
 def _search_checks(settings: Settings) -> dict[str, Job]:
     """One small query to each search provider of the settings, unless it would cost money."""
     try:
-        providers = build_search_chain(settings).providers
+        own = {server.name: server for server in open_servers(settings)}
+        providers = build_search_chain(settings, own=own).providers
     except AgentError as error:
         result = make_error_result(error)
         return {"search": lambda: result}

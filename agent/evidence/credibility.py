@@ -113,7 +113,7 @@ def host_kind(url: str) -> Kind:
         host = (parts.hostname or "").rstrip(".")
     except ValueError:  # no address at all: `http://[`
         return GENERAL
-    if parts.scheme not in ("http", "https"):
+    if parts.scheme not in ("http", "https", "mcp"):
         return OWN
     if "\\" in parts.netloc or len(host) > LONGEST_HOST:  # browsers see another host there
         return GENERAL

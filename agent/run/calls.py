@@ -30,6 +30,7 @@ from agent.run.models import answer_extractively, name_models, order_models
 from agent.run.resources import open_rate_limits
 from agent.run.sources import Sources
 from agent.settings import Settings, user_folder
+from agent.settings.mcp_servers import find_mcp_servers
 from agent.state import Frozen, Page, SearchResults
 from agent.state.json_data import Json
 from agent.state.urls import canonical_url
@@ -155,7 +156,8 @@ def _secrets_of(settings: Settings) -> list[str]:
     """The keys that the settings hold."""
     values = (getattr(settings, name) for name in type(settings).model_fields)
     held = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
-    return held + [key for _, key in settings.servers.values()]
+    held += [key for _, key in settings.servers.values()]
+    return held + [secret for one in find_mcp_servers(settings) for secret in one.secrets]
 
 
 def _make_budget(settings: Settings, journal: Journal, orders: Orders) -> Budget:

@@ -23,7 +23,9 @@ from agent.state.sanitizing import sanitize_for_display, sanitize_line
 
 if TYPE_CHECKING:
     from agent.pages.fetch import PageReader
+    from agent.search import Provider
     from agent.search.corpus import Corpus
+    from agent.search.mcp.source import McpSource
     from agent.search.options import SearchOptions
 
 MAX_TITLE = 300  # characters
@@ -170,12 +172,19 @@ def _describe_left_out(corpus: Corpus) -> tuple[str, ...]:
 def _open_web(
     settings: Settings, rate_limiter: RateLimiter | None, corpus: Corpus | None = None
 ) -> Sources:
-    """The web behind the cache; with a `corpus` among the search providers, without a cache."""
-    from agent.search import build_search_chain
+    """The web behind the cache; with a `corpus` among the search providers, without a cache.
 
+    What MCP servers give is never in the cache: it may be private.
+    """
+    from agent.search import build_search_chain
+    from agent.search.mcp.source import open_servers
+
+    servers = open_servers(settings)
+    own: dict[str, Provider] = {server.name: server for server in servers}
+    own |= {"corpus": corpus} if corpus else {}
+    chain = build_search_chain(settings, search_options(settings), own, rate_limiter)
     reader = open_page_reader(settings)
     given = GivenTexts(reader, is_wanted=settings.search_page_text)
-    chain = build_search_chain(settings, search_options(settings), corpus, rate_limiter)
     web = _refuse_older(_plugin_or_web(settings, given.read), settings.since)
     web = _with_registries(settings, web)
     read = _corpus_or_web(corpus, web) if corpus else web
@@ -194,9 +203,28 @@ def _open_web(
         chain.limit_spending,
         chain.count_earlier,
     )
-    is_cached = settings.cache and settings.cache_ttl and not corpus
-    sources = _with_cache(settings, sources) if is_cached else sources
+    if settings.cache and settings.cache_ttl and not corpus:
+        sources = _with_cache(settings, sources, searches=not servers)
+    sources = _with_servers(servers, sources, reader) if servers else sources
     return _with_open_texts(settings, sources, reader) if _scholarly(settings) else sources
+
+
+def _with_servers(servers: list[McpSource], web: Sources, reader: PageReader) -> Sources:
+    """The same sources, which read at an MCP server what it found."""
+    from agent.search.mcp.source import McpReader
+
+    own = McpReader(servers, reader, web.read)
+
+    def count_earlier(results: SearchResults) -> None:
+        own.keep(results)
+        web.count_earlier(results)
+
+    return web._replace(
+        search=lambda query: own.keep(web.search(query)),
+        read=own.read,
+        warnings=lambda: (*web.warnings(), *own.warnings()),
+        count_earlier=count_earlier,
+    )
 
 
 def _scholarly(settings: Settings) -> list[str]:
@@ -305,8 +333,8 @@ def _with_time(search: Search) -> Search:
     return lambda query: search(query).model_copy(update={"at": utc_now()})
 
 
-def _with_cache(settings: Settings, web: Sources) -> Sources:
-    """The web behind the cache that all runs share."""
+def _with_cache(settings: Settings, web: Sources, *, searches: bool) -> Sources:
+    """The web behind the cache that all runs share, with or without its searches."""
     from agent.outside.cache import open_cache
 
     folder = (settings.cache_dir or user_folder("cache")) / "web"
@@ -321,6 +349,7 @@ def _with_cache(settings: Settings, web: Sources) -> Sources:
         cache.close()
 
     search = cache.wrap_search(web.search, **_search_key_fields(settings))
+    search = search if searches else web.search
     read = cache.wrap_read(web.read, **_read_key_fields(settings))
     warnings = lambda: (*web.warnings(), cache.problem)  # noqa: E731
     return web._replace(search=search, read=read, warm=warm, close=close, warnings=warnings)

@@ -17,6 +17,7 @@ MAX_TITLE = 300
 MAX_SNIPPET = 1000
 MAX_QUERY = 500
 MAX_DATE = 40
+MCP_SCHEME = "mcp"  # of the address of a text that only an MCP server of the user's has
 MAX_PAGE_TEXT = 100_000  # of a page that a service gives whole; a longer one is fetched
 
 
@@ -49,11 +50,12 @@ def clean_hits(hits: Iterable[Hit], options: SearchOptions) -> tuple[Hit, ...]:
 
 
 def _is_usable(url: str, options: SearchOptions) -> bool:
-    """Whether a URL is a valid web address of a permitted host."""
+    """Whether a URL is a valid web address of a permitted host, or of an MCP server's text."""
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
         is_web = parts.scheme in ("http", "https") and bool(host) and parts.port != 0
+        is_web = is_web and options.is_permitted(host)
     except ValueError:  # also of a port that is no number
         return False
-    return is_web and len(url) <= MAX_URL and " " not in url and options.is_permitted(host)
+    return (is_web or parts.scheme == MCP_SCHEME) and len(url) <= MAX_URL and " " not in url

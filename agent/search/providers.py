@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 
 from agent import USER_AGENT
@@ -23,6 +23,7 @@ from agent.search.serper import Serper
 from agent.search.tavily import Tavily
 from agent.search.wikipedia import Wikipedia
 from agent.settings import DEFAULT_PROVIDERS, Settings
+from agent.settings.mcp_servers import find_mcp_servers
 from agent.state import Hit
 
 #: Name in SEARCH_PROVIDERS -> how to build the provider. One that lacks its key is built too: its
@@ -75,23 +76,25 @@ def find_paid_terms(settings: Settings) -> Terms | None:
 def build_search_chain(
     settings: Settings,
     options: SearchOptions | None = None,
-    corpus: Provider | None = None,
+    own: Mapping[str, Provider] | None = None,
     rate_limiter: RateLimiter | None = None,
 ) -> SearchChain:
     """The chain of the providers that the settings name, in their order.
 
-    `options` None: the language of the settings and nothing else. `corpus`: the provider that the
-    name `corpus` stands for. `rate_limiter` None: no rate limits. Raises UsageError for an unknown
+    `options` None: the language of the settings and nothing else. `own`: the user's own
+    providers, by their names. `rate_limiter` None: no rate limits. Raises UsageError for an unknown
     name.
     """
     options = options or SearchOptions(language=settings.lang)
-    factories = PROVIDERS | ({"corpus": lambda *_: corpus} if corpus else {})
-    names = dict.fromkeys(name.lower() for name in settings.search)
-    for name in names.keys() - factories.keys():
+    own = own or {}
+    factories = PROVIDERS | {name: _always(provider) for name, provider in own.items()}
+    names = name_providers(settings, [name for name in own if name != "corpus"])
+    for name in set(names) - factories.keys():
         if plugin := load_plugin("search_providers", name):
             factories = {**factories, name: plugin}
     if unknown := [name for name in names if name not in factories]:
         hint = " Name its folder with --corpus." if "corpus" in unknown else ""
+        hint = " Name a server with --mcp." if unknown[0].startswith("mcp") else hint
         fault = f"There is no search provider {unknown[0]!r}.{hint}"
         known = dict.fromkeys([*factories, *plugin_names("search_providers")])
         raise UsageError(fault, f"Choose from: {', '.join(known)}.")
@@ -105,7 +108,24 @@ def build_search_chain(
 
 def research_services(settings: Settings) -> tuple[str, ...]:
     """Who is asked first for works of research: nobody where the user named who is asked."""
-    return (Scholar.name,) if settings.search == DEFAULT_PROVIDERS else ()
+    names_its_own = settings.search != DEFAULT_PROVIDERS or settings.mcp or settings.mcp_servers
+    return () if names_its_own else (Scholar.name,)
+
+
+def _always(provider: Provider) -> Callable[[Settings, SearchOptions], Provider]:
+    return lambda *_: provider
+
+
+def name_providers(settings: Settings, servers: Sequence[str]) -> list[str]:
+    """The names of the providers of the settings, in their order, each once.
+
+    `servers` are the MCP servers. `mcp` stands for all of them; where none is named they are first.
+    """
+    named = [name.lower() for name in settings.search]
+    if not any(name == "mcp" or name.startswith("mcp:") for name in named):
+        named = ["mcp", *named] if servers else named
+    each = ([*servers] if name == "mcp" and servers else [name] for name in named)
+    return list(dict.fromkeys(name for names in each for name in names))
 
 
 def find_searches(settings: Settings) -> tuple[str, ...]:
@@ -117,7 +137,8 @@ def find_searches(settings: Settings) -> tuple[str, ...]:
         return ("corpus" if settings.corpus else "demo",)
     if settings.corpus and "corpus" not in settings.search:
         return ("corpus",)
-    names = dict.fromkeys(name.lower() for name in settings.search)
+    servers = [f"mcp:{server.name}" for server in find_mcp_servers(settings)]
+    names = name_providers(settings, servers)
     return tuple(name for name in names if _can_be_asked(name, settings))
 
 

@@ -118,6 +118,8 @@ class Settings(Frozen):
     since: date | None = None  # pages not older than this, where a service can tell
     allow_domains: tuple[str, ...] = ()  # pages of these only, and of their subdomains
     block_domains: tuple[str, ...] = ()
+    mcp: tuple[str, ...] = ()  # MCP servers to search: addresses and commands
+    mcp_servers: Path | None = None  # a file of more of them: `agent/settings/mcp_servers.py`
     corpus: Path | None = None  # search and read this, and nothing else
 
     # pages
@@ -324,10 +326,10 @@ SHAPING_FIELDS = tuple(
 
 #: Fields that a caller alone sets. Each other one has a variable of its own name, or one of these.
 CALLER_FIELDS = set(
-    "since allow_domains block_domains corpus strategy baseline depth offline slots slots_schema "
-    "report search_uncited max_rounds max_words max_steps pages_per_query pages_per_step "
-    "evidence_tokens patience lang verify on_unsupported follow earlier resume replay retry_failed "
-    "request_id cache trust_env".split()
+    "since allow_domains block_domains mcp corpus strategy baseline depth offline slots "
+    "slots_schema report search_uncited max_rounds max_words max_steps pages_per_query "
+    "pages_per_step evidence_tokens patience lang verify on_unsupported follow earlier resume "
+    "replay retry_failed request_id cache trust_env".split()
 )
 OTHER_NAMES = {
     "GOOGLE_GEMINI_BASE_URL": "gemini_base_url",
@@ -384,6 +386,8 @@ SHELL_VARIABLES = {
     "OTEL_EXPORTER_OTLP_HEADERS": "otel_headers",
     "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "otel_headers",
 }
+#: Fields that `.env` of a folder never sets, whatever is trusted: what they name is started.
+USER_FIELDS = {"mcp_servers"}
 #: Counts only where no other name of the same thing is set: it is also the key of other services.
 LAST_NAMES = {"GOOGLE_API_KEY"}
 #: Every variable that counts, and what it sets. Names for the same thing count as one.

@@ -17,6 +17,7 @@ from agent.settings.fields import (
     KNOWN_VARIABLES,
     LAST_NAMES,
     SHELL_VARIABLES,
+    USER_FIELDS,
     Settings,
     full_name,
 )
@@ -44,7 +45,9 @@ def read_variables(shell: Mapping[str, str], folder: Path) -> dict[str, Variable
         taken = {KNOWN_VARIABLES[name] for name in found if name not in LAST_NAMES}
         for name, value in read_env_file(file).items():
             known = name in KNOWN_VARIABLES and name not in SHELL_VARIABLES
-            if known and KNOWN_VARIABLES[name] not in taken:
+            if known and origin == "folder" and KNOWN_VARIABLES[name] in USER_FIELDS:
+                warn_once(f".env of this folder sets {name}, which only {user_file()} may.")
+            elif known and KNOWN_VARIABLES[name] not in taken:
                 found[name] = Variable(value, origin)
     if is_open_to_others(user_file()):
         warn_once(f"{user_file()} can be read or changed by others: chmod 600 it.")

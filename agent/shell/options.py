@@ -64,6 +64,11 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "plan=, read=, write=, judge=MODEL.",
     },
     "search": {**_LIST, "help": "Search providers in order."},
+    "mcp": {
+        "multiple": True,
+        "metavar": "URL|COMMAND",
+        "help": "An MCP server to search and read first; again for more.",
+    },
     "corpus": {"type": PATH, "help": "Search this folder or .jsonl."},
     "offline": {**_UNLESS_GIVEN, "help": "No key, no model, no network: quote the corpus."},
     "verify": {
@@ -133,7 +138,9 @@ def batch_options(whole: str, one: str) -> Callable[[F], F]:
 def server_options(port: int) -> Callable[[F], F]:
     """The options of both servers: where to listen, what to search, the caps of a run."""
     at = click.option("--port", type=click.IntRange(0, 65535), default=port, show_default=True)
-    return _stack([options("host"), at, options("offline corpus trust-env"), cap_options("a run")])
+    return _stack(
+        [options("host"), at, options("offline corpus mcp trust-env"), cap_options("a run")]
+    )
 
 
 def _stack(decorators: Iterable[Callable[[F], F]]) -> Callable[[F], F]:

@@ -1,0 +1,1 @@
+"""Sources that speak the Model Context Protocol: servers that the user names."""

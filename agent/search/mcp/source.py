@@ -1,0 +1,216 @@
+"""MCP servers as search providers, and as readers of what their searches found."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+from agent.errors import OutsideError, ReadFailed, SearchFailed
+from agent.search.hits import MCP_SCHEME, parse_hit
+from agent.search.mcp.results import Row, read_document, read_resource, read_rows
+from agent.search.mcp.tools import ADDRESSES, McpTool
+from agent.settings import Settings
+from agent.settings.mcp_servers import McpServer, find_mcp_servers
+from agent.state import Hit, Page, SearchResults
+from agent.state.urls import canonical_url, is_web_url
+from agent.state.values import hash_text
+
+if TYPE_CHECKING:
+    from agent.pages.fetch import PageReader
+    from agent.search.mcp.client import McpClient
+
+PREFIX = f"{MCP_SCHEME}:"  # of the names of providers
+#: Seconds to start and to name its tools, and for one call. The first silence gives a server up, so
+#: that it costs a run three times this at most: to start, to search, to read.
+PATIENCE = 15.0
+MAX_KEPT = 20_000_000  # bytes of the texts that the searches of a run gave
+Read = Callable[[str], Page]
+
+
+class McpPlace(NamedTuple):
+    """Where a server has a text: `fetch` of an id, a `resource`, or in the search that gave it."""
+
+    server: str
+    kind: str
+    key: str
+
+    def __str__(self) -> str:
+        return f"{MCP_SCHEME}://{self.server}/{self.kind}/{quote(self.key, safe='')}"
+
+    @classmethod
+    def parse(cls, address: str) -> McpPlace | None:
+        """The place of an address; None for any other address."""
+        if not address.startswith(f"{MCP_SCHEME}://"):
+            return None
+        parts = urlsplit(address)
+        kind, _, key = parts.path.removeprefix("/").partition("/")
+        return cls(parts.netloc, kind, unquote(key)) if key else None
+
+
+class McpSource:
+    """One server of a run. It starts when it is first asked. Thread-safe."""
+
+    def __init__(self, server: McpServer, seconds: float = PATIENCE) -> None:
+        self.name = PREFIX + server.name
+        self.server, self._seconds = server, seconds
+        self._lock = threading.Lock()
+        self._client: McpClient | None = None
+        self._is_closed = False
+        self._given: dict[McpPlace, Row] = {}
+        self._room = MAX_KEPT
+
+    @property
+    def problem(self) -> str:
+        """Why the server is asked no more; "" where it still is."""
+        fault = self._client and self._client.fault
+        return f"{self.name}: {fault.message}" if fault and not self._is_closed else ""
+
+    def search(self, query: str) -> tuple[Hit, ...]:
+        """What its tool finds. Raises SearchFailed."""
+        try:
+            client = self._open()
+            tool = client.tools.search
+            if tool is None:
+                remedy = "Name its tool under search in MCP_SERVERS, if it has one."
+                raise OutsideError("it has no tool that searches", remedy, outcome="unsupported")
+            rows = read_rows(client.call(tool.tool, {tool.argument: query}))
+            fetch = client.tools.fetch
+        except OutsideError as error:
+            raise SearchFailed(error.message, error.remedy, outcome=error.outcome) from None
+        return tuple(hit for row in rows for hit in self._hits_of(row, fetch))
+
+    def probe(self) -> str:
+        """Which of its tools are called. Raises SearchFailed."""
+        try:
+            tools = self._open().tools
+        except OutsideError as error:
+            raise SearchFailed(error.message, error.remedy, outcome=error.outcome) from None
+        return ", ".join(f"{task}: {getattr(tools, task) or 'no tool'}" for task in tools._fields)
+
+    def read(self, place: McpPlace) -> Row:
+        """The text at a place. Raises OutsideError."""
+        if place.kind == "text":
+            if row := self._given.get(place):
+                return row
+            raise OutsideError("its text came with a search of before", outcome="not_found")
+        client = self._open()
+        if place.kind == "resource":
+            return read_resource(client.read(place.key))
+        tool = client.tools.fetch
+        if tool is None:
+            raise OutsideError("it has no tool that fetches any more", outcome="unsupported")
+        return read_document(client.call(tool.tool, {tool.argument: place.key}))
+
+    def close(self) -> None:
+        """End its process or connection."""
+        with self._lock:
+            self._is_closed = True
+            if self._client:
+                self._client.close()
+
+    def _open(self) -> McpClient:
+        with self._lock:
+            if self._is_closed:
+                raise OutsideError("the run is over")
+            if self._client is None:
+                if find_spec("mcp") is None:
+                    remedy = "Install it: pip install 'llm-research-agent[mcp]'."
+                    raise OutsideError("mcp is not installed", remedy, outcome="no_key")
+                from agent.search.mcp.client import McpClient  # imports the SDK: half a second
+
+                self._client = McpClient(self.server, self._seconds)
+            return self._client
+
+    def _hits_of(self, row: Row, fetch: McpTool | None) -> Iterator[Hit]:
+        """A row as a hit: under its own address if that is one of the web."""
+        place = self._place_of(row, fetch)
+        if place and place.kind == "text":
+            self._keep(place, row)
+        web = row.url if is_web_url(row.url) else ""
+        snippet = row.text or row.data[:4000].decode("utf-8", "replace")
+        for hit in parse_hit(web or (place and str(place)), row.title, snippet, row.date):
+            yield hit.model_copy(update={"places": (str(place),)}) if web and place else hit
+
+    def _place_of(self, row: Row, fetch: McpTool | None) -> McpPlace | None:
+        name = self.server.name
+        if fetch and not row.is_resource:
+            keys = (row.url, row.id) if fetch.argument in ADDRESSES else (row.id, row.url)
+            if key := keys[0] or keys[1]:
+                return McpPlace(name, "fetch", key)
+        if row.url and not row.data and not is_web_url(row.url):
+            return McpPlace(name, "resource", row.url)
+        if row.data or (row.text and not row.is_resource):
+            key = row.url or hash_text(row.text, "replace")[:16]
+            return McpPlace(name, "text", key)
+        return None
+
+    def _keep(self, place: McpPlace, row: Row) -> None:
+        size = len(row.data) + len(row.text)
+        with self._lock:
+            if place not in self._given and size <= self._room:
+                self._given[place] = row
+                self._room -= size
+
+
+def open_servers(settings: Settings) -> list[McpSource]:
+    """The servers of the settings, none of which is started yet. Raises UsageError."""
+    seconds = min(PATIENCE, settings.search_timeout)
+    return [McpSource(server, seconds) for server in find_mcp_servers(settings)]
+
+
+class McpReader:
+    """Reads what the searches of servers found, and all other pages as they are. Thread-safe.
+
+    A server is asked for what its own search named, in this run or before it was resumed: no page,
+    report or other service can have it read anything.
+    """
+
+    def __init__(self, sources: Sequence[McpSource], reader: PageReader, web: Read) -> None:
+        """`reader` takes text out of bytes; `web` reads any page, behind the guard."""
+        self._sources = {source.name: source for source in sources}
+        self._reader, self._web = reader, web
+        self._places: dict[str, McpPlace] = {}
+
+    def keep(self, found: SearchResults) -> SearchResults:
+        """Remember where a server has what it found."""
+        if found.provider in self._sources:
+            for hit in found.hits:
+                for place in filter(None, map(McpPlace.parse, (*hit.places, hit.url))):
+                    if PREFIX + place.server == found.provider:
+                        self._places.setdefault(canonical_url(hit.url), place)
+        return found
+
+    def read(self, url: str) -> Page:
+        """A page: by the server that found it, or else from the web. Raises ReadFailed."""
+        place = self._places.get(canonical_url(url))
+        if place is None:
+            return self._web(url)
+        ways: list[Read] = [partial(self._read_place, place)]
+        if is_web_url(url):  # a text that came with a search is often cut
+            ways.insert(0 if place.kind == "text" else 1, self._web)
+        failed: list[ReadFailed] = []
+        for way in ways:
+            try:
+                return way(url)
+            except ReadFailed as error:
+                failed.append(error)
+        raise failed[0]
+
+    def warnings(self) -> tuple[str, ...]:
+        """Which servers were given up, and why."""
+        return tuple(source.problem for source in self._sources.values())
+
+    def _read_place(self, place: McpPlace, url: str) -> Page:
+        name = PREFIX + place.server
+        try:
+            row = self._sources[name].read(place)
+        except OutsideError as error:
+            fault = f"{name}: {error.message}"
+            raise ReadFailed(fault, error.remedy, outcome=error.outcome) from None
+        data = row.data or row.text.encode("utf-8", "replace")
+        page = self._reader.build(url, row.title, data, row.media_type)
+        return page.model_copy(update={"text_from": name})
