@@ -11,7 +11,7 @@ from pathlib import Path
 from agent import __version__
 from agent.doctor.results import Job, Result
 from agent.documents.pdf.ocr import find_tesseract
-from agent.documents.registry import FORMATS, REMEDY, Format
+from agent.documents.registry import EXTRAS, FORMATS, Format
 from agent.errors import UsageError
 from agent.settings import (
     Origin,
@@ -62,11 +62,11 @@ def _check_format(one: Format) -> Result:
     suffixes = ", ".join(one.suffixes[:MAX_SUFFIXES])
     if len(one.suffixes) > MAX_SUFFIXES:
         suffixes += f" and {len(one.suffixes) - MAX_SUFFIXES} more"
-    if not one.reader:
-        return Result("warn", f"{suffixes}: cannot be read", f"{REMEDY.capitalize()}.")
     if missing := one.missing():
-        remedy = f"pip install {' '.join(missing)}"
-        return Result("fail", f"{suffixes}: not installed: {', '.join(missing)}", remedy)
+        lacking = f"{suffixes}: not installed: {', '.join(missing)}"
+        extras = [EXTRAS[package] for package in missing if package in EXTRAS]
+        remedy = extras[0] if extras else f"pip install {' '.join(missing)}"
+        return Result("warn" if extras else "fail", lacking, remedy)
     return Result("ok", f"{suffixes}: read")
 
 

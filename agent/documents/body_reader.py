@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import islice
 from typing import Any, TypeVar, cast, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from agent.documents.body_text import Body, BodyText, Mark, UnreadablePage
+from agent.documents.body_text import MAX_LOST, MAX_NOTE, TEXT, Body, BodyText, Mark, UnreadablePage
 from agent.documents.own_date import read_day
 from agent.documents.worker_pool import MAX_WORKERS, WorkerPool, shared_pool
 from agent.documents.worker_process import Countdown, ReaderProcess, WorkerEnded
@@ -33,7 +34,6 @@ T = TypeVar("T")
 _DEFERRED = ConfigDict(defer_build=True)  # until the first answer, since it takes milliseconds
 _READ = TypeAdapter(BodyText, config=_DEFERRED)
 _MARKS: TypeAdapter[Iterable[Mark]] = TypeAdapter(list[Mark], config=_DEFERRED)
-MAX_NOTE = 500  # characters of what is told of text that was not read
 
 
 class BodyReader:
@@ -171,8 +171,10 @@ class _BodyInParts:
         match answer:
             case {"done": list(values)}:
                 read = _validate(_READ, values)
-                note, day = sanitize_line(read.note, MAX_NOTE), read_day(read.date)
-                return read._replace(marks=_sort_marks(read.marks), note=note, date=day)
+                lost = ((_plain(what), n, _plain(why)) for what, n, why in read.not_read)
+                not_read = tuple(islice(lost, MAX_LOST + 1))
+                marks, day = _sort_marks(read.marks), read_day(read.date)
+                return read._replace(marks=marks, date=day, not_read=not_read)
             case {"failed": [str(reason), str(outcome)]}:
                 is_known = outcome in get_args(Outcome)
                 return UnreadablePage(reason, cast(Outcome, outcome) if is_known else "invalid")
@@ -186,7 +188,12 @@ class _BodyInParts:
     def rest(self) -> BodyText | None:
         """What was read before the worker ended; None if it has no text."""
         text = "".join(self._parts)
-        return BodyText(self._title, text, "", _sort_marks(self._marks), CUT) if text else None
+        marks, lost = _sort_marks(self._marks), ((TEXT, 1, CUT),)
+        return BodyText(self._title, text, marks=marks, not_read=lost) if text else None
+
+
+def _plain(told: str) -> str:
+    return sanitize_line(told, MAX_NOTE)
 
 
 def _validate(adapter: TypeAdapter[T], values: list[Any]) -> T:

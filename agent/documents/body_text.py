@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +23,8 @@ MAX_FILE_TEXT = 5_000_000  # characters of a user's file in a format that has pa
 MAX_REPORT = 400_000  # characters of a report whose sentences are to be checked
 MAX_RAW_TITLE = 10_000  # characters of a title, before blanks are taken out
 MAX_PLACE = 120  # characters of the name of a place
+MAX_NOTE = 500  # characters of what is told of that in words
+MAX_LOST = 100  # kinds of what is not read of a document that are told one by one
 MAX_MARKS = 20_000  # of a document: behind the last one places are not known
 PART_CHARS = 200_000  # after which what is read of a document is handed over
 
@@ -30,28 +33,37 @@ PART_CHARS = 200_000  # after which what is read of a document is handed over
 Mark = tuple[int, str, int | None]
 #: What was seen of a document and not read, how much of it, and why: in words for the user.
 Unread = tuple[str, int, str]
+TEXT = "text"  # the rest of the text itself, of which the reason says all
 
 
 class BodyText(NamedTuple):
     """Title and text of a body; what it does not have is empty.
 
-    `url` is the one that it gives itself. `marks` are in the order of their offsets. `note` says
-    what of its text was not read, in words for the user, `not_read` that and what else. `date`, as
-    YYYY-MM-DD, is when it was last changed, or else published, as it says itself. A report has a
-    form and blocks, too; `listed` are sources with the labels that markers have for them.
+    `url` is the one that it gives itself. `marks` are in the order of their offsets. `date`, as
+    YYYY-MM-DD, is when it was last changed, or else published, as it says itself. `not_read` tells
+    what was seen of it and not read. A report has a form and blocks, too; `listed` are sources with
+    the labels that markers have for them.
     """
 
     title: str
     text: str
     url: str = ""
     marks: tuple[Mark, ...] = ()
-    note: str = ""
     date: str = ""
     form: str = ""
     blocks: tuple[TextBlock, ...] = ()
     listed: tuple[tuple[str, str, str], ...] = ()  # label, URL, title
     spans: tuple[CitedSpan, ...] = ()
     not_read: tuple[Unread, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """What was not read, in words for the user; "" where all was."""
+        told = ((f"{n} " if n > 1 else "", what, why) for what, n, why in self.not_read)
+        words = "; ".join(
+            why if what == TEXT else f"{number}{what} not read: {why}" for number, what, why in told
+        )
+        return words if len(words) <= MAX_NOTE else words[: MAX_NOTE - 1] + "…"
 
 
 class UnreadablePage(ValueError):
@@ -102,8 +114,7 @@ class PlacedText:
     def __init__(self, source: Body, title: str = "", date: str = "") -> None:
         self.title = normalize_title(title)
         self.date = date
-        self.note = ""  # what of the text is not read
-        self._lost: list[Unread] = []
+        self._lost: Counter[tuple[str, str]] = Counter()  # what is not read, and why
         self._source = source
         self._pieces: list[str] = []
         self._marks: list[Mark] = []
@@ -156,13 +167,14 @@ class PlacedText:
             for row, line in enumerate(lines, number or 0):
                 self.add_line(line, name, row)
             self.add("" if lines else read.text[start:end], name)
+        for what, count, why in read.not_read:
+            self.lose(f"{what} in {place}", count, why)
 
-    def lose(self, what: str, count: int, why: str, *, has_text: bool = True) -> None:
-        """Tell that so many of something were seen and not read; those with text in the note."""
-        if count:
-            self._lost.append((what, count, why))
-            told = f"{count} {what} not read: {why}" if has_text else ""
-            self.note = "; ".join(filter(None, (self.note, told)))
+    def lose(self, what: str, count: int, why: str) -> None:
+        """Tell that so many of something were seen and not read, and why."""
+        is_known = (what, why) in self._lost or len(self._lost) < MAX_LOST
+        if count > 0:
+            self._lost[(what, why) if is_known else ("further parts", "there are many")] += count
 
     def hand_over(self) -> None:
         """Give what was added since the last time to the one who waits for it."""
@@ -174,24 +186,17 @@ class PlacedText:
     def finish(self, url: str = "") -> BodyText:
         """The text with its marks. Raises UnreadablePage where there is none."""
         text = "".join(self._pieces)
-        if not text:
-            raise UnreadablePage("it has no text", "empty")
         most = self._source.max_chars
         if self.is_full:
             text = text[:most].rstrip()
-            self.note = self.note or f"only its first {most:,} characters were read"
-        marks, blocks = (mark for mark in self._marks if mark[0] < len(text)), tuple(self._blocks)
-        of_text = [("text", 1, self.note)] if self.note and not self._lost else []
-        return BodyText(
-            self.title,
-            text,
-            url,
-            tuple(marks),
-            self.note,
-            self.date,
-            blocks=blocks,
-            not_read=(*of_text, *self._lost),
-        )
+            self.lose(TEXT, 1, f"only its first {most:,} characters were read")
+        marks = tuple(mark for mark in self._marks if mark[0] < len(text))
+        lost = tuple((what, count, why) for (what, why), count in self._lost.items())
+        read = BodyText(self.title, text, url, marks, self.date, not_read=lost)
+        if not text:
+            told = f": {read.note}" if lost else ""
+            raise UnreadablePage(f"it has no text{told}", "empty")
+        return read._replace(blocks=tuple(self._blocks))
 
     def _append(self, text: str, name: str, number: int | None, joint: str) -> None:
         if self.is_full:

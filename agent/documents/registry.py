@@ -18,11 +18,12 @@ from agent.documents.body_text import Body, BodyText, UnreadablePage
 from agent.documents.formats.jats import is_jats
 
 _OPEN = "application/vnd.oasis.opendocument."
-REMEDY = "save it as .docx, .xlsx or .pptx, without a password"  # of what nothing reads
+#: What installs a package that an extra has.
+EXTRAS = {"kreuzberg": "pip install 'llm-research-agent[documents]'"}
 
 
 class Format(NamedTuple):
-    """A format. `reader` is the module and the function that reads it; "" where none does.
+    """A format. `reader` is the module and the function that reads it;
 
     `mark` says how it is told: see the table. `needs` are the packages without which it cannot be
     read.
@@ -41,10 +42,10 @@ class Format(NamedTuple):
 
     def read(self, source: Body) -> BodyText:
         """Title and text of a body. Raises UnreadablePage."""
-        if not self.reader:
-            raise UnreadablePage(f"it is {self.name}: {REMEDY}", "unsupported")
         if missing := self.missing():
+            remedy = "; ".join(EXTRAS[one] for one in missing if one in EXTRAS)
             fault = f"{', '.join(missing)} is not installed, which reads {self.name}"
+            fault += f": {remedy}" if remedy else ""
             raise UnreadablePage(fault, "unsupported")
         module, _, function = self.reader.partition(":")
         return cast(Callable[[Body], BodyText], getattr(import_module(module), function))(source)
@@ -84,7 +85,9 @@ JATS; mark; lxml; formats.jats:read_jats; nxml;
 XML and feeds;;; files:read_xml; xml rss atom;
 source code; text;; formats.structured:read_code; CODE; \
   text/x-python text/javascript application/javascript application/yaml
-Office 97 or encrypted;;;; doc dot xls xlt ppt pps;
+Office 97 (DOC, XLS, PPT), Outlook; mark; kreuzberg; formats.legacy:read_legacy; \
+  doc dot xls xlt ppt pps msg;
+picture (PNG, JPEG, TIFF); mark;; pdf.ocr:read_picture; png jpg jpeg tif tiff;
 """
 
 
@@ -103,6 +106,7 @@ _PLAIN_PAGE = Format("text", "", (), (), "agent.documents.files:read_plain_page"
 _BY_SUFFIX = {suffix: one for one in FORMATS for suffix in one.suffixes}
 _BY_MEDIA_TYPE = {kind: one for one in FORMATS for kind in one.media_types}
 SUFFIXES = frozenset(_BY_SUFFIX)  # of the files of a folder that are looked into
+_PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: What a part of a ZIP archive says of the whole, by its name.
 _MAIN_PARTS = {"word": ".docx", "ppt": ".pptx", "xl": ".xlsx"}
@@ -124,7 +128,7 @@ def find_format(source: Body) -> Format:
     if named and named.mark == "mark":
         return _find_misnamed(source, named)
     # what is called .xls is often a table in HTML or in text
-    return named if named and named.reader else _find_on_web(source)
+    return named or _find_on_web(source)
 
 
 def _find_misnamed(source: Body, named: Format) -> Format:
@@ -147,6 +151,7 @@ def _find_marked(source: Body) -> Format | None:
     begins = {".doc": head.startswith(_OLE), ".rtf": head.startswith(b"{\\rtf")}
     begins[".pdf"] = head.lstrip().startswith(b"%PDF-")
     begins[".nxml"] = is_jats(source.data)
+    begins[".png"] = bool(source.suffix) and head.startswith(_PICTURES)  # none of the web
     return next((_BY_SUFFIX[suffix] for suffix, begun in begins.items() if begun), None)
 
 

@@ -16,6 +16,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -92,12 +93,14 @@ def limit_resources() -> None:
     """Make the system end this process at its limits, where it has such and none is lower."""
     sys.dont_write_bytecode = True
     limits = {"RLIMIT_AS": MAX_MEMORY, "RLIMIT_CORE": 0, "RLIMIT_FSIZE": 0, "RLIMIT_NPROC": 0}
+    # Kreuzberg has threads: it may lift the limit for itself, and nothing else may
+    may_lift = {"RLIMIT_NPROC"} if find_spec("kreuzberg") else set()
     for name, most in limits.items() if resource else ():
         with suppress(AttributeError, ValueError, OSError):  # macOS limits no address space
             kind = getattr(resource, name)
             _, hard = resource.getrlimit(kind)
             limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            resource.setrlimit(kind, (limit, limit))
+            resource.setrlimit(kind, (limit, hard if name in may_lift else limit))
 
 
 def limit_cpu_time() -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from agent import USER_AGENT
 from agent.documents.body_reader import BodyReader
-from agent.documents.body_text import Body, BodyText, UnreadablePage
+from agent.documents.body_text import TEXT, Body, BodyText, UnreadablePage
 from agent.documents.html.walls import WALLS
 from agent.errors import ReadFailed
 from agent.pages.browser import REMEDY as BROWSER_REMEDY
@@ -75,7 +75,11 @@ class PageReader:
         self._browser = Browser(program, guard, user_agent) if program else None
 
     def __call__(self, url: str) -> Page:
-        """Read a page: follow redirects, extract its title and text.
+        """The page that `load` reads. Raises ReadFailed."""
+        return self._build_page(*self.load(url))
+
+    def load(self, url: str) -> tuple[str, str, BodyText]:
+        """Read a page: follow redirects, extract its title and text; where it was found.
 
         Raises ReadFailed with an outcome: `forbidden` where the guard refuses, `blocked` by
         robots.txt, a captcha or another wall, `not_found`, `rate_limited` (with `retry_after`
@@ -94,7 +98,7 @@ class PageReader:
                 raise ReadFailed(error.message, BROWSER_REMEDY, outcome=error.outcome) from None
             body = self._render(body.url, self._browser)
             read = self._extract_text(body)
-        return self._build_page(body.url, read.title or host_of(body.url), read)
+        return body.url, read.title or host_of(body.url), read
 
     def _render(self, url: str, browser: Browser) -> FetchedBody:
         """What a browser shows of a page, where its scripts left it. Raises ReadFailed."""
@@ -148,8 +152,9 @@ class PageReader:
             read = self._bodies.read(Body(body.data, body.content_type, body.url))
         except UnreadablePage as error:
             raise ReadFailed(f"{host}: {error}.", outcome=error.outcome) from None
-        if body.is_truncated and not read.note:
-            return read._replace(note=f"only its first {len(body.data):,} bytes were read")
+        if body.is_truncated and not read.not_read:
+            cut = (TEXT, 1, f"only its first {len(body.data):,} bytes were read")
+            return read._replace(not_read=(cut,))
         return read
 
     def warm(self) -> None:

@@ -16,8 +16,10 @@ from agent import shell
 from agent.errors import UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
+    from agent.documents.body_text import BodyText
     from agent.state.json_data import Json
 
+UNREADABLE = 4  # exit status
 EPILOG = """\b
 Examples:
   python -m agent.read report.docx
@@ -33,10 +35,16 @@ def command(source: str, form: str | None, page_browser: str | None, trust_env: 
     """Print what is read of a file or a web page: JSON in a pipe, text on a terminal.
 
     "not_read" is what was seen of it and not read, how much, and why. Exit status: 0 it was read,
-    1 it has no text or could not be read, 2 wrong usage.
+    2 wrong usage, 4 it could not be read.
     """
+    from agent.errors import ReadFailed
+
     is_page = source.startswith(("http://", "https://"))
-    read = _read_page(source, page_browser, trust_env) if is_page else _read_file(Path(source))
+    try:
+        read = _read_page(source, page_browser, trust_env) if is_page else _read_file(Path(source))
+    except ReadFailed as error:
+        shell.fail_in_lines(error)
+        return UNREADABLE
     if form == "text" or (form is None and sys.stdout.isatty()):
         shell.print_text(_render_text(read))
     else:
@@ -66,9 +74,7 @@ def _read_file(file: Path) -> Json:
             found = reader.read(Body(file.read_bytes(), suffix=suffix))
         except (UnreadablePage, OSError) as error:
             raise ReadFailed(f"{file}: {error}.", outcome="invalid") from None
-    marks = [(start, name, number) for start, name, number in found.marks]
-    lost = [{"what": what, "count": count, "why": why} for what, count, why in found.not_read]
-    return _describe(found.title or file.stem, found.text, marks, found.date, lost)
+    return _describe(found.title or file.stem, found)
 
 
 def _read_page(url: str, browser: str | None, trust_env: bool | None) -> Json:
@@ -78,17 +84,15 @@ def _read_page(url: str, browser: str | None, trust_env: bool | None) -> Json:
 
     settings = load_settings(trust_env=trust_env, page_browser=browser)
     with closing(open_page_reader(settings)) as reader:
-        page = reader(url)
-    lost = [{"what": "text", "count": 1, "why": page.partial_text}] if page.partial_text else []
-    marks = [(place.start, place.name, place.number) for place in page.places]
-    return _describe(page.title, page.text, marks, page.date, lost)
+        _, title, read = reader.load(url)
+    return _describe(title, read)
 
 
-def _describe(
-    title: str, text: str, marks: list[tuple[int, str, int | None]], date: str, lost: list[Json]
-) -> Json:
-    places = [{"start": start, "name": name, "number": number} for start, name, number in marks]
-    return {"title": title, "text": text, "places": places, "date": date, "not_read": lost}
+def _describe(title: str, read: BodyText) -> Json:
+    places = [{"start": start, "name": name, "number": n} for start, name, n in read.marks]
+    lost = [{"what": what, "count": count, "why": why} for what, count, why in read.not_read]
+    head = {"title": title, "text": read.text, "places": places}
+    return {**head, "date": read.date, "not_read": lost}
 
 
 def _render_text(read: Json) -> str:

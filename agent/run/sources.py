@@ -155,18 +155,26 @@ def _corpus_warnings(corpus: Corpus) -> Callable[[], tuple[str, ...]]:
 
 def _describe_left_out(corpus: Corpus) -> tuple[str, ...]:
     """The files that are not in a corpus: each unreadable one, and the others in one line."""
+    from agent.search.corpus import PARTIAL
+
     skipped, unknown = corpus.skipped_files, corpus.unknown_files
     warnings = [f"Not in the corpus: {reason}" for reason in skipped[:MAX_SKIPPED_SHOWN]]
     if more := len(skipped) - len(warnings):
         warnings.append(f"Not in the corpus: {more} more files that cannot be read in whole.")
     if unknown:
-        names = ", ".join(unknown[:MAX_SKIPPED_SHOWN])
-        more_names = ", ..." if len(unknown) > MAX_SKIPPED_SHOWN else ""
-        count = f"{len(unknown)} file{'s' if len(unknown) > 1 else ''} of another type"
-        warnings.append(f"Not in the corpus: {count}: {names}{more_names}")
+        warnings.append(f"Not in the corpus: {_count(unknown, 'of another type')}")
+    if corpus.partial_files:
+        warnings.append(f"Not all in the corpus: {_count(corpus.partial_files, PARTIAL)}")
     if corpus.progress:
         warnings.append(f"{corpus.progress} Ask again for the rest.")
     return tuple(map(sanitize_for_display, warnings))
+
+
+def _count(files: tuple[str, ...], what: str) -> str:
+    """How many files, and the first names."""
+    names = ", ".join(files[:MAX_SKIPPED_SHOWN])
+    more = ", ..." if len(files) > MAX_SKIPPED_SHOWN else ""
+    return f"{len(files)} file{'s' if len(files) > 1 else ''} {what}: {names}{more}"
 
 
 def _open_web(

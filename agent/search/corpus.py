@@ -26,6 +26,7 @@ UPDATE_PATIENCE = 2.0  # seconds that a query waits for files that have changed
 #: Later rounds choose among the hits of all searches. Of 299 questions of several hops
 #: (evals.reading, the half for tuning) 243 were right with 10, 248 with 20, 249 with 30.
 MAX_HITS = 20
+PARTIAL = "of which a part is not read: see research-agent read"
 MAX_CHUNKS = 100  # the best chunks, of which the hits are the documents
 MAX_QUERY = 2000  # characters; the rest of a query is ignored
 MAX_SNIPPET = 400  # characters
@@ -104,13 +105,19 @@ class Corpus:
         return f"The corpus is being indexed: {read}, {self.size:,} documents."
 
     @property
+    def partial_files(self) -> tuple[str, ...]:
+        """The files of whose documents not all is read: each document says what."""
+        return self._index.partial_files
+
+    @property
     def skipped_files(self) -> tuple[str, ...]:
-        """The files that could not be read in whole, each with the reason."""
+        """The files that could not be read, or not to their end, each with the reason."""
         return tuple(f"{name}: {fault}" for name, fault in self._index.skipped_files)
 
     def files_by_fault(self) -> dict[str, list[str]]:
-        """The same files by the reason, those first of which there are most."""
-        found: dict[str, list[str]] = {}
+        """The same files, and those read in part, by the reason; first where there are most."""
+        partial = {PARTIAL: list(self.partial_files)} if self.partial_files else {}
+        found: dict[str, list[str]] = {**partial}
         for name, fault in self._index.skipped_files:
             found.setdefault(fault, []).append(name)
         return dict(sorted(found.items(), key=lambda item: -len(item[1])))

@@ -123,6 +123,12 @@ class CorpusIndex:
         return (*self._folder_faults, *((path or self._root.name, fault) for path, fault in rows))
 
     @property
+    def partial_files(self) -> tuple[str, ...]:
+        """The files of whose documents not all is read."""
+        rows = self._fetch("SELECT DISTINCT path FROM documents WHERE note != '' ORDER BY path")
+        return tuple(path or self._root.name for (path,) in rows)
+
+    @property
     def size(self) -> int:
         """The number of documents."""
         return 0 if self._is_away else int(self._fetch("SELECT count(*) FROM documents")[0][0])

@@ -178,7 +178,6 @@ class _Groups:
             self._faults.append(str(error))
         except OutOfTime:
             self.end_early()
-        self._faults += filter(None, (document.note for document in group))
         return group
 
     def end_early(self) -> None:

@@ -295,5 +295,5 @@ def test_what_a_document_says_of_what_was_not_read_is_bounded_and_plain(tmp_path
     for _ in range(2):  # read from the file, and from the index
         _, answer = ended(settings, ASKED)
         (note,) = {citation.partial_text for citation in answer.citations}
-        assert note.startswith("not read: 0-") and len(note) <= 500 and note.isprintable()
-        assert any("partial text: not read: 0-" in text for text in answer.warnings)
+        assert note.startswith("attachment 0-") and len(note) <= 500 and note.isprintable()
+        assert any("partial text: attachment 0-" in text for text in answer.warnings)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import struct
+import zlib
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
+from agent.documents.body_text import Body, UnreadablePage
+from agent.documents.pdf.ocr import find_tesseract
+from agent.documents.registry import Format
 from agent.read.__main__ import command
 from agent.shell.process import run_command
-from tests.support.office_files import packed, sheet, word
+from tests.support.office_files import RELATION, RELATIONS, packed, pdf, sheet, word
 from tests.support.page_server import PageServer, html, reply
 
+DOCUMENTS = Path(__file__).parents[1] / "documents/files"
 C = 'xmlns:c="c" xmlns:a="a"'
 CHART = (
     f"<c:chartSpace {C}><c:title><a:t>Passengers</a:t></c:title>"
@@ -27,11 +34,12 @@ COMMENTS = (
     "<r><t>hand.</t></r></text></comment></commentList></comments>"
 )
 FORM = b"""%PDF-1.4
-1 0 obj <</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[5 0 R 6 0 R 7 0 R]>>>> endobj
+1 0 obj <</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[5 0 R 6 0 R 7 0 R]>>
+/Names<</EmbeddedFiles<</Names[(berth.txt) 9 0 R]>>>>>> endobj
 2 0 obj <</Type/Pages/Kids[3 0 R]/Count 1>> endobj
 3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R
 /Resources<</Font<</F <</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>
-/Annots[5 0 R 6 0 R 7 0 R]>> endobj
+/Annots[5 0 R 6 0 R 7 0 R 8 0 R]>> endobj
 4 0 obj <</Length 46>> stream
 BT /F 12 Tf 20 250 Td (Registration form) Tj ET
 endstream endobj
@@ -39,11 +47,16 @@ endstream endobj
 /Rect[20 200 200 220]>> endobj
 6 0 obj <</Type/Annot/Subtype/Widget/FT/Tx/T(boats)/V(12)/Rect[20 150 200 170]>> endobj
 7 0 obj <</Type/Annot/Subtype/Widget/FT/Tx/T(remarks)/Rect[20 100 200 120]>> endobj
+8 0 obj <</Type/Annot/Subtype/Text/Contents(Ask her by phone.)/Rect[20 50 40 70]>> endobj
+9 0 obj <</Type/Filespec/F(berth.txt)/UF(berth.txt)/EF<</F 10 0 R>>>> endobj
+10 0 obj <</Type/EmbeddedFile/Length 18>> stream
+The berth is paid.
+endstream endobj
 trailer <</Root 1 0 R>>
 """
 
 
-def with_parts(document: bytes, **parts: str) -> bytes:
+def with_parts(document: bytes, **parts: str | bytes) -> bytes:
     """The same document with other parts in its archive."""
     import io
     import zipfile
@@ -77,14 +90,16 @@ def test_charts_and_comments_are_read_and_the_rest_is_told(
 ) -> None:
     rows = '<row r="1"><c r="A1"><v>7</v></c></row>'
     parts = {"xl__charts__chart1.xml": CHART, "xl__comments1.xml": COMMENTS}
-    others = {"xl__media__image1.png": "x", "xl__embeddings__a.docx": "x"}
+    inside = word("<w:p><w:r><w:t>The lease ends in May.</w:t></w:r></w:p>")
+    others = {"xl__media__image1.png": "x", "xl__embeddings__a.docx": inside}
     file = tmp_path / "ferries.xlsx"
-    file.write_bytes(with_parts(sheet(rows), **parts, **others))
+    file.write_bytes(with_parts(sheet(rows), **parts, **others, **{"xl__embeddings__b.bin": "?"}))
     found = read(capsys, file)
     assert place_of(found, "2024 | Holm: 48210 | Vik: 7300") == "chart 1, row 3"
     assert place_of(found, "Counted by hand.") == "comment on B2"
     lost = {one["what"]: one["count"] for one in found["not_read"]}
-    assert lost == {"pictures": 1, "embedded documents": 1}
+    assert place_of(found, "The lease ends in May.") == "embedded a.docx"
+    assert lost == {"pictures": 1, ".bin files": 1}
 
 
 def test_a_form_has_what_was_filled_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,6 +107,8 @@ def test_a_form_has_what_was_filled_in(tmp_path: Path, capsys: pytest.CaptureFix
     file.write_bytes(FORM)
     found = read(capsys, file)
     assert place_of(found, "Name of owner: Anna Berg") == "form on page 1"
+    assert place_of(found, "Ask her by phone.") == "comment on page 1"
+    assert place_of(found, "The berth is paid.") == "attachment berth.txt"
     assert "boats: 12" in found["text"] and "remarks" not in found["text"]
 
 
@@ -113,10 +130,10 @@ def test_a_page_is_read_as_runs_read_it(
     assert status == 0 and json.loads(out)["title"] == "A page"
     web.answers["/gone"] = reply(b"", "404 Not Found")
     status, out, err = run(capsys, f"{web.url}/gone")
-    assert (status, out) == (1, "") and "404" in err
+    assert (status, out) == (4, "") and "404" in err
 
 
-@pytest.mark.parametrize(("name", "status"), [("none.pdf", 2), ("a.xyz", 2), ("broken.pdf", 1)])
+@pytest.mark.parametrize(("name", "status"), [("none.pdf", 2), ("a.xyz", 2), ("broken.pdf", 4)])
 def test_what_cannot_be_read_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, status: int
 ) -> None:
@@ -139,7 +156,7 @@ def test_what_is_in_an_archive_or_a_mailbox_is_read(
     found = read(capsys, file)
     assert place_of(found, "The ferry runs daily.") == "a/b.docx"
     assert place_of(found, "Nobody came.") == "notes.txt"
-    assert [one["what"] for one in found["not_read"]] == ["c.pdf", "x.bin"]
+    assert [one["what"] for one in found["not_read"]] == ["c.pdf", ".bin files"]
     file = tmp_path / "post.mbox"
     mails = [f"From a Mon Nov 23\n{MAIL.format(word)}\n" for word in ("report", "invoice")]
     file.write_text("".join(mails))
@@ -157,3 +174,116 @@ def test_subtitles_are_read_at_their_times(
     found = read(capsys, file)
     assert found["text"] == "The pier is old.\nIt was built in 1902."
     assert place_of(found, "It was built") == "00:00:03"
+
+
+def test_what_stands_on_every_page_and_what_was_inserted_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shape = '<p:sp xmlns:p="p" xmlns:a="a"><p:nvSpPr><p:nvPr>{}</p:nvPr></p:nvSpPr>{}</p:sp>'
+    body = "<p:txBody><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:txBody>".format
+    title, foot = '<p:ph type="title"/>', '<p:ph type="ftr"/>'
+    related = {name: RELATION.format("r", name, f"{name}.xml") for name in ("slideLayout", "slide")}
+    main = RELATION.format("m", "officeDocument", "ppt/p.xml")
+    slides = {
+        "_rels/.rels": RELATIONS.format(main),
+        "ppt/p.xml": '<p xmlns:r="r"><sldId r:id="r"/></p>',
+        "ppt/_rels/p.xml.rels": RELATIONS.format(related["slide"]),
+        "ppt/slide.xml": f'<s show="0">{shape.format(title, body("The pier"))}'
+        f"{shape.format(foot, body('Board of 3 May'))}</s>",
+        "ppt/_rels/slide.xml.rels": RELATIONS.format(related["slideLayout"]),
+        "ppt/slideLayout.xml": f"<s>{shape.format('', body('Norrvik port'))}"
+        f"{shape.format(title, body('Click to edit'))}</s>",
+    }
+    file = tmp_path / "pier.pptx"
+    file.write_bytes(packed(slides))
+    found = read(capsys, file)
+    assert place_of(found, "The pier") == "slide 1 (hidden)"
+    assert found["text"] == "The pier\nBoard of 3 May\nNorrvik port"
+    assert place_of(found, "Norrvik port") == "header or footer"
+    file = tmp_path / "pier.rtf"
+    file.write_text(r"{\rtf1{\header Norrvik port\par}The pier is old.{\pict 00ff}{\footer 3 May}}")
+    found = read(capsys, file)
+    assert found["text"] == "The pier is old.\nNorrvik port\n3 May"
+    assert [one["what"] for one in found["not_read"]] == ["pictures"]
+    inserted = word("<w:p><w:r><w:t>The pier.</w:t></w:r></w:p>", aFChunk="<p>Its lamp is red.</p>")
+    hidden = "<w:p><w:r><w:rPr><w:vanish/></w:rPr><w:t>no</w:t></w:r><w:del><w:r><w:delText>x"
+    hidden += "</w:delText></w:r></w:del></w:p>"
+    for name, document in (
+        ("a", inserted),
+        ("b", word(hidden + "<w:p><w:r><w:t>y</w:t></w:r></w:p>")),
+    ):
+        (tmp_path / f"{name}.docx").write_bytes(document)
+    found = read(capsys, tmp_path / "a.docx")
+    assert place_of(found, "Its lamp is red.") == "inserted document"
+    lost = read(capsys, tmp_path / "b.docx")["not_read"]
+    assert [one["what"] for one in lost] == ["deleted passages", "hidden passages"]
+
+
+def test_files_in_files_are_bounded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    held: dict[str, str | bytes] = {"deep.txt": "The bottom."}
+    for n in range(5):
+        held = {f"{n}.zip": packed(held), "a.txt": f"Level {n}."}
+    file = tmp_path / "all.zip"
+    file.write_bytes(packed(held))
+    found = read(capsys, file)
+    assert place_of(found, "Level 2.") == "4.zip, 3.zip, a.txt"
+    assert "Level 1." not in found["text"]
+    (lost,) = found["not_read"]
+    assert lost["what"] == "2.zip in 3.zip in 4.zip" and "more than 3 deep" in lost["why"]
+    file.write_bytes(packed({f"{n:05}.txt": "word" for n in range(10_000)}))
+    found = read(capsys, file)
+    assert found["text"].count("word") == 1000
+    assert [one["count"] for one in found["not_read"]] == [9000]
+    points = "".join(f'<c:pt idx="{n}"><c:v>{n}</c:v></c:pt>' for n in range(20_000))
+    series = f'<c:ser><c:val><c:ptCount val="20000"/>{points}</c:val></c:ser>'
+    chart = f"<c:chartSpace {C}>{series}</c:chartSpace>"
+    file = tmp_path / "many.xlsx"
+    file.write_bytes(with_parts(sheet(""), **{"xl__charts__chart1.xml": chart}))
+    lost = read(capsys, file)["not_read"]
+    assert [(one["what"], one["count"]) for one in lost] == [("points of a chart", 10_000)]
+
+
+def test_old_office_files_are_read_by_an_extra(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("kreuzberg")
+    file = tmp_path / "old.doc"
+    file.write_bytes((DOCUMENTS / "libreoffice.doc").read_bytes())
+    found = read(capsys, file)
+    assert "The harbour of Norrvik was opened in 1911." in found["text"]
+    assert "Berth | 310.50 | SEK" in found["text"]
+    lacking = Format("old files", "", (".old",), (), "x:y", ("kreuzberg", "no_such_package"))
+    with pytest.raises(UnreadablePage, match=r"^no_such_package is not installed, which reads old"):
+        lacking.read(Body(b""))
+
+
+@pytest.mark.slow
+def test_a_picture_is_read_also_upside_down_and_noise_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if find_tesseract() is None:
+        pytest.skip("Tesseract is not installed")
+    from pypdfium2 import PdfDocument
+
+    page = PdfDocument(pdf("BT /F 24 Tf 60 700 Td (The ferry to Holm leaves at noon.) Tj ET"))[0]
+    bitmap = page.render(scale=2, grayscale=True)
+    rows = [bytes(bitmap.buffer)[n * bitmap.stride :][: bitmap.width] for n in range(bitmap.height)]
+    turned = [row[::-1] for row in reversed(rows)]
+    for name, shown in (("upright.png", rows), ("turned.png", turned)):
+        (tmp_path / name).write_bytes(png(shown))
+        found = read(capsys, tmp_path / name)
+        assert found["text"] == "The ferry to Holm leaves at noon." and not found["not_read"]
+    (tmp_path / "odd.png").write_bytes(png(rows)[:60])
+    status, out, err = run(capsys, str(tmp_path / "odd.png"))
+    assert (status, out) == (4, "") and "has no text" in err
+
+
+def png(rows: list[bytes]) -> bytes:
+    """A grey picture of rows of pixels."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", crc32(kind + data))
+
+    head = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 0, 0, 0, 0)
+    data = zlib.compress(b"".join(b"\0" + row for row in rows))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b"")

@@ -202,7 +202,7 @@ def test_unreadable_files_are_skipped_with_the_reason(folder: Path) -> None:
     (folder / "latin.txt").write_bytes("Überraschung".encode("latin-1"))
     (folder / "empty.md").write_text("  \n")
     (folder / "binary.txt").write_bytes(b"\0\1\2")
-    (folder / "picture.png").write_bytes(b"\x89PNG")
+    (folder / "picture.gif").write_bytes(b"GIF89")
     corpus = Corpus(folder, None)
     assert [line.split(":")[0] for line in corpus.skipped_files] == [
         "binary.txt",
@@ -237,7 +237,7 @@ def test_odd_files_are_no_more_than_files_that_are_left_out(folder: Path, tmp_pa
 
 def test_files_that_are_passed_over_are_named_with_their_number(folder: Path) -> None:
     for n in range(12):
-        (folder / f"{n:02}.png").write_bytes(b"\x89PNG")
+        (folder / f"{n:02}.gif").write_bytes(b"GIF89")
         (folder / f"{n:02}.txt").write_bytes(b"\0")
     changes = {"corpus": folder, "cache_dir": folder / ".cache"}
     sources = open_sources(parse_settings({}).model_copy(update=changes))
@@ -245,7 +245,7 @@ def test_files_that_are_passed_over_are_named_with_their_number(folder: Path) ->
     sources.close()
     assert warnings[0] == "Not in the corpus: 00.txt: is not text" and len(warnings) == 12
     assert warnings[-2].startswith("Not in the corpus: 2 more files")
-    assert "12 files of another type: 00.png, 01.png" in warnings[-1]
+    assert "12 files of another type: 00.gif, 01.gif" in warnings[-1]
 
 
 def test_files_for_which_no_time_was_left_are_read_the_next_time(

@@ -1,42 +1,77 @@
-"""What an office document holds beside its text: charts and comments, and what is not read of it.
+"""What an office document holds beside its text: charts, comments, diagrams, documents in it.
 
-Charts: ISO/IEC 29500-1, 21.2. They have the values that they show.
+What is not read of it is told. Charts: ISO/IEC 29500-1, 21.2. They have the values that they show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
-from agent.documents.body_text import PlacedText
+from agent.documents.body_text import Body, PlacedText
 from agent.documents.formats.archive import Archive
+from agent.documents.formats.bundles import MAX_FILES, add_inner
+from agent.documents.formats.office import Part
 from agent.documents.formats.table import Row, add_rows
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, to_int
 
 MAX_CHARTS = 200
 MAX_POINTS = 10_000  # of a series
-#: Where it lies in the archive, and why it is not read.
+#: Parts that are read as they are, by where they lie, and what they are.
+_SHAPES = (("/drawings/drawing", "text box"), ("/diagrams/data", "diagram"))
+#: What has no text: where it lies, and why it is not read.
 _NOT_READ = (
-    ("pictures", ("/media/", "Pictures/"), "only text is read", False),
-    ("embedded documents", ("/embeddings/",), "save them as files of their own", True),
-    ("macros", ("vbaProject.bin", "Basic/"), "no program is run", False),
+    ("pictures", ("/media/", "Pictures/"), "only text is read"),
+    ("macros", ("vbaProject.bin", "Basic/"), "no program is run"),
 )
 
 
-def add_beside(text: PlacedText, archive: Archive) -> None:
-    """Add charts as tables, and comments; tell what is no text."""
+def add_beside(text: PlacedText, source: Body, archive: Archive) -> None:
+    """Add charts as tables, comments, text boxes of sheets, and documents; tell what is no text."""
     names = sorted(archive.names, key=lambda name: (len(name), name))
     parts = [name for name in names if name.endswith(".xml") and not name.endswith("document.xml")]
-    charts = [name for name in parts if "/charts/chart" in name]
-    for n, name in enumerate(charts[:MAX_CHARTS], 1):
-        chart = archive.read_xml(name)
-        text.add(_words(find_first(chart, "title"), "t"), f"chart {n}")
-        add_rows(text, _read_points(chart), f"chart {n}, row")
+    _add_charts(text, archive, [name for name in parts if "/charts/chart" in name])
     for name in parts:
         if "omment" in name and not name.startswith("word/"):
             _add_comments(text, archive.read_xml(name))
-    for what, places, why, has_text in _NOT_READ:
-        count = sum(any(one in name for one in places) for name in names)
-        text.lose(what, count, why, has_text=has_text)
+        for where, place in _SHAPES:
+            if where in name and not name.startswith("ppt/"):  # a slide has its own
+                text.add_block(Part(archive, name).read_note(), place)
+        if name.startswith("Object ") and name.endswith("/content.xml"):
+            _add_object(text, archive, name)
+    _add_documents(text, source, archive, names)
+    for what, places, why in _NOT_READ:
+        text.lose(what, sum(any(one in name for one in places) for name in names), why)
+
+
+def _add_documents(text: PlacedText, source: Body, archive: Archive, names: Sequence[str]) -> None:
+    """Add the documents that are embedded, without the values of charts, which are read."""
+    owners = [name for name in names if name.endswith(".rels") and "/charts/" in name]
+    charts = (archive.relations(name.replace("_rels/", "")[:-5]) for name in owners)
+    of_charts = {target for chart in charts for _, target in chart.values()}
+    found = [name for name in names if "/embeddings/" in name and name not in of_charts]
+    for name in found[:MAX_FILES]:
+        place = f"embedded {name.rpartition('/')[2]}"
+        add_inner(text, source, name, archive.read(name), place=place)
+    text.lose("embedded documents", len(found[MAX_FILES:]), f"only the first {MAX_FILES} are")
+
+
+def _add_object(text: PlacedText, archive: Archive, name: str) -> None:
+    """Add what an object of OpenDocument shows: the values of a chart, a sheet."""
+    place = name.partition("/")[0].lower()
+    for block in Part(archive, name).read_blocks():
+        text.add_block(block, place)
+
+
+def _add_charts(text: PlacedText, archive: Archive, names: Sequence[str]) -> None:
+    for n, name in enumerate(names[:MAX_CHARTS], 1):
+        chart = archive.read_xml(name)
+        text.add(_words(find_first(chart, "title"), "t"), f"chart {n}")
+        add_rows(text, _read_points(chart), f"chart {n}, row")
+        most = max((to_int(attribute(x, "val"), 0) for x in find_all(chart, "ptCount")), default=0)
+        text.lose("points of a chart", most - MAX_POINTS, f"only the first {MAX_POINTS} are")
+        text.lose("charts", find_first(chart, "ser") is None, "they are of a newer kind")
+    text.lose("charts", len(names[MAX_CHARTS:]), f"only the first {MAX_CHARTS} are")
 
 
 def _read_points(chart: Element | None) -> Iterator[Row]:
@@ -53,7 +88,7 @@ def _points(series: Element, *names: str) -> dict[int, str]:
     """The points of a series, by their number."""
     for name in names:
         if (found := find_first(series, name)) is not None:
-            points = list(find_all(found, "pt"))[:MAX_POINTS]
+            points = islice(find_all(found, "pt"), MAX_POINTS)
             return {to_int(attribute(one, "idx"), 0): _words(one, "v") for one in points}
     return {}
 
@@ -64,7 +99,8 @@ def _add_comments(text: PlacedText, part: Element | None) -> None:
         for comment in find_all(part, kind):
             cell = attribute(comment, "ref")
             words = _words(comment, "t") or _words(comment, "text")
-            text.add(words, f"comment on {cell}" if cell else "comment")
+            if not words.startswith("[Threaded comment]"):  # for older programs: it is read there
+                text.add(words, f"comment on {cell}" if cell else "comment")
 
 
 def _words(element: Element | None, name: str) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import suppress
 from email import policy
 from email.message import EmailMessage, Message
 from email.parser import BytesParser
 from email.utils import parsedate_to_datetime
 
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
+from agent.documents.formats.bundles import MAX_FILES, add_inner
 from agent.documents.own_date import read_day
 
 HEADERS = ("From", "To", "Cc", "Date", "Subject")
 MAX_HEADER = 1000  # characters
-MAX_ATTACHMENTS = 50
-MAX_DEPTH = 3  # of messages in messages
 
 
 def read_mail(source: Body) -> BodyText:
@@ -26,9 +25,7 @@ def read_mail(source: Body) -> BodyText:
         raise UnreadablePage("it is no message: it has neither sender nor subject", "invalid")
     text.add("\n".join(heads), "head of the message")
     _add_body(text, source, message)
-    faults = [fault for fault in _add_attachments(text, source, message) if fault]
-    if faults:
-        text.note = "not read: " + "; ".join(faults)
+    _add_attachments(text, source, message)
     return text.finish()
 
 
@@ -54,40 +51,31 @@ def _add_body(text: PlacedText, source: Body, message: EmailMessage) -> None:
     body = None if is_attached else message.get_body(("plain", "html"))
     if body is None:
         return
-    kind = "text/html" if body.get_content_subtype() == "html" else "text/plain"
-    try:
-        text.add(_read_part(body, kind, source).text, "message")
-    except UnreadablePage:
-        return  # an empty message with attachments
-
-
-def _read_part(part: Message, content_type: str, source: Body, suffix: str = "") -> BodyText:
     from agent.documents.registry import read_source
 
+    data, content_type, _ = _content_of(body)
+    kind = "text/html" if body.get_content_subtype() == "html" else "text/plain"
+    read = Body(data, content_type.replace(body.get_content_type(), kind), depth=source.depth + 1)
+    with suppress(UnreadablePage):  # an empty message with attachments
+        text.add(read_source(read).text, "message")
+
+
+def _content_of(part: Message) -> tuple[bytes, str, str]:
+    """The bytes of a part, the type that it declares, and the suffix where that is sure."""
     charset = part.get_content_charset()
-    declared = f"{content_type}; charset={charset}" if charset else content_type
+    declared = part.get_content_type() + (f"; charset={charset}" if charset else "")
     if part.get_content_type() == "message/rfc822" and part.is_multipart():
-        data, suffix = part.get_payload()[0].as_bytes(), ".eml"  # type: ignore[union-attr,index]
-    else:
-        payload = part.get_payload(decode=True)
-        data = payload if isinstance(payload, bytes) else b""
-    return read_source(Body(data, declared, suffix=suffix, depth=source.depth + 1))
+        return part.get_payload()[0].as_bytes(), declared, ".eml"  # type: ignore[union-attr,index]
+    payload = part.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b"", declared, ""
 
 
-def _add_attachments(text: PlacedText, source: Body, message: EmailMessage) -> Iterator[str]:
-    """Add the attachments; yields the name of each that is not read, with the reason."""
-    for n, part in enumerate(message.iter_attachments(), 1):
+def _add_attachments(text: PlacedText, source: Body, message: EmailMessage) -> None:
+    """Add the attachments, each with its name."""
+    parts = list(message.iter_attachments())
+    for n, part in enumerate(parts[:MAX_FILES], 1):
         name = " ".join((part.get_filename() or f"attachment {n}").split())
-        suffix = "." + name.rpartition(".")[2].lower() if "." in name else ""
-        if part.get_content_maintype() in ("image", "audio", "video"):
-            continue
-        if n > MAX_ATTACHMENTS or source.depth >= MAX_DEPTH:
-            yield f"{name} (too many attachments)"
-            return
-        try:
-            found = _read_part(part, part.get_content_type(), source, suffix)
-        except UnreadablePage as error:
-            yield f"{name} ({error})"
-        else:
-            text.add_read(found, f"attachment {name}")
-            yield f"{name}: {found.note}" if found.note else ""
+        data, content_type, suffix = _content_of(part)
+        place = f"attachment {name}"
+        add_inner(text, source, name, data, content_type, place=place, suffix=suffix)
+    text.lose("attachments", len(parts[MAX_FILES:]), f"only the first {MAX_FILES} are")

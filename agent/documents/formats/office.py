@@ -42,7 +42,7 @@ _LINKED_FIELD = re.compile(r"HYPERLINK\s+\"([^\"]+)\"")
 #: How a text is written above the line, and below it.
 _SCRIPTS = {"super": raise_text, "sub": lower_text}
 _LONGEST_NOTE = 3000  # characters of what is told of a note where the text refers to it
-OPEN_CONTENT = "content.xml"  # the part with the content of a document of OpenDocument
+OPEN_CONTENT, OPEN_STYLES = "content.xml", "styles.xml"  # parts of a document of OpenDocument
 ROW_LEVEL = 9  # of the head of a table, as a heading
 
 
@@ -56,11 +56,11 @@ def add_sections(text: PlacedText, blocks: Iterator[TextBlock]) -> None:
         text.add_block(block, place)
 
 
-def add_slide(text: PlacedText, slide: TextBlock | None, number: int) -> None:
+def add_slide(text: PlacedText, slide: TextBlock | None, number: int, mark: str = "") -> None:
     """Add a slide; the first line of the first one may be the title."""
     line = slide.text.partition("\n")[0] if slide else ""
     text.title = text.title or normalize_title(line[:100])
-    text.add_block(slide, f"slide {number}")
+    text.add_block(slide, f"slide {number}{mark}")
 
 
 class Part:
@@ -81,7 +81,7 @@ class Part:
         """
         self.root = archive.read_xml(name)
         self.own_notes: list[TextBlock] = []  # in OpenDocument they stand in the text
-        self._is_open = name == OPEN_CONTENT
+        self._is_open = name.rpartition("/")[2] in (OPEN_CONTENT, OPEN_STYLES)
         self._targets = {key: target for key, (_, target) in archive.relations(name).items()}
         self._levels = levels or {}
         self._notes = notes or {}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agent.documents.blocks import TextBlock
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.formats.archive import Archive, read_properties
 from agent.documents.formats.beside import add_beside
-from agent.documents.formats.office import OPEN_CONTENT, Part, add_sections, add_slide
-from agent.documents.formats.table import MAX_COLUMNS, Row, Sheet, add_sheets
+from agent.documents.formats.office import OPEN_CONTENT, OPEN_STYLES, Part, add_sections, add_slide
+from agent.documents.formats.table import HIDDEN, MAX_COLUMNS, Row, Sheet, add_sheets
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 
 MAX_REPEATED = 1000  # times that a row or a cell with text may be repeated
@@ -32,25 +33,42 @@ def read_open_document(source: Body) -> BodyText:
         _add_slides(text, part, body[0])
     else:
         add_sections(text, part.read_blocks())
-        for n, note in enumerate(part.own_notes, 1):
-            text.add_block(note, f"note {n}")
-    add_beside(text, archive)
+    for n, note in enumerate(part.own_notes, 1):
+        text.add_block(note, f"note {n}")
+    for block in {block.text: block for block in _read_margins(archive)}.values():
+        text.add_block(block, "header or footer")
+    add_beside(text, source, archive)
     return text.finish()
+
+
+def _read_margins(archive: Archive) -> Iterator[TextBlock]:
+    """What stands on each page or slide, by its master: heads and feet."""
+    styles = Part(archive, OPEN_STYLES)
+    for master in find_all(styles.root, "master-page"):
+        for notes in find_all(master, "notes"):
+            notes.clear()
+        parts = [*master.iterchildren("{*}frame", "{*}custom-shape"), *_margins(master)]
+        yield from filter(None, map(styles.read_note, parts))
+
+
+def _margins(master: Element) -> Iterator[Element]:
+    for name in ("header", "footer", "header-left", "footer-left"):
+        yield from find_all(master, name)
 
 
 # --- sheets --------------------------------------------------------------------------------------
 
 
 def _sheets(part: Part, body: Element) -> Iterator[Sheet]:
-    """The names and rows of the sheets; no rows where one is hidden by its style."""
+    """The names and rows of the sheets, those that are hidden by their style too."""
     hidden = {
         attribute(properties.getparent(), "name")
         for properties in find_all(part.root, "table-properties")
         if attribute(properties, "display") == "false"
     }
     for sheet in body.iterchildren("{*}table"):
-        is_hidden = attribute(sheet, "style-name") in hidden
-        yield attribute(sheet, "name"), None if is_hidden else _rows(sheet, part)
+        mark = HIDDEN if attribute(sheet, "style-name") in hidden else ""
+        yield attribute(sheet, "name") + mark, _rows(sheet, part)
 
 
 def _rows(sheet: Element, part: Part) -> Iterator[Row]:

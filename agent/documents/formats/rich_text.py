@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
+from agent.documents.body_text import TEXT, Body, BodyText, PlacedText, UnreadablePage
 
 MAX_GROUPS = 1000  # in groups
 #: A control word with its number, a control symbol, a hexadecimal character, a brace, or text.
@@ -19,9 +19,9 @@ _TOKEN = re.compile(
 _DESTINATIONS = frozenset(
     "fonttbl colortbl stylesheet info pict object objdata themedata datastore generator listtable "
     "listoverridetable revtbl rsidtbl xmlnstbl mmathPr latentstyles fldinst nonshppict filetbl "
-    "colorschememapping pgptbl bkmkstart bkmkend header headerl headerr headerf "
-    "footer footerl footerr footerf ftnsep ftnsepc aftnsep aftnsepc".split()
+    "colorschememapping pgptbl bkmkstart bkmkend ftnsep ftnsepc aftnsep aftnsepc".split()
 )
+_MARGINS = frozenset("header headerl headerr headerf footer footerl footerr footerf".split())
 _WORDS = {
     **dict.fromkeys(("par", "line", "sect", "page", "row", "nestrow"), "\n"),
     **dict.fromkeys(("cell", "nestcell"), " | "),
@@ -48,6 +48,7 @@ class _Group:
     is_skipped: bool = False
     is_hidden: bool = False
     is_title: bool = False
+    is_margin: bool = False
     is_font_table: bool = False
     after_unicode: int = 1  # characters behind `\u` that say the same to older programs
     encoding: str = "cp1252"
@@ -59,6 +60,8 @@ class _Reader:
     def __init__(self) -> None:
         self.title: list[str] = []
         self.pieces: list[str] = []
+        self.margins: list[str] = []  # heads and feet
+        self.pictures = self.objects = 0  # that are not read
         self._bytes = bytearray()  # hexadecimal characters in a row: one letter may take two
         self._group = _Group()
         self.outer: list[_Group] = []  # groups that are open
@@ -101,7 +104,11 @@ class _Reader:
         self._to_skip = 0
 
     def _obey(self, word: str, number: str | None) -> None:
-        if word in _DESTINATIONS:
+        self.pictures += word == "pict" and not self._group.is_skipped
+        self.objects += word == "objdata"
+        if word in _MARGINS:
+            self._group.is_margin = True
+        elif word in _DESTINATIONS:
             self._group.is_skipped = True
             self._group.is_font_table = word == "fonttbl"
         elif word == "title" and self._group.is_skipped:
@@ -158,7 +165,7 @@ class _Reader:
         if self._group.is_title:
             self.title.append(text)
         elif not (self._group.is_skipped or self._group.is_hidden):
-            self.pieces.append(text)
+            (self.margins if self._group.is_margin else self.pieces).append(text)
 
 
 def _known_encoding(name: str) -> str:
@@ -174,8 +181,11 @@ def read_rich_text(source: Body) -> BodyText:
     reader.read(source.data.decode("latin-1"))
     text = PlacedText(source, "".join(reader.title))
     text.add("\n".join(_lines("".join(reader.pieces))))
+    text.add("\n".join(dict.fromkeys(_lines("".join(reader.margins)))), "header or footer")
+    text.lose("pictures", reader.pictures, "only text is read")
+    text.lose("embedded documents", reader.objects, "save them as files of their own")
     if reader.outer:
-        text.note = "its end is missing"
+        text.lose(TEXT, 1, "its end is missing")
     return text.finish()
 
 

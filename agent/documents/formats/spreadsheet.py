@@ -15,7 +15,7 @@ from typing import NamedTuple
 from agent.documents.body_text import Body, BodyText, PlacedText
 from agent.documents.formats.archive import Archive, core_properties, main_part
 from agent.documents.formats.beside import add_beside
-from agent.documents.formats.table import MAX_COLUMNS, Row, Sheet, add_sheets
+from agent.documents.formats.table import HIDDEN, MAX_COLUMNS, Row, Sheet, add_sheets
 from agent.documents.formats.xml import Element, attribute, find_all, find_first, local_name, to_int
 
 MAX_SHARED_CHARS = 20_000_000  # of the texts that the cells share
@@ -43,23 +43,23 @@ class _Workbook(NamedTuple):
 
 
 def read_spreadsheet(source: Body) -> BodyText:
-    """The rows of each sheet that is shown; the hidden ones are noted."""
+    """The rows of each sheet; those that are hidden are marked."""
     archive = Archive(source.data)
     part = main_part(archive)
     text = PlacedText(source, *core_properties(archive))
     add_sheets(text, _sheets(archive, part, _read_workbook(archive, part)))
-    add_beside(text, archive)
+    add_beside(text, source, archive)
     return text.finish()
 
 
 def _sheets(archive: Archive, part: str, book: _Workbook) -> Iterator[Sheet]:
-    """The names and rows of the sheets; no rows where one is hidden."""
+    """The names and rows of the sheets, those that are hidden too."""
     relations = archive.relations(part)
     for sheet in find_all(archive.read_xml(part), "sheet"):
         kind, target = relations.get(attribute(sheet, "id"), ("", ""))
-        is_hidden = attribute(sheet, "state") in ("hidden", "veryHidden")
+        mark = HIDDEN if attribute(sheet, "state") in ("hidden", "veryHidden") else ""
         if kind == "worksheet":
-            yield attribute(sheet, "name"), None if is_hidden else _rows(archive, target, book)
+            yield attribute(sheet, "name") + mark, _rows(archive, target, book)
 
 
 def _read_workbook(archive: Archive, part: str) -> _Workbook:

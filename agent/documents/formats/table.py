@@ -14,7 +14,8 @@ from itertools import count, islice, takewhile, zip_longest
 from agent.documents.body_text import PlacedText
 
 Row = tuple[int, Sequence[str]]  # its number in the table, from 1, and its cells
-Sheet = tuple[str, Iterable[Row] | None]  # its name and its rows; none where it is hidden
+Sheet = tuple[str, Iterable[Row]]  # its name and its rows
+HIDDEN = " (hidden)"  # behind the name of what is not shown
 
 MAX_COLUMNS = 16_384  # as many as a sheet of Excel has
 MAX_NAME = 60  # characters of the name of a column
@@ -25,15 +26,10 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def add_sheets(text: PlacedText, sheets: Iterable[Sheet]) -> None:
-    """Add the rows of sheets; those that are hidden are noted."""
-    hidden = []
+    """Add the rows of sheets."""
     for name, rows in sheets:
-        if rows is None:
-            hidden.append(name)
-            continue
         text.add(name, f"sheet {name}")
         add_rows(text, rows, f"sheet {name}, row")
-    text.lose("hidden sheets", len(hidden), ", ".join(hidden))
 
 
 def add_rows(text: PlacedText, rows: Iterable[Row], place: str) -> None:

@@ -14,11 +14,14 @@ from agent.documents.formats.archive import (
     resolve_part,
 )
 from agent.documents.formats.beside import add_beside
+from agent.documents.formats.bundles import add_inner
 from agent.documents.formats.office import ROW_LEVEL, Part, add_sections, child_value
 from agent.documents.formats.xml import attribute, find_all, find_first, to_int
 
 #: Kinds of the parts beside the text, and what one entry of them is called.
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
+#: What is in the text and not shown.
+_NOT_SHOWN = {"delText": "deleted", "vanish": "hidden"}
 _MARGINS = ("header", "footer")
 
 
@@ -39,7 +42,12 @@ def read_word(source: Body) -> BodyText:
     for kind, word in _NOTES.items():
         for n, (_, block) in enumerate(notes[kind], 1):
             text.add_block(block, f"{word} {n}")
-    add_beside(text, archive)
+    for kind, name in archive.relations(part).values():
+        if kind == "aFChunk":
+            add_inner(text, source, name, archive.read(name), place="inserted document")
+    for what, why in _NOT_SHOWN.items():
+        text.lose(f"{why} passages", sum(1 for _ in find_all(body.root, what)), "Word hides them")
+    add_beside(text, source, archive)
     return text.finish()
 
 

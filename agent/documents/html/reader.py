@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from agent.documents import sniff
 from agent.documents.blocks import TextBlock
-from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
+from agent.documents.body_text import TEXT, Body, BodyText, PlacedText, UnreadablePage
 from agent.documents.cpu_limit import OverCpuLimit, limit_cpu
 from agent.documents.formulas import lower_text, raise_text, write_formula
 from agent.documents.html.blocks import Element, read_blocks
@@ -115,7 +115,7 @@ def read_html(source: Body) -> BodyText:
     except OverCpuLimit:  # it is too slow to understand, and keeps all its words
         page = HtmlPage("", strip_tags(html[:MAX_CHARS]))
     text = PlacedText(source, page.title, page.date)
-    text.note = TEASER if page.is_teaser else ""
+    text.lose(TEXT, page.is_teaser, TEASER)
     text.add(page.text)
     found = text.finish() if text.has_text else BodyText(text.title, "")
     wall = None if source.suffix else detect_wall(source.data, found.title, found.text)

@@ -8,16 +8,29 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage
+
 LIBRARIES = ("libtesseract.so.5", "libtesseract.so.4", "libtesseract.5.dylib")
+LEPTONICA = ("liblept.so.5", "libleptonica.so.6", "liblept.5.dylib", "libleptonica.6.dylib")
 DATA = "/usr/share/tesseract-ocr /usr/share/tessdata /usr/local/share /opt/homebrew/share".split()
 MAX_LANGUAGES = 4  # that are tried at once: each makes it slower
 DPI = 200
-MAX_PIXELS = 20_000_000  # of an image
+AUTOMATIC = 3  # how a page is divided: into columns and blocks, upright or on their side
+MAX_PIXELS = 20_000_000  # of a page
+MAX_PICTURE = 60_000_000  # pixels of a picture,
+MAX_PICTURES = 1000  # and pictures of a file
+#: Of 100: below it Tesseract's mean word is noise. Of real scans it is 80 to 96, upside down and of
+#: photographs at most 50. Run tests/documents/test_pictures.py after changing it.
+MIN_SURE = 60
+NOISE = "what is seen on them is no text, or cannot be told from noise"
+REMEDY = "install tesseract-ocr to read them"
+TIFF = (b"II*\0", b"MM\0*")
 
 
 class Tesseract(NamedTuple):
@@ -56,12 +69,46 @@ class ImageReader:
         if self._library.TessBaseAPIInit3(self._handle, folder, languages):
             raise OSError("tesseract does not start")
         self._library.TessBaseAPISetVariable(self._handle, b"debug_file", b"/dev/null")
+        self._library.TessBaseAPISetPageSegMode(self._handle, AUTOMATIC)
 
-    def read(self, bitmap: Any) -> str:
-        """The text of a grey bitmap of PDFium."""
-        layout = bitmap.width, bitmap.height, 1, bitmap.stride
-        self._library.TessBaseAPISetImage(self._handle, ctypes.byref(bitmap.buffer), *layout)
-        self._library.TessBaseAPISetSourceResolution(self._handle, DPI)
+    def read_page(self, page: Any) -> str | None:
+        """The text of a page of PDFium; None where it is noise."""
+        width, height = page.get_size()
+        scale = min(DPI / 72, (MAX_PIXELS / max(1.0, width * height)) ** 0.5)
+
+        def show(turned: int) -> None:
+            bitmap = page.render(scale=scale, rotation=turned, grayscale=True)
+            layout = bitmap.width, bitmap.height, 1, bitmap.stride
+            self._library.TessBaseAPISetImage(self._handle, ctypes.byref(bitmap.buffer), *layout)
+            self._library.TessBaseAPISetSourceResolution(self._handle, DPI)
+
+        return self._recognize(show)
+
+    def read_picture(self, picture: Any, leptonica: Any) -> str | None:
+        """The text of a picture of Leptonica; None where it is noise."""
+
+        def show(turned: int) -> None:
+            upright = ctypes.c_void_p(leptonica.pixRotateOrth(picture, turned // 90))
+            self._library.TessBaseAPISetImage2(self._handle, upright)
+            leptonica.pixDestroy(ctypes.byref(upright))  # Tesseract has a copy
+
+        return self._recognize(show)
+
+    def _recognize(self, show: Callable[[int], None]) -> str | None:
+        """The text of what is shown, or of the same upside down; None where neither is text.
+
+        Tesseract finds by itself that lines go up or down.
+        """
+        text = ""
+        for turned in (0, 180):
+            show(turned)
+            text = self._read_text()
+            sure = self._library.TessBaseAPIMeanTextConf(self._handle)
+            if not text.strip() or sure >= MIN_SURE:
+                return text
+        return None
+
+    def _read_text(self) -> str:
         text = ctypes.c_void_p(self._library.TessBaseAPIGetUTF8Text(self._handle))
         if not text:
             return ""
@@ -71,9 +118,46 @@ class ImageReader:
             self._library.TessDeleteText(text)
 
 
-def render_page(page: Any) -> Any:
-    """A page of PDFium as a grey bitmap; a large one in a lower resolution."""
-    width, height = page.get_size()
-    scale = DPI / 72
-    most = (MAX_PIXELS / max(1.0, width * height)) ** 0.5
-    return page.render(scale=min(scale, most), grayscale=True)
+def read_picture(source: Body) -> BodyText:
+    """The text of a PNG, JPEG or TIFF, a page each. Raises UnreadablePage where it has none."""
+    tesseract, leptonica = find_tesseract(), _find_leptonica()
+    if not (tesseract and leptonica):
+        raise UnreadablePage(f"it is a picture: {REMEDY}", "unsupported")
+    text, reader = PlacedText(source), ImageReader(tesseract)
+    for number, picture in enumerate(_read_pictures(source.data, leptonica), 1):
+        read = reader.read_picture(picture, leptonica)
+        text.lose("pages", read is None, NOISE)
+        text.add(read or "", f"page {number}")
+        text.hand_over()
+    return text.finish()
+
+
+def _find_leptonica() -> Any:
+    """The library that decodes pictures, which Tesseract brings; None where it is missing."""
+    for name in LEPTONICA:
+        with suppress(OSError):
+            library = ctypes.CDLL(name)
+            for function in ("pixReadMem", "pixReadMemFromMultipageTiff", "pixRotateOrth"):
+                getattr(library, function).restype = ctypes.c_void_p
+            return library
+    return None
+
+
+def _read_pictures(data: bytes, leptonica: Any) -> Iterator[Any]:
+    """The pictures in a file. Raises UnreadablePage for one that is damaged or too large."""
+    width, height, offset = ctypes.c_int(), ctypes.c_int(), ctypes.c_size_t()
+    size, unused = ctypes.c_size_t(len(data)), [ctypes.byref(ctypes.c_int()) for _ in range(4)]
+    sizes = unused[0], ctypes.byref(width), ctypes.byref(height), *unused[1:]
+    is_known = leptonica.pixReadHeaderMem(data, size, *sizes) == 0
+    if not is_known or width.value * height.value > MAX_PICTURE:
+        raise UnreadablePage("it is a picture that is damaged or too large", "invalid")
+    is_many = data[:4] in TIFF
+    for _ in range(MAX_PICTURES if is_many else 1):
+        more = (ctypes.byref(offset),) if is_many else ()
+        read = leptonica.pixReadMemFromMultipageTiff if is_many else leptonica.pixReadMem
+        if not (picture := ctypes.c_void_p(read(data, size, *more))):
+            return
+        yield picture
+        leptonica.pixDestroy(ctypes.byref(picture))
+        if is_many and not offset.value:
+            return

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from ctypes import POINTER, c_ushort, cast, create_string_buffer
+from ctypes import POINTER, c_ulong, c_ushort, cast, create_string_buffer
 from functools import partial
 from typing import Any, NamedTuple
 
 from agent.documents.blocks import BlockBuilder
 from agent.documents.body_text import Body, BodyText, PlacedText, UnreadablePage, normalize_title
+from agent.documents.formats.archive import BOMB, MAX_PART
+from agent.documents.formats.bundles import MAX_FILES, add_inner
 from agent.documents.own_date import read_day
 from agent.documents.pdf.lines import PageLine, lines_of_text, read_lines
 from agent.documents.pdf.links import PageLink, find_links, read_links
-from agent.documents.pdf.ocr import ImageReader, find_tesseract, render_page
+from agent.documents.pdf.ocr import NOISE, REMEDY, ImageReader, find_tesseract
 from agent.documents.pdf.pages import PageJoiner
 
 IMAGE = (3,)  # FPDF_PAGEOBJ_IMAGE
@@ -54,65 +56,93 @@ def read_pdf(source: Body) -> BodyText:
     title = " ".join(str(properties.get("Title", "")).split())
     text = PlacedText(source, "" if _GENERATED_TITLE.match(title) else title)
     text.date = read_day(properties.get("ModDate"), properties.get("CreationDate"))
-    form = _read_form(document)
-    images = _ImagePages()
+    if document.get_formtype():
+        document.init_forms()
+    images, beside = _ImagePages(), _Beside(document.formenv)
     joiner = PageJoiner(min(MAX_PAGES, len(document)))
-    for number, page in enumerate(_read_pages(document, images, has_links=source.is_report), 1):
+    pages = _read_pages(document, images, beside, has_links=source.is_report)
+    for number, page in enumerate(pages, 1):
         joined = joiner.add(page.lines, number)
         text.title = text.title or normalize_title(_first_line(joined.text))
         _add_page(text, joined.text[:MAX_CHARS], page.links, f"page {number}", joined.joint)
         text.hand_over()
         if text.is_full:
             break
-    for number, line in form:
-        text.add(line, f"form on page {number}")
-    text.lose("attachments", _count_attachments(document), "save them as files of their own")
-    text.lose("pages", max(0, len(document) - MAX_PAGES), f"only the first {MAX_PAGES} are")
+    for line, place in beside.lines.items():
+        text.add(line, place)
+    _add_attachments(text, source, document)
+    text.lose("pages", len(document) - MAX_PAGES, f"only the first {MAX_PAGES} are")
     text.lose("pages that are images", images.unread, images.remedy)
-    if text.note and not text.has_text:
-        raise UnreadablePage(f"it has no text: {text.note}", "empty")
+    text.lose("pages that are images", images.noise, NOISE)
     return text.finish()
 
 
-def _read_form(document: Any) -> list[tuple[int, str]]:
-    """The fields of a form that are filled in, each with its page: `Name of owner: A. Berg`."""
-    from pypdfium2 import raw
+class _Beside:
+    """What stands on pages beside their text: fields of a form that are filled in, and comments."""
 
-    if not document.get_formtype():
-        return []
-    document.init_forms()
-    found: dict[str, tuple[int, str]] = {}
-    for index in range(min(MAX_PAGES, len(document))):
-        page = document[index]
+    def __init__(self, form: Any) -> None:
+        self.lines: dict[str, str] = {}  # each with its place
+        self._form = form
+
+    def read(self, page: Any, number: int) -> None:
+        """Note the fields as `Name of owner: A. Berg`, and the comments."""
+        from pypdfium2 import raw
+
         for n in range(min(MAX_FIELDS, raw.FPDFPage_GetAnnotCount(page))):
-            field = raw.FPDFPage_GetAnnot(page, n)
-            ask = partial(_read_field, document.formenv, field)
-            names = raw.FPDFAnnot_GetFormFieldAlternateName, raw.FPDFAnnot_GetFormFieldName
-            name = next(filter(None, map(ask, names)), "")
-            value = ask(raw.FPDFAnnot_GetFormFieldValue)
-            if name and value and value != "Off":
-                found.setdefault(f"{name}: {value}", (index + 1, f"{name}: {value}"))
-            raw.FPDFPage_CloseAnnot(field)
-    return list(found.values())
+            note = raw.FPDFPage_GetAnnot(page, n)
+            kind = raw.FPDFAnnot_GetSubtype(note)
+            if kind == raw.FPDF_ANNOT_WIDGET and self._form:
+                if line := self._read_field(note):
+                    self.lines.setdefault(line, f"form on page {number}")
+            elif kind not in (raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP, raw.FPDF_ANNOT_WIDGET):
+                line = _read_text(partial(raw.FPDFAnnot_GetStringValue, note, b"Contents"))
+                self.lines.setdefault(line, f"comment on page {number}")
+            raw.FPDFPage_CloseAnnot(note)
+
+    def _read_field(self, field: Any) -> str:
+        from pypdfium2 import raw
+
+        functions = (
+            raw.FPDFAnnot_GetFormFieldAlternateName,
+            raw.FPDFAnnot_GetFormFieldName,
+            raw.FPDFAnnot_GetFormFieldValue,
+        )
+        told, name, value = (_read_text(partial(one, self._form, field)) for one in functions)
+        name = told or name
+        return f"{name}: {value}" if name and value and value != "Off" else ""
 
 
-def _read_field(form: Any, field: Any, function: Any) -> str:
-    """A text of a field of a form, in UTF-16, which PDFium gives in two steps: size, then text."""
-    size = function(form, field, None, 0)
+def _read_text(function: Any) -> str:
+    """A text in UTF-16, which PDFium gives in two steps: its size, then itself."""
+    size = function(None, 0)
     if not 2 < size < 2 * MAX_CHARS:
         return ""
     buffer = create_string_buffer(size)
-    function(form, field, cast(buffer, POINTER(c_ushort)), size)
+    function(cast(buffer, POINTER(c_ushort)), size)
     return " ".join(buffer.raw[: size - 2].decode("utf-16-le", "replace").split())
 
 
-def _count_attachments(document: Any) -> int:
+def _add_attachments(text: PlacedText, source: Body, document: Any) -> None:
+    """Add the files that are attached to a document, each with its name."""
     from pypdfium2 import raw
 
-    return int(raw.FPDFDoc_GetAttachmentCount(document))
+    count = raw.FPDFDoc_GetAttachmentCount(document)
+    for n in range(min(count, MAX_FILES)):
+        file, size = raw.FPDFDoc_GetAttachment(document, n), c_ulong()
+        name = _read_text(partial(raw.FPDFAttachment_GetName, file)) or f"attachment {n + 1}"
+        raw.FPDFAttachment_GetFile(file, None, 0, size)
+        if size.value > MAX_PART:
+            text.lose(name, 1, BOMB)
+            continue
+        buffer = create_string_buffer(size.value)
+        raw.FPDFAttachment_GetFile(file, buffer, size.value, size)
+        add_inner(text, source, name, buffer.raw[: size.value], place=f"attachment {name}")
+    text.lose("attachments", count - MAX_FILES, f"only the first {MAX_FILES} are")
 
 
-def _read_pages(document: Any, images: _ImagePages, *, has_links: bool) -> Iterator[_Page]:
+def _read_pages(
+    document: Any, images: _ImagePages, beside: _Beside, *, has_links: bool
+) -> Iterator[_Page]:
     """The lines and links of each page; none of a broken one."""
     import pypdfium2
 
@@ -121,6 +151,7 @@ def _read_pages(document: Any, images: _ImagePages, *, has_links: bool) -> Itera
             page = document[index]
             words = page.get_textpage()
             lines = read_lines(words) or lines_of_text(images.read(page))
+            beside.read(page, index + 1)
             yield _Page(lines, list(read_links(document, page, words)) if has_links else ())
         except pypdfium2.PdfiumError:
             yield _Page()
@@ -147,8 +178,8 @@ class _ImagePages:
     """The pages of a document that have no text: their text is read from their image, if it can."""
 
     def __init__(self) -> None:
-        self.unread = 0
-        self.remedy = "install tesseract-ocr to read them"
+        self.unread = self.noise = 0
+        self.remedy = REMEDY
         self._reader: ImageReader | None = None
 
     def read(self, page: Any) -> str:
@@ -160,8 +191,12 @@ class _ImagePages:
                 self._reader = ImageReader(tesseract)
         except OSError:
             self.remedy = "tesseract does not start"
-        self.unread += self._reader is None
-        return self._reader.read(render_page(page)) if self._reader else ""
+        if not self._reader:
+            self.unread += 1
+            return ""
+        read = self._reader.read_page(page)
+        self.noise += read is None
+        return read or ""
 
 
 def _first_line(text: str) -> str:
