@@ -231,6 +231,7 @@ def _build_citation(
         via=page.via,
         text_from=page.text_from,
         partial_text=page.partial_text,
+        copy_of=page.copy_of,
         date=source.hit.date or "",
         work={k: v for k, v in (source.hit.work or {}).items() if k != "abstract"} or None,
         credibility=rate_credibility(

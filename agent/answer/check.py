@@ -268,16 +268,17 @@ def _look_up(notice: str | None) -> dict[str, Any]:
 
 def _build_source(cited: ReportSource, source: Source | None, failed: Failed | None) -> SourceCheck:
     one = SourceCheck(id=cited.n, url=cited.url, title=cited.title, read=source is not None)
-    reason = failed.message if failed else ""
     if source is None:
-        reason = (reason or NOT_READ) if cited.url else NO_ADDRESS
+        reason = (failed.message if failed else NOT_READ) if cited.url else NO_ADDRESS
         fault = _find_fault(failed) if cited.url else "unaddressed"
         return one.model_copy(update={"status": fault, "reason": reason})
     page = source.page
+    status = "paywalled" if page.partial_text == TEASER else "read"
+    status = "archived" if page.copy_of else status
     changes = {
         "title": cited.title or page.title,
-        "reason": reason or page.partial_text,
-        "status": "archived" if failed else "paywalled" if page.partial_text == TEASER else "read",
+        "reason": page.attempts[0].detail if page.attempts else page.partial_text,
+        "status": status,
         "page_title": page.title,
         "page_url": page.url,
         "page_sha256": page.sha256,

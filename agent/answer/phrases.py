@@ -155,7 +155,8 @@ def describe_limits(citation: Citation) -> str:
         return "only the search's snippet"
     given = f"the page's text as {citation.text_from} gives it" if citation.text_from else ""
     partial = f"partial text ({citation.partial_text})" if citation.partial_text else ""
-    return ", ".join(filter(None, (given, partial)))
+    copy = f"an archived copy of {citation.copy_of}" if citation.copy_of else ""
+    return ", ".join(filter(None, (copy, given, partial)))
 
 
 def describe_credibility(credibility: Credibility) -> str:

@@ -51,6 +51,12 @@ class Citation(Frozen):
         exclude_if=lambda reason: not reason,
         description="why only a part of the page was read, in words; absent where all of it was",
     )
+    copy_of: str = Field(
+        default="",
+        exclude_if=lambda url: not url,
+        description="the address of the page, of which `url` is an archived copy; absent where the "
+        "page itself was read",
+    )
     date: str = Field(
         default="",
         exclude_if=lambda date: not date,

@@ -14,8 +14,11 @@ from agent import shell
 from agent.errors import AgentError, UsageError
 
 if TYPE_CHECKING:  # nothing heavy is imported before it is needed: `--help` is instant
+    from collections.abc import Callable
+
     from agent.answer import Citation
-    from agent.pages.fetch import PageReader
+    from agent.pages.archive import WebArchive
+    from agent.state import Page
     from agent.state.json_data import Json
 
 EPILOG = """\b
@@ -59,8 +62,13 @@ def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: 
 
 
 def _check_live_pages(report: Json, file: Path) -> list[Json]:
-    """For each citation, whether its quote is on the live page: `there`, `gone` or `unread`."""
+    """For each citation, whether its quote is on the live page: `there`, `gone` or `unread`.
+
+    Of a page that is lost the archived copy is named, and whether the quote is there.
+    """
     from agent.answer import Answer
+    from agent.pages.archive import WebArchive
+    from agent.pages.stand_ins import LOST
     from agent.run.sources import open_page_reader
     from agent.settings import load_settings
 
@@ -69,26 +77,50 @@ def _check_live_pages(report: Json, file: Path) -> list[Json]:
     if "topic" not in _read_answer(file):
         raise UsageError("Live pages are read for answers alone.", "Check the report again.")
     answer = Answer.model_validate(_read_answer(file))
-    reader = open_page_reader(load_settings())
+    settings = load_settings()
+    reader = open_page_reader(settings)
+    archive = WebArchive(settings.archive_base_url, reader)
+    # an address of an intranet is none of the archive's business, unless the user says so
+    may_tell = settings.archive or not settings.allow_private_network
     try:
-        return [_check_live_page(citation, reader) for citation in answer.citations]
+        rows = [(citation, _check_live_page(citation, reader)) for citation in answer.citations]
+        for one, row in rows:
+            if row.get("outcome") in LOST and may_tell:
+                row |= _look_in_archive(one, archive)
+        return [row for _, row in rows]
     finally:
         reader.close()
 
 
-def _check_live_page(citation: Citation, reader: PageReader) -> Json:
+def _check_live_page(citation: Citation, read: Callable[[str], Page]) -> Json:
     from agent.errors import ReadFailed
-    from agent.evidence import anchor_quote
-    from agent.state import Hit, Source
 
     row = {"id": citation.id, "url": citation.url, "quote": citation.quote}
     row |= {"text_from": citation.text_from} if citation.text_from else {}
     try:
-        page = reader(citation.url)
+        page = read(citation.url)
     except ReadFailed as error:
-        return {**row, "now": "unread", "detail": error.message}
+        return {**row, "now": "unread", "outcome": error.outcome, "detail": error.message}
+    return {**row, "now": "there" if _holds(page, citation) else "gone", "detail": ""}
+
+
+def _look_in_archive(citation: Citation, archive: WebArchive) -> Json:
+    """The archived copy of a page that cannot be read any more; nothing where there is none."""
+    from agent.errors import ReadFailed
+
+    try:
+        copy = archive.read(citation.url)
+    except ReadFailed:
+        return {}
+    return {"archived": copy.url, "in_archive": "there" if _holds(copy, citation) else "gone"}
+
+
+def _holds(page: Page, citation: Citation) -> bool:
+    from agent.evidence import anchor_quote
+    from agent.state import Hit, Source
+
     source = Source(n=citation.id, page=page, hit=Hit(url=citation.url))
-    return {**row, "now": "there" if anchor_quote(citation.quote, source) else "gone", "detail": ""}
+    return anchor_quote(citation.quote, source) is not None
 
 
 def _read_answer(file: Path) -> Json:

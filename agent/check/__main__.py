@@ -52,19 +52,13 @@ says that every source was read that a claim needs.
     help="Search for evidence where a sentence cites nothing.",
 )
 @click.option(
-    "--archive",
-    is_flag=True,
-    default=None,
-    help="Read the archived copy of a page that cannot be read.",
-)
-@click.option(
     "--fail-on",
     callback=shell.split_commas,
     default=FAIL_ON,
     show_default=True,
     help="Verdicts that end with status 1; empty: none.",
 )
-@shell.options("llm corpus offline browser verify")
+@shell.options("llm corpus offline browser archive verify")
 @shell.cap_options("the whole check")
 @shell.options("estimate resume retry-failed no-cache trust-env lang out verbose schema")
 @click.option("--replay", type=shell.PATH, help="Repeat a journal, going nowhere.")

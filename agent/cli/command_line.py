@@ -45,7 +45,7 @@ or before there was anything to answer from.
 @click.option("--max-rounds", type=int, help="Rounds of slots and report, 1 to 10.  [default: 2]")
 @click.option("--max-steps", type=int, help="Decisions of loop, 1 to 20.  [default: 5]")
 @click.option("--max-words", type=int, help="Length of the answer.  [default: 80]")
-@shell.options("browser verify")
+@shell.options("browser archive verify")
 @click.option(
     "--on-unsupported",
     type=click.Choice(["drop", "flag"]),

@@ -11,7 +11,6 @@ from agent.outside.http import Endpoint
 from agent.state import Page
 from agent.state.json_data import get_path
 
-SCHEME = "archive:"  # before the address of a page, where a run asks for its copy
 _DAY = re.compile(r"/web/(\d{4,14})/")
 
 
@@ -35,4 +34,4 @@ class WebArchive(NamedTuple):
             page = self.read_page(_DAY.sub(r"/web/\1id_/", copy, count=1))
         except ReadFailed:
             page = self.read_page(copy)
-        return page.model_copy(update={"url": copy})
+        return page.model_copy(update={"url": copy, "copy_of": url})

@@ -209,11 +209,13 @@ class Downloader:
         retry_after = response.headers.get("retry-after")
         raise ReadFailed(
             f"{host}: {_EXPLANATIONS.get(outcome, 'it refused')} (HTTP {status}).",
+            COPY if outcome == "not_found" else "",
             outcome=outcome,
             retry_after=parse_retry_after(retry_after, self._now().timestamp()),
         )
 
 
+COPY = "Perhaps there is an archived copy: --archive reads that."
 _EXPLANATIONS: dict[Outcome, str] = {
     "blocked": "it does not let programs read this page",
     "not_found": "there is no such page",

@@ -24,6 +24,7 @@ from agent.state.places import to_places
 
 BrowserUse = Literal["auto", "always", "never"]
 PLAIN_TEXT = "text/plain; charset=utf-8"
+HTML = "text/html; charset=utf-8"
 
 
 class GivenText(NamedTuple):
@@ -103,19 +104,22 @@ class PageReader:
     def _render(self, url: str, browser: Browser) -> FetchedBody:
         """What a browser shows of a page, where its scripts left it. Raises ReadFailed."""
         shown = browser.render(url, self._limits.timeout)
-        self._downloader.check_address(shown.url, self._limits.timeout)
-        self._policy.check_before_use(shown.url, ROBOTS_TIMEOUT)
+        self.check(shown.url)
         html = shown.html.encode("utf-8", "replace")[: self._limits.max_bytes]
         where = shown.url.partition("#")[0]
-        return FetchedBody(where, "text/html; charset=utf-8", html, is_truncated=False)
+        return FetchedBody(where, HTML, html, is_truncated=False)
+
+    def check(self, url: str) -> None:
+        """Raise ReadFailed for an address that may not be read, by the guard or by robots.txt."""
+        self._downloader.check_address(url, self._limits.timeout)
+        self._policy.check_before_use(url, ROBOTS_TIMEOUT)
 
     def read_given(self, given: GivenText) -> Page:
         """A page by the text that a search service gave, where the page itself may be read.
 
         Its address and its site's robots.txt are checked as if it was fetched. Raises ReadFailed.
         """
-        self._downloader.check_address(given.url, self._limits.timeout)
-        self._policy.check_before_use(given.url, ROBOTS_TIMEOUT)
+        self.check(given.url)
         data = given.text.encode("utf-8", "replace")
         page = self.build(given.url, given.title, data, PLAIN_TEXT)
         return page.model_copy(update={"text_from": given.provider})

@@ -41,7 +41,7 @@ from agent.state.json_data import Json, get_path, parse_json
 from agent.state.places import find_place, to_places
 
 #: What a citation has from its page as the journal has it.
-PAGE_FIELDS = ("url", "title", "retrieved_at", "text_from", "partial_text")
+PAGE_FIELDS = ("url", "title", "retrieved_at", "text_from", "partial_text", "copy_of")
 #: Of a result that is not in its form.
 NOTHING = Audited([], [], {"citations": 0, "claims": 0, "slots": 0, "pages": 0})
 

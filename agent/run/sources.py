@@ -193,7 +193,8 @@ def _open_web(
     chain = build_search_chain(settings, search_options(settings), own, rate_limiter)
     reader = open_page_reader(settings)
     given = GivenTexts(reader, is_wanted=settings.search_page_text)
-    web = _refuse_older(_plugin_or_web(settings, given.read), settings.since)
+    web = _with_stand_ins(settings, reader, _plugin_or_web(settings, given.read))
+    web = _refuse_older(web, settings.since)
     web = _with_registries(settings, web)
     read = _corpus_or_web(corpus, web) if corpus else web
     warnings = _corpus_warnings(corpus) if corpus else tuple[str, ...]
@@ -276,21 +277,35 @@ def _plugin_or_web(settings: Settings, reader: Read) -> Read:
     return read if added else reader
 
 
+def _with_stand_ins(settings: Settings, reader: PageReader, web: Read) -> Read:
+    """The same reader, with what the user allows to stand in for a page that cannot be read."""
+    from agent.pages.archive import WebArchive
+    from agent.pages.jina import JinaReader
+    from agent.pages.stand_ins import LOST, REFUSED, StandIn, StandIns
+
+    others: list[StandIn] = []
+    if settings.jina_reader:
+        jina = JinaReader(settings, reader)
+        others.append(StandIn(jina.name, jina.read, REFUSED))
+    if settings.archive:
+        archive = WebArchive(settings.archive_base_url, web)
+        others.append(StandIn("archive", archive.read, LOST))
+    if not others:
+        return web
+    return StandIns(web, tuple(others))
+
+
 def _with_registries(settings: Settings, web: Read) -> Read:
-    """The same reader, which also reads archived copies, and what registries say of a DOI."""
-    from agent.pages import archive
+    """The same reader, which also reads what registries say of a DOI."""
     from agent.search import retractions
 
-    copies = archive.WebArchive(settings.archive_base_url, web)
     notices = retractions.Retractions(settings.crossref_base_url, settings.europepmc_base_url)
 
     def read(url: str) -> Page:
-        if url.startswith(archive.SCHEME):
-            return copies.read(url.removeprefix(archive.SCHEME))
-        if url.startswith(retractions.SCHEME):
-            notice = notices.find_notice(url.removeprefix(retractions.SCHEME))
-            return Page.from_text(url, notice, notice, utc_now())
-        return web(url)
+        if not url.startswith(retractions.SCHEME):
+            return web(url)
+        notice = notices.find_notice(url.removeprefix(retractions.SCHEME))
+        return Page.from_text(url, notice, notice, utc_now())
 
     return read
 
@@ -383,7 +398,8 @@ def _read_key_fields(settings: Settings) -> dict[str, Any]:
         mode="json",
         include={
             *("allow_private_network", "fetch_through_proxy", "respect_robots", "page_browser"),
-            *("search_page_text", "since", "archive_base_url"),
+            *("search_page_text", "since", "archive", "archive_base_url"),
+            *("jina_reader", "jina_reader_base_url"),
             *("crossref_base_url", "europepmc_base_url"),
         },
     )

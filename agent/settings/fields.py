@@ -131,8 +131,11 @@ class Settings(Frozen):
     #: Whether an installed Chromium renders pages: those that show nothing without scripts, all.
     page_browser: Literal["auto", "always", "never"] = "auto"
     page_browser_path: Path | None = None  # None: the first that is found
-    archive: bool = False  # a check tries pages that cannot be read in an archive
+    archive: bool = False  # archived copies stand in for pages that cannot be read
     archive_base_url: str = "https://archive.org"
+    jina_reader: bool = False  # Jina reads pages that refuse this program; it sees their addresses
+    jina_api_key: SecretStr = SecretStr("")  # for more than 20 pages a minute
+    jina_reader_base_url: str = "https://r.jina.ai"
     user_agent: str = ""  # sent to pages and Wikipedia; empty: the program's name
 
     # how far to go
@@ -283,8 +286,9 @@ class Settings(Frozen):
 
     @property
     def read_timeout(self) -> float:
-        """Seconds in which a page is read: once by itself, and once more by a browser."""
-        return self.page_timeout * (1 if self.page_browser == "never" else 2) + 1
+        """Seconds in which a page is read: by itself, by a browser, and by what stands in."""
+        ways = 1 + (self.page_browser != "never") + (self.archive or self.jina_reader)
+        return self.page_timeout * ways + 1
 
     @property
     def claims_per_call(self) -> int:
@@ -357,7 +361,7 @@ ENVIRONMENT = {
 SERVICE_NAMES = tuple(
     "GEMINI_ GOOGLE_ ANTHROPIC_ OPENAI_ SERPAPI_ EXA_ TAVILY_ SERPER_ WIKIPEDIA_ SEARXNG_ "
     "BRAVE_ CROSSREF_ EUROPEPMC_ ARXIV_ UNPAYWALL_ OPENALEX_ SEMANTIC_SCHOLAR_ SCHOLAR_ "
-    "OTEL_".split()
+    "JINA_ OTEL_".split()
 )
 OWN_PREFIX = "RESEARCH_AGENT_"
 

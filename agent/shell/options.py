@@ -80,6 +80,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "Which pages an installed Chromium renders: those that show nothing without "
         "scripts, all, or none (never, or off).  [default: auto]",
     },
+    "archive": {
+        **_UNLESS_GIVEN,
+        "help": "Read the archived copy of a page that cannot be read.",
+    },
     "estimate": {**_FLAG, "help": "The range of price, time and calls, as JSON."},
     "resume": {"metavar": "RUN", "help": "Go on with a run, or begin one of this name."},
     "retry-failed": {**_FLAG, "help": "With --resume: ask again what failed."},

@@ -230,6 +230,8 @@ class Research:
                 attempts.extend(event.attempts)
             elif isinstance(event, Searched):
                 attempts.extend(event.found.attempts)
+            elif isinstance(event, PageRead):
+                attempts.extend(event.page.attempts)
         made = [attempt for attempt in attempts if attempt.seconds or attempt.outcome == "ok"]
         return tuple(a for i, a in enumerate(attempts) if a in made or a not in attempts[:i])
 

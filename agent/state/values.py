@@ -163,6 +163,7 @@ class PageDetails(TypedDict, total=False):
     date: str
     text_from: str
     partial_text: str
+    copy_of: str
 
 
 class Page(Frozen):
@@ -173,7 +174,9 @@ class Page(Frozen):
     `places` say where in a document the parts of the text stand: see `find_place`. `date`, as
     YYYY-MM-DD, is when the page was last changed, or else published, as it says itself. `text_from`
     names the search service whose text of the page this is; "" where the page itself was read.
-    `partial_text` says in words why the text is not all of the page; "" where it is.
+    `partial_text` says in words why the text is not all of the page; "" where it is. `copy_of` is
+    the address of the page of which this is an archived copy. `attempts` are the tries at reading
+    it, where more than one was made.
     """
 
     url: str
@@ -186,6 +189,8 @@ class Page(Frozen):
     date: str = Field(default="", exclude_if=lambda date: not date)
     text_from: str = Field(default="", exclude_if=lambda name: not name)
     partial_text: str = Field(default="", exclude_if=lambda reason: not reason)
+    copy_of: str = Field(default="", exclude_if=lambda url: not url)
+    attempts: tuple[Attempt, ...] = Field(default=(), exclude_if=lambda tries: not tries)
 
     @classmethod
     def from_text(

@@ -124,7 +124,7 @@ def _build_check(outside: Outside, settings: Settings, report: CitedReport) -> S
 
     return CheckStrategy(
         report,
-        ReadCited(outside.read, settings.archive),
+        ReadCited(outside.read),
         FindEvidence(outside.search, outside.read) if settings.search_uncited else None,
         JudgeReport(
             outside.ask,

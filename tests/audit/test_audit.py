@@ -18,6 +18,7 @@ from agent.run.audit import audit_answer
 from agent.settings import Settings
 from agent.state.json_data import Json
 from tests.steps.test_slots import TOPIC, ended
+from tests.support.page_server import PageServer, html, reply
 from tests.support.processes import run_command
 from tests.support.services import Raw, Services, judge_by_names
 from tests.support.thinker import FINAL, Fact, Thinker
@@ -179,6 +180,30 @@ def test_fetch_tells_which_quotes_went(answer: Json, services: Services, tmp_pat
     services.pages = {"final": "Nothing of it is left.", "gone": Raw(404, "")}
     status, found = command("answer.json", "--fetch", cwd=tmp_path, **more)
     assert status == 0 and [row["now"] for row in found["live"]] == ["gone", "unread"]
+    assert not any("archived" in row for row in found["live"])  # an intranet is not told
+
+
+def test_fetch_offers_the_archived_copy_of_what_died(
+    answer: Json, services: Services, tmp_path: Path
+) -> None:
+    (tmp_path / "answer.json").write_text(json.dumps(answer))
+    quote, copy = answer["citations"][0]["quote"], "/web/20200101/final"
+    page = reply(
+        html().replace(b"<p>", f"<p>{quote} ".encode()), "200 OK", "Content-Type: text/html"
+    )
+    services.pages = {"final": Raw(404, ""), "gone": Raw(404, "")}
+    with PageServer({copy: page, copy.replace("101/", "101id_/"): page}) as archive:
+        found = {"archived_snapshots": {"closest": {"url": archive.url + copy}}}
+        known = reply(json.dumps(found).encode())
+        archive.answers["/wayback/available"] = lambda asked: asked.send(
+            known if "final" in asked.head else reply(b"{}")
+        )
+        more = {"ALLOW_PRIVATE_NETWORK": "1", "RESPECT_ROBOTS": "0", "ARCHIVE": "1"}
+        more["ARCHIVE_BASE_URL"] = archive.url
+        status, told = command("answer.json", "--fetch", cwd=tmp_path, **more)
+    first, second = told["live"]
+    assert status == 0 and first["now"] == second["now"] == "unread" and "archived" not in second
+    assert (first["archived"], first["in_archive"]) == (archive.url + copy, "there")
 
 
 @pytest.mark.parametrize("calls", range(1, 9))

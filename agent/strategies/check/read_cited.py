@@ -9,7 +9,6 @@ from itertools import islice
 
 from agent.errors import OutsideError
 from agent.outside import Read, Search
-from agent.pages import archive
 from agent.search import retractions
 from agent.search.retractions import find_doi
 from agent.state import (
@@ -40,16 +39,14 @@ Found = Mapping[int, tuple[str, ...]]
 class ReadCited:
     """Reads every page that a report cites, once, whoever cites it. No page is given up as slow.
 
-    A work that has a DOI is looked up in the registries that know of retractions. `tries_archive`:
-    an archived copy is read of a page that cannot be.
+    A work that has a DOI is looked up in the registries that know of retractions.
     """
 
     read: Read
-    tries_archive: bool = False
 
     def __call__(self, research: Research, report: CitedReport) -> Iterator[Event]:
         hits = research.filter_untried(cited_hits(report))
-        yield from read_in_turn(self.read, hits, tries_archive=self.tries_archive)
+        yield from read_in_turn(self.read, hits)
         yield from self._look_up(report)
 
     def _look_up(self, report: CitedReport) -> Iterator[Event]:
@@ -99,9 +96,7 @@ class FindEvidence:
         return found
 
 
-def read_in_turn(
-    read: Read, hits: Sequence[Hit], *, tries_archive: bool = False
-) -> Iterator[Event]:
+def read_in_turn(read: Read, hits: Sequence[Hit]) -> Iterator[Event]:
     """Read pages, some ahead. They become sources in the order of the hits. Raises Halt."""
     urls = [hit.url for hit in hits]
     for n, hit in enumerate(hits):
@@ -111,9 +106,6 @@ def read_in_turn(
             page = read(hit.url)
         except OutsideError as error:
             yield call_failure("page", hit.url, error)
-            if tries_archive and error.outcome not in ("forbidden", "skipped"):
-                with suppress(OutsideError):
-                    yield from source_events(read(archive.SCHEME + hit.url), hit)
         else:
             yield from source_events(page, hit)
 
