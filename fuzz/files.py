@@ -9,11 +9,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from agent.batch.topics import read_topics
 from agent.errors import AgentError, UsageError
 from agent.evaluate.questions import load_questions
 from agent.outside.recording import read_journal
 from agent.run.audit import audit_answer
+from agent.run.batch.topics import read_topics
 from agent.run.journal_evidence import read_evidence
 from agent.run.loop import DAMAGE
 from agent.search.documents import FileReader, UnreadableFile

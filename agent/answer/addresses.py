@@ -42,6 +42,14 @@ class CorpusAddresses:
                 return SCHEME + quote(os.fsencode(self._name)) + rest
         return SCHEME + url.rpartition("/")[2]
 
+    def expand_url(self, url: str) -> str:
+        """The address of which `shorten_url` made this one; any other as it is."""
+        if not (self._url and url.startswith(SCHEME)):
+            return url
+        rest, own = url.removeprefix(SCHEME), quote(os.fsencode(self._name))
+        is_root = rest.startswith(own) and rest[len(own) :][:1] in ("", "?", "#")
+        return self._url + (rest.removeprefix(own) if is_root else f"/{rest}")
+
     def shorten_text(self, text: str) -> str:
         """A message in which addresses and paths of the corpus and of the journal are short."""
         text = _FILE_URL.sub(lambda found: self.shorten_url(found[0]), text)

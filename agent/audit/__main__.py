@@ -43,8 +43,8 @@ def command(answers: tuple[Path, ...], journal: Path | None, fetch: bool, diff: 
     Exit status: 0 everything stands (with --diff: nothing changed), 1 something does not, 2 wrong
     usage or a file that cannot be read.
     """
-    from agent.audit.changes import compare_answers
     from agent.run.audit import audit_answer
+    from agent.run.changes import compare_answers
 
     if len(answers) != (2 if diff else 1):
         fault = "One answer is audited, two are compared."

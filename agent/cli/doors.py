@@ -35,6 +35,7 @@ DOORS = {
     "trace": Door("agent.trace", "Show what a run asked, searched, read and decided."),
     "batch": Door("agent.batch", "Research every question of a file."),
     "table": Door("agent.table", "Find the same facts of many things, each with its quote."),
+    "watch": Door("agent.watch", "Ask again on a schedule, and speak when the answer changed."),
     "evaluate": Door("agent.evaluate", "Measure answers to questions with known answers."),
     "serve": Door("agent.server", "Serve the page and the API on this machine."),
     "mcp": Door("agent.mcp_server", "Serve research as a tool of other programs' models."),

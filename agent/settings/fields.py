@@ -195,6 +195,11 @@ class Settings(Frozen):
     cache_ttl: float = Field(default=86_400.0, ge=0, allow_inf_nan=False)  # seconds; 0: no cache
     otel_endpoint: SecretStr = SecretStr("")  # where a run's spans go; empty: nowhere
 
+    # who is told of the end of a run, and of what a watch finds
+    webhook_secret: SecretStr = SecretStr("")  # signs what a webhook gets; whsec_... is base64
+    smtp_url: SecretStr = SecretStr("")  # smtps://user:password@host, or smtp:// with STARTTLS
+    email_from: str = ""  # empty: the user of `smtp_url`
+
     # the HTTP server, and the MCP server over HTTP
     api_token: SecretStr = SecretStr("")  # that requests carry; required beyond loopback
     api_hosts: tuple[str, ...] = ()  # host names of the server, besides its own address

@@ -11,8 +11,8 @@ import pytest
 
 from agent.answer import Answer, answer_schema, to_json
 from agent.answer.formats import report_to_markdown
-from agent.audit.changes import compare_answers
 from agent.run.audit import audit_answer
+from agent.run.changes import compare_answers
 from agent.state import Claim, Finding, Report, Section
 from agent.state.json_data import Json
 from tests.support.reports import (

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from agent.answer import to_json
-from agent.audit.changes import compare_answers
 from agent.errors import JournalError, UsageError
 from agent.run import research
 from agent.run.audit import audit_answer
+from agent.run.changes import compare_answers
 from agent.settings import Settings
 from agent.state.json_data import Json
 from tests.steps.test_slots import TOPIC, ended

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.answer import Answer, answer_validator
-from agent.batch.topics import read_topics
 from agent.errors import JournalError, UsageError
 from agent.outside.budget import Caps
 from agent.run.batch.batch import Batch, Progress, sort_rows
@@ -23,6 +22,7 @@ from agent.run.batch.local import LocalEngine, run_name
 from agent.run.batch.output import OutputFile
 from agent.run.batch.progress import ProgressReporter, format_progress
 from agent.run.batch.topic import Topic
+from agent.run.batch.topics import read_topics
 from agent.run.resources import share_resources
 from agent.settings import parse_settings
 from tests.support.cups import (

@@ -11,10 +11,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from agent.answer import Answer, answer_schema, to_json
-from agent.audit.changes import compare_answers
 from agent.errors import UsageError
 from agent.run import Run, research
 from agent.run.audit import audit_answer
+from agent.run.changes import compare_answers
 from agent.settings import Settings, parse_settings
 from agent.state.json_data import Json
 from tests.support.services import ModelRequest, Reply, Services

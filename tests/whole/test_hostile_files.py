@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from agent import __version__
 from agent.answer import Answer, to_json
 from agent.audit.__main__ import command as audit_command
-from agent.batch.topics import read_topics
 from agent.characters import strip_controls
 from agent.cli.command_line import command as cli_command
 from agent.errors import AgentError, JournalError, UsageError
@@ -35,6 +34,7 @@ from agent.outside.recording import read_header, read_journal
 from agent.run import research
 from agent.run.audit import audit_answer
 from agent.run.batch.output import OutputFile
+from agent.run.batch.topics import read_topics
 from agent.search.hits import clean_hits, parse_hit
 from agent.search.options import SearchOptions
 from agent.serving.runs import Runs

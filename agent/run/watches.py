@@ -1,0 +1,136 @@
+"""Watches: questions that are asked again. Each has a small file beside the journals of runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from agent.errors import JournalError
+from agent.outside.file_lock import lock_file
+from agent.outside.input_file import read_bytes
+from agent.run.begin import journal_path
+from agent.run.changes import Known
+from agent.settings import Settings
+from agent.shell import write_file
+from agent.state import Frozen
+from agent.state.json_data import InvalidJson, parse_json
+
+MAX_BYTES = 20_000_000  # of a watch's file
+MAX_POINTS = 1000  # of a slot's history, the newest
+MAX_RUNS = 10  # whose pages are looked at before a change is told
+MAX_TOLD = 100  # notices that are kept, for the feed
+
+
+class Notice(Frozen):
+    """What a watch tells: the state at its first run, then each change, with old and new quotes."""
+
+    id: str
+    kind: Literal["state", "change"]
+    watch: str
+    question: str
+    at: str
+    run: str = ""  # the journal of the run that found it
+    what: str = ""  # the slot, or the statement; "" of a state
+    old: Known | None = None  # None: nothing was known of it
+    new: Known | None = None
+    answer: str = ""
+    values: dict[str, Known] = Field(default_factory=dict)  # of a state: what is known of each slot
+
+
+class Pending(Frozen):
+    """A notice that some channels have not told yet."""
+
+    notice: Notice
+    left: tuple[str, ...]
+
+
+class WatchState(Frozen):
+    """What is known of a watch. `history`: the values of each slot, since when, with sources."""
+
+    id: str
+    question: str
+    slots: tuple[str, ...] = ()  # that are asked for; those of the first run, if none were named
+    every: float | None = None  # seconds
+    begun_at: str
+    asked_at: str = ""
+    changed_at: str = ""
+    problem: str = ""  # why the last run did not count
+    answer: str = ""
+    values: dict[str, Known] = Field(default_factory=dict)
+    statements: tuple[Known, ...] = ()
+    history: dict[str, tuple[Known, ...]] = Field(default_factory=dict)
+    runs: tuple[str, ...] = ()  # the journals of the last runs that counted, the newest first
+    told: tuple[Notice, ...] = ()
+    pending: tuple[Pending, ...] = ()
+
+
+def watch_id(question: str, slots: tuple[str, ...]) -> str:
+    """The name of a watch: the same for the same question and slots."""
+    asked = json.dumps([question, slots], ensure_ascii=False)
+    return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+class WatchFiles:
+    """The files of all watches."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.folder = journal_path(settings, "any").parent / "watches"
+
+    def list_all(self) -> list[WatchState]:
+        """The watches whose file can be read, the one that changed last first."""
+        found: list[WatchState] = []
+        for path in self.folder.glob("*.json"):
+            with suppress(JournalError):  # one that is broken is told where it is asked for
+                found += filter(None, [self.read(path.stem)])
+        return sorted(found, key=lambda one: (one.changed_at, one.id), reverse=True)
+
+    def read(self, name: str) -> WatchState | None:
+        """A watch; None if there is none. Raises JournalError for a file that is no watch's."""
+        path = self._path(name)
+        try:
+            return WatchState.model_validate(parse_json(read_bytes(path, MAX_BYTES)))
+        except FileNotFoundError:
+            return None
+        except (OSError, InvalidJson, ValidationError) as error:
+            fault = f"{path} cannot be used ({type(error).__name__})."
+            raise JournalError(fault, "Move it away: the watch then begins anew.") from None
+
+    def write(self, state: WatchState) -> None:
+        """Write a watch whole, or leave its file as it is. Raises OutputFailed."""
+        write_file(self._path(state.id), state.model_dump_json(), is_private=True)
+
+    def delete(self, name: str) -> bool:
+        """Delete a watch; returns whether there was one."""
+        path = self._path(name)
+        is_there = path.is_file()
+        path.unlink(missing_ok=True)
+        return is_there
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[bool]:
+        """Hold the watch for this process; False if another one has it. Raises JournalError."""
+        path = self._path(name).with_suffix(".lock")
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            fault = f"{path} cannot be written: {error.strerror}."
+            raise JournalError(fault, "Name a folder of your own with RUNS_DIR.") from None
+        release = None
+        try:
+            release = lock_file(file, path)
+            yield release is not None
+        finally:
+            if release:
+                release()
+            os.close(file)
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.json"

@@ -1,0 +1,1 @@
+"""A door: questions that stay, and are told when their answer changes."""

@@ -1,0 +1,116 @@
+"""Whether the sources say something new, or a run merely chose another of them.
+
+Pages are found in another order, read with other advertisements, or down for a day: then a run may
+answer otherwise, and nothing in the world has changed. So a change counts on one of three grounds:
+
+- the page that says so was read before, and did not have these words then;
+- the pages on which the old value stood were read again, and none has the old words any more;
+- the page that says so dates itself on the day on which the old value was last told, or later.
+
+It never counts while a page on which the old value stood cannot be read, nor where the words of the
+new one stood on their page before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.answer.addresses import CorpusAddresses
+from agent.errors import JournalError, OutsideError
+from agent.evidence import fold
+from agent.outside.recording import read_journal
+from agent.run.changes import Change, QuotedPage
+from agent.state import Page
+from agent.state.events import Failed
+from agent.state.json_data import get_path
+from agent.state.urls import canonical_url
+
+if TYPE_CHECKING:
+    from agent.run import Run
+
+Texts = dict[str, list[str]]  # folded, by the canonical address of their page
+
+
+class Grounds:
+    """What the pages say in this run, and what they said in earlier ones.
+
+    `journals`: of earlier runs; they are read once a change is to be looked at. `read`: reads a
+    page of the old value that this run did not come to.
+    """
+
+    def __init__(self, run: Run, journals: Iterable[str], read: Callable[[str], Page]) -> None:
+        self._journals = tuple(journals)
+        self._read = read
+        self._addresses = CorpusAddresses(run.corpus)
+        self._earlier: Texts | None = None
+        self._now: dict[str, str | None] = {  # None: it could not be read
+            self._key(failed.subject): None
+            for failed in run.research.events_of(Failed)
+            if failed.what == "page"
+        }
+        for source in run.research.sources:
+            if source.page.via == "page":
+                self._note(source.page, source.hit.url)
+
+    def hold(self, change: Change) -> bool:
+        """Whether the sources bear a change out."""
+        if change.old is None:  # what was never told is no second choice
+            return True
+        if self._earlier is None:
+            self._earlier = self._read_texts()
+        new = [page for page in change.new.sources if not _stands(page, self._said_before(page))]
+        now = [(page, self._text_now(page.url)) for page in change.old.sources]
+        if not new or any(text is None for _, text in now):
+            return False
+        has_gone = not any(_stands(page, [text or ""]) for page, text in now)
+        was_read = any(self._said_before(page) for page in new)
+        is_later = any(page.date >= change.old.since[:10] for page in new)
+        return bool(now and has_gone) or was_read or is_later
+
+    def _note(self, page: Page, *urls: str) -> str:
+        text = _plain(page.text)
+        self._now |= {self._key(url): text for url in (page.url, *urls)}
+        return text
+
+    def _key(self, url: str) -> str:
+        """What identifies a page, in a journal and in an answer."""
+        return canonical_url(self._addresses.shorten_url(url))
+
+    def _text_now(self, url: str) -> str | None:
+        key = self._key(url)
+        if key not in self._now:
+            try:
+                self._note(self._read(self._addresses.expand_url(url)), url)
+            except OutsideError:
+                self._now[key] = None
+        return self._now[key]
+
+    def _said_before(self, page: QuotedPage) -> list[str]:
+        return (self._earlier or {}).get(self._key(page.url), [])
+
+    def _read_texts(self) -> Texts:
+        """What the pages of journals said; a journal that has gone says nothing."""
+        texts: Texts = {}
+        for journal in self._journals:
+            try:
+                calls = list(read_journal(Path(journal)).calls.values())
+            except JournalError:
+                continue
+            for line in calls:
+                text = get_path(line, "response", "text")
+                if line["call"] == "read" and isinstance(text, str):
+                    urls = (get_path(line, "response", "url"), get_path(line, "request", "url"))
+                    for key in {self._key(str(url)) for url in urls}:
+                        texts.setdefault(key, []).append(_plain(text))
+        return texts
+
+
+def _stands(page: QuotedPage, texts: Iterable[str]) -> bool:
+    """Whether a quote stands in one of the texts of its page."""
+    return any(_plain(page.quote) in text for text in texts)
+
+
+def _plain(text: str) -> str:
+    return " ".join(fold(text).split())

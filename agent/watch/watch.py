@@ -1,0 +1,270 @@
+"""One watch: asks its question again, and keeps and tells what has changed.
+
+What is to be told is written into the watch's file together with the new state, before any channel
+gets it, and struck out there once the channel has it. So a process that is killed at any moment
+tells each change at least once; the id of a notice tells a second telling from a second change.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agent.errors import AgentError
+from agent.run.changes import (
+    Change,
+    Known,
+    find_slot_changes,
+    find_statement_changes,
+    known_slots,
+    known_statements,
+)
+from agent.run.request import clean_topic
+from agent.run.watches import (
+    MAX_POINTS,
+    MAX_RUNS,
+    MAX_TOLD,
+    Notice,
+    Pending,
+    WatchFiles,
+    WatchState,
+    watch_id,
+)
+from agent.slots.sameness import same_value
+from agent.state.clock import parse_utc, utc_now
+from agent.state.values import hash_text
+from agent.watch.grounds import Grounds
+
+if TYPE_CHECKING:
+    from agent.answer import Answer
+    from agent.run import Run
+    from agent.settings import Settings
+
+BUSY_WAIT = 5.0  # seconds after which it is looked whether another process has done with a watch
+
+
+class RunFailed(AgentError):
+    """A run of a watch that gave no answer, for the reason of its error."""
+
+    def __init__(self, answer: Answer) -> None:
+        assert answer.error
+        super().__init__(answer.error.message, answer.error.remedy)
+        self.kind = answer.error.kind  # type: ignore[misc]  # it is told as that error would be
+
+
+class Channel(Protocol):
+    """One way to tell."""
+
+    def __call__(self, notice: Notice, /) -> None:
+        """Tell a notice. Raises AgentError where it cannot be told now."""
+        ...
+
+
+class Watch:
+    """A question that stays. `every`: seconds between two runs; None: it is asked when called."""
+
+    def __init__(
+        self,
+        question: str,
+        settings: Settings,
+        every: float | None,
+        channels: Mapping[str, Channel],
+    ) -> None:
+        self.question = clean_topic(question)
+        self.problems: list[AgentError] = []  # of the last check: channels that did not take it
+        self.note = ""  # why the last check told nothing, where that is worth a word
+        self._settings = settings
+        self._every = every
+        self._channels = channels
+        self._files = WatchFiles(settings)
+        self._id = watch_id(self.question, settings.slots)
+        self._run: Run | None = None
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """End a run that is under way; it does not count."""
+        self._is_stopped = True
+        if self._run:
+            self._run.stop()
+
+    def check(self) -> float:
+        """Ask if it is due, and tell what has changed; returns the seconds until it is due again.
+
+        What an earlier process left untold is told first. Raises AgentError where nothing could be
+        asked; nothing that was known is lost then.
+        """
+        self.problems, self.note = [], ""
+        with self._files.hold(self._id) as is_ours:
+            if not is_ours:
+                self.note = "Another process is asking this now; it tells what changes."
+                return BUSY_WAIT
+            state = self._files.read(self._id) or self._begin()
+            state = self._tell(state)
+            if (wait := self._seconds_left(state)) > 0:
+                return wait
+            self._tell(self._ask(state))
+            return self._every or 0.0
+
+    def _begin(self) -> WatchState:
+        return WatchState(
+            id=self._id,
+            question=self.question,
+            slots=self._settings.slots,
+            begun_at=utc_now(),
+        )
+
+    def _seconds_left(self, state: WatchState) -> float:
+        if self._every is None or not state.asked_at:
+            return 0.0
+        return parse_utc(state.asked_at).timestamp() + self._every - time.time()
+
+    def _ask(self, state: WatchState) -> WatchState:
+        """The state after another run, written. Raises AgentError."""
+        from agent.run import research
+
+        settings = self._settings
+        if state.slots and settings.slots_schema is None:
+            settings = settings.model_copy(update={"slots": state.slots})
+        self._run = research(self.question, settings)
+        if self._is_stopped:
+            self._run.stop()
+        answer = self._run.answer()
+        state = state.model_copy(update={"asked_at": utc_now(), "every": self._every})
+        self.note = _why_not_counted(self._run, answer)
+        if self.note:
+            state = state.model_copy(update={"problem": self.note})
+        else:
+            state = self._take_in(state, answer, self._run)
+        self._files.write(state)
+        if answer.error:
+            raise RunFailed(answer)
+        return state
+
+    # --- what has changed ------------------------------------------------------------------------
+
+    def _take_in(self, state: WatchState, answer: Answer, run: Run) -> WatchState:
+        """The state with what a run found, and with the notices of what has changed."""
+        slots, statements = known_slots(answer), known_statements(answer)
+        is_first = not state.changed_at
+        possible = [] if is_first else _possible_changes(state, slots, statements)
+        changes = self._bear_out(possible, state, run) if possible else []
+        notices = [
+            _make_notice(state, answer, kind="change", **change._asdict()) for change in changes
+        ]
+        if is_first:
+            notices = [_make_notice(state, answer, kind="state", values=slots)]
+        values = state.values | _values_to_keep(state.values, slots, changes)
+        # what is not told yet must not count as said before
+        is_settled = len(changes) == len(possible) and answer.run and answer.run.journal
+        journals = [answer.run.journal] if is_settled and answer.run else []
+        left = tuple(self._channels)
+        now: dict[str, Any] = {
+            "problem": "",
+            "slots": state.slots or tuple(answer.slots),
+            "values": values,
+            "history": _add_points(state, values),
+            "pending": (*state.pending, *(Pending(notice=one, left=left) for one in notices)),
+            "told": (*state.told, *notices)[-MAX_TOLD:],
+            # a value that comes back is a change too: what pages said before this one is forgotten
+            "runs": (*journals, *(() if changes and journals else state.runs))[:MAX_RUNS],
+        }
+        if notices:
+            now |= {"answer": answer.answer, "changed_at": utc_now()}
+            now |= {"statements": statements or state.statements}
+        return state.model_copy(update=now)
+
+    def _bear_out(self, possible: Sequence[Change], state: WatchState, run: Run) -> list[Change]:
+        """The changes that the sources bear out."""
+        from agent.run.sources import open_sources
+
+        with closing(open_sources(self._settings)) as sources:
+            grounds = Grounds(run, state.runs, sources.read)
+            return [change for change in possible if grounds.hold(change)]
+
+    # --- telling ---------------------------------------------------------------------------------
+
+    def _tell(self, state: WatchState) -> WatchState:
+        """Give each channel what it has not told yet; returns the state, written after each."""
+        for pending in state.pending:
+            for name in pending.left:
+                if self._has_told(name, pending.notice):
+                    state = _strike_out(state, pending.notice, name)
+                    self._files.write(state)
+        return state
+
+    def _has_told(self, name: str, notice: Notice) -> bool:
+        """Whether a channel needs a notice no more: it has it, or is not asked for any more."""
+        try:
+            if name in self._channels:
+                self._channels[name](notice)
+        except AgentError as error:
+            self.problems.append(error)
+            return False
+        return True
+
+
+def _why_not_counted(run: Run, answer: Answer) -> str:
+    """Why a run says nothing of what has changed; "" where it does."""
+    if answer.error:
+        return f"The run failed: {answer.error.message}"
+    if run.research.is_halted:
+        return "The run was ended early."
+    return "Something stood in for what was asked: the run is degraded." if answer.degraded else ""
+
+
+def _possible_changes(
+    state: WatchState, slots: dict[str, Known], statements: tuple[Known, ...]
+) -> list[Change]:
+    """What has another value in the answer of a run. What a slot says, no statement says again."""
+    found = [*find_slot_changes(state.values, slots)]
+    quotes = {page.quote for change in found for page in change.new.sources}
+    others = find_statement_changes(state.statements, statements)
+    return found + [one for one in others if not quotes & {page.quote for page in one.new.sources}]
+
+
+def _values_to_keep(
+    old: Mapping[str, Known], new: Mapping[str, Known], changes: Sequence[Change]
+) -> dict[str, Known]:
+    """The new values: those that changed, those of slots that had none; of others the sources."""
+    changed = {change.what for change in changes}
+    kept = {name: now for name, now in new.items() if name in changed or name not in old}
+    same = {
+        name: old[name].model_copy(update={"sources": now.sources})
+        for name, now in new.items()
+        if name not in kept and same_value(old[name].value, now.value)
+    }
+    return {**same, **kept}
+
+
+def _add_points(state: WatchState, values: Mapping[str, Known]) -> dict[str, tuple[Known, ...]]:
+    """The history of each slot with its value, where that is another one than before."""
+    history = dict(state.history)
+    for name, known in values.items():
+        points = history.get(name, ())
+        if not points or (points[-1].since, points[-1].value) != (known.since, known.value):
+            history[name] = (*points, known)[-MAX_POINTS:]
+    return history
+
+
+# --- notices -----------------------------------------------------------------------------------
+
+
+def _make_notice(state: WatchState, answer: Answer, **told: Any) -> Notice:
+    """A notice. Its id is the same whenever and however often this one is told."""
+    run, journal = (answer.run.id, answer.run.journal or "") if answer.run else ("", "")
+    about = "\n".join((state.id, run, told.get("what", "")))
+    own = {"id": hash_text(about, "replace")[:32], "at": utc_now(), "run": journal}
+    own |= {"watch": state.id, "question": state.question, "answer": answer.answer}
+    return Notice.model_validate({**told, **own})
+
+
+def _strike_out(state: WatchState, notice: Notice, name: str) -> WatchState:
+    """The state without a channel among those that have a notice to tell."""
+    rows = [
+        (one, tuple(n for n in one.left if n != name) if one.notice.id == notice.id else one.left)
+        for one in state.pending
+    ]
+    pending = tuple(one.model_copy(update={"left": left}) for one, left in rows if left)
+    return state.model_copy(update={"pending": pending})

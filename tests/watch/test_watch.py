@@ -1,0 +1,221 @@
+"""Watches: the first run tells the state, later ones only what the sources say otherwise, once."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import responses
+from lxml import etree
+
+from agent.run.watches import Notice, WatchFiles, watch_id
+from agent.settings import Settings, parse_settings
+from agent.shell.process import run_command
+from agent.watch.__main__ import command
+from agent.watch.watch import Watch
+from tests.support.processes import start_command
+from tests.support.services import Raw, Services
+from tests.watch.mail_server import MailServer
+from tests.watch.shop import QUESTION, open_shop, page, think
+
+HOOK = "http://127.0.0.1:9/hook/?a=b"
+KEY = b"sixteen byte key"
+DOWN = Raw(503, "down")
+
+
+@pytest.fixture
+def shop(services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
+    """The services of a shop, in the environment of the command."""
+    monkeypatch.chdir(tmp_path)
+    for name, value in services.environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    open_shop(services, shop=page(120), other="Cats sleep most of the day.")
+    return services
+
+
+def ask(capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, list[dict[str, Any]], str]:
+    """The command's exit status, what it told, and its standard error."""
+    status = run_command(command, None, [QUESTION, "--slots", "price", "--once", *more])
+    shown = capsys.readouterr()
+    return status, [json.loads(line) for line in shown.out.splitlines()], shown.err
+
+
+def test_the_first_run_tells_the_state_and_later_ones_only_what_changed(
+    shop: Services, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--out", "told.jsonl", "--feed", "feed.xml")
+    status, told, _ = ask(capsys, *more)
+    assert (status, [one["kind"] for one in told]) == (0, ["state"])
+    assert told[0]["values"]["price"]["value"] == "120 euros"
+    shop.pages["shop"] = page(120, "Buy a cat.")
+    shop.default_hits.reverse()
+    assert ask(capsys, *more) == (0, [], "")  # other advertisements, another order
+    shop.pages["shop"] = page(99)
+    status, told, _ = ask(capsys, *more)
+    [change] = told
+    assert status == 0 and change["what"] == "price"
+    old, new = change["old"], change["new"]
+    assert [old["value"], new["value"]] == ["120 euros", "99 euros"]
+    assert old["sources"][0]["quote"] == "The Velmora pump costs 120 euros."
+    assert new["sources"][0]["quote"] == "The Velmora pump costs 99 euros."
+    assert new["sources"][0]["url"] == shop.url("shop") and old["since"] <= new["since"]
+    assert ask(capsys, *more) == (0, [], "")
+    shop.pages["shop"] = page(120)
+    assert [one["new"]["value"] for one in ask(capsys)[1]] == ["120 euros"]  # it comes back
+    lines = Path("told.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["kind"] for line in lines] == ["state", "change"]
+    titles = etree.parse("feed.xml").getroot().xpath("//*[local-name()='entry']/*[2]/text()")
+    assert titles == ["price: 120 euros -> 99 euros", f"Watching: {QUESTION}"]
+    [state] = WatchFiles(parse_settings(shop.environment(tmp_path))).list_all()
+    assert [point.value for point in state.history["price"]] == [
+        "120 euros", "99 euros", "120 euros",
+    ]  # fmt: skip
+
+
+def test_what_read_less_or_was_degraded_is_no_change(
+    shop: Services, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop.pages["other"] = "By our count the Velmora pump is sold for 150 euros."
+    shop.default_hits = ["shop"]
+    assert ask(capsys)[1][0]["values"]["price"]["value"] == "120 euros"
+    shop.default_hits = ["other"]  # a page that was never read says otherwise
+    assert ask(capsys)[:2] == (0, [])
+    shop.default_hits = ["shop", "other"]
+    shop.pages["shop"] = DOWN
+    assert ask(capsys)[:2] == (0, [])
+    shop.pages["shop"] = page(99)
+    shop.think = lambda asked: DOWN if "lite" not in asked.model else think(asked)
+    status, told, said = ask(capsys)  # another model stood in
+    assert (status, told) == (0, []) and "degraded" in said
+    shop.think = think
+    assert [one["new"]["value"] for one in ask(capsys)[1]] == ["99 euros"]
+
+
+def test_what_cannot_run_says_so_and_loses_nothing(
+    shop: Services, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(capsys)
+    fault, shop.fault = shop.fault, lambda: Raw(500, "down")
+    status, told, said = ask(capsys)
+    assert (status, told) == (1, []) and said.startswith("Error: ")
+    shop.fault = fault
+    assert ask(capsys) == (0, [], "")
+    assert run_command(command, None, [QUESTION]) == 2
+    assert run_command(command, None, [QUESTION, "--every", "1s"]) == 2
+    assert run_command(command, None, [QUESTION, "--once", "--webhook", "ftp://x"]) == 2
+    assert run_command(command, None, [QUESTION, "--once", "--webhook", HOOK]) == 1
+    assert run_command(command, None, [QUESTION, "--once", "--email", "a@b.example"]) == 1
+    monkeypatch.delenv("GEMINI_API_KEY")
+    assert run_command(command, None, [QUESTION, "--once"]) == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_of_two_at_once_one_asks_and_many_questions_come_from_a_file(
+    shop: Services, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = WatchFiles(settings)
+    with files.hold(watch_id(QUESTION, ("price",))) as is_ours:
+        assert is_ours
+        status, told, said = ask(capsys)
+    assert (status, told, shop.model_requests) == (0, [], []) and "Another process" in said
+    Path("many.txt").write_text(f"{QUESTION}\nWhat is the price of the Velmora pump?\n", "utf-8")
+    assert run_command(command, None, ["many.txt", "--slots", "price", "--once"]) == 0
+    questions = [json.loads(line)["question"] for line in capsys.readouterr().out.splitlines()]
+    assert questions == Path("many.txt").read_text("utf-8").splitlines()
+
+
+def test_a_change_is_told_in_every_channel_and_again_only_where_it_failed(
+    shop: Services, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEBHOOK_SECRET", f"whsec_{base64.b64encode(KEY).decode()}")
+    with MailServer() as mail, responses.RequestsMock() as http:
+        monkeypatch.setenv("SMTP_URL", mail.url)
+        http.add_passthru(shop.base)
+        failing = [http.post(HOOK, status=500) for _ in range(2)]
+        more = ("--webhook", HOOK, "--email", "me@mail.example")
+        status, told, said = ask(capsys, *more)
+        assert (status, len(told), len(mail.messages)) == (1, 1, 1) and "webhook" in said
+        for one in failing:
+            http.remove(one)
+        http.post(HOOK, body="")
+        mail.refuses = True
+        assert ask(capsys, *more) == (0, [], "") and len(mail.messages) == 1
+        sent = http.calls[-1].request
+        headers, body = sent.headers, sent.body
+        assert headers["webhook-id"] == told[0]["id"] == json.loads(body)["data"]["id"]
+        signed = f"{told[0]['id']}.{headers['webhook-timestamp']}.".encode() + body
+        expected = base64.b64encode(hmac.new(KEY, signed, hashlib.sha256).digest()).decode()
+        assert headers["webhook-signature"] == f"v1,{expected}" and sent.url == HOOK
+        assert f"Message-ID: <{told[0]['id']}@" in mail.messages[0]
+        shop.pages["shop"] = page(99)
+        status, told, said = ask(capsys, *more)
+        assert (status, len(told)) == (1, 1) and "SMTPRecipientsRefused" in said
+
+
+class Killed(BaseException):
+    """What ends a process between a run and telling."""
+
+
+def test_what_was_found_is_told_by_the_next_process(shop: Services, settings: Settings) -> None:
+    told: list[Notice] = []
+    settings = settings.model_copy(update={"slots": ("price",), "cache": False})
+
+    def watch(**channels: Any) -> float:
+        return Watch(QUESTION, settings, 3600.0, channels).check()
+
+    def die(_: Notice) -> None:
+        raise Killed
+
+    with pytest.raises(Killed):
+        watch(one=told.append, two=die)
+    asked = len(shop.model_requests)
+    assert 3500 < watch(one=told.append, two=told.append) <= 3600  # nor asks before it is due
+    assert [one.id for one in told] == [told[0].id] * 2 and len(shop.model_requests) == asked
+    watch(one=told.append, two=told.append)
+    assert len(told) == 2
+
+
+def test_a_statement_without_a_slot_is_compared_by_its_numbers_and_names(
+    shop: Services, settings: Settings
+) -> None:
+    told: list[Notice] = []
+    words = "The pump of Velmora is on sale now, for {} euros [{}]."
+
+    def write(asked: Any) -> Any:
+        reply = think(asked, (words,))
+        return reply | {"slots": []} if "slots" in reply else reply
+
+    shop.think = write
+    settings = settings.model_copy(update={"cache": False})
+    watch = Watch(QUESTION, settings, None, {"one": told.append})
+    watch.check()
+    words = "For {} euros you can buy the pump of Velmora today [{}]."
+    watch.check()
+    assert [one.kind for one in told] == ["state"]
+    shop.pages["shop"] = page(99)
+    watch.check()
+    [change] = told[1:]
+    assert change.what.startswith("For 99 euros") and change.old and change.new
+    assert "120" in change.old.sources[0].quote and "99" in change.new.sources[0].quote
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_wait_cleanly(shop: Services, tmp_path: Path) -> None:
+    arguments = ("-m", "agent.watch", QUESTION, "--slots", "price", "--every", "1d")
+    environment = {**shop.environment(tmp_path), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    root = str(Path(__file__).parents[2])
+    with start_command(
+        *arguments, cwd=tmp_path, env={**environment, "PYTHONPATH": root}, stdout=-1, stderr=-1
+    ) as process:
+        assert json.loads(process.stdout.readline())["kind"] == "state"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, b"", b"Stopping.\n"), sys.version
