@@ -235,7 +235,16 @@ def test_every_field_and_every_value_of_the_answer_is_told() -> None:
 
 
 #: Fields that a citation has only where there is something to say.
-SELDOM = {"place", "text_from", "partial_text", "date", "work", "calculation", "differences"}
+SELDOM = {
+    "copy_of",
+    "place",
+    "text_from",
+    "partial_text",
+    "date",
+    "work",
+    "calculation",
+    "differences",
+}
 
 
 def test_the_answer_that_is_shown_has_the_fields_of_the_schema() -> None:
