@@ -3,7 +3,7 @@
 AgentError               kind, message, remedy: the answer's `error` field
 ├── UsageError           the request is invalid                                       exit 2
 ├── NotConfigured        a key or a setting that the run needs is absent              exit 1
-├── Busy                 too many runs are under way and waiting                      HTTP 429
+├── Busy                 no room for one more run, or for a document                  HTTP 429
 ├── OutputFailed         standard output or a file cannot be written whole            exit 1
 ├── JournalError         the journal cannot be read, or is in use                     exit 1
 │   ├── JournalBusy      another run is writing it
@@ -66,7 +66,7 @@ class NotConfigured(AgentError):
 
 
 class Busy(AgentError):
-    """Too many runs are under way and waiting."""
+    """There is no room: for one more run, or for a document."""
 
     kind = "busy"
 

@@ -66,8 +66,7 @@ class Corpus:
         root = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - links stay unresolved
         if not root.exists():
             raise UsageError(f"The corpus {path} does not exist.", "Check the path of --corpus.")
-        name = f"corpus-{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.sqlite"
-        file = cache_dir / name if cache_dir else None
+        file = index_file(root, cache_dir) if cache_dir else None
         self._is_closed = False
         self._indexes = indexes or OpenIndexes()
         self._index = self._indexes.open(root, file, deadline, rescan_seconds)
@@ -168,6 +167,12 @@ class Corpus:
             return terms
         counts = {term: self._index.count_chunks(term, COMMON) for term in terms}
         return [term for term, count in counts.items() if 0 < count < COMMON] or terms
+
+
+def index_file(root: Path, cache_dir: Path) -> Path:
+    """Where the index of a folder of documents is stored."""
+    path = os.path.abspath(root)  # noqa: PTH100 - links stay unresolved
+    return cache_dir / f"corpus-{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}.sqlite"
 
 
 def _best_sentence(text: str, query: str) -> str:

@@ -265,5 +265,10 @@ class CorpusIndex:
 
     def _delete_file(self) -> None:
         if self._file is not None:
-            for end in ("", "-journal", "-wal", "-shm"):
-                self._file.with_name(self._file.name + end).unlink(missing_ok=True)
+            delete_index(self._file)
+
+
+def delete_index(file: Path) -> None:
+    """Delete a stored index, if there is one, with what SQLite keeps beside it."""
+    for end in ("", "-journal", "-wal", "-shm"):
+        file.with_name(file.name + end).unlink(missing_ok=True)

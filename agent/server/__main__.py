@@ -23,6 +23,7 @@ Examples:
 @shell.server_options(port=8000)
 @click.option("--max-runs", "api_max_runs", type=int, help="Runs at once.  [default: 8]")
 @click.option("--max-queue", "api_max_queue", type=int, help="Runs that wait.  [default: 64]")
+@click.option("--documents", "api_documents", is_flag=True, default=None, help="Take files.")
 @click.option("--make-token", is_flag=True, help="Make an access token if none is set; print it.")
 def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     """Serve the page and the API. Ends with SIGTERM or Ctrl-C; runs then end with what they have.
@@ -30,7 +31,7 @@ def command(host: str, port: int, make_token: bool, **options: Any) -> int:
     Listening on anything but loopback needs a token: AGENT_API_TOKEN. Exit status: 0 it was ended,
     1 it could not listen, 2 wrong usage.
     """
-    shell.require_extra("server", "fastapi", "uvicorn", "prometheus_client")
+    shell.require_extra("server", "fastapi", "uvicorn", "prometheus_client", "python_multipart")
     from agent.outside.threads import spawn
     from agent.run.sources import open_sources
     from agent.server.app import make_server

@@ -27,6 +27,7 @@ from agent.run.models import make_models
 from agent.search.providers import find_searches
 from agent.server import body, responses
 from agent.server.choices import Choices, describe_choices
+from agent.server.document_routes import add_document_routes
 from agent.server.json_route import JsonRoute
 from agent.server.metrics import CONTENT_TYPE, Metrics
 from agent.server.openai_routes import add_openai_routes
@@ -130,6 +131,7 @@ def create_app(backend: Backend) -> FastAPI:
     _add_check_routes(app, backend)
     _add_run_routes(app, backend)
     _add_output_routes(app, backend)
+    add_document_routes(app, backend)
     add_openai_routes(app, backend)
     return app
 
@@ -162,12 +164,13 @@ def _add_status_routes(app: FastAPI, backend: Backend) -> None:
     @app.get("/api/status")
     def status() -> body.Status:
         """Whether a question could be researched, and by which model."""
-        search = find_searches(backend.settings)
+        search, takes = find_searches(backend.settings), backend.settings.api_documents
         try:
             first = make_models(backend.settings)[0]
         except AgentError as error:
-            return body.Status(ready=False, error=error.message, search=search)
-        return body.Status(ready=True, provider=first.provider, model=first.name, search=search)
+            return body.Status(ready=False, error=error.message, search=search, documents=takes)
+        known = {"provider": first.provider, "model": first.name}
+        return body.Status(ready=True, search=search, documents=takes, **known)
 
     @app.get("/api/choices", responses={401: RUN_REFUSALS[401], 500: REFUSALS[500]})
     def choices() -> Choices:

@@ -55,7 +55,8 @@ class Status(Frozen):
     """Whether a question could be researched, by which model and search, and what is missing.
 
     `search` names the services that can be asked, and `corpus` for the user's own documents.
-    `follow`: whether `POST /api/runs/{name}/follow` asks on about an answer.
+    `follow`: whether `POST /api/runs/{name}/follow` asks on about an answer. `documents`: whether
+    `POST /api/documents` takes files.
     """
 
     ready: bool
@@ -64,6 +65,7 @@ class Status(Frozen):
     error: str | None = None
     search: tuple[str, ...] = ()
     follow: bool = True
+    documents: bool = False
 
 
 class Fault(Frozen):

@@ -73,7 +73,8 @@ class StreamOptions(BaseModel):
 class ChatRequest(BaseModel):
     """A conversation. Fields that this program does not know are ignored: every program has some.
 
-    `messages` are of chat completions, `input` and `previous_response_id` of responses.
+    `messages` are of chat completions, `input` and `previous_response_id` of responses; `documents`
+    are ours, as in a question.
     """
 
     model: str
@@ -82,6 +83,7 @@ class ChatRequest(BaseModel):
     previous_response_id: str | None = None
     stream: bool | None = False
     stream_options: StreamOptions | None = None
+    documents: tuple[str, ...] | None = None
 
     def make_question(self, knows: Callable[[str], bool]) -> Question:
         """The question. `knows`: whether there is a run of a name. Raises Refused."""
@@ -96,7 +98,7 @@ class ChatRequest(BaseModel):
             raise Refused(400, "There is no question: no message of the user has text.")
         context = self._find_context(turns[:-1], knows)
         try:
-            return Question(question=question.text, **settings, **context)
+            return Question(question=question.text, documents=self.documents, **settings, **context)
         except ValidationError as error:
             fault = error.errors()[0]
             code = "context_length_exceeded" if fault["type"] == "string_too_long" else None

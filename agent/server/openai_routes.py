@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi import Path as PathParameter
 from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -31,7 +32,7 @@ def add_openai_routes(app: FastAPI, backend: Backend) -> None:
         return {"object": "list", "data": [_describe_model(name) for name in MODELS]}
 
     @app.get("/v1/models/{name}", **wire)
-    async def model(name: str) -> Json:
+    async def model(name: Annotated[str, PathParameter(max_length=100)]) -> Json:
         """One of the models."""
         settings_of(name)
         return _describe_model(name)

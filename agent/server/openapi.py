@@ -41,6 +41,16 @@ DELETION_REFUSALS: Responses = {
     **RUN_REFUSALS,
     409: {"model": body.Fault, "description": "The run has not ended"},
 }
+#: Refusals of a document.
+DOCUMENT_REFUSALS: Responses = {
+    **{status: REFUSALS[status] for status in (401, 413, 422, 429)},
+    403: {"model": body.Fault, "description": "The server takes no files"},
+}
+_FILE = {"type": "string", "format": "binary"}
+_FORM = {"type": "object", "required": ["file"], "properties": {"file": _FILE}}
+_CONTENT = {"multipart/form-data": {"schema": _FORM}}
+#: For the route of documents, which reads its body by itself.
+DOCUMENT_FORM = {"requestBody": {"required": True, "content": _CONTENT}}
 #: Refusals under `/v1/`.
 OPENAI_REFUSALS: Responses = {
     status: {"model": body.OpenAIError, "description": "The request was refused, or the run failed"}

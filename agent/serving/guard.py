@@ -29,8 +29,10 @@ from agent.state.sanitizing import sanitize_for_display
 MAX_BODIES = dict.fromkeys(("/api/check", "/api/check/stream"), 12_000_000)
 #: A conversation, with all that was answered before.
 MAX_BODIES |= dict.fromkeys(("/v1/chat/completions", "/v1/responses"), 4_000_000)
+MAX_BODIES["/api/documents"] = 50_100_000  # a file of MAX_BYTES, and what frames it
 MAX_BODY = 65_536  # bytes: a question of 2,000 characters as JSON escapes, and the other fields
-BODY_SECONDS = 10.0  # time for a body to arrive
+BODY_SECONDS = 10.0  # time for a body to arrive, at least:
+BODY_RATE = 200_000  # bytes a second, of the longest one
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 HOST = re.compile(
     r"(?:\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[^:\[\]]*))(?::(?P<port>[0-9]{1,5}))?"
@@ -155,12 +157,13 @@ def _too_long_message(max_bytes: int) -> str:
 
 
 def limit_body(receive: Receive, max_bytes: int) -> Receive:
-    """A `receive` that reads at most `max_bytes` of body within BODY_SECONDS.
+    """A `receive` that reads at most `max_bytes` of body, in BODY_SECONDS or at BODY_RATE.
 
     Once the body is complete it waits without a limit, for the client to disconnect. It raises
     HTTPException 408 and 413.
     """
-    size, is_complete, deadline = 0, False, time.monotonic() + BODY_SECONDS
+    size, is_complete = 0, False
+    deadline = time.monotonic() + max(BODY_SECONDS, max_bytes / BODY_RATE)
 
     async def read() -> Message:
         nonlocal size, is_complete

@@ -29,6 +29,7 @@ REQUEST_FIELDS = (
 CHECK_FIELDS = "max_seconds max_usd max_tokens max_calls lang verify cache archive".split()
 REQUESTED_FIELDS = {*REQUEST_FIELDS, *CHECK_FIELDS}
 LONGEST_REPORT = 10_000_000  # characters, in base64 if need be
+MAX_DOCUMENTS = 8  # that a question may name
 #: A request may lower these caps of the server, not raise them.
 CAPPED_FIELDS = ("max_seconds", "max_usd", "max_tokens", "max_calls")
 LONGEST_LIST, LONGEST_TEXT = 50, 253  # names; characters: the longest name of a host
@@ -43,6 +44,9 @@ def make_configure(load: Callable[..., Settings], options: Mapping[str, Any]) ->
     that is added to `.env` counts from the next request on. Raises UsageError as `load` does.
     """
     return lambda request: load(**{**options, **request})
+
+
+DocumentId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{10,100}$")]
 
 
 class RunRequest(Frozen):
@@ -73,6 +77,12 @@ class ResearchRequest(RunRequest):
     ]
     follow: Annotated[str, StringConstraints(pattern=f"^{RUN_NAME_PATTERN}$")] | None = Field(
         default=None, description="the id of a run that this question follows"
+    )
+    documents: tuple[DocumentId, ...] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_DOCUMENTS,
+        description="ids of documents, which are then what is searched, as with a corpus",
     )
 
 

@@ -22,6 +22,7 @@ from agent.run.begin import journal_path, new_run_name
 from agent.run.check import check_settings, check_topic
 from agent.run.models import make_models
 from agent.run.request import clean_topic, requested_slots
+from agent.serving.documents import DocumentStore
 from agent.serving.live import LiveRun, RunSummary
 from agent.serving.request import RUN_NAME_PATTERN, Configure, ReportRequest, ResearchRequest
 from agent.settings import Settings
@@ -41,7 +42,10 @@ def begin_requested(
 
     Raises what `Runs.begin`, `configure` and the reading of a report raise.
     """
-    settings = configure(request.setting_overrides(configure({})) | {"request_id": request_id})
+    overrides = request.setting_overrides(configure({})) | {"request_id": request_id}
+    if isinstance(request, ResearchRequest) and request.documents:
+        overrides["corpus"] = runs.documents.open(request.documents)
+    settings = configure(overrides)
     if isinstance(request, ReportRequest):
         report = request.read_report()
         settings = check_settings(report, settings)
@@ -60,6 +64,7 @@ class Runs:
         self, settings: Settings, on_end: Callable[[LiveRun], None] = lambda _: None
     ) -> None:
         self._settings = settings
+        self.documents = DocumentStore(settings)
         self.on_idle: Callable[[], None] = lambda: None  # the last running one has ended
         self._on_end = on_end
         self._folder = journal_path(settings, "any").parent

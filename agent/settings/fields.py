@@ -206,6 +206,9 @@ class Settings(Frozen):
     api_max_runs: int = Field(default=8, ge=1, le=1000)  # at once
     api_max_queue: int = Field(default=64, ge=0, le=10_000)  # waiting runs; one more is refused
     api_linger: float = Field(default=0.0, ge=0)  # how long a run goes on without a client
+    api_documents: bool = False  # users may send files
+    api_documents_ttl: float = Field(default=86_400.0, gt=0, le=2_600_000)  # seconds
+    api_documents_max_bytes: int = Field(default=1_000_000_000, ge=0)  # of all of them
     api_log: Literal["text", "json"] = "text"
 
     trust_env: bool = False  # `.env` may set what `RISKS` names, beside a key of the user too

@@ -22,6 +22,8 @@ OPERATIONS = [
     ("POST", "/api/research/stream"),
     ("POST", "/api/check"),
     ("POST", "/api/check/stream"),
+    ("POST", "/api/documents"),
+    ("DELETE", "/api/documents/{name}"),
     ("GET", "/v1/models"),
     ("GET", "/v1/models/{name}"),
     ("POST", "/v1/chat/completions"),
@@ -48,11 +50,13 @@ def takes_something(operation: Any) -> bool:
 def is_untold(body: Any) -> bool:
     """Whether OpenAPI cannot tell if it is taken.
 
-    That is a question with blank ends, slots' schema, and a report, which needs sentences.
+    That is a question with blank ends, slots' schema, a report, which needs sentences, names of
+    runs and documents, and a conversation, which needs a question and a model that there is.
     """
     given = body if isinstance(body, dict) else {}
     question = str(given.get("question", ""))
-    has_unknown = given.get("slots_schema") is not None or "report" in given
+    has_unknown = any(given.get(name) for name in ("follow", "documents", "messages", "model"))
+    has_unknown |= given.get("slots_schema") is not None or "report" in given
     return has_unknown or question != question.strip()
 
 

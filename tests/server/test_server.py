@@ -34,7 +34,8 @@ def test_health_and_status(web: Web) -> None:
         head = web.client.head(path)
         assert head.status_code == 200 and not head.content
     told = {"ready": True, "provider": "extractive", "model": "extractive", "error": None}
-    assert web.client.get("/api/status").json() == {**told, "search": ["demo"], "follow": True}
+    more = {"search": ["demo"], "follow": True, "documents": False}
+    assert web.client.get("/api/status").json() == {**told, **more}
 
 
 def test_an_answer_is_the_answer_object_with_report_and_question(web: Web) -> None:
@@ -130,7 +131,7 @@ def test_without_a_key_nothing_is_opened(tmp_path: Path) -> None:
         told = status.json()
         assert told.pop("search")[-1] == "wikipedia"  # before it DuckDuckGo, where it is installed
         nothing = {"ready": False, "provider": None, "model": None}
-        assert told == {**nothing, "error": message, "follow": True}
+        assert told == {**nothing, "error": message, "follow": True, "documents": False}
     assert not list(tmp_path.iterdir())
 
 

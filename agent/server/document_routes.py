@@ -1,0 +1,55 @@
+"""The routes of documents: files that users send, for questions that name them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import FastAPI, Request
+from fastapi import Path as PathParameter
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+
+from agent.errors import Busy
+from agent.search.documents import MAX_BYTES
+from agent.server.openapi import DOCUMENT_FORM, DOCUMENT_REFUSALS, RUN_REFUSALS
+from agent.serving.documents import StoredDocument
+
+if TYPE_CHECKING:
+    from agent.server.app import Backend
+
+MAX_UPLOADS = 2  # at once: each takes a thread, and memory for the whole file
+NO_FILES = "This server takes no files: its owner has to start it with --documents."
+NO_FILE = "There is no file: send multipart/form-data with a field `file`."
+
+
+def add_document_routes(app: FastAPI, backend: Backend) -> None:
+    """Add the routes under `/api/documents`."""
+    uploads = asyncio.Semaphore(MAX_UPLOADS)
+
+    @app.post("/api/documents", responses=DOCUMENT_REFUSALS, openapi_extra=DOCUMENT_FORM)
+    async def add_document(request: Request) -> StoredDocument:
+        """Keep a file for questions that name it."""
+        if not backend.settings.api_documents:
+            raise HTTPException(403, NO_FILES)
+        if uploads.locked():
+            raise Busy("Too many files are being read.", "Send it again later.")
+        async with uploads, request.form(max_files=1, max_fields=10) as form:
+            file = form.get("file")
+            if not isinstance(file, UploadFile):
+                raise HTTPException(422, NO_FILE)
+            if (file.size or 0) > MAX_BYTES:
+                raise HTTPException(413, f"A file may have {MAX_BYTES // 1_000_000} MB.")
+            add = backend.runs.documents.add
+            return await run_in_threadpool(add, file.filename or "", file.file)
+
+    @app.delete(
+        "/api/documents/{name}",
+        status_code=204,
+        responses={status: RUN_REFUSALS[status] for status in (401, 404, 422)},
+    )
+    def delete_document(name: Annotated[str, PathParameter(max_length=100)]) -> None:
+        """Delete a document, and the indexes of it."""
+        if not backend.runs.documents.delete(name):
+            raise HTTPException(404, "There is no such document.")

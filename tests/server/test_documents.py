@@ -1,0 +1,164 @@
+"""Documents that users send: over HTTP, for runs that name them."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.support.web import Web, configure_from, wait_until
+
+BRIDGE = b"# Velmora\n\nThe Velmora bridge was opened in 1931 by Ada Lindqvist.\n"
+COST = b"The Velmora ferry cost twelve million crowns.\n"
+ASKED, ASKED_TOO = "When was the Velmora bridge opened?", "What did the Velmora ferry cost?"
+
+
+def serve(folder: Path, **more: Any) -> Web:
+    environment = {"RUNS_DIR": f"{folder}/runs", "CACHE_DIR": f"{folder}/cache"}
+    return Web(configure_from(environment, offline=True, api_documents=True, **more))
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[Web]:
+    with serve(tmp_path) as running:
+        yield running
+
+
+def send(web: Web, name: str, content: bytes) -> httpx2.Response:
+    return web.client.post("/api/documents", files={"file": (name, content)})
+
+
+def stored(folder: Path) -> list[str]:
+    """Every file of documents, and every index."""
+    cache = folder / "cache"
+    files = (path for path in (cache / "documents").rglob("*") if path.is_file())
+    return sorted([path.name for path in files] + [path.name for path in cache.glob("corpus-*")])
+
+
+@pytest.mark.slow
+def test_a_run_that_names_a_document_searches_it_and_no_other_finds_it(
+    web: Web, tmp_path: Path
+) -> None:
+    assert web.client.get("/api/status").json()["documents"]
+    told = send(web, "bridge.md", BRIDGE).json()
+    assert told["name"] == "bridge.md" and told["pages"] is None and told["not_read"] == []
+    ferry = send(web, "bridge.md", COST).json()["id"]  # of the same name
+    answer = web.ask(ASKED, documents=[told["id"]]).json()
+    assert answer["status"] == "complete" and "1931" in answer["answer"]
+    assert {one["url"] for one in answer["citations"]} == {"corpus:bridge.md"}
+    assert told["id"] not in str(answer) and str(tmp_path / "cache") not in str(answer)
+    assert "1931" not in web.ask(ASKED).json()["answer"]
+    assert "1931" not in web.ask(ASKED, documents=[ferry]).json()["answer"]
+    both = [told["id"], ferry]
+    for question, said, url in (
+        (ASKED, "1931", "corpus:1/bridge.md"),
+        (ASKED_TOO, "twelve", "corpus:2/bridge.md"),
+    ):
+        answer = web.ask(question, documents=both).json()
+        assert said in answer["answer"] and answer["citations"][0]["url"] == url
+    body = {"model": "research", "messages": [{"role": "user", "content": ASKED}]}
+    chat = web.client.post("/v1/chat/completions", json={**body, "documents": both[:1]}).json()
+    assert "1931" in chat["choices"][0]["message"]["content"]
+    assert web.client.delete(f"/api/documents/{told['id']}").status_code == 204
+    kept = stored(tmp_path)  # the ferry with its index, and the index of the demo
+    assert kept[0] == "bridge.md" and len(kept) == 3
+    assert web.client.delete(f"/api/documents/{told['id']}").status_code == 404
+    for named in (both, ["A" * 32], both[:1]):
+        refused = web.ask(ASKED, documents=named)
+        assert refused.status_code == 422 and "POST /api/documents" in refused.json()["remedy"]
+    for odd in (["../../etc"], [], ["A" * 32] * 9):
+        assert web.ask(ASKED, documents=odd).status_code == 422
+    assert web.client.delete(f"/api/documents/{ferry}").status_code == 204
+    assert all(name.startswith("corpus-") for name in stored(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("../../etc/passwd.txt", "passwd.txt"),
+        ("C:\\files\\a.txt", "a.txt"),
+        ("..txt", None),
+        (".txt", None),
+        ("a\u202eb\u2028c.txt", "ab c.txt"),
+        ("é" * 300 + ".txt", None),
+        ("<img src=x>.txt", "<img src=x>.txt"),
+    ],
+)
+def test_a_name_is_never_a_path(tmp_path: Path, web: Web, sent: str, kept: str | None) -> None:
+    response = send(web, sent, COST)
+    if kept is None:
+        assert response.status_code in (200, 422)
+    else:
+        assert response.json()["name"] == kept
+        answer = web.ask(ASKED_TOO, documents=[response.json()["id"]]).json()
+        assert "twelve" in answer["answer"]
+    folders = list((tmp_path / "cache" / "documents").glob("*"))
+    assert all(len(list(one.iterdir())) == 1 for one in folders)
+    assert not list(tmp_path.glob("**/passwd")) and len(folders) == (response.status_code == 200)
+
+
+def bomb() -> bytes:
+    """A document of Word of 0.3 MB that unpacks to 300."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b"<w:document>" + b" " * 300_000_000)
+    return packed.getvalue()
+
+
+@pytest.mark.slow
+def test_what_cannot_be_taken_says_what_to_do(web: Web, tmp_path: Path) -> None:
+    for name, content in (
+        ("a.exe", b"MZ"),
+        ("empty.txt", b""),
+        ("blank.md", b" \n "),
+        ("broken.docx", b"PK\3\4bad"),
+        ("bomb.docx", bomb()),
+    ):
+        refused = send(web, name, content)
+        assert refused.status_code == 422 and refused.json()["remedy"], name
+        assert refused.json()["detail"].startswith(name)
+    for body in ({"data": {"file": "text"}}, {"content": b"{}"}, {"files": {"other": b"x"}}):
+        refused = web.client.post("/api/documents", **body)
+        assert refused.status_code == 422 and "field `file`" in refused.json()["detail"]
+    two = [("file", ("a.txt", b"one")), ("file", ("b.txt", b"two"))]
+    assert web.client.post("/api/documents", files=two).status_code == 422
+    large = send(web, "large.txt", b"x" * 50_000_001)
+    assert large.status_code == 413 and "50 MB" in large.json()["detail"]
+    assert send(web, "larger.txt", b"x" * 50_200_000).status_code == 413
+    assert stored(tmp_path) == []
+
+
+def test_a_server_takes_files_only_where_it_is_to_and_from_who_may(tmp_path: Path) -> None:
+    with serve(tmp_path, api_token="secret") as web:
+        assert send(web, "a.txt", COST).status_code == 401
+        web.client.headers["Authorization"] = "Bearer secret"
+        other = {"Origin": "http://evil.example"}
+        files = {"file": ("a.txt", COST)}
+        assert web.client.post("/api/documents", files=files, headers=other).status_code == 403
+        assert send(web, "a.txt", COST).status_code == 200
+    with Web(configure_from({"CACHE_DIR": f"{tmp_path}/cache"}, offline=True)) as web:
+        refused = send(web, "a.txt", COST)
+        assert refused.status_code == 403 and "--documents" in refused.json()["detail"]
+        assert not web.client.get("/api/status").json()["documents"]
+
+
+@pytest.mark.slow
+def test_documents_have_a_quota_outlive_a_server_and_expire(tmp_path: Path) -> None:
+    with serve(tmp_path, api_documents_max_bytes=100) as web:
+        kept = send(web, "a.txt", COST).json()["id"]
+        full = send(web, "b.md", BRIDGE)
+        assert full.status_code == 429 and full.headers["retry-after"]
+    with serve(tmp_path) as web:
+        assert "twelve" in web.ask(ASKED_TOO, documents=[kept]).json()["answer"]
+    with serve(tmp_path, api_documents_ttl=0.001) as web:  # it is older than that
+        assert web.ask(ASKED_TOO, documents=[kept]).status_code == 422
+        assert [name for name in stored(tmp_path) if not name.startswith("corpus-")] == []
+    with serve(tmp_path, api_documents_ttl=1) as web:
+        assert send(web, "a.txt", COST).status_code == 200
+        assert "a.txt" in stored(tmp_path)
+        wait_until(lambda: "a.txt" not in stored(tmp_path))  # nobody asks
