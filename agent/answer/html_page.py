@@ -10,11 +10,14 @@ from agent.answer.html import (
     EMPTY,
     Markup,
     element,
+    escape_html,
     join_markup,
     language_attributes,
     link_element,
     render_document,
 )
+
+MAX_HOVER = 1000  # characters of quotes that a mark shows
 
 
 def write_html(page: tree.Shown, *sheets: str) -> str:
@@ -25,7 +28,7 @@ def write_html(page: tree.Shown, *sheets: str) -> str:
         *map(_render, page.head),
         _render_contents(page.sections) if page.has_contents else EMPTY,
     )
-    main = element("main", *map(_render_section, page.sections))
+    main = _add_quotes(element("main", *map(_render_section, page.sections)), page)
     foot = (part for section in page.foot for part in _render_content(section, section.id))
     parts = [
         _render_skip_link(page),
@@ -34,6 +37,20 @@ def write_html(page: tree.Shown, *sheets: str) -> str:
         element("footer", *foot) if page.foot else EMPTY,
     ]
     return render_document(page.title, join_markup(parts), *sheets)
+
+
+def _add_quotes(main: Markup, page: tree.Shown) -> Markup:
+    """The sections, in which each mark shows the quotes of its source when it is pointed at.
+
+    The begin of a mark stands for itself: no foreign text holds a quotation mark that is not
+    escaped.
+    """
+    for block in (block for section in page.sections for block in section.blocks):
+        if isinstance(block, tree.SourceEntry):
+            quotes = "\n".join(f"“{one.text}”" for one in block.quotes)[:MAX_HOVER]
+            begin = f'<a href="#source-{block.number}" class="marker"'
+            main = Markup(main.replace(begin, f'{begin} title="{escape_html(quotes)}"'))
+    return main
 
 
 def _render_skip_link(page: tree.Shown) -> Markup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import html
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import threading
 from datetime import date
 from pathlib import Path
 
+import lxml.html
 import pytest
 from pydantic import BaseModel
 
@@ -198,6 +200,13 @@ def test_a_notebook_shows_the_answer(tmp_path: Path) -> None:
     page = answer._repr_html_()
     assert page.startswith("<iframe srcdoc=") and "&lt;!doctype html&gt;" in page
     assert "<script" not in page and answer._repr_markdown_().startswith(f"# {TOPIC}")
+    foreign = answer.citations[0].model_copy(update={"quote": '"> <b onclick="x">'})
+    hostile = answer.model_copy(update={"citations": (foreign,)})._repr_html_()
+    for shown, quote in ((page, answer.citations[0].quote), (hostile, foreign.quote)):
+        inner = lxml.html.fromstring(html.unescape(shown.partition('srcdoc="')[2].split('"')[0]))
+        marks = inner.xpath("//main//a[@class='marker'][@href='#source-1']")
+        assert marks and all(f"“{quote}”" in mark.get("title") for mark in marks)
+        assert not inner.xpath("//*[@onclick]")
 
 
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text("utf-8"), re.S)
