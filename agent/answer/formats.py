@@ -81,10 +81,14 @@ def to_check_docx(result: CheckResult, body: bytes | None) -> bytes:
 
 
 def to_html_frame(answer: Answer) -> str:
-    """The page in a frame of another page, where neither changes the other; its links open."""
+    """The page in a frame of another page, where neither changes the other; its links open.
+
+    A mark shows the quotes of its source when it is pointed at.
+    """
+    page = write_html(show_answer(answer), BASE_STYLE, PAGE_STYLE, has_hover=True)
     return element(
         "iframe",
-        srcdoc=to_html(answer),
+        srcdoc=page,
         sandbox="allow-popups allow-top-navigation-by-user-activation",
         style="width:100%;height:32em;border:0",
     )

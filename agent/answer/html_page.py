@@ -20,15 +20,19 @@ from agent.answer.html import (
 MAX_HOVER = 1000  # characters of quotes that a mark shows
 
 
-def write_html(page: tree.Shown, *sheets: str) -> str:
-    """The page with its styles: `sheets` are style sheets, each as `package/file`."""
+def write_html(page: tree.Shown, *sheets: str, has_hover: bool = False) -> str:
+    """The page with its styles: `sheets` are style sheets, each as `package/file`.
+
+    `has_hover`: a mark shows the quotes of its source when it is pointed at.
+    """
     header = element(
         "header",
         _foreign("h1", [page.title]),
         *map(_render, page.head),
         _render_contents(page.sections) if page.has_contents else EMPTY,
     )
-    main = _add_quotes(element("main", *map(_render_section, page.sections)), page)
+    main = element("main", *map(_render_section, page.sections))
+    main = _add_quotes(main, page) if has_hover else main
     foot = (part for section in page.foot for part in _render_content(section, section.id))
     parts = [
         _render_skip_link(page),
